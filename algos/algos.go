@@ -1,0 +1,60 @@
+// Package algos holds the update rules: each file is the loop body of one
+// paper, over flat float32 vectors.
+//
+// An algorithm sees neither sockets nor clocks nor other workers; it is called
+// by package gossip, which decides when. It knows nothing of how a Codec or a
+// Compressor turns vectors into bytes.
+package algos
+
+import (
+	"fmt"
+
+	"gossiptrainer/topology"
+)
+
+// A Plan tells the protocol how a round of an algorithm is laid out.
+type Plan struct {
+	Hops    int  // exchanges with the neighbours per round, ≥ 0
+	Overlap bool // the message depends on x_k alone: it travels while the gradient is computed
+	Lead    int  // slots (round, hop) a worker may be ahead of one it sends to, ≥ 1: how many sent frames must be kept
+}
+
+// A Message is what neighbour From sent in the current hop.
+type Message struct {
+	From    topology.Rank
+	Weight  float32 // W_ij
+	Payload []byte
+}
+
+// Mixed is what one call of Mix saw of the neighbours.
+type Mixed struct {
+	Gap   float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
+	Moved int     // coordinates in which some x̂_j differs from x̂_i
+}
+
+// A Codec carries a model over a link (full precision, Moniqua). It has no
+// state, no clock and no random source of its own; k is the round.
+type Codec interface {
+	// Encode appends the payload of model x to dst. It fails on NaN and Inf.
+	Encode(dst []byte, k int, x []float32) ([]byte, error)
+	// Mix adds Σ_j w_j·(x̂_j − x̂_i) over the messages in, in increasing rank,
+	// to acc: all neighbours in one call, so that one pass over memory serves
+	// them all. x is the receiver's model, the reference for recovery, and
+	// mine its own payload of round k. acc may be x itself. On error acc is
+	// unchanged; an error caused by a message is a *MessageError.
+	Mix(acc []float32, k int, x []float32, mine []byte, in []Message) (Mixed, error)
+}
+
+// A MessageError says which neighbour's message could not be used.
+type MessageError struct {
+	From topology.Rank
+	Err  error
+}
+
+func (e *MessageError) Error() string {
+	return fmt.Sprintf("message from worker %d: %v", e.From, e.Err)
+}
+func (e *MessageError) Unwrap() error { return e.Err }
+
+// A StepSize is α_k as a function of the round k = 0, 1, …
+type StepSize func(k int) float32

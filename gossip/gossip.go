@@ -1,0 +1,95 @@
+// Package gossip is the round protocol: one deterministic state machine per
+// worker. Frames and gradients go in; frames to send and points to take
+// gradients at come out.
+//
+// It opens no socket, reads no clock, starts no goroutine and logs nothing:
+// the same calls in the same order give the same output, bit for bit. Drivers
+// (packages sim and node) own time and transport.
+package gossip
+
+import (
+	"errors"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/topology"
+)
+
+// An Algorithm is one worker's update rule: the loop body of its paper.
+//
+// With Plan.Overlap the calls of round k are Send, Mix (for each hop), Descend;
+// otherwise Descend, then Send and Mix for each hop.
+type Algorithm interface {
+	Plan() algos.Plan
+	// Params returns x_k, where the next gradient is taken.
+	Params() []float32
+	// Descend applies the update direction g of round k. It may use g as
+	// scratch until the round ends.
+	Descend(k int, g []float32) error
+	// Send appends the payload of (k, hop) to dst. The algorithm may keep a
+	// reference to what it appended until Mix of the same hop.
+	Send(k, hop int, dst []byte) ([]byte, error)
+	// Mix uses the messages of (k, hop), given in increasing rank. On error
+	// x_k is unchanged.
+	Mix(k, hop int, in []algos.Message) (algos.Mixed, error)
+	// ExtraMemory returns the bytes the algorithm keeps beyond D-PSGD's.
+	ExtraMemory() int
+}
+
+// A Frame is one message on one directed link.
+type Frame struct {
+	From, To   topology.Rank
+	Round, Hop int
+	Payload    []byte
+}
+
+// Ready is the work a driver must do before it calls the Machine again.
+type Ready struct {
+	// Send lists frames in the order to send them per link. Their payloads
+	// stay unchanged until the receivers no longer need them, so that a
+	// driver may send without copying.
+	Send []Frame
+	// Compute asks for the update direction of round Round at the point At,
+	// which is not modified before Gradient is called.
+	Compute bool
+	At      []float32
+	Round   int
+	// Spent lists payloads given to Receive that the machine no longer needs.
+	Spent [][]byte
+	// Waiting lists the neighbours whose frames the current hop lacks, in
+	// increasing rank, once everything local is done.
+	Waiting []topology.Rank
+	// Done says that all rounds are over. Frames may still have to be sent.
+	Done bool
+}
+
+// Reasons for which Receive refuses a frame. The machine is unchanged and the
+// run goes on; a driver counts them.
+var (
+	ErrStale     = errors.New("gossip: frame of a finished exchange")
+	ErrDuplicate = errors.New("gossip: frame already received")
+	ErrEarly     = errors.New("gossip: frame too far ahead")
+	ErrStranger  = errors.New("gossip: frame from a worker that is no neighbour")
+)
+
+// A Machine is one worker's side of the protocol. It is not safe for
+// concurrent use; the slices of a Ready are valid until the next call.
+type Machine interface {
+	Ready() Ready
+	// Gradient reports the update direction asked for by Ready.Compute. The
+	// machine owns g until it asks for the next one and may overwrite it.
+	Gradient(g []float32) error
+	// Receive reports a frame, early, late or duplicate, and takes ownership
+	// of its payload if it returns nil. A frame whose payload turns out to be
+	// unusable when its round is mixed is reported as *algos.MessageError by
+	// whichever call mixes; the frame is forgotten and may be received anew.
+	Receive(f Frame) error
+	// Link reports that frames to peer may have been lost (up after a new
+	// link was made): the frames that peer may still need are sent again.
+	Link(peer topology.Rank, up bool)
+	// Params returns the current model x_{k,i}.
+	Params() []float32
+	// Mixed returns what the last finished mixing saw.
+	Mixed() algos.Mixed
+	// ExtraMemory returns the bytes of algorithm memory beyond D-PSGD's.
+	ExtraMemory() int
+}

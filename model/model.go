@@ -1,0 +1,31 @@
+// Package model holds the objectives f_i over one flat float32 parameter
+// vector, with hand-written gradients: quadratic, logistic, mlp, lenet, resnet.
+//
+// It has no automatic differentiation, no optimizer and no randomness beyond
+// the initial point.
+package model
+
+import "gossiptrainer/data"
+
+// A Score is the result of an evaluation.
+type Score struct {
+	Loss     float64 // mean loss per sample (for quadratic: the objective)
+	Accuracy float64 // share of samples classified correctly; NaN where it has no meaning
+	Samples  int
+}
+
+// An Objective is f_i: a loss over a flat parameter vector. It owns scratch
+// memory and is not safe for concurrent use.
+type Objective interface {
+	// Dim returns d, the number of parameters.
+	Dim() int
+	// Init writes the starting point x⁰ into x, a function of seed alone: the
+	// same bits on every worker.
+	Init(x []float32, seed uint64)
+	// Gradient overwrites g with the gradient of the mean loss over batch at
+	// x and returns that loss.
+	Gradient(g, x []float32, batch data.Batch) (loss float32)
+	// Evaluate returns loss and accuracy at x over batch, with running
+	// statistics where the model has them.
+	Evaluate(x []float32, batch data.Batch) Score
+}

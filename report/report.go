@@ -1,0 +1,108 @@
+// Package report is the record of a run: typed events, written as JSON lines,
+// read back, summed up and drawn.
+//
+// It observes; nothing in a run ever reads it back to decide anything.
+package report
+
+import "time"
+
+// Bytes counts what one worker has sent, at three layers.
+type Bytes struct {
+	Payload int64 `json:"payload"` // the algorithm's payloads
+	Stream  int64 `json:"stream"`  // frames on the stream, headers included
+	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
+}
+
+// A Step is one worker's record of one finished round.
+type Step struct {
+	Rank     int           `json:"rank"`
+	Round    int           `json:"round"`      // rounds finished, 1..
+	Time     time.Duration `json:"time_ns"`    // since the first round began; virtual in sim
+	Loss     float64       `json:"loss"`       // mini-batch training loss
+	Gap      float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
+	Moved    int           `json:"moved"`      // coordinates with a non-zero index difference
+	Theta    float64       `json:"theta"`      // 0 where there is none
+	Compute  time.Duration `json:"compute_ns"` // gradient, this round
+	Wait     time.Duration `json:"wait_ns"`    // for neighbours, this round
+	Codec    time.Duration `json:"codec_ns"`   // encode, decode and mix, this round
+	Sent     Bytes         `json:"sent"`       // since the start
+	Received Bytes         `json:"received"`
+}
+
+// A State is what a worker is doing, for people who watch.
+type State string
+
+// States of a worker.
+const (
+	Starting State = "starting"
+	Joining  State = "joining"
+	Training State = "training"
+	Waiting  State = "waiting"
+	Testing  State = "testing"
+	Finished State = "done"
+	Failed   State = "failed"
+)
+
+// A Status says that a worker's state changed.
+type Status struct {
+	Rank    int    `json:"rank"`
+	State   State  `json:"state"`
+	Detail  string `json:"detail,omitempty"`  // for people
+	Missing []int  `json:"missing,omitempty"` // ranks waited for
+}
+
+// A Final is one worker's result.
+type Final struct {
+	Rank        int           `json:"rank"`
+	Rounds      int           `json:"rounds"`
+	Loss        float64       `json:"loss"`     // of this replica on the test set
+	Accuracy    float64       `json:"accuracy"` // NaN is written as null
+	Digest      string        `json:"digest"`   // of this replica's parameters
+	Sent        Bytes         `json:"sent"`
+	ExtraMemory int64         `json:"extra_memory_bytes"`
+	Peak        int64         `json:"peak_rss_bytes,omitempty"`
+	Time        time.Duration `json:"time_ns"` // first round's begin to last round's end
+}
+
+// An Event is one line of a record: exactly one field is set.
+type Event struct {
+	Step   *Step   `json:"step,omitempty"`
+	Status *Status `json:"status,omitempty"`
+	Final  *Final  `json:"final,omitempty"`
+}
+
+// A Summary is what run, lab and sim print with --json (DESIGN section 4).
+type Summary struct {
+	Mode         string   `json:"mode"`
+	Run          string   `json:"run"`
+	Algorithm    string   `json:"algorithm"`
+	Bits         int      `json:"bits"`
+	Peers        int      `json:"peers"`
+	Rounds       int      `json:"rounds"`
+	Wall         float64  `json:"wall_s"`
+	Time         float64  `json:"time_s"`
+	Loss         float64  `json:"loss"`       // mean over the replicas, test set
+	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
+	Accuracy     Accuracy `json:"accuracy"`
+	Consensus    *float64 `json:"consensus_linf"` // max_i |x_i − x̄|_∞; null where the models are not at hand
+	BytesPerPeer Bytes    `json:"bytes_per_peer"` // sent, mean over the peers
+	ExtraMemory  int64    `json:"extra_memory_bytes"`
+	Theta        Theta    `json:"theta"`
+	Digest       string   `json:"digest"`
+	Seed         uint64   `json:"seed"`
+	Version      string   `json:"version"`
+}
+
+// Accuracy is the test accuracy of a run's replicas; null where it has no meaning.
+type Accuracy struct {
+	Mean         *float64 `json:"mean"`
+	Min          *float64 `json:"min"`
+	AverageModel *float64 `json:"average_model"`
+}
+
+// Theta is the modulo codec's bound at the end of a run and what became of it.
+type Theta struct {
+	Value      float64 `json:"value"`
+	Violations int64   `json:"violations"`
+	Repaired   int64   `json:"repaired"`
+}

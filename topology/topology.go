@@ -1,0 +1,43 @@
+// Package topology builds the communication graphs of a run and their doubly
+// stochastic mixing matrices W, and computes what the theory asks of them:
+// spectrum, path sums, admissibility.
+//
+// It knows nothing of models, messages or time: a graph is a value.
+package topology
+
+// A Rank is a worker's index i in W, 0..n−1.
+type Rank int
+
+// An Edge is one off-diagonal entry W_ij of worker i's row.
+type Edge struct {
+	Peer   Rank
+	Weight float64
+}
+
+// A Row is what worker i needs to know of the graph: its own weight W_ii,
+// whom it hears (In, in increasing rank) and whom it tells (Out, in increasing
+// rank). In undirected graphs In and Out name the same peers.
+type Row struct {
+	Self float64
+	In   []Edge
+	Out  []Rank
+}
+
+// Cycle returns the n rows of the directed cycle i → i+1 mod n along which a
+// ring all-reduce passes its chunks: worker i hears i−1 and tells i+1. Its
+// weights are 1 and have no meaning as a mixing matrix. n = 1 gives one row
+// without edges.
+func Cycle(n int) []Row {
+	rows := make([]Row, n)
+	if n == 1 {
+		rows[0].Self = 1
+		return rows
+	}
+	for i := range rows {
+		rows[i] = Row{
+			In:  []Edge{{Peer: Rank((i + n - 1) % n), Weight: 1}},
+			Out: []Rank{Rank((i + 1) % n)},
+		}
+	}
+	return rows
+}
