@@ -1,0 +1,205 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Size of a figure: two panels side by side, readable at the width of a page.
+const (
+	figureWidth  = 10 * vg.Inch
+	figureHeight = 4 * vg.Inch
+	figureDPI    = 110
+)
+
+// Colours of Okabe and Ito: told apart by colour-blind readers.
+var (
+	blue   = color.RGBA{0, 114, 178, 255}
+	orange = color.RGBA{213, 94, 0, 255}
+	faint  = color.NRGBA{0, 114, 178, 70}
+	grid   = color.Gray{Y: 225}
+)
+
+// WriteFigure draws a run's training loss against time and its largest
+// difference between neighbours, with the bound θ where there is one, against
+// rounds: every worker faint, the mean over the workers bold. format is png,
+// svg or pdf.
+func WriteFigure(w io.Writer, run *Run, format string) error {
+	steps := byWorker(run.Events)
+	if len(steps) == 0 {
+		return errors.New("report: figure: the record holds no finished round")
+	}
+	loss, err := lossPanel(steps)
+	if err != nil {
+		return fmt.Errorf("report: figure: %w", err)
+	}
+	gap, err := gapPanel(steps)
+	if err != nil {
+		return fmt.Errorf("report: figure: %w", err)
+	}
+	canvas, err := newCanvas(format)
+	if err != nil {
+		return err
+	}
+	panels := [][]*plot.Plot{{loss, gap}}
+	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Points(14), PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10}
+	cells := plot.Align(panels, tiles, draw.New(canvas))
+	for i, p := range panels[0] {
+		p.Draw(cells[0][i])
+	}
+	if _, err := canvas.WriteTo(w); err != nil {
+		return fmt.Errorf("report: figure: %w", err)
+	}
+	return nil
+}
+
+// Format returns the format that a figure's file name asks for.
+func Format(file string) string { return strings.TrimPrefix(filepath.Ext(file), ".") }
+
+type writableCanvas interface {
+	vg.CanvasSizer
+	io.WriterTo
+}
+
+func newCanvas(format string) (writableCanvas, error) {
+	switch format {
+	case "png":
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(figureDPI))}, nil
+	case "svg":
+		return vgsvg.New(figureWidth, figureHeight), nil
+	case "pdf":
+		return vgpdf.New(figureWidth, figureHeight), nil
+	}
+	return nil, fmt.Errorf("report: figure: format %q is none of png, svg, pdf", format)
+}
+
+// byWorker sorts the steps of a record by worker, keeping their order.
+func byWorker(events []Event) [][]*Step {
+	var steps [][]*Step
+	for _, e := range events {
+		if e.Step == nil || e.Step.Rank < 0 {
+			continue
+		}
+		for len(steps) <= e.Step.Rank {
+			steps = append(steps, nil)
+		}
+		steps[e.Step.Rank] = append(steps[e.Step.Rank], e.Step)
+	}
+	return steps
+}
+
+func lossPanel(steps [][]*Step) (*plot.Plot, error) {
+	p := newPanel("time (s)", "mini-batch training loss")
+	at := func(s *Step) plotter.XY { return plotter.XY{X: s.Time.Seconds(), Y: s.Loss} }
+	return p, addLines(p, steps, at)
+}
+
+func gapPanel(steps [][]*Step) (*plot.Plot, error) {
+	p := newPanel("round", "largest difference between neighbours")
+	at := func(s *Step) plotter.XY { return plotter.XY{X: float64(s.Round), Y: s.Gap} }
+	if err := addLines(p, steps, at); err != nil {
+		return nil, err
+	}
+	var theta plotter.XYs
+	for _, s := range steps[0] {
+		if s.Theta > 0 {
+			theta = append(theta, plotter.XY{X: float64(s.Round), Y: s.Theta})
+		}
+	}
+	if len(theta) == 0 {
+		return p, nil
+	}
+	line, err := newLine(theta, orange, 1.6)
+	if err != nil {
+		return nil, err
+	}
+	line.Dashes = []vg.Length{vg.Points(6), vg.Points(3)}
+	p.Add(line)
+	p.Legend.Add("bound θ", line)
+	return p, nil
+}
+
+// addLines draws one faint line per worker and a bold one through the means of
+// their records, and lets the vertical axis be logarithmic if all is positive.
+func addLines(p *plot.Plot, steps [][]*Step, at func(*Step) plotter.XY) error {
+	var bold plotter.XYs
+	count, positive := math.MaxInt, true
+	for _, worker := range steps {
+		count = min(count, len(worker))
+		var thin plotter.XYs
+		for _, s := range worker {
+			thin = append(thin, at(s))
+			positive = positive && at(s).Y > 0
+		}
+		if len(thin) == 0 {
+			continue
+		}
+		line, err := newLine(thin, faint, 0.7)
+		if err != nil {
+			return err
+		}
+		p.Add(line)
+	}
+	for r := range count {
+		var sum plotter.XY
+		for _, worker := range steps {
+			v := at(worker[r])
+			sum.X += v.X / float64(len(steps))
+			sum.Y += v.Y / float64(len(steps))
+		}
+		bold = append(bold, sum)
+	}
+	line, err := newLine(bold, blue, 1.8)
+	if err != nil {
+		return err
+	}
+	p.Add(line)
+	p.Legend.Add("mean over the peers", line)
+	if positive {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	}
+	return nil
+}
+
+func newLine(points plotter.XYs, c color.Color, width float64) (*plotter.Line, error) {
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, err
+	}
+	line.Color, line.Width = c, vg.Points(width)
+	return line, nil
+}
+
+func newPanel(x, y string) *plot.Plot {
+	sans := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	p := plot.New()
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Label.TextStyle.Font, axis.Label.TextStyle.Font.Size = sans, 11
+		axis.Tick.Label.Font, axis.Tick.Label.Font.Size = sans, 9
+		axis.Padding = 0
+		axis.Tick.Marker = round125{}
+	}
+	p.Legend.TextStyle.Font, p.Legend.TextStyle.Font.Size = sans, 9
+	p.Legend.Top = true
+	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(4), -vg.Points(2)
+	p.Legend.ThumbnailWidth = vg.Points(26)
+	lines := plotter.NewGrid()
+	lines.Vertical.Color, lines.Horizontal.Color = grid, grid
+	p.Add(lines)
+	return p
+}

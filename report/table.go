@@ -1,0 +1,53 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+)
+
+// WriteTable prints a summary for people.
+func (s Summary) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("run", "%s (%s, seed %d)", s.Run, s.Mode, s.Seed)
+	row("algorithm", "%s, %d bit", s.Algorithm, s.Bits)
+	row("peers", "%d", s.Peers)
+	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
+	row("test loss", "%s", short(&s.Loss))
+	row("accuracy", "mean %s, least %s, average model %s",
+		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))
+	row("consensus", "%s", short(s.Consensus))
+	row("sent per peer", "%s payload, %s on the stream, %s at the socket",
+		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
+	row("extra memory", "%s", Size(s.ExtraMemory))
+	if s.Theta.Value > 0 {
+		row("theta", "%s, %d violations, %d repaired", short(&s.Theta.Value), s.Theta.Violations, s.Theta.Repaired)
+	}
+	row("digest", "%.16s", s.Digest)
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// short writes a number to four digits; a missing one as a dash.
+func short(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'g', 4, 64)
+}
+
+// Size writes a number of bytes for people, in decimal units.
+func Size(bytes int64) string {
+	v, unit := float64(bytes), 0
+	units := [...]string{"B", "kB", "MB", "GB", "TB"}
+	for ; v >= 1000 && unit < len(units)-1; unit++ {
+		v /= 1000
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[unit]
+}

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+)
+
+// round125 marks a linear axis at about six multiples of 1, 2 or 5 times a
+// power of ten.
+type round125 struct{}
+
+// Ticks implements plot.Ticker.
+func (round125) Ticks(lo, hi float64) []plot.Tick {
+	if !(hi > lo) {
+		return []plot.Tick{{Value: lo, Label: label(lo)}}
+	}
+	raw := (hi - lo) / 6
+	power := math.Pow(10, math.Floor(math.Log10(raw)))
+	step := 10 * power
+	for _, m := range []float64{1, 2, 5} {
+		if raw <= m*power {
+			step = m * power
+			break
+		}
+	}
+	var ticks []plot.Tick
+	for i := math.Ceil(lo / step); i*step <= hi*(1+1e-9); i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: label(i * step)})
+	}
+	return ticks
+}
+
+// decades marks a logarithmic axis at 1 to 9 times each power of ten and
+// labels 1, 2 and 5.
+type decades struct{}
+
+// Ticks implements plot.Ticker.
+func (decades) Ticks(lo, hi float64) []plot.Tick {
+	var ticks []plot.Tick
+	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
+		for m := 1; m < 10; m++ {
+			v := float64(m) * math.Pow(10, e)
+			if v < lo*(1-1e-9) || v > hi*(1+1e-9) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if m == 1 || m == 2 || m == 5 {
+				t.Label = label(v)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
+}
+
+func label(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

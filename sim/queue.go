@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// An event is something that happens to one worker at a virtual time: a frame
+// arrives or, where frame is nil, its gradient is ready.
+type event struct {
+	at     time.Duration
+	seq    uint64 // order of creation: ties are broken the same way every time
+	worker topology.Rank
+	frame  *gossip.Frame
+}
+
+func (e event) before(o event) bool {
+	return e.at < o.at || e.at == o.at && e.seq < o.seq
+}
+
+// A queue is a binary heap of events, earliest first.
+type queue []event
+
+func (q *queue) push(e event) {
+	h := append(*q, e)
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
+	*q = h
+}
+
+func (q *queue) pop() event {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h[last] = event{}
+	h = h[:last]
+	for i := 0; ; {
+		least := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
+			if h[c].before(h[least]) {
+				least = c
+			}
+		}
+		if least == i {
+			break
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+	*q = h
+	return first
+}

@@ -1,0 +1,221 @@
+// Package sim runs all workers of a run in one process on a virtual clock over
+// modelled links.
+//
+// It computes what a real run would compute, bit for bit, and how long it would
+// take; it opens no socket and models neither packet loss nor jitter.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// A Worker is one simulated peer.
+type Worker struct {
+	Machine gossip.Machine
+	// Gradient writes the update direction of round k at x into g and returns
+	// the training loss. It is called from another goroutine, never twice at
+	// a time for one worker.
+	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
+	Theta    func(k int) float64 // for the record; nil where there is none
+}
+
+// Options say how time passes and who watches.
+type Options struct {
+	Network Network
+	// Compute returns the virtual time that a worker's gradient takes.
+	Compute func(worker topology.Rank, k int) time.Duration
+	Rounds  int                // rounds of the run, for the record's last line
+	Every   int                // rounds between records, ≥ 1
+	Observe func(report.Event) // nil = nobody watches
+}
+
+// A Result is what a run cost.
+type Result struct {
+	Time   time.Duration  // virtual time at which the last worker finished
+	Sent   []report.Bytes // per worker; Wire is modelled
+	Events int            // events handled
+}
+
+// Run drives the workers to completion. Gradients are computed on all cores
+// without changing any result: each is asked for as soon as its point is known
+// and waited for when virtual time says that it is ready.
+func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
+	s := &simulation{
+		opt:    opt,
+		clocks: newClocks(len(workers), opt.Network),
+		peers:  make([]peer, len(workers)),
+		cores:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}
+	for i := range s.peers {
+		p := &s.peers[i]
+		p.Worker, p.rank = workers[i], topology.Rank(i)
+		p.g = make([]float32, len(p.Machine.Params()))
+		p.done = make(chan struct{}, 1)
+	}
+	err := s.run(ctx)
+	s.wait()
+	res := Result{Time: s.now, Events: s.events}
+	for i := range s.peers {
+		res.Sent = append(res.Sent, s.peers[i].sent)
+	}
+	return res, err
+}
+
+type simulation struct {
+	opt    Options
+	clocks *clocks
+	peers  []peer
+	cores  chan struct{} // a token per gradient in computation
+
+	queue  queue
+	seq    uint64
+	now    time.Duration
+	events int
+}
+
+// A peer is a worker with what the simulation keeps of it.
+type peer struct {
+	Worker
+	rank topology.Rank
+
+	g         []float32
+	loss      float32
+	err       error
+	computing bool
+	done      chan struct{} // a token when the gradient is computed
+
+	round   int // rounds finished
+	ended   bool
+	waiting []topology.Rank
+	ready   time.Duration // when the last gradient was ready
+	sent    report.Bytes
+	got     report.Bytes
+}
+
+func (s *simulation) run(ctx context.Context) error {
+	for i := range s.peers {
+		s.act(&s.peers[i])
+	}
+	for len(s.queue) > 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("sim: stopped at virtual time %v: %w", s.now, context.Cause(ctx))
+		}
+		e := s.queue.pop()
+		s.now = e.at
+		s.events++
+		if err := s.handle(e); err != nil {
+			return err
+		}
+	}
+	return s.stuck()
+}
+
+func (s *simulation) handle(e event) error {
+	p := &s.peers[e.worker]
+	var err error
+	if e.frame != nil {
+		stream := StreamBytes(len(e.frame.Payload))
+		p.got.Payload += int64(len(e.frame.Payload))
+		p.got.Stream += int64(stream)
+		p.got.Wire += int64(WireBytes(stream))
+		err = p.Machine.Receive(*e.frame)
+	} else {
+		<-p.done
+		p.computing = false
+		p.ready = s.now
+		if err = p.err; err == nil {
+			err = p.Machine.Gradient(p.g)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("sim: worker %d round %d: %w", p.rank, p.round, err)
+	}
+	s.act(p)
+	return nil
+}
+
+// act does what a worker's machine asks for.
+func (s *simulation) act(p *peer) {
+	r := p.Machine.Ready()
+	p.waiting = append(p.waiting[:0], r.Waiting...)
+	for _, f := range r.Send {
+		stream := StreamBytes(len(f.Payload))
+		bytes := WireBytes(stream)
+		p.sent.Payload += int64(len(f.Payload))
+		p.sent.Stream += int64(stream)
+		p.sent.Wire += int64(bytes)
+		s.schedule(s.clocks.arrival(f.From, f.To, bytes, s.now), f.To, &f)
+	}
+	if r.Round > p.round {
+		p.round = r.Round
+		s.record(p)
+	}
+	p.ended = r.Done
+	if r.Compute {
+		s.compute(p, r.Round, r.At)
+	}
+}
+
+func (s *simulation) schedule(at time.Duration, to topology.Rank, f *gossip.Frame) {
+	s.queue.push(event{at: at, seq: s.seq, worker: to, frame: f})
+	s.seq++
+}
+
+func (s *simulation) compute(p *peer, k int, x []float32) {
+	p.computing = true
+	s.schedule(s.now+s.opt.Compute(p.rank, k), p.rank, nil)
+	go func() {
+		s.cores <- struct{}{}
+		p.loss, p.err = p.Gradient(p.g, k, x)
+		<-s.cores
+		p.done <- struct{}{}
+	}()
+}
+
+// wait lets gradients end that nobody needs any more.
+func (s *simulation) wait() {
+	for i := range s.peers {
+		if p := &s.peers[i]; p.computing {
+			<-p.done
+			p.computing = false
+		}
+	}
+}
+
+func (s *simulation) record(p *peer) {
+	if s.opt.Observe == nil || p.round%s.opt.Every != 0 && p.round != s.opt.Rounds {
+		return
+	}
+	k := p.round - 1
+	mixed := p.Machine.Mixed()
+	step := &report.Step{
+		Rank: int(p.rank), Round: p.round, Time: s.now, Loss: float64(p.loss),
+		Gap: float64(mixed.Gap), Moved: mixed.Moved,
+		Compute: s.opt.Compute(p.rank, k), Wait: s.now - p.ready,
+		Sent: p.sent, Received: p.got,
+	}
+	if p.Theta != nil {
+		step.Theta = p.Theta(k)
+	}
+	s.opt.Observe(report.Event{Step: step})
+}
+
+// stuck returns an error if nothing can happen any more and somebody is not
+// done.
+func (s *simulation) stuck() error {
+	var errs []error
+	for i := range s.peers {
+		if p := &s.peers[i]; !p.ended {
+			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for %v for ever", p.rank, p.round, p.waiting))
+		}
+	}
+	return errors.Join(errs...)
+}
