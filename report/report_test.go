@@ -1,0 +1,205 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sample() []Event {
+	var events []Event
+	for round := 10; round <= 50; round += 10 {
+		for rank := range 3 {
+			events = append(events, Event{Step: &Step{
+				Rank: rank, Round: round, Time: time.Duration(round) * time.Millisecond,
+				Loss: 2.3 / float64(round+rank), Gap: 0.01 * float64(round), Theta: 1.5,
+				Sent: Bytes{Payload: int64(round) * 100},
+			}})
+		}
+	}
+	return append(events,
+		Event{Status: &Status{Rank: 1, State: Waiting, Missing: []int{2}, Detail: "worker 2 was never seen"}},
+		Event{Final: &Final{Rank: 0, Rounds: 50, Loss: 0.1, Accuracy: 0.97, Digest: "ab"}},
+	)
+}
+
+func record(t *testing.T, events []Event) *bytes.Buffer {
+	t.Helper()
+	var b bytes.Buffer
+	for _, e := range events {
+		if err := Write(&b, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &b
+}
+
+func TestRecordReadsBackWhatWasWritten(t *testing.T) {
+	want := sample()
+	got, err := Read(record(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRecordDropsATornLastLine(t *testing.T) {
+	want := sample()
+	b := record(t, want)
+	b.WriteString(`{"step":{"rank":2,"rou`)
+	got, err := Read(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d events, want %d", len(got), len(want))
+	}
+}
+
+func TestRecordNamesABadLine(t *testing.T) {
+	for name, text := range map[string]string{
+		"garbage":       "{}\nnot json\n{}\n",
+		"line too long": "{}\n\"" + strings.Repeat("x", maxLine+1<<17) + "\"\n",
+	} {
+		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "line 2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAccuracyWithoutMeaningIsNull(t *testing.T) {
+	text, err := json.Marshal(Final{Rank: 3, Accuracy: math.NaN()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), `"accuracy":null`) {
+		t.Errorf("%s", text)
+	}
+	var back Final
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Rank != 3 || !math.IsNaN(back.Accuracy) {
+		t.Errorf("%+v", back)
+	}
+}
+
+func TestOpenReadsARunFolder(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "no run folder") {
+		t.Errorf("empty folder: %v", err)
+	}
+	write(t, filepath.Join(dir, EventsFile), record(t, sample()).Bytes())
+	run, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Summary != nil || len(run.Events) != len(sample()) {
+		t.Errorf("%d events, summary %v", len(run.Events), run.Summary)
+	}
+	write(t, filepath.Join(dir, SummaryFile), []byte(`{"run":"ring8","peers":8}`))
+	if run, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	if run.Summary.Run != "ring8" || run.Summary.Peers != 8 {
+		t.Errorf("%+v", run.Summary)
+	}
+}
+
+func write(t *testing.T, file string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFigureHasInkAndEveryFormat(t *testing.T) {
+	run := &Run{Events: sample()}
+	for format, head := range map[string]string{"png": "\x89PNG", "svg": "<?xml", "pdf": "%PDF"} {
+		var b bytes.Buffer
+		if err := WriteFigure(&b, run, format); err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+		if !strings.HasPrefix(b.String(), head) {
+			t.Errorf("%s begins with %.8q", format, b.String())
+		}
+		if format == "png" {
+			img, err := png.Decode(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := img.Bounds().Dx(); got != 1100 {
+				t.Errorf("figure is %d pixels wide, want 1100", got)
+			}
+		}
+	}
+	if err := WriteFigure(&bytes.Buffer{}, run, "gif"); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+		t.Errorf("gif: %v", err)
+	}
+	if err := WriteFigure(&bytes.Buffer{}, &Run{}, "png"); err == nil {
+		t.Error("a figure of nothing")
+	}
+}
+
+func TestTicks(t *testing.T) {
+	labels := func(lo, hi float64, logarithmic bool) (s []string) {
+		ticks := round125{}.Ticks(lo, hi)
+		if logarithmic {
+			ticks = decades{}.Ticks(lo, hi)
+		}
+		for _, t := range ticks {
+			if t.Label != "" {
+				s = append(s, t.Label)
+			}
+		}
+		return s
+	}
+	for _, c := range []struct {
+		lo, hi      float64
+		logarithmic bool
+		want        []string
+	}{
+		{0, 600, false, []string{"0", "100", "200", "300", "400", "500", "600"}},
+		{0, 3, false, []string{"0", "0.5", "1", "1.5", "2", "2.5", "3"}},
+		{5, 5, false, []string{"5"}},
+		{0.05, 2, true, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}},
+	} {
+		if diff := cmp.Diff(c.want, labels(c.lo, c.hi, c.logarithmic)); diff != "" {
+			t.Errorf("%g..%g: %s", c.lo, c.hi, diff)
+		}
+	}
+}
+
+func TestTableSaysWhatIsMissing(t *testing.T) {
+	var b bytes.Buffer
+	s := Summary{Run: "r", Mode: "run", Algorithm: "dpsgd", Bits: 8, BytesPerPeer: Bytes{Payload: 1234567}}
+	if err := s.WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"dpsgd, 8 bit", "average model -", "1.235 MB payload", "consensus      -"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "theta") {
+		t.Errorf("theta of a run without one:\n%s", b.String())
+	}
+}
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 61_060_000: "61.06 MB", 2e12: "2 TB"} {
+		if got := Size(bytes); got != want {
+			t.Errorf("Size(%d) = %s, want %s", bytes, got, want)
+		}
+	}
+}
