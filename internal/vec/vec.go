@@ -1,0 +1,150 @@
+// Package vec holds the kernels over flat float32 vectors that the rest of the
+// program is built from.
+//
+// It knows nothing of models or quantization. Every kernel gives the same bits
+// on every machine: products are rounded before they are added, and sums are
+// taken in a fixed order.
+//
+// Vectors of one call have equal lengths; a shorter second vector is a
+// programmer error and panics. A destination may be one of the sources, but
+// may not overlap one in part.
+package vec
+
+import "math"
+
+// Axpy computes dst ← dst + a·x.
+func Axpy(dst []float32, a float32, x []float32) {
+	x = x[:len(dst)]
+	for len(dst) >= 4 && len(x) >= 4 {
+		dst[0] += float32(a * x[0])
+		dst[1] += float32(a * x[1])
+		dst[2] += float32(a * x[2])
+		dst[3] += float32(a * x[3])
+		dst, x = dst[4:], x[4:]
+	}
+	for i := range dst {
+		dst[i] += float32(a * x[i])
+	}
+}
+
+// Add computes dst ← x + y.
+func Add(dst, x, y []float32) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for len(dst) >= 4 && len(x) >= 4 && len(y) >= 4 {
+		dst[0] = x[0] + y[0]
+		dst[1] = x[1] + y[1]
+		dst[2] = x[2] + y[2]
+		dst[3] = x[3] + y[3]
+		dst, x, y = dst[4:], x[4:], y[4:]
+	}
+	for i := range dst {
+		dst[i] = x[i] + y[i]
+	}
+}
+
+// Sub computes dst ← x − y.
+func Sub(dst, x, y []float32) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for len(dst) >= 4 && len(x) >= 4 && len(y) >= 4 {
+		dst[0] = x[0] - y[0]
+		dst[1] = x[1] - y[1]
+		dst[2] = x[2] - y[2]
+		dst[3] = x[3] - y[3]
+		dst, x, y = dst[4:], x[4:], y[4:]
+	}
+	for i := range dst {
+		dst[i] = x[i] - y[i]
+	}
+}
+
+// Scale computes dst ← a·x.
+func Scale(dst []float32, a float32, x []float32) {
+	x = x[:len(dst)]
+	for len(dst) >= 4 && len(x) >= 4 {
+		dst[0] = a * x[0]
+		dst[1] = a * x[1]
+		dst[2] = a * x[2]
+		dst[3] = a * x[3]
+		dst, x = dst[4:], x[4:]
+	}
+	for i := range dst {
+		dst[i] = a * x[i]
+	}
+}
+
+// Dot returns xᵀy. Products of float32 are exact in float64, in which they are
+// summed.
+func Dot(x, y []float32) float64 {
+	y = y[:len(x)]
+	var s0, s1, s2, s3 float64
+	for len(x) >= 4 && len(y) >= 4 {
+		s0 += float64(x[0]) * float64(y[0])
+		s1 += float64(x[1]) * float64(y[1])
+		s2 += float64(x[2]) * float64(y[2])
+		s3 += float64(x[3]) * float64(y[3])
+		x, y = x[4:], y[4:]
+	}
+	for i := range x {
+		s0 += float64(x[i]) * float64(y[i])
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+const (
+	signBit  = 1 << 31
+	exponent = 0xFF << 23
+)
+
+// MaxAbs returns |x|_∞, 0 if x is empty. It is +Inf or NaN if x holds such a
+// value.
+func MaxAbs(x []float32) float32 {
+	// Without their sign bit, floats are ordered like their bits, NaN last.
+	var m0, m1, m2, m3 uint32
+	for len(x) >= 4 {
+		m0 = max(m0, math.Float32bits(x[0])&^signBit)
+		m1 = max(m1, math.Float32bits(x[1])&^signBit)
+		m2 = max(m2, math.Float32bits(x[2])&^signBit)
+		m3 = max(m3, math.Float32bits(x[3])&^signBit)
+		x = x[4:]
+	}
+	for _, v := range x {
+		m0 = max(m0, math.Float32bits(v)&^signBit)
+	}
+	return math.Float32frombits(max(m0, m1, m2, m3))
+}
+
+// MaxAbsDiff returns |x − y|_∞, 0 if both are empty. It is +Inf or NaN if a
+// difference is.
+func MaxAbsDiff(x, y []float32) float32 {
+	y = y[:len(x)]
+	var m0, m1, m2, m3 uint32
+	for len(x) >= 4 && len(y) >= 4 {
+		m0 = max(m0, math.Float32bits(x[0]-y[0])&^signBit)
+		m1 = max(m1, math.Float32bits(x[1]-y[1])&^signBit)
+		m2 = max(m2, math.Float32bits(x[2]-y[2])&^signBit)
+		m3 = max(m3, math.Float32bits(x[3]-y[3])&^signBit)
+		x, y = x[4:], y[4:]
+	}
+	for i := range x {
+		m0 = max(m0, math.Float32bits(x[i]-y[i])&^signBit)
+	}
+	return math.Float32frombits(max(m0, m1, m2, m3))
+}
+
+// Finite reports whether x holds neither NaN nor Inf.
+func Finite(x []float32) bool {
+	// Adding 1 to the exponent field carries into the sign bit when all its
+	// bits are set, which is so for NaN and Inf alone.
+	var carry uint32
+	for len(x) >= 4 {
+		carry |= (math.Float32bits(x[0])&^signBit + 1<<23) |
+			(math.Float32bits(x[1])&^signBit + 1<<23) |
+			(math.Float32bits(x[2])&^signBit + 1<<23) |
+			(math.Float32bits(x[3])&^signBit + 1<<23)
+		x = x[4:]
+	}
+	for _, v := range x {
+		carry |= math.Float32bits(v)&^signBit + 1<<23
+	}
+	return carry&signBit == 0
+}
