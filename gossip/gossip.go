@@ -44,9 +44,10 @@ type Frame struct {
 
 // Ready is the work a driver must do before it calls the Machine again.
 type Ready struct {
-	// Send lists frames in the order to send them per link. Their payloads
-	// stay unchanged until the receivers no longer need them, so that a
-	// driver may send without copying.
+	// Send lists frames in the order to send them per link. A payload stays
+	// unchanged until its receiver has used it, so that a driver may send
+	// without copying; frames for a peer without a link are dropped, Link
+	// asks for them again.
 	Send []Frame
 	// Compute asks for the update direction of round Round at the point At,
 	// which is not modified before Gradient is called.
@@ -69,6 +70,7 @@ var (
 	ErrDuplicate = errors.New("gossip: frame already received")
 	ErrEarly     = errors.New("gossip: frame too far ahead")
 	ErrStranger  = errors.New("gossip: frame from a worker that is no neighbour")
+	ErrNoSuchHop = errors.New("gossip: frame of a hop that rounds do not have")
 )
 
 // A Machine is one worker's side of the protocol. It is not safe for
@@ -79,12 +81,14 @@ type Machine interface {
 	// machine owns g until it asks for the next one and may overwrite it.
 	Gradient(g []float32) error
 	// Receive reports a frame, early, late or duplicate, and takes ownership
-	// of its payload if it returns nil. A frame whose payload turns out to be
-	// unusable when its round is mixed is reported as *algos.MessageError by
-	// whichever call mixes; the frame is forgotten and may be received anew.
+	// of its payload unless it refuses the frame with one of the reasons
+	// above. A frame whose payload turns out to be unusable when its round is
+	// mixed is reported as *algos.MessageError by whichever call mixes; the
+	// frame is forgotten, its payload is in Spent, and it may be received anew.
 	Receive(f Frame) error
 	// Link reports that frames to peer may have been lost (up after a new
-	// link was made): the frames that peer may still need are sent again.
+	// link was made): the frames that peer may still need are sent again. By
+	// then the driver has let go of all frames meant for the old link.
 	Link(peer topology.Rank, up bool)
 	// Params returns the current model x_{k,i}.
 	Params() []float32

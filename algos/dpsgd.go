@@ -1,0 +1,63 @@
+package algos
+
+import "gossiptrainer/internal/vec"
+
+// Decentralized parallel SGD: Lian et al., "Can Decentralized Algorithms
+// Outperform Centralized Algorithms?", NeurIPS 2017, algorithm 1,
+//
+//	x_{k+1,i} = Σ_j W_ij x_{k,j} − α_k g_{k,i}               combine, then adapt
+//	x_{k+1,i} = Σ_j W_ij (x_{k,j} − α_k g_{k,j})             adapt, then combine
+//
+// in the form x_i + Σ_j W_ij (x̂_j − x̂_i), which is the same in full precision
+// and with the Moniqua codec is algorithm 1 of Lu & De Sa, ICML 2020: the mean
+// of the models moves by the gradients alone.
+
+// An Order says whether a round mixes before or after the gradient step.
+type Order int
+
+const (
+	// CTA, combine then adapt, is the order of the paper: the gradient is taken
+	// at the model that is sent, so both happen at the same time.
+	CTA Order = iota
+	// ATC, adapt then combine, mixes the models after the gradient step.
+	ATC
+)
+
+// DPSGD is one worker of D-PSGD. It keeps no vector besides X.
+type DPSGD struct {
+	X     []float32 // the model x_{k,i}, updated in place
+	Alpha StepSize
+	Codec Codec
+	Order Order
+
+	mine []byte // the payload of this round, owned by the machine
+}
+
+// Plan lays out one exchange per round.
+func (a *DPSGD) Plan() Plan { return Plan{Hops: 1, Overlap: a.Order == CTA, Lead: 1} }
+
+// Params returns x_{k,i}.
+func (a *DPSGD) Params() []float32 { return a.X }
+
+// Descend subtracts α_k·g.
+func (a *DPSGD) Descend(k int, g []float32) error {
+	vec.Axpy(a.X, -a.Alpha(k), g)
+	return nil
+}
+
+// Send appends the model as the codec encodes it.
+func (a *DPSGD) Send(k, _ int, dst []byte) ([]byte, error) {
+	start := len(dst)
+	dst, err := a.Codec.Encode(dst, k, a.X)
+	a.mine = dst[start:]
+	return dst, err
+}
+
+// Mix moves the model towards the neighbours' in place. The codec recovers
+// against the very model that was sent: nothing changes it in between.
+func (a *DPSGD) Mix(k, _ int, in []Message) (Mixed, error) {
+	return a.Codec.Mix(a.X, k, a.X, a.mine, in)
+}
+
+// ExtraMemory returns 0.
+func (a *DPSGD) ExtraMemory() int { return 0 }

@@ -1,0 +1,73 @@
+package gossip
+
+import (
+	"slices"
+
+	"gossiptrainer/topology"
+)
+
+// An outbox keeps the frames of the last Lead+1 slots, one payload per slot
+// for all receivers, and reuses their buffers.
+//
+// Why no buffer is rewritten while a receiver may still need it: a worker
+// sends slot s after it has mixed slot s−1, and then each worker that it sends
+// to has mixed slot s−1−Lead.
+//
+//   - On an undirected graph, Lead = 1: the neighbour's message of slot s−1 is
+//     there, which it sent after it had mixed slot s−2.
+//   - On a directed cycle of n workers, Lead = n−1: message s−1 of the worker
+//     before this one was sent after that one had mixed s−2, so the second
+//     before had mixed s−3, and so on around to the one after this worker,
+//     which had mixed s−n.
+//
+// So slot s may take the buffer of slot s−1−Lead, and a receiver needs none but
+// the Lead+1 last frames. The frame in that buffer was read in full by every
+// receiver, and the drivers have sent it: on the link on which it came in, for
+// those meant for links lost since are given up before Link is called. A frame
+// that is sent again by Link may be a duplicate, on which no progress depends
+// and which may linger in a driver for longer: it has a payload of its own.
+type outbox struct {
+	self  topology.Rank
+	peers []topology.Rank
+	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
+	sent  int     // slots sent so far
+}
+
+func newOutbox(self topology.Rank, peers []topology.Rank, slots int) outbox {
+	return outbox{self: self, peers: peers, kept: make([]Frame, slots)}
+}
+
+func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
+
+// buffer returns the empty buffer of the slot to be sent next.
+func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
+
+// keep enters the frames of the slot to be sent next.
+func (b *outbox) keep(round, hop int, payload []byte) {
+	*b.at(b.sent) = Frame{From: b.self, Round: round, Hop: hop, Payload: payload}
+	b.sent++
+}
+
+// appendLast appends the frames of the last slot, one per receiver, to dst.
+func (b *outbox) appendLast(dst []Frame) []Frame {
+	for _, peer := range b.peers {
+		f := *b.at(b.sent - 1)
+		f.To = peer
+		dst = append(dst, f)
+	}
+	return dst
+}
+
+// appendAgain appends copies of all frames kept, as meant for peer, to dst,
+// oldest first. For a worker that is not told anything there are none.
+func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
+	if !slices.Contains(b.peers, peer) {
+		return dst
+	}
+	for slot := max(0, b.sent-len(b.kept)); slot < b.sent; slot++ {
+		f := *b.at(slot)
+		f.To, f.Payload = peer, slices.Clone(f.Payload)
+		dst = append(dst, f)
+	}
+	return dst
+}

@@ -1,0 +1,255 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/vec"
+	"gossiptrainer/topology"
+)
+
+// A phase is what a worker is doing in round k.
+type phase int
+
+const (
+	computing  phase = iota // the gradient is outstanding
+	exchanging              // the gradient is there, messages of the current hop may lack
+	done                    // all rounds are over
+)
+
+// A Worker is the machine of a synchronous algorithm: a round ends when the
+// gradient and every neighbour's message of every hop have been used. The
+// exchanges of a run are numbered through by slots, round·hops + hop.
+type Worker struct {
+	self   topology.Rank
+	alg    Algorithm
+	plan   algos.Plan
+	rounds int
+
+	phase  phase
+	k, hop int       // the exchange to mix next
+	asked  bool      // Ready has asked for the gradient of round k
+	g      []float32 // the gradient of round k
+	mixed  algos.Mixed
+	failed error // why the machine has stopped for good
+
+	inbox  inbox
+	outbox outbox
+	ready  [2]work // work[0] collects, the driver holds work[1]
+}
+
+// work is the part of a Ready that grows between two calls.
+type work struct {
+	send    []Frame
+	spent   [][]byte
+	waiting []topology.Rank
+}
+
+var _ Machine = (*Worker)(nil)
+
+// New returns the machine of worker self, whose place in the graph is row, at
+// the beginning of round 0 of rounds ≥ 0. It fails if the plan of alg makes no
+// sense or its first message cannot be made.
+func New(self topology.Rank, row topology.Row, alg Algorithm, rounds int) (*Worker, error) {
+	plan := alg.Plan()
+	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
+		return nil, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
+			self, rounds, plan.Hops, plan.Lead)
+	}
+	w := &Worker{
+		self: self, alg: alg, plan: plan, rounds: rounds,
+		inbox:  newInbox(row.In, plan.Lead+1),
+		outbox: newOutbox(self, row.Out, plan.Lead+1),
+	}
+	if err := w.begin(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Ready returns what has to be done since the last call. Frames, spent
+// payloads and the request for a gradient are named once.
+func (w *Worker) Ready() Ready {
+	w.ready[0], w.ready[1] = w.ready[1], w.ready[0]
+	next, now := &w.ready[0], &w.ready[1]
+	clear(next.send) // frames sent again have payloads of their own: let go of them
+	next.send, next.spent = next.send[:0], next.spent[:0]
+	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Done: w.phase == done}
+	switch {
+	case w.failed != nil:
+	case w.phase == computing && !w.asked:
+		w.asked = true
+		r.Compute, r.At = true, w.alg.Params()
+	case w.phase == exchanging:
+		now.waiting = w.inbox.appendMissing(now.waiting[:0], w.slot())
+		r.Waiting = now.waiting
+	}
+	return r
+}
+
+// Gradient takes the update direction of round k, as long as the model and
+// finite, and goes on as far as the messages received allow. A gradient that is
+// refused changes nothing.
+func (w *Worker) Gradient(g []float32) error {
+	switch {
+	case w.failed != nil:
+		return w.failed
+	case w.phase != computing || !w.asked:
+		return fmt.Errorf("gossip: worker %d round %d: gradient: not asked for", w.self, w.k)
+	case len(g) != len(w.alg.Params()):
+		return fmt.Errorf("gossip: worker %d round %d: gradient: %d coordinates, want %d",
+			w.self, w.k, len(g), len(w.alg.Params()))
+	case !vec.Finite(g):
+		return fmt.Errorf("gossip: worker %d round %d: gradient: holds NaN or Inf", w.self, w.k)
+	}
+	w.phase, w.g = exchanging, g
+	if !w.plan.Overlap {
+		if err := w.alg.Descend(w.k, g); err != nil {
+			return w.fail(err)
+		}
+	}
+	return w.exchange()
+}
+
+// Receive keeps f until its exchange is mixed: at once if it is the last that
+// was missing, at most Plan.Lead slots later.
+func (w *Worker) Receive(f Frame) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.admit(f); err != nil {
+		return fmt.Errorf("%w: worker %d at round %d hop %d: round %d hop %d from worker %d to %d",
+			err, w.self, w.k, w.hop, f.Round, f.Hop, f.From, f.To)
+	}
+	if w.phase != exchanging {
+		return nil
+	}
+	return w.exchange()
+}
+
+// Link sends the frames that peer may still need again if up; a link that went
+// down changes nothing.
+func (w *Worker) Link(peer topology.Rank, up bool) {
+	if !up {
+		return
+	}
+	send := &w.ready[0].send
+	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer })
+	*send = w.outbox.appendAgain(*send, peer)
+}
+
+// Params returns the current model.
+func (w *Worker) Params() []float32 { return w.alg.Params() }
+
+// Mixed returns what the last finished mixing saw.
+func (w *Worker) Mixed() algos.Mixed { return w.mixed }
+
+// ExtraMemory returns the algorithm's.
+func (w *Worker) ExtraMemory() int { return w.alg.ExtraMemory() }
+
+// slot returns the number of the exchange to mix next.
+func (w *Worker) slot() int { return w.k*w.plan.Hops + w.hop }
+
+// begin starts round k: what overlaps with the gradient is sent now.
+func (w *Worker) begin() error {
+	w.hop, w.asked, w.g = 0, false, nil
+	if w.k == w.rounds {
+		w.phase = done
+		return nil
+	}
+	w.phase = computing
+	if w.plan.Overlap && w.plan.Hops > 0 {
+		return w.tell()
+	}
+	return nil
+}
+
+// exchange goes through the hops of round k as far as what has arrived allows,
+// and begins the next round after the last.
+func (w *Worker) exchange() error {
+	for ; w.hop < w.plan.Hops; w.hop++ {
+		if err := w.tell(); err != nil {
+			return err
+		}
+		if !w.inbox.complete(w.slot()) {
+			return nil
+		}
+		if err := w.mix(); err != nil {
+			return err
+		}
+	}
+	if w.plan.Overlap {
+		if err := w.alg.Descend(w.k, w.g); err != nil {
+			return w.fail(err)
+		}
+	}
+	w.k++
+	return w.begin()
+}
+
+// tell hands out the frames of the current hop, unless that has been done.
+func (w *Worker) tell() error {
+	if w.outbox.sent > w.slot() {
+		return nil
+	}
+	payload, err := w.alg.Send(w.k, w.hop, w.outbox.buffer())
+	if err != nil {
+		return w.fail(err)
+	}
+	w.outbox.keep(w.k, w.hop, payload)
+	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
+	return nil
+}
+
+// mix uses the messages of the current hop. A message that cannot be used is
+// forgotten, and the hop waits for it again.
+func (w *Worker) mix() error {
+	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(w.slot()))
+	if err == nil {
+		w.mixed = mixed
+		w.ready[0].spent = w.inbox.clear(w.slot(), w.ready[0].spent)
+		return nil
+	}
+	var bad *algos.MessageError
+	if !errors.As(err, &bad) {
+		return w.fail(err)
+	}
+	payload, ok := w.inbox.discard(w.slot(), bad.From)
+	if !ok {
+		return w.fail(err)
+	}
+	w.ready[0].spent = append(w.ready[0].spent, payload)
+	return w.located(err)
+}
+
+// admit puts f into the inbox or says why not.
+func (w *Worker) admit(f Frame) error {
+	switch {
+	case f.To != w.self:
+		return ErrStranger
+	case f.Hop < 0 || f.Hop >= w.plan.Hops:
+		return ErrNoSuchHop
+	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
+		return ErrStale
+	case f.Round >= w.rounds || f.Round-w.k > w.plan.Lead:
+		return ErrEarly // before slots are counted, so that no round overflows
+	}
+	slot := f.Round*w.plan.Hops + f.Hop
+	if slot-w.slot() > w.plan.Lead {
+		return ErrEarly
+	}
+	return w.inbox.put(slot, f.From, f.Payload)
+}
+
+// fail stops the machine for good.
+func (w *Worker) fail(err error) error {
+	w.failed = w.located(err)
+	return w.failed
+}
+
+// located says where err happened.
+func (w *Worker) located(err error) error {
+	return fmt.Errorf("gossip: worker %d round %d hop %d: %w", w.self, w.k, w.hop, err)
+}
