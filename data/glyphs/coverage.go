@@ -1,0 +1,52 @@
+package glyphs
+
+import "math"
+
+const (
+	lines     = 4                // scan lines per row of pixels
+	cellUnit  = 256              // full horizontal cover of a pixel by one scan line
+	fullCover = lines * cellUnit // full cover of a pixel
+)
+
+// A coverage measures how much of each pixel lies inside a closed outline, with
+// `lines` samples down a pixel and exact area along each sample. An edge adds its
+// signed cover to everything right of it, kept as differences along the row; sum
+// turns them into cover. What is left of the picture counts for its first
+// column, what is right of it for nothing.
+type coverage [Side][Side + 2]int32
+
+func (c *coverage) reset() { *c = coverage{} }
+
+// edge adds the line from a to b, in pixels.
+func (c *coverage) edge(a, b point) {
+	sign := int32(1)
+	if a.y > b.y {
+		a, b, sign = b, a, -1
+	}
+	if a.y == b.y {
+		return
+	}
+	slope := (b.x - a.x) / (b.y - a.y)
+	first := max(0, int(math.Ceil(lines*a.y-0.5)))
+	last := min(lines*Side, int(math.Ceil(lines*b.y-0.5)))
+	for line := first; line < last; line++ {
+		y := (float64(line) + 0.5) / lines
+		x := a.x + float64(slope*(y-a.y))
+		units := int32(min(max(x, 0), Side) * cellUnit)
+		row := &c[line/lines]
+		column, part := units/cellUnit, units%cellUnit
+		row[column] += sign * (cellUnit - part)
+		row[column+1] += sign * part
+	}
+}
+
+// sum calls visit for every pixel, row after row, with its cover 0..fullCover.
+func (c *coverage) sum(visit func(at int, share int32)) {
+	for y := range c {
+		inside := int32(0)
+		for x := range Side {
+			inside += c[y][x]
+			visit(y*Side+x, min(max(inside, -inside), fullCover))
+		}
+	}
+}
