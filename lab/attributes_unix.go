@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package lab
+
+import "syscall"
+
+// attributes put a peer into a process group of its own, so that a terminal's
+// Ctrl-C reaches the supervisor alone. A peer whose supervisor dies sees the
+// end of its input.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}

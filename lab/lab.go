@@ -1,0 +1,73 @@
+// Package lab supervises the peers of a run on one machine, one operating
+// system process each: it starts them, introduces them to one another, hands
+// their events on, and sees to it that none is left behind.
+//
+// It knows neither models nor sockets nor the command line: the caller says how
+// a peer is started, and a peer says where it can be reached.
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"gossiptrainer/report"
+)
+
+// DefaultGrace is how long peers have between the order to stop and being
+// killed. A signal must end the whole run within 2 s; this leaves the rest of
+// them for killing and for the caller's last words.
+const DefaultGrace = 1500 * time.Millisecond
+
+// Options say what to supervise. Event and Log are called by one goroutine at a
+// time and must not block for long: peers wait meanwhile.
+type Options struct {
+	// Peers is the number of processes, at least 1.
+	Peers int
+	// Command returns the command that starts the peer of a rank, 0..Peers−1.
+	// Run sets its Stdin, Stdout, Stderr and SysProcAttr. The process must
+	// Attach to its standard input and output.
+	Command func(rank int) *exec.Cmd
+	// Event receives what the peers report, in the order of arrival.
+	Event func(report.Event)
+	// Log receives the lines that a peer writes on its standard error.
+	Log func(rank int, line string)
+	// Grace is the time from the order to stop to the kill; 0 = DefaultGrace.
+	Grace time.Duration
+}
+
+// Run starts the peers, sends every one the roster once all are ready, and
+// returns when no process is left: nil once all have finished their work, the
+// cause of ctx when it was cancelled, and a *PeerError for the first peer that
+// failed or died, which stops the others.
+func Run(ctx context.Context, o Options) error {
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
+	s := &supervisor{options: o, news: make(chan news, 4*o.Peers)}
+	for rank := range o.Peers {
+		s.start(rank)
+	}
+	return s.loop(ctx)
+}
+
+// A PeerError says which peer ended a run, and how.
+type PeerError struct {
+	Rank   int
+	Round  int      // rounds it had finished, as last heard
+	Reason string   // what the peer said of itself, or how its process ended
+	Hint   string   // what the peer advises; may be empty
+	Code   int      // the exit code the peer asks for, or its process's; −1 if killed by a signal
+	Stderr []string // its last words, at most a few lines
+}
+
+func (e *PeerError) Error() string {
+	where := "before the first round"
+	if e.Round > 0 {
+		where = fmt.Sprintf("after round %d", e.Round)
+	}
+	// A reason that begins with its own "lab: " would name the package twice.
+	return fmt.Sprintf("lab: peer %d: %s: %s", e.Rank, where, strings.TrimPrefix(e.Reason, "lab: "))
+}

@@ -1,0 +1,109 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"gossiptrainer/report"
+)
+
+// Reasons for which a supervised peer is stopped, as context.Cause tells them.
+var (
+	ErrStopped    = errors.New("lab: stopped by the supervisor")
+	ErrParentGone = errors.New("lab: the supervisor is gone")
+)
+
+// A Leash is a supervised peer's connection to its supervisor. Its methods may
+// be called from several goroutines.
+type Leash struct {
+	mu  sync.Mutex
+	out *json.Encoder
+
+	roster chan []Contact
+	ended  chan struct{} // closed when the peer is to end
+	cause  error         // set before ended is closed
+}
+
+// Attach returns the leash over a supervised process's standard input and
+// output. Nothing else may use them from then on.
+func Attach(in io.Reader, out io.Writer) *Leash {
+	l := &Leash{out: json.NewEncoder(out), roster: make(chan []Contact, 1), ended: make(chan struct{})}
+	go l.listen(in)
+	return l
+}
+
+func (l *Leash) listen(in io.Reader) {
+	defer close(l.ended)
+	orders := json.NewDecoder(in)
+	for {
+		var o order
+		if err := orders.Decode(&o); err != nil {
+			l.cause = ErrParentGone
+			return
+		}
+		if o.Stop {
+			l.cause = ErrStopped
+			return
+		}
+		select {
+		case l.roster <- o.Roster:
+		default: // a second roster has no meaning
+		}
+	}
+}
+
+// Context returns a context that is cancelled, with one of the errors above as
+// its cause, when the peer is to end.
+func (l *Leash) Context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	go func() {
+		select {
+		case <-l.ended:
+			cancel(l.cause)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// Introduce says where this peer can be reached and waits for the roster, in
+// rank order.
+func (l *Leash) Introduce(ctx context.Context, self Contact) ([]Contact, error) {
+	if err := l.say(notice{Ready: &self}); err != nil {
+		return nil, err
+	}
+	select {
+	case roster := <-l.roster:
+		return roster, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Report passes an event on.
+func (l *Leash) Report(e report.Event) error { return l.say(notice{Event: &e}) }
+
+// Done says that this peer's work is over and waits until no other needs it.
+func (l *Leash) Done() error {
+	if err := l.say(notice{Done: true}); err != nil {
+		return err
+	}
+	<-l.ended
+	return nil
+}
+
+// Fail says why this peer gives up; the process should end after it.
+func (l *Leash) Fail(f Failure) error { return l.say(notice{Failed: &f}) }
+
+func (l *Leash) say(n notice) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.out.Encode(n); err != nil {
+		return fmt.Errorf("lab: to the supervisor: %w", err)
+	}
+	return nil
+}

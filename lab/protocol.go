@@ -1,0 +1,42 @@
+package lab
+
+import "gossiptrainer/report"
+
+// Parent and peer talk in JSON, one object per line, over the peer's standard
+// input (orders) and standard output (notices):
+//
+//	peer     {"ready":{"id":"12D3…","addrs":["/ip4/127.0.0.1/tcp/40001"]}}
+//	parent   {"roster":[{"id":"12D3…","addrs":[…]},…]}      in rank order, to all, once all are ready
+//	peer     {"event":{"step":{…}}}                         as often as there is something to say
+//	peer     {"done":true}                                  its work is over; it keeps serving the others
+//	parent   {"stop":true}                                  once all are done, or to end the run early
+//	peer     {"failed":{"reason":"…","code":5}}             instead of done; the process ends by itself
+//
+// The end of a peer's input means that the parent is gone: the peer stops.
+
+// A Contact says where a peer can be reached.
+type Contact struct {
+	ID    string   `json:"id"`
+	Addrs []string `json:"addrs"` // multiaddrs
+}
+
+// A Failure is what a peer says before it gives up.
+type Failure struct {
+	Reason string `json:"reason"`
+	Hint   string `json:"hint,omitempty"`
+	Code   int    `json:"code"` // exit code, ≥ 1
+}
+
+// An order is one line to a peer: exactly one field is set.
+type order struct {
+	Roster []Contact `json:"roster,omitempty"`
+	Stop   bool      `json:"stop,omitempty"`
+}
+
+// A notice is one line from a peer: exactly one field is set.
+type notice struct {
+	Ready  *Contact      `json:"ready,omitempty"`
+	Event  *report.Event `json:"event,omitempty"`
+	Done   bool          `json:"done,omitempty"`
+	Failed *Failure      `json:"failed,omitempty"`
+}
