@@ -29,3 +29,33 @@ type Objective interface {
 	// statistics where the model has them.
 	Evaluate(x []float32, batch data.Batch) Score
 }
+
+// A Model is an objective whose parameters have names.
+type Model interface {
+	Objective
+	// Layout lists the parameters in the order of the flat vector, which they
+	// fill without gaps.
+	Layout() []Param
+}
+
+// A Param is a named view of the flat parameter vector.
+type Param struct {
+	Name  string
+	Off   int   // index of the first element
+	Shape []int // row-major; convolutions [ky][kx][in][out], dense layers [in][out]
+}
+
+// Len returns the number of elements, the product of Shape.
+func (p Param) Len() int {
+	n := 1
+	for _, size := range p.Shape {
+		n *= size
+	}
+	return n
+}
+
+// of returns the part of the flat vector x, or of its gradient, that p names.
+func (p Param) of(x []float32) []float32 {
+	end := p.Off + p.Len()
+	return x[p.Off:end:end]
+}

@@ -1,0 +1,83 @@
+package model
+
+import (
+	"math"
+
+	"gossiptrainer/data"
+	"gossiptrainer/internal/rng"
+)
+
+// A builder wires a net: each method appends a layer, its memory and its
+// parameters, and returns the node that the layer computes.
+type builder struct {
+	batch  int
+	dim    int
+	params []Param
+	starts []start
+	input  node
+	layers []layer
+}
+
+// inputs declares the samples, to be given a border.
+func (b *builder) inputs(s data.Shape, border int) node {
+	b.input = node{value: &tensor{h: s.H, w: s.W, c: s.C, border: border}}
+	if border > 0 {
+		b.input.value = newTensor(b.batch, s.H, s.W, s.C, border)
+	}
+	return b.input
+}
+
+// node allocates a value and its gradient.
+func (b *builder) node(h, w, c, border int) node {
+	return node{newTensor(b.batch, h, w, c, border), newTensor(b.batch, h, w, c, border)}
+}
+
+// param appends a parameter to the flat vector.
+func (b *builder) param(name string, s start, shape ...int) Param {
+	p := Param{Name: name, Off: b.dim, Shape: shape}
+	b.dim += p.Len()
+	b.params = append(b.params, p)
+	b.starts = append(b.starts, s)
+	return p
+}
+
+// net returns the finished network; the last layer's output are the logits.
+func (b *builder) net(logits node) *net {
+	return &net{
+		batch: b.batch, input: b.input, layers: b.layers, logits: logits,
+		params: b.params, starts: b.starts,
+	}
+}
+
+// A start says how a parameter begins: at centre plus or minus a uniform
+// deviation of at most width.
+type start struct{ centre, width float32 }
+
+var (
+	zeros = start{}
+	ones  = start{centre: 1}
+)
+
+// he is the start of weights below a ReLU: variance 2/fanIn (He, Zhang, Ren
+// and Sun, "Delving Deep into Rectifiers", 2015, eq. 10). It is drawn uniformly
+// rather than normally, because that takes one exact product and so gives
+// the same bits on every kind of processor.
+func he(fanIn int) start { return start{width: float32(math.Sqrt(6 / float64(fanIn)))} }
+
+// linear is the start of weights below no ReLU: variance 1/fanIn.
+func linear(fanIn int) start { return start{width: float32(math.Sqrt(3 / float64(fanIn)))} }
+
+// initStream separates the initial point from the streams of the workers.
+const initStream = 1<<31 - 1
+
+// Init draws the starting point: coordinate i is a function of (seed, i).
+func (n *net) Init(x []float32, seed uint64) {
+	key := rng.At(rng.Stream(seed, initStream), 0)
+	for i, p := range n.params {
+		s := n.starts[i]
+		for j := range p.of(x) {
+			u := 2*key.Uniform(uint32(p.Off+j)) - 1
+			x[p.Off+j] = s.centre + float32(s.width*u)
+		}
+	}
+}

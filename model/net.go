@@ -1,0 +1,103 @@
+package model
+
+import (
+	"fmt"
+
+	"gossiptrainer/data"
+)
+
+// A mode says what a forward pass is for. Batch normalization differs.
+type mode int
+
+const (
+	training mode = iota
+	evaluating
+)
+
+// A layer computes its output node from its input node. Parameters lie in the
+// flat vector x and their gradients in g; n is the number of samples.
+type layer interface {
+	forward(x []float32, n int, m mode)
+	// backward overwrites the layer's part of g, and its input's gradient if
+	// there is one, given the gradient of its output. It follows a forward
+	// pass in mode training with the same x and n.
+	backward(g, x []float32, n int)
+}
+
+// A net is a chain of layers under the mean cross entropy of a softmax.
+type net struct {
+	batch  int
+	input  node
+	layers []layer
+	logits node
+	params []Param
+	starts []start
+}
+
+var _ Model = (*net)(nil)
+
+// Dim returns the number of parameters.
+func (n *net) Dim() int {
+	last := n.params[len(n.params)-1]
+	return last.Off + last.Len()
+}
+
+// Layout lists the parameters.
+func (n *net) Layout() []Param { return n.params }
+
+// Gradient computes mean loss and gradient over a batch of at most Spec.Batch
+// samples.
+func (n *net) Gradient(g, x []float32, batch data.Batch) (loss float32) {
+	size := batch.Len()
+	if size == 0 || size > n.batch {
+		panic(fmt.Sprintf("internal error: model: batch of %d samples in a network built for 1..%d", size, n.batch))
+	}
+	n.forward(x, batch, training)
+	logits := n.logits.value.images(size)
+	sum, _ := crossEntropy(logits, batch.Y)
+	crossEntropyGradient(n.logits.grad.images(size), logits, batch.Y)
+	for i := len(n.layers) - 1; i >= 0; i-- {
+		n.layers[i].backward(g, x, size)
+	}
+	return float32(sum / float64(size))
+}
+
+// Evaluate scores a batch of any size, Spec.Batch samples at a time.
+func (n *net) Evaluate(x []float32, batch data.Batch) Score {
+	features := n.input.value.h * n.input.value.w * n.input.value.c
+	loss, correct, size := 0.0, 0, batch.Len()
+	for first := 0; first < size; first += n.batch {
+		end := min(first+n.batch, size)
+		part := data.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}
+		n.forward(x, part, evaluating)
+		l, c := crossEntropy(n.logits.value.images(end-first), part.Y)
+		loss += l
+		correct += c
+	}
+	return Score{
+		Loss:     loss / float64(size),
+		Accuracy: float64(correct) / float64(size),
+		Samples:  size,
+	}
+}
+
+func (n *net) forward(x []float32, batch data.Batch, m mode) {
+	n.load(batch)
+	for _, l := range n.layers {
+		l.forward(x, batch.Len(), m)
+	}
+}
+
+// load makes the batch the input: in place if the input has no border,
+// otherwise row by row between the borders.
+func (n *net) load(batch data.Batch) {
+	t := n.input.value
+	if t.border == 0 {
+		t.v = batch.X
+		return
+	}
+	wide := t.w * t.c
+	for i := range batch.Len() * t.h {
+		copy(t.row(i/t.h, i%t.h), batch.X[i*wide:(i+1)*wide])
+	}
+}

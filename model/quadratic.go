@@ -1,0 +1,88 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"gossiptrainer/data"
+	"gossiptrainer/internal/rng"
+)
+
+// A quadratic is worker i's
+//
+//	f_i(x) = ½ Σ_c a_c·(x_c − o_ic)²,  o_ic = centre_c + spread·v_ic,
+//
+// with curvatures a_c in [0.1, 1) and a centre in [−1, 1) common to all workers
+// and v_ic in [−1, 1) of its own. The optimum of the mean of all f_i is the
+// mean of the o_i: the problem on which D-PSGD with a constant step stops short
+// of the optimum as soon as spread > 0. It needs no data.
+type quadratic struct {
+	curvature, optimum []float32
+}
+
+var _ Model = (*quadratic)(nil)
+
+// quadraticStream separates the problem from the streams of the workers, which
+// are below it.
+const quadraticStream = initStream - 1
+
+func newQuadratic(s Spec) (*quadratic, error) {
+	if s.Dim < 1 {
+		return nil, fmt.Errorf("model: quadratic: dimension %d: want at least 1", s.Dim)
+	}
+	if !(s.Spread >= 0) || math.IsInf(s.Spread, 0) {
+		return nil, fmt.Errorf("model: quadratic: spread %v: want a finite number of at least 0", s.Spread)
+	}
+	if s.Worker < 0 {
+		return nil, fmt.Errorf("model: quadratic: worker %d: want at least 0", s.Worker)
+	}
+	q := &quadratic{make([]float32, s.Dim), make([]float32, s.Dim)}
+	problem := rng.Stream(s.Seed, quadraticStream)
+	curvature, centre := rng.At(problem, 0), rng.At(problem, 1)
+	own := rng.At(rng.Stream(problem, s.Worker), 0)
+	spread := float32(s.Spread)
+	for c := range q.optimum {
+		i := uint32(c)
+		q.curvature[c] = 0.1 + float32(0.9*curvature.Uniform(i))
+		q.optimum[c] = 2*centre.Uniform(i) - 1 + float32(spread*(2*own.Uniform(i)-1))
+	}
+	return q, nil
+}
+
+// Dim returns the number of parameters.
+func (q *quadratic) Dim() int { return len(q.optimum) }
+
+// Layout names the one vector.
+func (q *quadratic) Layout() []Param {
+	return []Param{{Name: "x", Shape: []int{len(q.optimum)}}}
+}
+
+// Init draws x⁰ uniformly from [−1, 1).
+func (q *quadratic) Init(x []float32, seed uint64) {
+	key := rng.At(rng.Stream(seed, initStream), 0)
+	for c := range q.optimum {
+		x[c] = 2*key.Uniform(uint32(c)) - 1
+	}
+}
+
+// Gradient computes f_i and its full gradient; there is no batch.
+func (q *quadratic) Gradient(g, x []float32, _ data.Batch) (loss float32) {
+	for c, a := range q.curvature {
+		g[c] = a * (x[c] - q.optimum[c])
+	}
+	return float32(q.value(x))
+}
+
+// Evaluate computes f_i; there is no batch and no accuracy.
+func (q *quadratic) Evaluate(x []float32, _ data.Batch) Score {
+	return Score{Loss: q.value(x), Accuracy: math.NaN()}
+}
+
+func (q *quadratic) value(x []float32) float64 {
+	sum := 0.0
+	for c, a := range q.curvature {
+		d := float64(x[c]) - float64(q.optimum[c])
+		sum += float64(float64(a) * d * d)
+	}
+	return sum / 2
+}

@@ -1,0 +1,53 @@
+package model
+
+import "math"
+
+// crossEntropy returns −Σ log softmax(logits)[label] over the samples and how
+// many of them have their label as the largest logit, the lowest class of a
+// tie. The largest logit is subtracted before exp, so that none overflows.
+func crossEntropy(logits []float32, labels []int32) (loss float64, correct int) {
+	classes := len(logits) / max(1, len(labels))
+	for i, label := range labels {
+		z := logits[i*classes : (i+1)*classes]
+		best := argmax(z)
+		if best == int(label) {
+			correct++
+		}
+		sum := 0.0
+		for _, v := range z {
+			sum += math.Exp(float64(v) - float64(z[best]))
+		}
+		loss += math.Log(sum) - (float64(z[label]) - float64(z[best]))
+	}
+	return loss, correct
+}
+
+// crossEntropyGradient writes the gradient of the mean cross entropy with
+// respect to the logits, (softmax(z) − onehot(label))/n, into dz.
+func crossEntropyGradient(dz, logits []float32, labels []int32) {
+	classes := len(logits) / max(1, len(labels))
+	scale := 1 / float64(len(labels))
+	for i, label := range labels {
+		z, d := logits[i*classes:(i+1)*classes], dz[i*classes:(i+1)*classes]
+		largest := float64(z[argmax(z)])
+		sum := 0.0
+		for _, v := range z {
+			sum += math.Exp(float64(v) - largest)
+		}
+		for c, v := range z {
+			d[c] = float32(math.Exp(float64(v)-largest) / sum * scale)
+		}
+		d[label] -= float32(scale)
+	}
+}
+
+// argmax returns the index of the largest value, the lowest of a tie.
+func argmax(z []float32) int {
+	best := 0
+	for c, v := range z {
+		if v > z[best] {
+			best = c
+		}
+	}
+	return best
+}

@@ -1,0 +1,43 @@
+package model
+
+// A tensor is a batch of images in NHWC order, [batch][h+2·border][w+2·border][c].
+// The border of an activation is zero for ever, so that a convolution needs no
+// case for the rim of the image; the border of a gradient is never read.
+type tensor struct {
+	h, w, c int // one image, without its border
+	border  int
+	v       []float32
+}
+
+func newTensor(batch, h, w, c, border int) *tensor {
+	t := &tensor{h: h, w: w, c: c, border: border}
+	t.v = make([]float32, batch*t.size())
+	return t
+}
+
+// size returns the number of floats per image, its border included.
+func (t *tensor) size() int { return (t.h + 2*t.border) * t.stride() }
+
+// stride returns the number of floats from one row to the next.
+func (t *tensor) stride() int { return (t.w + 2*t.border) * t.c }
+
+// at returns the index of channel 0 of pixel (y, x) of image b. y and x may
+// point into the border.
+func (t *tensor) at(b, y, x int) int {
+	return b*t.size() + (y+t.border)*t.stride() + (x+t.border)*t.c
+}
+
+// row returns the pixels of row y of image b, without the border: w·c floats.
+func (t *tensor) row(b, y int) []float32 {
+	i := t.at(b, y, 0)
+	return t.v[i : i+t.w*t.c]
+}
+
+// images returns the first n images, borders included.
+func (t *tensor) images(n int) []float32 { return t.v[:n*t.size()] }
+
+// A node is a value between two layers and the gradient of the loss with
+// respect to it. grad is nil where nobody asks for it: at the input.
+type node struct {
+	value, grad *tensor
+}
