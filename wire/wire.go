@@ -1,0 +1,185 @@
+// Package wire is the bytes of a frame: a header of 32 bytes, little-endian,
+// and the payload.
+//
+//	 0        4        5      6      8               16              24       28       32
+//	┌────────┬────────┬──────┬──────┬───────────────┬───────────────┬────────┬────────┬─────────┐
+//	│ length │version │ kind │ hop  │     round     │     epoch     │ crc32c │   0    │ payload │
+//	│  u32   │  u8    │ u8   │ u16  │      u64      │      u64      │  u32   │  u32   │ length  │
+//	└────────┴────────┴──────┴──────┴───────────────┴───────────────┴────────┴────────┴─────────┘
+//
+// length is that of the payload. epoch names the life of the sending process.
+// crc32c is the Castagnoli checksum of the other 28 header bytes followed by
+// the payload. Who sent a frame and who is meant by it follows from the link.
+//
+// It reads and writes no stream, and does not know what a payload means.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strconv"
+)
+
+// HeaderLen is the size of a header: what a frame costs beyond its payload.
+const HeaderLen = 32
+
+// Version is the only version of the format that this package reads.
+const Version = 1
+
+// A Kind says what a frame is for.
+type Kind uint8
+
+const (
+	Data Kind = 1 // the message of (round, hop)
+	Bye  Kind = 2 // the last frame of a link: the sender leaves on purpose; the payload may say why
+)
+
+// String returns the name of k.
+func (k Kind) String() string {
+	switch k {
+	case Data:
+		return "data"
+	case Bye:
+		return "bye"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// A Header is a frame without its payload.
+type Header struct {
+	Kind  Kind
+	Round int    // 0..2^63−1
+	Hop   int    // 0..65535
+	Epoch uint64 // of the sending process
+	Len   int    // bytes of payload, 0..2^32−1
+
+	head uint32 // checksum of the header as read, on which that of the payload builds
+	sum  uint32 // checksum of the frame as read
+}
+
+// Reasons for which a frame is refused. A driver counts them.
+var (
+	ErrTruncated = errors.New("wire: header is cut off")
+	ErrVersion   = errors.New("wire: unknown version")
+	ErrKind      = errors.New("wire: unknown kind")
+	ErrReserved  = errors.New("wire: reserved field is not zero")
+	ErrRange     = errors.New("wire: number out of range")
+	ErrTooLong   = errors.New("wire: payload too long")
+	ErrChecksum  = errors.New("wire: wrong checksum")
+)
+
+// Where the fields are.
+const (
+	atLen      = 0
+	atVersion  = 4
+	atKind     = 5
+	atHop      = 6
+	atRound    = 8
+	atEpoch    = 16
+	atSum      = 24
+	atReserved = 28
+)
+
+// PutHeader writes the header of a frame with this payload into the first
+// HeaderLen bytes of dst, so that header and payload can be sent without
+// copying the payload. h.Len is ignored, the payload knows. It fails with
+// ErrKind, ErrRange or ErrTooLong on what the format cannot say.
+func PutHeader(dst []byte, h Header, payload []byte) error {
+	h.Len = len(payload)
+	if err := h.check(); err != nil {
+		return err
+	}
+	dst = dst[:HeaderLen]
+	binary.LittleEndian.PutUint32(dst[atLen:], uint32(h.Len))
+	dst[atVersion], dst[atKind] = Version, byte(h.Kind)
+	binary.LittleEndian.PutUint16(dst[atHop:], uint16(h.Hop))
+	binary.LittleEndian.PutUint64(dst[atRound:], uint64(h.Round))
+	binary.LittleEndian.PutUint64(dst[atEpoch:], h.Epoch)
+	binary.LittleEndian.PutUint32(dst[atReserved:], 0)
+	binary.LittleEndian.PutUint32(dst[atSum:], checksum(headSum(dst), payload))
+	return nil
+}
+
+// AppendFrame appends header and payload to dst. On error dst is returned as
+// it was.
+func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
+	start := len(dst)
+	frame := append(dst, make([]byte, HeaderLen)...)
+	if err := PutHeader(frame[start:], h, payload); err != nil {
+		return dst, err
+	}
+	return append(frame, payload...), nil
+}
+
+// ParseHeader reads the header at the beginning of b. It refuses with
+// ErrTooLong to announce a payload of more than limit bytes, so that memory may
+// be set aside for what it returns. The checksum covers the payload too: before
+// anything else of the header is believed, Verify must have accepted both.
+func ParseHeader(b []byte, limit int) (Header, error) {
+	if len(b) < HeaderLen {
+		return Header{}, fmt.Errorf("%w: %d bytes of %d", ErrTruncated, len(b), HeaderLen)
+	}
+	if v := b[atVersion]; v != Version {
+		return Header{}, fmt.Errorf("%w: %d, want %d", ErrVersion, v, Version)
+	}
+	if r := binary.LittleEndian.Uint32(b[atReserved:]); r != 0 {
+		return Header{}, fmt.Errorf("%w: %#x", ErrReserved, r)
+	}
+	size, round := binary.LittleEndian.Uint32(b[atLen:]), binary.LittleEndian.Uint64(b[atRound:])
+	if int64(size) > int64(limit) {
+		return Header{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, limit)
+	}
+	if round > math.MaxInt {
+		return Header{}, fmt.Errorf("%w: round %d", ErrRange, round)
+	}
+	h := Header{
+		Kind:  Kind(b[atKind]),
+		Round: int(round),
+		Hop:   int(binary.LittleEndian.Uint16(b[atHop:])),
+		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
+		Len:   int(size),
+		head:  headSum(b),
+		sum:   binary.LittleEndian.Uint32(b[atSum:]),
+	}
+	return h, h.check()
+}
+
+// Verify reports whether a header that ParseHeader returned and the payload
+// read after it are what was sent: ErrChecksum if not.
+func Verify(h Header, payload []byte) error {
+	if len(payload) != h.Len {
+		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, len(payload), h.Len)
+	}
+	if sum := checksum(h.head, payload); sum != h.sum {
+		return fmt.Errorf("%w: %08x, the header says %08x", ErrChecksum, sum, h.sum)
+	}
+	return nil
+}
+
+// check says what of h the format cannot express.
+func (h Header) check() error {
+	switch {
+	case h.Kind != Data && h.Kind != Bye:
+		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
+	case h.Round < 0:
+		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
+	case h.Hop < 0 || h.Hop > math.MaxUint16:
+		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
+	case int64(h.Len) > math.MaxUint32:
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
+	}
+	return nil
+}
+
+// headSum is the checksum of the header b, without the field for it.
+func headSum(b []byte) uint32 {
+	return checksum(checksum(0, b[:atSum]), b[atReserved:HeaderLen])
+}
+
+// checksum continues sum over b.
+func checksum(sum uint32, b []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), b)
+}
