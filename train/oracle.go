@@ -1,0 +1,147 @@
+// Package train turns an objective and mini-batches into the update directions
+// that the algorithms subtract, and keeps what a run leaves behind: scores,
+// digests and saved models.
+//
+// It moves no model: that is done by package algos.
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gossiptrainer/data"
+	"gossiptrainer/internal/vec"
+	"gossiptrainer/model"
+)
+
+// ErrDiverged is wrapped by the error of a round in which the loss or the
+// update direction is not finite.
+var ErrDiverged = errors.New("training diverged")
+
+// Batches returns the mini-batch of round k, a function of (seed, worker, k).
+// The batch is used before the next call.
+type Batches func(k int) data.Batch
+
+// NoData is for objectives without data.
+func NoData(int) data.Batch { return data.Batch{} }
+
+// A Rule says how a gradient becomes an update direction. The zero Rule
+// leaves it as it is.
+type Rule struct {
+	Momentum    float64 // μ of heavy-ball momentum, [0, 1)
+	WeightDecay float64 // λ, ≥ 0: the gradient of λ/2·|x|²
+	Bound       float64 // the direction is clipped to ±Bound per coordinate; 0 = not at all
+}
+
+// check refuses numbers out of range, NaN and Inf.
+func (r Rule) check() error {
+	if !(r.Momentum >= 0 && r.Momentum < 1) {
+		return fmt.Errorf("momentum %v: want a number in [0, 1)", r.Momentum)
+	}
+	if !(r.WeightDecay >= 0) || math.IsInf(r.WeightDecay, 0) {
+		return fmt.Errorf("weight decay %v: want a finite number of at least 0", r.WeightDecay)
+	}
+	if !(r.Bound >= 0) || math.IsInf(r.Bound, 0) {
+		return fmt.Errorf("bound %v: want a finite number of at least 0", r.Bound)
+	}
+	return nil
+}
+
+// An Oracle computes the update directions of one worker,
+//
+//	g = ∇f_i(x; batch k) + λ·x
+//	m ← μ·m + g,  g ← m            with momentum; m = 0 before the first round
+//	g ← clip(g, ±Bound)            with a bound
+//
+// The clip comes last and leaves m alone: what an algorithm applies is α_k
+// times a vector whose every coordinate lies in [−Bound, Bound] whatever
+// gradient, decay and momentum were. That is the G_∞ of the certified rule for
+// theta, which therefore needs no factor 1/(1−μ) and no term for the decay.
+//
+// Apart from m, a direction is a function of (x, k) alone. An Oracle is not
+// safe for concurrent use.
+type Oracle struct {
+	worker    int
+	objective model.Objective
+	batches   Batches
+
+	decay, mu, bound float32
+	momentum         []float32 // nil if μ = 0
+	clipped          int
+}
+
+// NewOracle returns the oracle of a worker over its own objective and batches.
+func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle, error) {
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
+	}
+	o := &Oracle{
+		worker: worker, objective: f, batches: batches,
+		decay: float32(r.WeightDecay), mu: float32(r.Momentum), bound: roundDown(r.Bound),
+	}
+	if o.mu > 0 {
+		o.momentum = make([]float32, f.Dim())
+	}
+	return o, nil
+}
+
+// Gradient overwrites g with the update direction of round k at x and returns
+// the loss of the batch. g stays the caller's: momentum is kept apart. The
+// error wraps ErrDiverged; g is then of no use.
+func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
+	loss = o.objective.Gradient(g, x, o.batches(k))
+	if v := float64(loss); math.IsNaN(v) || math.IsInf(v, 0) {
+		return loss, fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
+	}
+	if o.decay > 0 {
+		vec.Axpy(g, o.decay, x)
+	}
+	if o.momentum != nil {
+		accumulate(g, o.momentum, o.mu)
+	}
+	if !vec.Finite(g) {
+		return loss, fmt.Errorf("train: worker %d: round %d: update direction is not finite: %w", o.worker, k, ErrDiverged)
+	}
+	o.clipped = 0
+	if o.bound > 0 {
+		o.clipped = clip(g, o.bound)
+	}
+	return loss, nil
+}
+
+// Clipped returns how many coordinates of the last direction were clipped.
+func (o *Oracle) Clipped() int { return o.clipped }
+
+// accumulate computes m ← μ·m + g and copies m to g.
+func accumulate(g, m []float32, mu float32) {
+	m = m[:len(g)]
+	for i, v := range g {
+		v += float32(mu * m[i])
+		m[i], g[i] = v, v
+	}
+}
+
+// clip limits every coordinate of g to ±bound and returns how many it changed.
+func clip(g []float32, bound float32) (clipped int) {
+	for i, v := range g {
+		if v > bound {
+			g[i] = bound
+			clipped++
+		} else if v < -bound {
+			g[i] = -bound
+			clipped++
+		}
+	}
+	return clipped
+}
+
+// roundDown returns the largest float32 that does not exceed v ≥ 0, so that a
+// bound promised in float64 holds for the float32 that is applied.
+func roundDown(v float64) float32 {
+	r := float32(v)
+	if float64(r) > v {
+		r = math.Nextafter32(r, 0)
+	}
+	return r
+}
