@@ -1,7 +1,7 @@
 // Package data reads data sets, cuts them into shards and draws mini-batches.
 // A mini-batch is a function of (seed, worker, round), never of history.
 //
-// It trains nothing and downloads nothing by itself: fetching is an explicit
+// It trains nothing, and it downloads nothing by itself: Fetch is an explicit
 // call.
 package data
 

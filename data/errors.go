@@ -1,0 +1,53 @@
+package data
+
+import "fmt"
+
+// A MissingError says that a file of a data set is not there.
+type MissingError struct {
+	Set  string // name of the set
+	File string
+	Dir  string // folder that was searched, with its folder Set
+}
+
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("data: %s: %s: not found in %s or its folder %s", e.Set, e.File, e.Dir, e.Set)
+}
+
+// Hint returns what to do about it: a command, or what to put where.
+func (e *MissingError) Hint() string {
+	if e.Set == libsvmName {
+		return fmt.Sprintf("put %s and %s into %s", libsvmTrain, libsvmTest, e.Dir)
+	}
+	return "peer data fetch " + e.Set
+}
+
+// A ChecksumError says that a file is not the published one.
+type ChecksumError struct {
+	Set, File string
+	Got       string // SHA-256, hex
+	Want      string // the published one
+}
+
+func (e *ChecksumError) Error() string {
+	return fmt.Sprintf("data: %s: %s: sha256 is %s, want %s", e.Set, e.File, e.Got, e.Want)
+}
+
+// A FormatError says where a file does not have the form that it should have.
+type FormatError struct {
+	File  string
+	Place string // like "offset 16", of the decompressed content, or "line 3"
+	Err   error
+}
+
+func (e *FormatError) Error() string { return fmt.Sprintf("data: %s: %s: %v", e.File, e.Place, e.Err) }
+
+// Unwrap returns the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+func atOffset(file string, offset int64, format string, args ...any) error {
+	return &FormatError{file, fmt.Sprintf("offset %d", offset), fmt.Errorf(format, args...)}
+}
+
+func atLine(file string, line int, format string, args ...any) error {
+	return &FormatError{file, fmt.Sprintf("line %d", line), fmt.Errorf(format, args...)}
+}

@@ -1,0 +1,185 @@
+package data
+
+// The text form of LIBSVM, C.-C. Chang and C.-J. Lin, "LIBSVM: A library for
+// support vector machines" (2011): one sample a line, "label index:value ...",
+// indices from 1 on and rising; what is not written is 0.
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	libsvmName  = "libsvm" // any set of the user's, in two files
+	libsvmTrain = "train.libsvm"
+	libsvmTest  = "test.libsvm"
+
+	libsvmLine      = 1 << 20 // bytes, longest line
+	libsvmDim       = 1 << 20 // largest index
+	libsvmClasses   = 256
+	libsvmDenseSize = 1 << 29 // values of a split that is kept dense
+)
+
+// libsvmReader reads sets in LIBSVM text.
+type libsvmReader struct {
+	name, dir string
+	files     [2]string // by part
+	info      Info
+	values    []float64 // values[c] is the label in the file of class c, ascending
+}
+
+var _ reader = (*libsvmReader)(nil)
+
+func (r *libsvmReader) labels(p part) ([]uint8, error) {
+	var y []uint8
+	err := r.scan(p, func(_ int, label uint8, _ []feature) { y = append(y, label) })
+	return y, err
+}
+
+func (r *libsvmReader) fill(p part, b *builder) error {
+	return r.scan(p, func(i int, label uint8, features []feature) {
+		if row := b.floats(i, label); row != nil {
+			for _, f := range features {
+				row[f.index] = f.value
+			}
+		}
+	})
+}
+
+// scan visits the samples of a split, checked against the set's numbers.
+func (r *libsvmReader) scan(p part, visit func(i int, label uint8, features []feature)) error {
+	path, err := locate(r.name, r.dir, r.files[p])
+	if err != nil {
+		return err
+	}
+	want := [...]int{r.info.Train, r.info.Test}[p]
+	return withFile(path, func(c *cursor) error {
+		rows, err := readLIBSVM(c, func(i int, label float64, features []feature) error {
+			class, ok := slices.BinarySearch(r.values, label)
+			if !ok {
+				return fmt.Errorf("label %v: want one of %s", label, strings.Join(r.info.Classes, ", "))
+			}
+			if n := len(features); n > 0 && features[n-1].index >= r.info.Shape.C {
+				return fmt.Errorf("index %d: want 1..%d", features[n-1].index+1, r.info.Shape.C)
+			}
+			if i >= want {
+				return fmt.Errorf("the file goes on where it should end")
+			}
+			visit(i, uint8(class), features)
+			return nil
+		})
+		if err == nil && rows != want {
+			err = atLine(path, rows+1, "the file ends after %d rows, want %d", rows, want)
+		}
+		return err
+	})
+}
+
+// openLIBSVM finds out what the user's two files hold: dimension, labels, rows.
+func openLIBSVM(dir string) (*Source, error) {
+	r := &libsvmReader{name: libsvmName, dir: dir, files: [2]string{libsvmTrain, libsvmTest}}
+	var rows [2]int
+	dim := 1
+	for p, name := range r.files {
+		path, err := locate(libsvmName, dir, name)
+		if err != nil {
+			return nil, err
+		}
+		err = withFile(path, func(c *cursor) (err error) {
+			rows[p], err = readLIBSVM(c, func(_ int, label float64, features []feature) error {
+				if n := len(features); n > 0 {
+					dim = max(dim, features[n-1].index+1)
+				}
+				return r.addValue(label)
+			})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if rows[p] == 0 {
+			return nil, atLine(path, 1, "the file is empty")
+		}
+	}
+	if max(rows[0], rows[1])*dim > libsvmDenseSize {
+		return nil, fmt.Errorf("data: %s: %d and %d rows of %d features: more than %d values, too many to keep dense",
+			dir, rows[0], rows[1], dim, libsvmDenseSize)
+	}
+	r.info = Info{Name: libsvmName, Title: "LIBSVM text", Shape: Shape{1, 1, dim}, Train: rows[0], Test: rows[1]}
+	for _, v := range r.values {
+		r.info.Classes = append(r.info.Classes, strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	return &Source{Info: r.info, reader: r}, nil
+}
+
+// addValue enters a label into the ascending list.
+func (r *libsvmReader) addValue(label float64) error {
+	at, found := slices.BinarySearch(r.values, label)
+	if found {
+		return nil
+	}
+	if len(r.values) == libsvmClasses {
+		return fmt.Errorf("label %v: more than %d different labels", label, libsvmClasses)
+	}
+	r.values = slices.Insert(r.values, at, label)
+	return nil
+}
+
+// A feature is one index:value pair; index counts from 0.
+type feature struct {
+	index int
+	value float32
+}
+
+// readLIBSVM visits every line and returns how many there are. features is
+// ascending and valid during the call.
+func readLIBSVM(c *cursor, visit func(i int, label float64, features []feature) error) (rows int, err error) {
+	lines := bufio.NewScanner(c)
+	lines.Buffer(make([]byte, 0, 4096), libsvmLine)
+	var features []feature
+	for ; lines.Scan(); rows++ {
+		label, rest := lines.Text(), ""
+		if at := strings.IndexAny(label, " \t"); at >= 0 {
+			label, rest = label[:at], label[at:]
+		}
+		value, err := strconv.ParseFloat(label, 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return rows, atLine(c.file, rows+1, "label %.20q: not a number", label)
+		}
+		if features, err = parseFeatures(features[:0], rest); err != nil {
+			return rows, atLine(c.file, rows+1, "%w", err)
+		}
+		if err := visit(rows, value, features); err != nil {
+			return rows, atLine(c.file, rows+1, "%w", err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return rows, atLine(c.file, rows+1, "%w", err)
+	}
+	return rows, nil
+}
+
+func parseFeatures(dst []feature, s string) ([]feature, error) {
+	last := 0
+	for pair := range strings.FieldsSeq(s) {
+		left, right, ok := strings.Cut(pair, ":")
+		index, err := strconv.Atoi(left)
+		if !ok || err != nil || index < 1 || index > libsvmDim {
+			return dst, fmt.Errorf("%.30q: want index:value with an index 1..%d", pair, libsvmDim)
+		}
+		if index <= last {
+			return dst, fmt.Errorf("index %d after %d: indices must rise", index, last)
+		}
+		value, err := strconv.ParseFloat(right, 32)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return dst, fmt.Errorf("%.30q: the value is no finite number", pair)
+		}
+		dst = append(dst, feature{index - 1, float32(value)})
+		last = index
+	}
+	return dst, nil
+}

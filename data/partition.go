@@ -1,0 +1,129 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+
+	"gossiptrainer/internal/rng"
+)
+
+// partitionDomain separates the numbers of partitions from all others under a seed.
+const partitionDomain = 0x7368617264732020 // "shards  "
+
+// Labels are the labels of a split, 0..len(Classes)−1.
+type Labels struct {
+	Of      []uint8 // by row
+	Classes []string
+}
+
+// A Partition cuts a split into one shard per worker. No row is in two shards.
+type Partition struct {
+	Classes []string `json:"classes"`
+	Shards  [][]int  `json:"-"`      // by worker: rows of the split, ascending
+	Counts  [][]int  `json:"counts"` // by worker and class
+	Unused  []int    `json:"unused"` // by class: rows in no shard
+}
+
+// IID deals all rows out at random; shard sizes differ by at most one.
+func IID(y Labels, workers int, seed uint64) (Partition, error) {
+	if err := checkWorkers(y, workers); err != nil {
+		return Partition{}, err
+	}
+	rows := make([]int, len(y.Of))
+	for i := range rows {
+		rows[i] = i
+	}
+	shuffle(rows, rng.Stream(seed^partitionDomain, len(y.Classes)))
+	return newPartition(y, cutEvenly(rows, workers)), nil
+}
+
+// ByLabel gives every worker the given number of labels, 1..classes: worker i
+// those numbered i·perWorker + j modulo the number of classes. The rows of a label
+// are dealt out at random and evenly among the workers that have it.
+//
+// Where workers·perWorker is no multiple of the number of classes, some labels
+// have one worker more than others, which then get less of them; where it is
+// smaller than the number of classes, the labels without a worker are not used.
+func ByLabel(y Labels, workers, perWorker int, seed uint64) (Partition, error) {
+	classes := len(y.Classes)
+	if err := checkWorkers(y, workers); err != nil {
+		return Partition{}, err
+	}
+	if perWorker < 1 || perWorker > classes {
+		return Partition{}, fmt.Errorf("data: partition by label: %d labels per worker: want 1..%d", perWorker, classes)
+	}
+	holders := make([][]int, classes)
+	for i := range workers {
+		for j := range perWorker {
+			label := (i*perWorker + j) % classes
+			holders[label] = append(holders[label], i)
+		}
+	}
+	shards := make([][]int, workers)
+	for label, rows := range rowsByLabel(y, seed) {
+		if len(rows) < len(holders[label]) {
+			return Partition{}, fmt.Errorf("data: partition by label: label %s: %d samples for %d workers",
+				y.Classes[label], len(rows), len(holders[label]))
+		}
+		for k, piece := range cutEvenly(rows, len(holders[label])) {
+			worker := holders[label][k]
+			shards[worker] = append(shards[worker], piece...)
+		}
+	}
+	return newPartition(y, shards), nil
+}
+
+func checkWorkers(y Labels, workers int) error {
+	if workers < 1 || workers > len(y.Of) {
+		return fmt.Errorf("data: partition: %d workers for %d samples: want 1..%d", workers, len(y.Of), len(y.Of))
+	}
+	return nil
+}
+
+// newPartition sorts and counts the shards.
+func newPartition(y Labels, shards [][]int) Partition {
+	p := Partition{Classes: y.Classes, Shards: shards, Unused: make([]int, len(y.Classes))}
+	for _, label := range y.Of {
+		p.Unused[label]++
+	}
+	for _, rows := range shards {
+		slices.Sort(rows)
+		count := make([]int, len(y.Classes))
+		for _, i := range rows {
+			count[y.Of[i]]++
+			p.Unused[y.Of[i]]--
+		}
+		p.Counts = append(p.Counts, count)
+	}
+	return p
+}
+
+// rowsByLabel returns the rows of every label in random order.
+func rowsByLabel(y Labels, seed uint64) [][]int {
+	rows := make([][]int, len(y.Classes))
+	for i, label := range y.Of {
+		rows[label] = append(rows[label], i)
+	}
+	for label := range rows {
+		shuffle(rows[label], rng.Stream(seed^partitionDomain, label))
+	}
+	return rows
+}
+
+// shuffle is Fisher and Yates'.
+func shuffle(rows []int, seed uint64) {
+	draw := rng.At(seed, 0)
+	for i := len(rows) - 1; i > 0; i-- {
+		j := uint64(draw.Raw(uint32(i))) * uint64(i+1) >> 32
+		rows[i], rows[j] = rows[j], rows[i]
+	}
+}
+
+// cutEvenly cuts rows into n pieces whose lengths differ by at most one.
+func cutEvenly(rows []int, n int) [][]int {
+	pieces := make([][]int, n)
+	for i := range pieces {
+		pieces[i] = rows[i*len(rows)/n : (i+1)*len(rows)/n]
+	}
+	return pieces
+}

@@ -1,0 +1,125 @@
+package data
+
+import "slices"
+
+// A Normalization maps a stored value v of channel c to
+// (v/Scale − Mean[c]) / Std[c].
+type Normalization struct {
+	Scale float64   `json:"scale"`
+	Mean  []float64 `json:"mean"`
+	Std   []float64 `json:"std"`
+}
+
+// table returns the image of every byte, channel after channel.
+func (n Normalization) table() []float32 {
+	t := make([]float32, 0, 256*len(n.Mean))
+	for c := range n.Mean {
+		for v := range 256 {
+			t = append(t, float32((float64(v)/n.Scale-n.Mean[c])/n.Std[c]))
+		}
+	}
+	return t
+}
+
+// A Set is a list of labelled samples in memory. Pixels stay bytes and are
+// normalised on the way out; features of LIBSVM files are float32 and are given
+// out as they are.
+type Set struct {
+	Shape   Shape
+	Classes []string // names; class c has label c
+
+	labels []uint8
+	bytes  []uint8   // Shape.Features() per sample, or
+	floats []float32 // the same
+	table  []float32 // of bytes, see Normalization.table
+}
+
+// Len returns the number of samples.
+func (s Set) Len() int { return len(s.labels) }
+
+// Label returns the label of sample i, 0..len(Classes)−1.
+func (s Set) Label(i int) int { return int(s.labels[i]) }
+
+// Labels returns all labels.
+func (s Set) Labels() Labels { return Labels{Of: s.labels, Classes: s.Classes} }
+
+// Sample writes sample i, normalised and in row-major HWC order, into dst, which
+// must have Shape.Features() values.
+func (s Set) Sample(dst []float32, i int) {
+	f := s.Shape.Features()
+	dst = dst[:f]
+	if s.floats != nil {
+		copy(dst, s.floats[i*f:(i+1)*f])
+		return
+	}
+	row := s.bytes[i*f : (i+1)*f]
+	if s.Shape.C == 1 {
+		table := (*[256]float32)(s.table)
+		for k, v := range row {
+			dst[k] = table[v]
+		}
+		return
+	}
+	for k, v := range row {
+		dst[k] = s.table[k%s.Shape.C<<8|int(v)]
+	}
+}
+
+// Gather makes b the samples of the given rows, in that order. It allocates only
+// when b has never been that large.
+func (s Set) Gather(b *Batch, rows []int) {
+	s.resize(b, len(rows))
+	f := s.Shape.Features()
+	for k, i := range rows {
+		s.Sample(b.X[k*f:(k+1)*f], i)
+		b.Y[k] = int32(s.labels[i])
+	}
+}
+
+// Range makes b the samples from..to−1, as Gather does.
+func (s Set) Range(b *Batch, from, to int) {
+	s.resize(b, to-from)
+	f := s.Shape.Features()
+	for k := range b.Y {
+		s.Sample(b.X[k*f:(k+1)*f], from+k)
+		b.Y[k] = int32(s.labels[from+k])
+	}
+}
+
+func (s Set) resize(b *Batch, n int) {
+	f := s.Shape.Features()
+	b.X = slices.Grow(b.X[:0], n*f)[:n*f]
+	b.Y = slices.Grow(b.Y[:0], n)[:n]
+}
+
+// Subset returns a set of its own memory that holds the given rows, in that
+// order, so that the rest can be dropped.
+func (s Set) Subset(rows []int) Set {
+	sub := s.empty(len(rows))
+	for k, i := range rows {
+		sub.copyRow(k, s, i)
+	}
+	return sub
+}
+
+// empty returns a set of n blank samples of the same kind.
+func (s Set) empty(n int) Set {
+	f := s.Shape.Features()
+	s.labels = make([]uint8, n)
+	if s.table != nil {
+		s.bytes = make([]uint8, n*f)
+	} else {
+		s.floats = make([]float32, n*f)
+	}
+	return s
+}
+
+func (s Set) copyRow(k int, from Set, i int) {
+	f := s.Shape.Features()
+	s.labels[k] = from.labels[i]
+	if s.table != nil {
+		copy(s.bytes[k*f:(k+1)*f], from.bytes[i*f:])
+	} else {
+		copy(s.floats[k*f:(k+1)*f], from.floats[i*f:])
+	}
+}

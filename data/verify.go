@@ -1,0 +1,71 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+)
+
+// A FileReport says what Verify found out about one file.
+type FileReport struct {
+	File   string `json:"file"`             // publisher's name
+	Path   string `json:"path,omitempty"`   // empty: missing
+	Size   int64  `json:"size"`             // bytes
+	SHA256 string `json:"sha256,omitempty"` // hex
+	Note   string `json:"note,omitempty"`   // what form of the file it is, if not the publisher's
+	Err    error  `json:"-"`                // nil, *MissingError, *ChecksumError, or an error of reading
+}
+
+// Verify compares the files of a set below dir with the known sums. The report
+// has one entry per file, none for the built-in set; the error joins those of the
+// entries.
+func Verify(name, dir string) ([]FileReport, error) {
+	info, err := Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	var report []FileReport
+	var errs []error
+	for _, f := range info.Files {
+		r := verifyFile(name, dir, f)
+		report = append(report, r)
+		errs = append(errs, r.Err)
+	}
+	return report, errors.Join(errs...)
+}
+
+func verifyFile(set, dir string, f File) FileReport {
+	r := FileReport{File: f.Name()}
+	var names []string
+	for _, known := range f.Known {
+		names = append(names, known.Name)
+	}
+	if r.Path, r.Err = locate(set, dir, names...); r.Err != nil {
+		return r
+	}
+	if r.Size, r.SHA256, r.Err = fileSum(r.Path); r.Err != nil {
+		return r
+	}
+	for _, known := range f.Known {
+		if known.SHA256 == r.SHA256 {
+			r.Note = known.Note
+			return r
+		}
+	}
+	r.Err = &ChecksumError{Set: set, File: r.Path, Got: r.SHA256, Want: f.Known[0].SHA256}
+	return r
+}
+
+// fileSum returns the length of a file and its SHA-256 in hex.
+func fileSum(path string) (int64, string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return n, hex.EncodeToString(h.Sum(nil)), err
+}
