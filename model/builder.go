@@ -16,7 +16,11 @@ type builder struct {
 	starts []start
 	input  node
 	layers []layer
+	shared map[tensorShape]*tensor
 }
+
+// A tensorShape identifies tensors that can take each other's place.
+type tensorShape struct{ h, w, c, border int }
 
 // inputs declares the samples, to be given a border.
 func (b *builder) inputs(s data.Shape, border int) node {
@@ -30,6 +34,20 @@ func (b *builder) inputs(s data.Shape, border int) node {
 // node allocates a value and its gradient.
 func (b *builder) node(h, w, c, border int) node {
 	return node{newTensor(b.batch, h, w, c, border), newTensor(b.batch, h, w, c, border)}
+}
+
+// transient allocates a value whose gradient is written by one layer's backward
+// pass and used up by the very next one, so that all transients of a shape share
+// it.
+func (b *builder) transient(h, w, c, border int) node {
+	shape := tensorShape{h, w, c, border}
+	if b.shared[shape] == nil {
+		if b.shared == nil {
+			b.shared = map[tensorShape]*tensor{}
+		}
+		b.shared[shape] = newTensor(b.batch, h, w, c, border)
+	}
+	return node{newTensor(b.batch, h, w, c, border), b.shared[shape]}
 }
 
 // param appends a parameter to the flat vector.

@@ -5,7 +5,7 @@ import "fmt"
 // buildLogistic makes multinomial logistic regression: a convex objective,
 // started at zero.
 func buildLogistic(b *builder, s Spec) (node, error) {
-	return b.dense("dense1", b.inputs(s.Shape, 0), s.Classes, zeros), nil
+	return b.dense("dense", b.inputs(s.Shape, 0), s.Classes, zeros), nil
 }
 
 // buildMLP makes dense layers with a ReLU after each but the last.

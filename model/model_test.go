@@ -46,8 +46,11 @@ func newModel(t testing.TB, s Spec) Model {
 // small holds one specification of each network, small enough for finite
 // differences.
 var small = map[string]Spec{
-	"logistic": {Name: "logistic", Shape: data.Shape{H: 3, W: 2, C: 2}, Classes: 2, Batch: 5},
-	"mlp":      {Name: "mlp", Shape: data.Shape{H: 1, W: 1, C: 7}, Classes: 3, Batch: 5, Hidden: []int{9, 6}},
+	"logistic":           {Name: "logistic", Shape: data.Shape{H: 3, W: 2, C: 2}, Classes: 2, Batch: 5},
+	"mlp":                {Name: "mlp", Shape: data.Shape{H: 1, W: 1, C: 7}, Classes: 3, Batch: 5, Hidden: []int{9, 6}},
+	"lenet":              {Name: "lenet", Shape: data.Shape{H: 12, W: 16, C: 1}, Classes: 10, Batch: 4},
+	"resnet, group norm": {Name: "resnet", Shape: data.Shape{H: 8, W: 10, C: 3}, Classes: 4, Batch: 4, Depth: 8, Norm: "group"},
+	"resnet, batch norm": {Name: "resnet", Shape: data.Shape{H: 9, W: 9, C: 1}, Classes: 4, Batch: 4, Depth: 8, Norm: "batch"},
 }
 
 // networkLoss returns the mean loss in training mode without rounding it to

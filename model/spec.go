@@ -32,6 +32,8 @@ func New(s Spec) (Model, error) {
 	build, ok := map[string]func(*builder, Spec) (node, error){
 		"logistic": buildLogistic,
 		"mlp":      buildMLP,
+		"lenet":    buildLeNet,
+		"resnet":   buildResNet,
 	}[s.Name]
 	if !ok {
 		return nil, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet or resnet", s.Name)

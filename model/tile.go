@@ -70,17 +70,50 @@ func tile(s *sums, a0, a1 []float32, w panel) {
 	*s = sums{s00, s01, s02, s03, s10, s11, s12, s13}
 }
 
-// A stride says how far apart in a flat array neighbouring positions are.
+// Positions are where two flat arrays are walked together: h rows of w steps.
+type positions struct {
+	h, w int
+	a, b stride // of the first and of the second array
+}
+
+// A stride is the distance from one position to the next, within a row and
+// from row to row.
 type stride struct{ x, y int }
 
-// outer adds Σ_p a[p][i]·b[p][j] to s[i][j], where p runs over h×w positions,
-// a and b begin at the first of them, and da and db lead to the next.
-func outer(s *sums, a, b []float32, da, db stride, h, w int) {
+// addOuter adds Σ_p a[p+i]·b[p+j] to the row-major matrix dst[i][j] of cols
+// columns, where p runs over the positions.
+func addOuter(dst, a, b []float32, cols int, at positions) {
+	rows, full := len(dst)/cols, cols-cols%tileCols
+	for i := 0; i+tileRows <= rows; i += tileRows {
+		for j := 0; j < full; j += tileCols {
+			var s sums
+			outer(&s, a[i:], b[j:], at)
+			for r := range tileRows {
+				d := dst[(i+r)*cols+j:][:tileCols]
+				for c := range d {
+					d[c] += s[r*tileCols+c]
+				}
+			}
+		}
+	}
+	for i := range rows { // what fills no tile
+		first := full
+		if i == rows-1 && rows%tileRows == 1 {
+			first = 0
+		}
+		for j := first; j < cols; j++ {
+			dst[i*cols+j] += outerOne(a[i:], b[j:], at)
+		}
+	}
+}
+
+// outer adds Σ_p a[p+i]·b[p+j] to s[i][j].
+func outer(s *sums, a, b []float32, at positions) {
 	s00, s01, s02, s03 := s[0], s[1], s[2], s[3]
 	s10, s11, s12, s13 := s[4], s[5], s[6], s[7]
-	for y := range h {
-		i, j := y*da.y, y*db.y
-		for range w {
+	for y := range at.h {
+		i, j := y*at.a.y, y*at.b.y
+		for range at.w {
 			p, q := a[i:i+2:i+2], b[j:j+4:j+4]
 			x0, x1 := p[0], p[1]
 			w0, w1, w2, w3 := q[0], q[1], q[2], q[3]
@@ -92,50 +125,22 @@ func outer(s *sums, a, b []float32, da, db stride, h, w int) {
 			s11 += float32(x1 * w1)
 			s12 += float32(x1 * w2)
 			s13 += float32(x1 * w3)
-			i += da.x
-			j += db.x
+			i += at.a.x
+			j += at.b.x
 		}
 	}
 	*s = sums{s00, s01, s02, s03, s10, s11, s12, s13}
 }
 
-// outerOne returns Σ_p a[p]·b[p] over h×w positions: outer for the columns
-// that do not fill a tile.
-func outerOne(a, b []float32, da, db stride, h, w int) (s float32) {
-	for y := range h {
-		i, j := y*da.y, y*db.y
-		for range w {
+// outerOne returns Σ_p a[p]·b[p].
+func outerOne(a, b []float32, at positions) (s float32) {
+	for y := range at.h {
+		i, j := y*at.a.y, y*at.b.y
+		for range at.w {
 			s += float32(a[i] * b[j])
-			i += da.x
-			j += db.x
+			i += at.a.x
+			j += at.b.x
 		}
 	}
 	return s
-}
-
-// addOuter adds Σ_p a[p][i]·b[p][j] to the row-major m×n matrix dst, where p
-// runs over h×w positions as in outer.
-func addOuter(dst, a, b []float32, m, n int, da, db stride, h, w int) {
-	full := n - n%tileCols
-	for i := 0; i+tileRows <= m; i += tileRows {
-		for j := 0; j < full; j += tileCols {
-			var s sums
-			outer(&s, a[i:], b[j:], da, db, h, w)
-			for r := range tileRows {
-				d := dst[(i+r)*n+j:][:tileCols]
-				for c := range d {
-					d[c] += s[r*tileCols+c]
-				}
-			}
-		}
-	}
-	for i := range m {
-		first := full
-		if i == m-1 && m%tileRows == 1 {
-			first = 0
-		}
-		for j := first; j < n; j++ {
-			dst[i*n+j] += outerOne(a[i:], b[j:], da, db, h, w)
-		}
-	}
 }
