@@ -106,8 +106,8 @@ func (w *Worker) Gradient(g []float32) error {
 	}
 	w.phase, w.g = exchanging, g
 	if !w.plan.Overlap {
-		if err := w.alg.Descend(w.k, g); err != nil {
-			return w.fail(err)
+		if err := w.descend(); err != nil {
+			return err
 		}
 	}
 	return w.exchange()
@@ -181,12 +181,20 @@ func (w *Worker) exchange() error {
 		}
 	}
 	if w.plan.Overlap {
-		if err := w.alg.Descend(w.k, w.g); err != nil {
-			return w.fail(err)
+		if err := w.descend(); err != nil {
+			return err
 		}
 	}
 	w.k++
 	return w.begin()
+}
+
+// descend applies the gradient of round k.
+func (w *Worker) descend() error {
+	if err := w.alg.Descend(w.k, w.g); err != nil {
+		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
+	}
+	return nil
 }
 
 // tell hands out the frames of the current hop, unless that has been done.
@@ -196,7 +204,7 @@ func (w *Worker) tell() error {
 	}
 	payload, err := w.alg.Send(w.k, w.hop, w.outbox.buffer())
 	if err != nil {
-		return w.fail(err)
+		return w.fail(w.located(err))
 	}
 	w.outbox.keep(w.k, w.hop, payload)
 	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
@@ -214,11 +222,11 @@ func (w *Worker) mix() error {
 	}
 	var bad *algos.MessageError
 	if !errors.As(err, &bad) {
-		return w.fail(err)
+		return w.fail(w.located(err))
 	}
 	payload, ok := w.inbox.discard(w.slot(), bad.From)
 	if !ok {
-		return w.fail(err)
+		return w.fail(w.located(err))
 	}
 	w.ready[0].spent = append(w.ready[0].spent, payload)
 	return w.located(err)
@@ -245,11 +253,11 @@ func (w *Worker) admit(f Frame) error {
 
 // fail stops the machine for good.
 func (w *Worker) fail(err error) error {
-	w.failed = w.located(err)
-	return w.failed
+	w.failed = err
+	return err
 }
 
-// located says where err happened.
+// located says at which exchange err happened.
 func (w *Worker) located(err error) error {
 	return fmt.Errorf("gossip: worker %d round %d hop %d: %w", w.self, w.k, w.hop, err)
 }

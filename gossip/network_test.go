@@ -1,0 +1,341 @@
+package gossip_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// A setup is a run that can be made as often as one likes, each time with
+// fresh algorithms.
+type setup struct {
+	rows   []topology.Row
+	dim    int
+	rounds int
+	alg    func(i int, x []float32) gossip.Algorithm
+}
+
+func (s setup) algorithms() []gossip.Algorithm {
+	all := make([]gossip.Algorithm, len(s.rows))
+	for i := range all {
+		x := make([]float32, s.dim)
+		for c := range x {
+			x[c] = float32(math.Sin(float64(3*i + c)))
+		}
+		all[i] = s.alg(i, x)
+	}
+	return all
+}
+
+// A fataler is a test or a rapid property.
+type fataler interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// slope is the gradient of worker i's objective, which pulls it to a point of
+// its own, with noise that differs by round.
+func slope(g []float32, i, k int, x []float32) {
+	for c := range g {
+		g[c] = x[c] - float32(math.Cos(float64(7*i+c))) + float32(math.Sin(float64(11*i+5*k+c)))/4
+	}
+}
+
+// lockstep runs s without the package under test: all workers take each step
+// of the plan together. It returns the final models.
+func lockstep(t fataler, s setup) [][]float32 {
+	all := s.algorithms()
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent, grads, models := make([][]byte, len(all)), make([][]float32, len(all)), make([][]float32, len(all))
+	for k := range s.rounds {
+		for i, a := range all {
+			grads[i] = make([]float32, s.dim)
+			slope(grads[i], i, k, a.Params())
+			if !a.Plan().Overlap {
+				must(a.Descend(k, grads[i]))
+			}
+		}
+		for hop := range all[0].Plan().Hops {
+			for i, a := range all {
+				payload, err := a.Send(k, hop, nil)
+				must(err)
+				sent[i] = payload
+			}
+			for i, a := range all {
+				var in []algos.Message
+				for _, e := range s.rows[i].In {
+					in = append(in, algos.Message{From: e.Peer, Weight: float32(e.Weight), Payload: sent[e.Peer]})
+				}
+				_, err := a.Mix(k, hop, in)
+				must(err)
+			}
+		}
+		for i, a := range all {
+			if a.Plan().Overlap {
+				must(a.Descend(k, grads[i]))
+			}
+		}
+	}
+	for i, a := range all {
+		models[i] = a.Params()
+	}
+	return models
+}
+
+// A network drives the machines of a setup by actions in any order. Frames in
+// flight share their payloads with the sender's machine, as in a driver that
+// does not copy, and are checked for having kept them.
+type network struct {
+	t        fataler
+	setup    setup
+	machines []*gossip.Worker
+	grads    [][]float32
+	asked    []bool         // whether each worker waits for a gradient
+	points   []gossip.Ready // where and of which round
+	done     []bool
+	flight   [][]packet // by receiver, in no order
+	taken    []int      // payloads each machine owns
+}
+
+// A packet is a frame in flight.
+type packet struct {
+	frame gossip.Frame
+	want  []byte // what its payload was when it was sent
+}
+
+func newNetwork(t fataler, s setup) *network {
+	n := len(s.rows)
+	d := &network{
+		t: t, setup: s,
+		grads: make([][]float32, n), asked: make([]bool, n), points: make([]gossip.Ready, n), done: make([]bool, n),
+		flight: make([][]packet, n), taken: make([]int, n),
+	}
+	for i, a := range s.algorithms() {
+		w, err := gossip.New(topology.Rank(i), s.rows[i], a, s.rounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.machines, d.grads[i] = append(d.machines, w), make([]float32, s.dim)
+	}
+	return d
+}
+
+// poll does the work that machine i has become ready for.
+func (d *network) poll(i int) {
+	r := d.machines[i].Ready()
+	for _, f := range r.Send {
+		d.flight[f.To] = append(d.flight[f.To], packet{f, bytes.Clone(f.Payload)})
+	}
+	if r.Compute {
+		d.asked[i], d.points[i] = true, r
+	}
+	d.taken[i] -= len(r.Spent)
+	d.done[i] = r.Done
+}
+
+// compute answers the request for a gradient of worker i, if there is one.
+func (d *network) compute(i int) {
+	if d.asked[i] {
+		d.asked[i] = false
+		slope(d.grads[i], i, d.points[i].Round, d.points[i].At)
+		d.settle(i, d.machines[i].Gradient(d.grads[i]))
+	}
+}
+
+// deliver hands packet p of those in flight to worker i over.
+func (d *network) deliver(i, p int, keep bool) {
+	pack := d.flight[i][p]
+	if !bytes.Equal(pack.frame.Payload, pack.want) {
+		d.t.Fatalf("payload of round %d hop %d from %d to %d was rewritten in flight",
+			pack.frame.Round, pack.frame.Hop, pack.frame.From, i)
+	}
+	if keep { // what arrives a second time is a copy that the network made
+		d.flight[i][p].frame.Payload = bytes.Clone(pack.want)
+	} else {
+		d.flight[i] = slices.Delete(d.flight[i], p, p+1)
+	}
+	d.receive(i, pack.frame)
+}
+
+func (d *network) receive(i int, f gossip.Frame) {
+	err := d.machines[i].Receive(f)
+	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop} {
+		if errors.Is(err, refusal) {
+			return
+		}
+	}
+	d.taken[i]++
+	d.settle(i, err)
+}
+
+// settle deals with what a call that may mix has returned: an unusable message
+// is fetched again over a new link.
+func (d *network) settle(i int, err error) {
+	var bad *algos.MessageError
+	switch {
+	case errors.As(err, &bad):
+		d.reset(int(bad.From), i)
+	case err != nil:
+		d.t.Fatal(err)
+	}
+}
+
+// reset breaks the link between i and j and makes a new one: what was in
+// flight between them is lost, the machines are told.
+func (d *network) reset(i, j int) {
+	for _, ends := range [][2]int{{i, j}, {j, i}} {
+		from, to := ends[0], ends[1]
+		d.flight[to] = slices.DeleteFunc(d.flight[to], func(p packet) bool { return int(p.frame.From) == from })
+		d.machines[from].Link(topology.Rank(to), false)
+		d.machines[from].Link(topology.Rank(to), true)
+	}
+}
+
+// spoil sends worker i a frame that it must survive: of a wrong length, from
+// nobody, of another time.
+func (d *network) spoil(i int, choose func(n int) int) {
+	n := len(d.machines)
+	d.receive(i, gossip.Frame{
+		From: topology.Rank(choose(n+1) - 1), To: topology.Rank(i),
+		Round: choose(d.setup.rounds+3) - 1, Hop: choose(4) - 1,
+		Payload: make([]byte, 4*d.setup.dim+1),
+	})
+}
+
+// act takes one action, chosen by choose, which returns a number in 0..n−1.
+func (d *network) act(choose func(n int) int) {
+	i := choose(len(d.machines))
+	switch choose(8) {
+	case 0, 1:
+		d.poll(i)
+	case 2, 3:
+		d.compute(i)
+	case 4, 5, 6:
+		if n := len(d.flight[i]); n > 0 {
+			d.deliver(i, choose(n), choose(4) == 0)
+		}
+	case 7:
+		switch choose(4) {
+		case 0:
+			d.reset(i, choose(len(d.machines)))
+		case 1:
+			d.spoil(i, choose)
+		}
+	}
+}
+
+// finish drives all machines to their end.
+func (d *network) finish() {
+	for range 10 + 4*d.setup.rounds*(1+2*len(d.machines)) {
+		for i := range d.machines {
+			d.poll(i)
+			d.compute(i)
+			d.poll(i)
+			for len(d.flight[i]) > 0 {
+				d.deliver(i, 0, false)
+			}
+			d.poll(i)
+		}
+		if !slices.Contains(d.done, false) {
+			return
+		}
+	}
+	d.t.Fatalf("workers are stuck: done %v", d.done)
+}
+
+// check compares what the machines arrived at with want, bit for bit.
+func (d *network) check(want [][]float32) {
+	for i, w := range d.machines {
+		for c, v := range w.Params() {
+			if math.Float32bits(v) != math.Float32bits(want[i][c]) {
+				d.t.Fatalf("worker %d coordinate %d: %v, in lock-step %v", i, c, v, want[i][c])
+			}
+		}
+		if d.taken[i] != 0 {
+			d.t.Fatalf("worker %d kept %d payloads", i, d.taken[i])
+		}
+	}
+}
+
+// codecs and algorithms that the schedules are tried on.
+var families = []struct {
+	name string
+	make func(g graph, dim, rounds int) setup
+}{
+	{"dpsgd cta", func(g graph, dim, rounds int) setup {
+		return g.dpsgd(dim, rounds, algos.CTA, func(int) algos.Codec { return algos.Full{} })
+	}},
+	{"dpsgd atc", func(g graph, dim, rounds int) setup {
+		return g.dpsgd(dim, rounds, algos.ATC, func(int) algos.Codec { return algos.Full{} })
+	}},
+	{"allreduce", func(g graph, dim, rounds int) setup {
+		n := len(g)
+		return setup{topology.Cycle(n), dim, rounds, func(i int, x []float32) gossip.Algorithm {
+			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}
+		}}
+	}},
+}
+
+func decreasing(k int) float32 { return 0.3 / float32(k+1) }
+
+// A graph says which workers are neighbours.
+type graph [][]bool
+
+// newGraph returns a connected graph: a tree, and further edges.
+func newGraph(n int, choose func(n int) int) graph {
+	g := make(graph, n)
+	for i := range g {
+		g[i] = make([]bool, n)
+		if i > 0 {
+			j := choose(i)
+			g[i][j], g[j][i] = true, true
+		}
+	}
+	for range choose(n + 1) {
+		if i, j := choose(n), choose(n); i != j {
+			g[i][j], g[j][i] = true, true
+		}
+	}
+	return g
+}
+
+func (g graph) degree(i int) (n int) {
+	for _, edge := range g[i] {
+		if edge {
+			n++
+		}
+	}
+	return n
+}
+
+// rows returns the graph with Metropolis weights.
+func (g graph) rows() []topology.Row {
+	rows := make([]topology.Row, len(g))
+	for i := range rows {
+		rows[i].Self = 1
+		for j, edge := range g[i] {
+			if edge {
+				weight := 1 / float64(1+max(g.degree(i), g.degree(j)))
+				rows[i].In = append(rows[i].In, topology.Edge{Peer: topology.Rank(j), Weight: weight})
+				rows[i].Out = append(rows[i].Out, topology.Rank(j))
+				rows[i].Self -= weight
+			}
+		}
+	}
+	return rows
+}
+
+func (g graph) dpsgd(dim, rounds int, order algos.Order, codec func(i int) algos.Codec) setup {
+	return setup{g.rows(), dim, rounds, func(i int, x []float32) gossip.Algorithm {
+		return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec(i), Order: order}
+	}}
+}
