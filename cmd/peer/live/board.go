@@ -1,0 +1,171 @@
+// Package live shows a run while it goes on: a table on a terminal, a line per
+// interval elsewhere. Its only input is a stream of report.Events, so that it
+// serves a real run, a lab and a simulation alike.
+//
+// It decides nothing, and a run does not notice when it is gone.
+package live
+
+import (
+	"time"
+
+	"gossiptrainer/report"
+)
+
+// A Run is what does not change while a run goes on.
+type Run struct {
+	Name      string
+	Algorithm string // for people: dpsgd, moniqua 8 bit
+	Topology  string // for people: ring of 8
+	Peers     int
+	Rounds    int
+}
+
+// A Board keeps the present state of every peer: a pure function of the events
+// and of the times at which they came.
+type Board struct {
+	run     Run
+	peers   []peer
+	notice  string    // of the run as a whole, before ranks are known
+	started time.Time // of the first step heard
+	first   int       // rounds finished then, over all peers
+}
+
+// A peer is one row of the board.
+type peer struct {
+	state   report.State
+	since   time.Time // of the state
+	detail  string
+	missing []int
+	step    report.Step
+	in, out meter
+}
+
+// NewBoard returns the board of a run that starts now.
+func NewBoard(run Run, now time.Time) *Board {
+	b := &Board{run: run, peers: make([]peer, run.Peers)}
+	for i := range b.peers {
+		b.peers[i].enter(report.Starting, now)
+	}
+	return b
+}
+
+// Add notes an event that came at time now. A status of a negative rank is of
+// the run as a whole; other events of ranks that the run does not have are
+// ignored.
+func (b *Board) Add(e report.Event, now time.Time) {
+	switch {
+	case e.Step != nil && b.has(e.Step.Rank):
+		b.addStep(*e.Step, now)
+	case e.Status != nil && e.Status.Rank < 0:
+		b.notice = e.Status.Detail
+	case e.Status != nil && b.has(e.Status.Rank):
+		b.addStatus(*e.Status, now)
+	case e.Final != nil && b.has(e.Final.Rank):
+		p := &b.peers[e.Final.Rank]
+		p.enter(report.Finished, now)
+		p.step.Round = e.Final.Rounds
+	}
+}
+
+func (b *Board) has(rank int) bool { return rank >= 0 && rank < len(b.peers) }
+
+func (b *Board) addStep(s report.Step, now time.Time) {
+	p := &b.peers[s.Rank]
+	if s.Round < p.step.Round {
+		return // telemetry that was overtaken
+	}
+	if p.state == report.Starting || p.state == report.Joining || p.state == report.Waiting {
+		p.enter(report.Training, now)
+	}
+	p.step = s
+	p.out.add(s.Time, s.Sent.Wire)
+	p.in.add(s.Time, s.Received.Wire)
+	if b.started.IsZero() {
+		b.started, b.first = now, b.finished()
+	}
+}
+
+func (b *Board) addStatus(s report.Status, now time.Time) {
+	p := &b.peers[s.Rank]
+	p.enter(s.State, now)
+	p.detail, p.missing = s.Detail, s.Missing
+}
+
+// enter puts the peer into a state; it keeps since if it is in it already.
+func (p *peer) enter(state report.State, now time.Time) {
+	if p.state != state || p.since.IsZero() {
+		p.since = now
+	}
+	p.state, p.detail, p.missing = state, "", nil
+}
+
+// finished returns the rounds finished, over all peers.
+func (b *Board) finished() int {
+	sum := 0
+	for i := range b.peers {
+		sum += b.peers[i].step.Round
+	}
+	return sum
+}
+
+// Round returns the rounds that every peer has finished.
+func (b *Board) Round() int {
+	least := b.run.Rounds
+	for i := range b.peers {
+		least = min(least, b.peers[i].step.Round)
+	}
+	return least
+}
+
+// Present returns how many peers take part: they have been heard of and have
+// not failed.
+func (b *Board) Present() int {
+	n := 0
+	for i := range b.peers {
+		switch b.peers[i].state {
+		case report.Starting, report.Failed:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// Remaining returns the time that the rest of the run will take at the pace
+// since its first step; false while there is no pace to go by.
+func (b *Board) Remaining(now time.Time) (time.Duration, bool) {
+	total, done := b.run.Rounds*b.run.Peers, b.finished()
+	if b.started.IsZero() || done <= b.first {
+		return 0, false
+	}
+	pace := float64(now.Sub(b.started)) / float64(done-b.first)
+	return time.Duration(pace * float64(total-done)), true
+}
+
+// Means are averages over the peers that have finished a round; Out and In are
+// in bits per second.
+type Means struct {
+	Loss, Out, In float64
+	Gap           float64 // the largest, not the mean
+	Peers         int     // how many they are of
+}
+
+// Means returns the averages of the last steps heard.
+func (b *Board) Means() Means {
+	var m Means
+	for i := range b.peers {
+		p := &b.peers[i]
+		if p.step.Round == 0 {
+			continue
+		}
+		m.Peers++
+		m.Loss += p.step.Loss
+		m.Gap = max(m.Gap, p.step.Gap)
+		m.Out += p.out.rate()
+		m.In += p.in.rate()
+	}
+	if n := float64(m.Peers); n > 0 {
+		m.Loss, m.Out, m.In = m.Loss/n, m.Out/n, m.In/n
+	}
+	return m
+}

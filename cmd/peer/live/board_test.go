@@ -1,0 +1,240 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"gossiptrainer/report"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func after(seconds float64) time.Time {
+	return start.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func step(rank, round int, seconds float64) report.Event {
+	at := time.Duration(seconds * float64(time.Second))
+	return report.Event{Step: &report.Step{
+		Rank: rank, Round: round, Time: at, Loss: 1 / float64(round), Gap: 0.01 * float64(rank+1),
+		Compute: 12 * time.Millisecond, Wait: 3 * time.Millisecond, Codec: 400 * time.Microsecond,
+		Sent:     report.Bytes{Wire: int64(at / time.Microsecond)}, // 1 MB/s
+		Received: report.Bytes{Wire: int64(at / time.Microsecond * 2)},
+	}}
+}
+
+func status(rank int, state report.State, detail string, missing ...int) report.Event {
+	return report.Event{Status: &report.Status{Rank: rank, State: state, Detail: detail, Missing: missing}}
+}
+
+func ringOf(n int) Run {
+	return Run{Name: "ring", Algorithm: "dpsgd, moniqua 8 bit", Topology: "ring of 8", Peers: n, Rounds: 100}
+}
+
+func TestBoardFollowsAPeerThroughItsStates(t *testing.T) {
+	b := NewBoard(ringOf(2), start)
+	tests := []struct {
+		event   report.Event
+		state   report.State
+		present int
+	}{
+		{status(0, report.Joining, "looking for others"), report.Joining, 1},
+		{step(0, 1, 1), report.Training, 1},
+		{status(0, report.Waiting, "", 1), report.Waiting, 1},
+		{step(0, 2, 2), report.Training, 1},
+		{status(0, report.Testing, ""), report.Testing, 1},
+		{report.Event{Final: &report.Final{Rank: 0, Rounds: 100}}, report.Finished, 1},
+		{status(1, report.Failed, "loss is NaN"), report.Finished, 1},
+		{status(7, report.Failed, "a rank that is not there"), report.Finished, 1},
+	}
+	for i, tt := range tests {
+		b.Add(tt.event, after(float64(i)))
+		if got := b.peers[0].state; got != tt.state {
+			t.Errorf("after event %d: state %q, want %q", i, got, tt.state)
+		}
+		if got := b.Present(); got != tt.present {
+			t.Errorf("after event %d: %d present, want %d", i, got, tt.present)
+		}
+	}
+}
+
+func TestBoardIgnoresTelemetryThatWasOvertaken(t *testing.T) {
+	b := NewBoard(ringOf(1), start)
+	b.Add(step(0, 9, 1), after(1))
+	b.Add(step(0, 4, 0.5), after(2))
+	if got := b.Round(); got != 9 {
+		t.Errorf("round %d, want 9", got)
+	}
+}
+
+func TestRoundIsTheSlowestPeers(t *testing.T) {
+	b := NewBoard(ringOf(3), start)
+	for rank, round := range []int{30, 10, 20} {
+		b.Add(step(rank, round, 1), after(1))
+	}
+	if got := b.Round(); got != 10 {
+		t.Errorf("round %d, want 10", got)
+	}
+}
+
+func TestRemainingIsWithinAFifthAfterATenthOfTheRun(t *testing.T) {
+	b := NewBoard(ringOf(4), start)
+	if _, ok := b.Remaining(start); ok {
+		t.Error("a pace is known before the first round")
+	}
+	for k := 1; k <= 10; k++ {
+		for rank := range 4 { // 0.5 s per round, and 30 s to get going
+			b.Add(step(rank, k, float64(k)/2), after(30+float64(k)/2))
+		}
+	}
+	left, ok := b.Remaining(after(35))
+	if want := 45 * time.Second; !ok || left < want*4/5 || left > want*6/5 {
+		t.Errorf("%v remain (%v), want %v within 20 %%", left, ok, want)
+	}
+}
+
+func TestMeterFollowsTheLastSeconds(t *testing.T) {
+	var m meter
+	if got := m.rate(); got != 0 {
+		t.Errorf("rate of nothing: %g", got)
+	}
+	m.add(time.Second, 1e6)
+	if got := m.rate(); got != 8e6 {
+		t.Errorf("rate of the first second: %g, want 8e6", got)
+	}
+	for s := 2; s <= 20; s++ { // then ten times slower
+		m.add(time.Duration(s)*time.Second, 1e6+int64(s-1)*1e5)
+	}
+	if got := m.rate(); got < 7.9e5 || got > 8.1e5 {
+		t.Errorf("rate after the change: %g, want 8e5", got)
+	}
+	if len(m.samples) > 5 {
+		t.Errorf("%d samples kept for 3 s at one per second", len(m.samples))
+	}
+	m.add(20*time.Second, 3e6) // the same moment again
+	if got := m.samples[len(m.samples)-1]; got.bytes != 3e6 || len(m.samples) > 5 {
+		t.Errorf("a second sample of one moment: %+v", m.samples)
+	}
+}
+
+func TestLongWaitsAreExplained(t *testing.T) {
+	b := NewBoard(ringOf(4), start)
+	for rank := range 4 {
+		b.Add(step(rank, 5, 1), after(1))
+	}
+	b.Add(status(0, report.Waiting, "", 1), after(2))
+	b.Add(status(1, report.Waiting, "no link: connection refused", 2), after(3))
+	b.Add(status(3, report.Waiting, "no link: connection refused", 2), after(3))
+	if got := b.Waiting(after(11)); got != nil {
+		t.Errorf("explained after 9 s: %q", got)
+	}
+	want := []string{
+		"peers 1, 3 have been waiting 12 s for peer 2: no link: connection refused",
+		"peer 0 has been waiting 13 s for peer 1",
+	}
+	if got := b.Waiting(after(15)); !slices.Equal(got, want) {
+		t.Errorf("got %q, want the cause first: %q", got, want)
+	}
+	b.Add(step(1, 6, 16), after(16))
+	if got := b.Waiting(after(17)); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "1, 3") }) {
+		t.Errorf("peer 1 goes on, yet %q", got)
+	}
+}
+
+func TestRepeatedStatusDoesNotRestartTheWait(t *testing.T) {
+	b := NewBoard(ringOf(1), start)
+	for s := range 20 {
+		b.Add(status(0, report.Joining, "2 of 8 found"), after(float64(s)))
+	}
+	if got, want := b.Waiting(after(20)), []string{"peer 0 has been joining 20 s: 2 of 8 found"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestManyWaitsAreCounted(t *testing.T) {
+	b := NewBoard(ringOf(8), start)
+	for rank := range 8 {
+		b.Add(status(rank, report.Waiting, "", (rank+1)%8), start)
+	}
+	got := b.Waiting(after(60))
+	if len(got) != maxExplained+1 || got[maxExplained] != "and 5 more waits" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNoticesOfTheRunStandUntilItBegins(t *testing.T) {
+	b := NewBoard(ringOf(2), start)
+	b.Add(status(-1, report.Joining, "3 of 8 peers found"), start)
+	if got := b.Waiting(after(1)); len(got) != 1 || got[0] != "3 of 8 peers found" {
+		t.Errorf("before the run: %q", got)
+	}
+	b.Add(step(0, 1, 1), after(2))
+	if got := b.Waiting(after(3)); len(got) != 0 {
+		t.Errorf("during the run: %q", got)
+	}
+}
+
+func TestLine(t *testing.T) {
+	b := NewBoard(ringOf(2), start)
+	if got, want := b.Line(start), "round=0/100 peers=0/2"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for k := 1; k <= 4; k++ {
+		for rank := range 2 {
+			b.Add(step(rank, k, float64(k)), after(float64(k)))
+		}
+	}
+	if got, want := b.Line(after(4)), "round=4/100 loss=0.25 gap=0.02 out_mbit=8.0 peers=2/2 eta=1m22s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	b := NewBoard(ringOf(8), start)
+	for rank := range 8 {
+		b.Add(step(rank, 50, 10), after(10))
+	}
+	b.Add(status(3, report.Waiting, strings.Repeat("a long explanation ", 10), 4), after(10))
+	for _, size := range []Size{{60, 24}, {72, 24}, {80, 10}, {100, 40}, {200, 50}, {20, 6}, {1, 1}} {
+		lines := strings.Split(b.Table(after(30), size), "\n")
+		for _, line := range lines {
+			if w := lipgloss.Width(line); w > size.Width {
+				t.Errorf("%v: a line of %d cells: %q", size, w, line)
+			}
+		}
+		if size.Height >= 20 && len(lines) > size.Height {
+			t.Errorf("%v: %d lines", size, len(lines))
+		}
+	}
+}
+
+func TestTableDropsTheLeastColumnsFirst(t *testing.T) {
+	b := NewBoard(ringOf(1), start)
+	b.Add(step(0, 50, 10), after(10))
+	tests := []struct {
+		width     int
+		want, not []string
+	}{
+		{120, []string{"ROUND", "LOSS", "GAP", "COMPUTE ms", "WAIT ms", "CODEC ms", "OUT Mbit/s", "IN Mbit/s"}, nil},
+		{80, []string{"ROUND", "LOSS", "GAP", "COMPUTE ms", "WAIT ms", "OUT Mbit/s"}, []string{"IN Mbit/s", "CODEC ms"}},
+		{60, []string{"ROUND", "LOSS", "GAP", "OUT Mbit/s"}, []string{"COMPUTE ms"}},
+		{30, []string{"ROUND"}, []string{"OUT Mbit/s", "GAP"}},
+	}
+	for _, tt := range tests {
+		table := b.Table(after(11), Size{tt.width, 24})
+		for _, title := range tt.want {
+			if !strings.Contains(table, title) {
+				t.Errorf("width %d: no column %s", tt.width, title)
+			}
+		}
+		for _, title := range tt.not {
+			if strings.Contains(table, title) {
+				t.Errorf("width %d: column %s", tt.width, title)
+			}
+		}
+	}
+}

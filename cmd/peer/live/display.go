@@ -1,0 +1,111 @@
+package live
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"gossiptrainer/report"
+)
+
+// A Display shows a run to a person until it is closed. Its methods may be
+// called from several goroutines.
+type Display interface {
+	Event(e report.Event)
+	// Write shows whole lines of a log. They never tear what is displayed.
+	io.Writer
+	// Close ends the display. A table disappears: what is to stay is printed
+	// by the caller. After Close, log lines are written plainly.
+	Close()
+}
+
+// Interactive reports whether a table can be shown: out and in are the
+// terminal of a process in its foreground, and it understands escape codes.
+func Interactive(in, out *os.File) bool {
+	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(out.Fd())) &&
+		term.IsTerminal(int(in.Fd())) && inForeground(in)
+}
+
+// interval is the time between two lines of a plain display.
+const interval = 5 * time.Second
+
+// A plain display prints a line per interval.
+type plain struct {
+	mu    sync.Mutex
+	w     io.Writer
+	board *Board
+	heard bool // something since the last line
+	stop  chan struct{}
+	done  chan struct{}
+}
+
+// Plain returns a display for what is no terminal: a line per interval, and one
+// for every wait that needs an explanation.
+func Plain(w io.Writer, run Run) Display {
+	p := &plain{w: w, board: NewBoard(run, time.Now()), stop: make(chan struct{}), done: make(chan struct{})}
+	go p.tickLoop()
+	return p
+}
+
+func (p *plain) tickLoop() {
+	defer close(p.done)
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	for {
+		select {
+		case now := <-ticks.C:
+			p.print(now)
+		case <-p.stop:
+			return
+		}
+	}
+}
+
+func (p *plain) print(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.heard {
+		p.heard = false
+		io.WriteString(p.w, p.board.Line(now)+"\n")
+	}
+	for _, wait := range p.board.Waiting(now) {
+		io.WriteString(p.w, wait+"\n")
+	}
+}
+
+func (p *plain) Event(e report.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heard = true
+	p.board.Add(e, time.Now())
+}
+
+func (p *plain) Write(lines []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.w.Write(lines)
+}
+
+func (p *plain) Close() {
+	close(p.stop)
+	<-p.done
+}
+
+// interrupt does what Ctrl-C does where the terminal still makes signals of
+// keys.
+func interrupt() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Signal(os.Interrupt)
+	}
+}
+
+// Silent returns a display that shows log lines alone.
+func Silent(w io.Writer) Display { return silent{w} }
+
+type silent struct{ io.Writer }
+
+func (silent) Event(report.Event) {}
+func (silent) Close()             {}

@@ -1,0 +1,60 @@
+package live
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gossiptrainer/report"
+)
+
+func TestPlainPrintsALinePerIntervalAndNoEscapeCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		d := Plain(&out, ringOf(1))
+		for k := 1; k <= 12; k++ {
+			d.Event(step(0, k, float64(k)))
+			time.Sleep(time.Second)
+		}
+		fmt.Fprintln(d, "a log line")
+		d.Close()
+		fmt.Fprintln(d, "a last word")
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 4 || !strings.HasPrefix(lines[0], "round=5/") && !strings.HasPrefix(lines[0], "round=6/") ||
+			lines[2] != "a log line" || lines[3] != "a last word" {
+			t.Errorf("got %q", lines)
+		}
+		if strings.Contains(out.String(), "\x1b") {
+			t.Error("escape codes in plain output")
+		}
+	})
+}
+
+func TestPlainExplainsAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		d := Plain(&out, ringOf(2))
+		d.Event(step(0, 1, 1))
+		d.Event(step(1, 1, 1))
+		d.Event(status(0, report.Waiting, "connection refused", 1))
+		time.Sleep(16 * time.Second)
+		d.Close()
+		if want := "peer 0 has been waiting 10 s for peer 1: connection refused\n"; !strings.Contains(out.String(), want) {
+			t.Errorf("got %q, want it to contain %q", out.String(), want)
+		}
+	})
+}
+
+func TestSilentShowsLogLinesAlone(t *testing.T) {
+	var out bytes.Buffer
+	d := Silent(&out)
+	d.Event(step(0, 1, 1))
+	fmt.Fprintln(d, "word")
+	d.Close()
+	if out.String() != "word\n" {
+		t.Errorf("got %q", out.String())
+	}
+}

@@ -1,0 +1,16 @@
+//go:build unix
+
+package live
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// inForeground reports whether this process may read the terminal: a background
+// job that did would be stopped.
+func inForeground(tty *os.File) bool {
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}

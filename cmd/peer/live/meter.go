@@ -1,0 +1,46 @@
+package live
+
+import "time"
+
+// meterWindow is the span over which a rate is taken: long enough to hold
+// several rounds on a slow link, short enough to follow a change.
+const meterWindow = 3 * time.Second
+
+// A meter turns a growing counter into a rate over the last seconds of the
+// run's own time, which in a simulation is virtual.
+type meter struct {
+	samples []sample
+}
+
+type sample struct {
+	at    time.Duration
+	bytes int64
+}
+
+// add notes the counter at time at; a time that does not advance replaces the
+// last sample.
+func (m *meter) add(at time.Duration, bytes int64) {
+	if n := len(m.samples); n > 0 && at <= m.samples[n-1].at {
+		m.samples = m.samples[:n-1]
+	}
+	m.samples = append(m.samples, sample{at, bytes})
+	for len(m.samples) > 2 && m.samples[1].at <= at-meterWindow {
+		m.samples = m.samples[1:]
+	}
+}
+
+// rate returns bits per second.
+func (m *meter) rate() float64 {
+	if len(m.samples) == 0 {
+		return 0
+	}
+	last := m.samples[len(m.samples)-1]
+	first := sample{} // nothing had been sent when the run began
+	if len(m.samples) > 1 {
+		first = m.samples[0]
+	}
+	if last.at <= first.at {
+		return 0
+	}
+	return 8 * float64(last.bytes-first.bytes) / (last.at - first.at).Seconds()
+}

@@ -1,0 +1,174 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"gossiptrainer/report"
+)
+
+// The colours are the terminal's own sixteen, so that its theme decides.
+var (
+	bold  = lipgloss.NewStyle().Bold(true)
+	faint = lipgloss.NewStyle().Faint(true)
+	alarm = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	// colours of the states that are worth one
+	colours = map[report.State]lipgloss.Style{
+		report.Waiting:  alarm,
+		report.Failed:   lipgloss.NewStyle().Foreground(lipgloss.Red),
+		report.Finished: lipgloss.NewStyle().Foreground(lipgloss.Green),
+	}
+)
+
+// A column of the table; where the terminal is narrow those of the lowest rank
+// go first.
+type column struct {
+	title string
+	width int // of the widest usual cell
+	rank  int
+	cell  func(p *peer) string
+}
+
+var columns = []column{
+	{"ROUND", 6, 9, func(p *peer) string { return strconv.Itoa(p.step.Round) }},
+	{"LOSS", 7, 8, func(p *peer) string { return decimal(p.step.Loss) }},
+	{"GAP", 7, 7, func(p *peer) string { return strconv.FormatFloat(p.step.Gap, 'e', 1, 64) }},
+	{"COMPUTE ms", 10, 4, func(p *peer) string { return millis(p.step.Compute) }},
+	{"WAIT ms", 7, 5, func(p *peer) string { return millis(p.step.Wait) }},
+	{"CODEC ms", 8, 2, func(p *peer) string { return millis(p.step.Codec) }},
+	{"OUT Mbit/s", 10, 6, func(p *peer) string { return megabits(p.out.rate()) }},
+	{"IN Mbit/s", 9, 3, func(p *peer) string { return megabits(p.in.rate()) }},
+}
+
+// Widths of the two columns that are always there.
+const (
+	peerWidth  = 4
+	stateWidth = 8
+	gutter     = 2
+)
+
+// A Size is a terminal's, in cells.
+type Size struct{ Width, Height int }
+
+// linesAround is how many lines of the table are not rows of peers: two of
+// head, a blank one, the titles, the waits, and one for the cursor.
+const linesAround = 5 + maxExplained + 1
+
+// Table draws the board at time now. No line is wider than the terminal, and
+// the whole is not higher: peers that find no room are counted.
+func (b *Board) Table(now time.Time, size Size) string {
+	shown := fitting(size.Width)
+	lines := []string{b.head(), b.progress(now, size.Width), "", faint.Render(titles(shown))}
+	rows := len(b.peers)
+	if room := max(size.Height-linesAround, 1); rows > room {
+		rows = room
+	}
+	for rank := range rows {
+		lines = append(lines, b.row(rank, shown))
+	}
+	if hidden := len(b.peers) - rows; hidden > 0 {
+		lines = append(lines, faint.Render(fmt.Sprintf("and %d more peers", hidden)))
+	}
+	for _, wait := range b.Waiting(now) {
+		lines = append(lines, alarm.Render(wait))
+	}
+	fit := lipgloss.NewStyle().MaxWidth(size.Width)
+	for i, line := range lines {
+		lines[i] = fit.Render(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fitting returns the columns that a width has room for.
+func fitting(width int) []column {
+	for least := 0; ; least++ {
+		used := peerWidth + gutter + stateWidth
+		var shown []column
+		for _, c := range columns {
+			if c.rank > least {
+				shown = append(shown, c)
+				used += gutter + c.width
+			}
+		}
+		if used <= width || len(shown) == 0 {
+			return shown
+		}
+	}
+}
+
+func (b *Board) head() string {
+	return bold.Render(b.run.Name) + "  " + b.run.Algorithm + "  " + b.run.Topology
+}
+
+func (b *Board) progress(now time.Time, width int) string {
+	round := b.Round()
+	text := fmt.Sprintf("round %d/%d", round, b.run.Rounds)
+	tail := fmt.Sprintf("%3.0f %%  peers %d/%d", 100*b.share(), b.Present(), b.run.Peers)
+	if left, ok := b.Remaining(now); ok && round < b.run.Rounds {
+		tail += "  eta " + Clock(left)
+	}
+	const widest = 30
+	cells := min(widest, width-len(text)-len(tail)-2*gutter)
+	if cells < 5 {
+		return text + "  " + tail
+	}
+	full := int(b.share() * float64(cells))
+	bar := strings.Repeat("━", full) + faint.Render(strings.Repeat("─", cells-full))
+	return text + "  " + bar + "  " + tail
+}
+
+// share returns how much of the run is done, 0 to 1.
+func (b *Board) share() float64 {
+	return float64(b.finished()) / math.Max(1, float64(b.run.Rounds*b.run.Peers))
+}
+
+func titles(shown []column) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%-*s%*s%-*s", peerWidth, "PEER", gutter, "", stateWidth, "STATE")
+	for _, c := range shown {
+		fmt.Fprintf(&s, "%*s%*s", gutter, "", c.width, c.title)
+	}
+	return s.String()
+}
+
+func (b *Board) row(rank int, shown []column) string {
+	p := &b.peers[rank]
+	state := fmt.Sprintf("%-*s", stateWidth, p.state)
+	if style, ok := colours[p.state]; ok {
+		state = style.Render(state)
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%*d%*s%s", peerWidth, rank, gutter, "", state)
+	for _, c := range shown {
+		text := "-"
+		if p.step.Round > 0 {
+			text = c.cell(p)
+		}
+		fmt.Fprintf(&s, "%*s%*s", gutter, "", c.width, text)
+	}
+	return s.String()
+}
+
+// decimal writes a number with as many digits as a column has room for.
+func decimal(v float64) string {
+	if math.Abs(v) < 100 {
+		return strconv.FormatFloat(v, 'f', 4, 64)
+	}
+	return strconv.FormatFloat(v, 'e', 1, 64)
+}
+
+func millis(d time.Duration) string {
+	return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 1, 64)
+}
+
+func megabits(bitsPerSecond float64) string {
+	return strconv.FormatFloat(bitsPerSecond/1e6, 'f', 1, 64)
+}
+
+// Clock writes a duration for people, to the second.
+func Clock(d time.Duration) string { return d.Round(time.Second).String() }

@@ -1,0 +1,166 @@
+package live
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"gossiptrainer/report"
+)
+
+// frame is the time between two drawings of the table: fast enough to look
+// alive, slow enough to cost nothing beside training.
+const frame = 250 * time.Millisecond
+
+// A terminal display redraws a table in place. Log lines queue until the
+// program has put them above the table; when it has ended, what is left and
+// what comes is written plainly.
+type terminal struct {
+	out     io.Writer
+	program *tea.Program
+	done    chan struct{} // closed when the program has ended
+
+	mu       sync.Mutex
+	board    *Board
+	log      []string
+	printing int    // lines at the head of log that the program has been given
+	last     string // table drawn
+	closed   bool   // no other will be drawn
+	ended    bool   // the program has let go of the terminal
+}
+
+// Terminal returns a display for a terminal. It reads the keyboard only to keep
+// what is typed off the table; Ctrl-C ends the table and interrupts the process
+// as usual.
+func Terminal(in, out *os.File, run Run) Display {
+	t := &terminal{out: out, board: NewBoard(run, time.Now()), done: make(chan struct{})}
+	t.program = tea.NewProgram(&screen{terminal: t}, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	go t.run()
+	return t
+}
+
+func (t *terminal) run() {
+	defer close(t.done)
+	_, err := t.program.Run()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+	t.erase()
+	for _, line := range t.log {
+		io.WriteString(t.out, line+"\n")
+	}
+	if err != nil {
+		io.WriteString(t.out, "live table: "+err.Error()+"\n")
+	}
+}
+
+func (t *terminal) Event(e report.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.board.Add(e, time.Now())
+}
+
+func (t *terminal) Write(lines []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return t.out.Write(lines)
+	}
+	t.log = append(t.log, strings.TrimRight(string(lines), "\n"))
+	return len(lines), nil
+}
+
+func (t *terminal) Close() {
+	t.program.Send(closing{})
+	<-t.done
+}
+
+// draw returns the table, and the last one again once the display is closed.
+func (t *terminal) draw(size Size) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed && size.Width > 0 {
+		t.last = t.board.Table(time.Now(), size)
+	}
+	return t.last
+}
+
+// erase removes the last table. The program leaves the cursor in its last line.
+func (t *terminal) erase() {
+	up := strings.Count(t.last, "\n")
+	if up > 0 {
+		io.WriteString(t.out, fmt.Sprintf("\r\x1b[%dA\x1b[J", up)) // cursor up, erase to the end of the screen
+	}
+}
+
+// freeze keeps the table as it is from now on.
+func (t *terminal) freeze() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+// printLog returns the command that puts the waiting log lines above the table.
+func (t *terminal) printLog() tea.Cmd {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.printing > 0 || len(t.log) == 0 {
+		return nil
+	}
+	t.printing = len(t.log)
+	return tea.Sequence(tea.Println(strings.Join(t.log, "\n")), func() tea.Msg { return printed{} })
+}
+
+func (t *terminal) forgetPrinted() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.log = t.log[t.printing:]
+	t.printing = 0
+}
+
+// A screen is the program's model: it holds nothing but the terminal's size.
+type screen struct {
+	*terminal
+	size Size
+}
+
+// Messages of the program.
+type (
+	redraw  struct{} // time for the next frame
+	printed struct{} // log lines stand above the table
+	closing struct{} // Close was called
+)
+
+func tick() tea.Cmd {
+	return tea.Tick(frame, func(time.Time) tea.Msg { return redraw{} })
+}
+
+func (s *screen) Init() tea.Cmd { return tick() }
+
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.size = Size{msg.Width, msg.Height}
+	case tea.KeyPressMsg:
+		if msg.String() == "ctrl+c" {
+			s.freeze()
+			interrupt()
+			return s, tea.Quit
+		}
+	case closing:
+		s.freeze()
+		return s, tea.Quit
+	case redraw:
+		return s, tea.Batch(tick(), s.printLog())
+	case printed:
+		s.forgetPrinted()
+	}
+	return s, nil
+}
+
+func (s *screen) View() tea.View { return tea.NewView(s.draw(s.size)) }

@@ -1,0 +1,117 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gossiptrainer/report"
+)
+
+// patience is how long a wait may last before it is explained.
+const patience = 10 * time.Second
+
+// maxExplained bounds the lines of an explanation: a ring where one peer is
+// missing soon waits all around.
+const maxExplained = 3
+
+// A wait is what one or several peers wait for alike.
+type wait struct {
+	who     []int
+	state   report.State
+	missing []int
+	detail  string
+	since   time.Time
+}
+
+// Waiting explains the waits that have lasted 10 s, a line each: who waits,
+// for whom, and why. Waits for a peer that does not itself wait come first:
+// they are the cause of the others.
+func (b *Board) Waiting(now time.Time) []string {
+	waits := b.waits(now)
+	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
+	var lines []string
+	for i, w := range waits {
+		if i == maxExplained {
+			lines = append(lines, fmt.Sprintf("and %d more waits", len(waits)-i))
+			break
+		}
+		lines = append(lines, w.explain(now))
+	}
+	if b.notice != "" && b.started.IsZero() {
+		lines = append([]string{b.notice}, lines...)
+	}
+	return lines
+}
+
+// waits returns the waits that have lasted, equal ones together, in rank order.
+func (b *Board) waits(now time.Time) []wait {
+	var waits []wait
+	for rank := range b.peers {
+		p := &b.peers[rank]
+		if !p.isWaiting() || now.Sub(p.since) < patience {
+			continue
+		}
+		same := func(w wait) bool {
+			return w.state == p.state && w.detail == p.detail && slices.Equal(w.missing, p.missing)
+		}
+		i := slices.IndexFunc(waits, same)
+		if i < 0 {
+			i = len(waits)
+			waits = append(waits, wait{state: p.state, missing: p.missing, detail: p.detail, since: p.since})
+		}
+		waits[i].who = append(waits[i].who, rank)
+		if p.since.Before(waits[i].since) {
+			waits[i].since = p.since
+		}
+	}
+	return waits
+}
+
+func (p *peer) isWaiting() bool {
+	return p.state == report.Waiting || p.state == report.Joining || p.state == report.Starting
+}
+
+// blame counts the missing peers of a wait that do not wait for anybody.
+func (b *Board) blame(w wait) int {
+	n := 0
+	for _, rank := range w.missing {
+		if b.has(rank) && b.peers[rank].state != report.Waiting {
+			n++
+		}
+	}
+	return n
+}
+
+func (w wait) explain(now time.Time) string {
+	s := fmt.Sprintf("%s %s %.0f s", peers(w.who), verb(w.state, len(w.who)), now.Sub(w.since).Seconds())
+	if len(w.missing) > 0 {
+		s += " for " + peers(w.missing)
+	}
+	if w.detail != "" {
+		s += ": " + w.detail
+	}
+	return s
+}
+
+func verb(state report.State, peers int) string {
+	be := "have been "
+	if peers == 1 {
+		be = "has been "
+	}
+	return be + string(state)
+}
+
+// peers names ranks: peer 3, peers 1, 2, 5.
+func peers(ranks []int) string {
+	names := make([]string, len(ranks))
+	for i, r := range ranks {
+		names[i] = strconv.Itoa(r)
+	}
+	if len(ranks) == 1 {
+		return "peer " + names[0]
+	}
+	return "peers " + strings.Join(names, ", ")
+}
