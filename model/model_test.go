@@ -2,6 +2,8 @@ package model
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"gossiptrainer/data"
@@ -97,6 +99,249 @@ func TestGradientsOfNetworks(t *testing.T) {
 				if got := (move(h) - move(-h)) / 2e-3; math.Abs(got-1) > 0.02 {
 					t.Errorf("%s: the loss changes by %.4f of what the gradient says", p.Name, got)
 				}
+			}
+		})
+	}
+}
+
+func TestQuadraticGradient(t *testing.T) {
+	q := newModel(t, Spec{Name: "quadratic", Dim: 9, Spread: 2, Seed: 3, Worker: 1})
+	x, g := make([]float32, 9), make([]float32, 9)
+	q.Init(x, 1)
+	loss := q.Gradient(g, x, data.Batch{})
+	if want := q.Evaluate(x, data.Batch{}); float64(loss) != float64(float32(want.Loss)) || !math.IsNaN(want.Accuracy) {
+		t.Errorf("loss %v, score %+v", loss, want)
+	}
+	for i := range x {
+		const h = 1.0 / 64 // central differences of a quadratic are exact
+		y := append([]float32(nil), x...)
+		y[i] = x[i] + h
+		up := q.Evaluate(y, data.Batch{}).Loss
+		y[i] = x[i] - h
+		down := q.Evaluate(y, data.Batch{}).Loss
+		if want := (up - down) / (2 * h); math.Abs(float64(g[i])-want) > 1e-5 {
+			t.Errorf("gradient[%d] = %v, want %v", i, g[i], want)
+		}
+	}
+}
+
+func TestQuadraticsDifferByAtMostTheSpread(t *testing.T) {
+	const dim = 200
+	centre := newModel(t, Spec{Name: "quadratic", Dim: dim, Seed: 3}).(*quadratic)
+	for worker := range 4 {
+		q := newModel(t, Spec{Name: "quadratic", Dim: dim, Seed: 3, Worker: worker, Spread: 0.5}).(*quadratic)
+		largest := 0.0
+		for c := range dim {
+			if q.curvature[c] != centre.curvature[c] {
+				t.Fatalf("worker %d has a curvature of its own", worker)
+			}
+			largest = max(largest, math.Abs(float64(q.optimum[c])-float64(centre.optimum[c])))
+		}
+		if largest > 0.5000001 || largest < 0.45 {
+			t.Errorf("worker %d: largest distance to the centre %v, want just below 0.5", worker, largest)
+		}
+	}
+}
+
+func TestNumberOfParameters(t *testing.T) {
+	want := map[string]int{
+		"logistic 28x28x1":       784*10 + 10,
+		"mlp 784-128-10":         784*128 + 128 + 128*10 + 10,
+		"lenet 28x28x1":          61706,
+		"resnet20 group 32x32x3": 269722,
+		"resnet20 batch 32x32x3": 269722,
+	}
+	for _, f := range full {
+		f.spec.Batch = 1
+		if got := newModel(t, f.spec).Dim(); got != want[f.name] {
+			t.Errorf("%s: %d parameters, want %d", f.name, got, want[f.name])
+		}
+	}
+}
+
+func TestLayoutFillsTheVector(t *testing.T) {
+	specs := map[string]Spec{"quadratic": {Name: "quadratic", Dim: 4}}
+	for name, s := range small {
+		specs[name] = s
+	}
+	for name, spec := range specs {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, spec)
+			end, names := 0, map[string]bool{}
+			for _, p := range m.Layout() {
+				if p.Off != end || p.Len() < 1 || names[p.Name] {
+					t.Errorf("%+v: begins at %d, want %d; name used before: %v", p, p.Off, end, names[p.Name])
+				}
+				end += p.Len()
+				names[p.Name] = true
+			}
+			if end != m.Dim() {
+				t.Errorf("parameters end at %d, Dim is %d", end, m.Dim())
+			}
+		})
+	}
+}
+
+func TestInitIsAFunctionOfTheSeed(t *testing.T) {
+	for name, spec := range small {
+		t.Run(name, func(t *testing.T) {
+			a, other := newModel(t, spec), newModel(t, spec)
+			x, y, z := make([]float32, a.Dim()), make([]float32, a.Dim()), make([]float32, a.Dim())
+			a.Init(x, 1)
+			a.Gradient(z, x, randomBatch(spec, 1, 1))
+			a.Init(x, 1)
+			other.Init(y, 1)
+			other.Init(z, 2)
+			if !slices.Equal(x, y) {
+				t.Error("the same seed gives different points")
+			}
+			if name != "logistic" && slices.Equal(x, z) {
+				t.Error("two seeds give the same point")
+			}
+		})
+	}
+}
+
+func TestInitHasTheVarianceOfHe(t *testing.T) {
+	m := newModel(t, Spec{Name: "mlp", Shape: data.Shape{H: 10, W: 10, C: 4}, Classes: 10, Batch: 1, Hidden: []int{100}}).(*net)
+	x := make([]float32, m.Dim())
+	m.Init(x, 1)
+	for i, want := range []float64{2.0 / 400, 0, 1.0 / 100, 0} {
+		p := m.params[i]
+		mean, square := 0.0, 0.0
+		for _, v := range p.of(x) {
+			mean += float64(v) / float64(p.Len())
+			square += float64(v) * float64(v) / float64(p.Len())
+		}
+		// The variance of n uniform numbers has relative deviation sqrt(0.8/n) ≤ 0.03.
+		if math.Abs(square-want) > 0.1*want || mean*mean > 0.01*want {
+			t.Errorf("%s: mean %v, mean square %v, want variance %v", p.Name, mean, square, want)
+		}
+	}
+}
+
+// A gradient does not depend on what the objective computed before, nor on
+// the largest batch it was built for.
+func TestGradientDependsOnItsArgumentsAlone(t *testing.T) {
+	for name, spec := range small {
+		t.Run(name, func(t *testing.T) {
+			used := newModel(t, spec)
+			x, g, h := make([]float32, used.Dim()), make([]float32, used.Dim()), make([]float32, used.Dim())
+			used.Init(x, 1)
+			used.Gradient(g, x, randomBatch(spec, spec.Batch, 1))
+			used.Evaluate(g, randomBatch(spec, 3*spec.Batch, 2))
+			batch := randomBatch(spec, 3, 3)
+			a := used.Gradient(g, x, batch)
+			spec.Batch = 3
+			b := newModel(t, spec).Gradient(h, x, batch)
+			if a != b || !slices.Equal(g, h) {
+				t.Errorf("loss %v after other calls, %v before; gradients equal: %v", a, b, slices.Equal(g, h))
+			}
+		})
+	}
+}
+
+func TestEvaluateTakesBatchesOfAnySize(t *testing.T) {
+	for name, spec := range small {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, spec)
+			x := make([]float32, m.Dim())
+			m.Init(x, 1)
+			random(x[:10], 1)
+			all := randomBatch(spec, 3*spec.Batch+1, 1)
+			got := m.Evaluate(x, all)
+			loss, correct, f := 0.0, 0.0, spec.Shape.Features()
+			for i := range all.Y {
+				one := m.Evaluate(x, data.Batch{X: all.X[i*f : (i+1)*f], Y: all.Y[i : i+1]})
+				loss += one.Loss
+				correct += one.Accuracy
+			}
+			n := float64(all.Len())
+			if got.Samples != all.Len() || math.Abs(got.Loss-loss/n) > 1e-12 || math.Abs(got.Accuracy-correct/n) > 1e-12 {
+				t.Errorf("at once %+v, one by one loss %v, accuracy %v", got, loss/n, correct/n)
+			}
+		})
+	}
+}
+
+func TestCallsAllocateNothing(t *testing.T) {
+	for name, spec := range small {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, spec)
+			x, g := make([]float32, m.Dim()), make([]float32, m.Dim())
+			m.Init(x, 1)
+			batch, set := randomBatch(spec, spec.Batch, 1), randomBatch(spec, 2*spec.Batch+1, 2)
+			if n := testing.AllocsPerRun(5, func() { m.Gradient(g, x, batch) }); n != 0 {
+				t.Errorf("Gradient: %v allocations, want 0", n)
+			}
+			if n := testing.AllocsPerRun(5, func() { m.Evaluate(x, set) }); n != 0 {
+				t.Errorf("Evaluate: %v allocations, want 0", n)
+			}
+		})
+	}
+}
+
+func TestTrainingLowersTheLoss(t *testing.T) {
+	for name, spec := range small {
+		t.Run(name, func(t *testing.T) {
+			m := newModel(t, spec)
+			x, g := make([]float32, m.Dim()), make([]float32, m.Dim())
+			m.Init(x, 1)
+			batch := randomBatch(spec, spec.Batch, 1)
+			first := m.Gradient(g, x, batch)
+			for range 60 {
+				m.Gradient(g, x, batch)
+				for i := range x {
+					x[i] -= float32(0.1 * g[i])
+				}
+			}
+			last := m.Gradient(g, x, batch)
+			if !(last < first/3) {
+				t.Errorf("loss %v after 60 steps on one batch, %v before", last, first)
+			}
+			if got := m.Evaluate(x, batch); got.Accuracy != 1 {
+				t.Errorf("accuracy %v on the batch it was trained on", got.Accuracy)
+			}
+		})
+	}
+}
+
+func TestSpecsThatCannotBeBuilt(t *testing.T) {
+	image := data.Shape{H: 32, W: 32, C: 3}
+	ok := Spec{Shape: image, Classes: 10, Batch: 4}
+	with := func(change func(s *Spec)) Spec {
+		s := ok
+		change(&s)
+		return s
+	}
+	tests := map[string]struct {
+		spec Spec
+		want string // in the error
+	}{
+		"no name":             {ok, "unknown name"},
+		"a misspelt name":     {with(func(s *Spec) { s.Name = "resnet20" }), "unknown name"},
+		"no features":         {with(func(s *Spec) { s.Name, s.Shape.C = "logistic", 0 }), "shape 32x32x0"},
+		"one class":           {with(func(s *Spec) { s.Name, s.Classes = "logistic", 1 }), "1 classes"},
+		"an empty batch":      {with(func(s *Spec) { s.Name, s.Batch = "logistic", 0 }), "batch of 0"},
+		"no hidden layer":     {with(func(s *Spec) { s.Name = "mlp" }), "no hidden widths"},
+		"a hidden width of 0": {with(func(s *Spec) { s.Name, s.Hidden = "mlp", []int{3, 0} }), "hidden width 0 of layer 2"},
+		"depth 21":            {with(func(s *Spec) { s.Name, s.Depth, s.Norm = "resnet", 21, "group" }), "6n+2"},
+		"depth 2":             {with(func(s *Spec) { s.Name, s.Depth, s.Norm = "resnet", 2, "group" }), "6n+2"},
+		"an unknown norm":     {with(func(s *Spec) { s.Name, s.Depth, s.Norm = "resnet", 20, "layer" }), "group or batch"},
+		"resnet on features": {with(func(s *Spec) {
+			s.Name, s.Depth, s.Norm, s.Shape = "resnet", 20, "group", data.Shape{H: 1, W: 1, C: 123}
+		}), "at least 8x8"},
+		"lenet on 8x8":      {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 8, W: 8, C: 1} }), "multiples of 4"},
+		"lenet on 30x30":    {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 30, W: 30, C: 1} }), "multiples of 4"},
+		"quadratic of 0":    {Spec{Name: "quadratic"}, "dimension 0"},
+		"a negative spread": {Spec{Name: "quadratic", Dim: 1, Spread: -1}, "spread -1"},
+		"a spread of NaN":   {Spec{Name: "quadratic", Dim: 1, Spread: math.NaN()}, "spread NaN"},
+		"worker -1":         {Spec{Name: "quadratic", Dim: 1, Worker: -1}, "worker -1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := New(tt.spec); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
 		})
 	}

@@ -1,0 +1,53 @@
+package model
+
+import (
+	"math"
+	"testing"
+)
+
+func TestCrossEntropyOfLargeLogits(t *testing.T) {
+	logits := []float32{
+		1e30, 0, -1e30, // certain and right
+		1e4, 0, 1e4 - 3, // far beyond what exp can take
+		-500, -500, -500, // all equal
+	}
+	loss, correct := crossEntropy(logits, []int32{0, 2, 1})
+	want := 0 + (3 + math.Log1p(math.Exp(-3))) + math.Log(3)
+	if math.Abs(loss-want) > 1e-9 || correct != 1 {
+		t.Errorf("loss %v with %d correct, want %v with 1", loss, correct, want)
+	}
+	d := make([]float32, len(logits))
+	crossEntropyGradient(d, logits, []int32{0, 2, 1})
+	p := float32(1 / (1 + math.Exp(-3)) / 3)
+	for i, w := range []float32{0, 0, 0, p, 0, -p, 1. / 9, 1./9 - 1./3, 1. / 9} {
+		if math.Abs(float64(d[i]-w)) > 1e-6 {
+			t.Errorf("gradient[%d] = %v, want %v", i, d[i], w)
+		}
+	}
+}
+
+func TestCrossEntropyGradientByFiniteDifferences(t *testing.T) {
+	logits, labels := random(make([]float32, 12), 1), []int32{0, 3, 2}
+	d := make([]float32, 12)
+	crossEntropyGradient(d, logits, labels)
+	for i := range logits {
+		const h = 1.0 / 128
+		z := logits[i]
+		logits[i] = z + h
+		up, _ := crossEntropy(logits, labels)
+		logits[i] = z - h
+		down, _ := crossEntropy(logits, labels)
+		logits[i] = z
+		if want := (up - down) / (2 * h) / 3; math.Abs(float64(d[i])-want) > 1e-5 {
+			t.Errorf("gradient[%d] = %v, want %v", i, d[i], want)
+		}
+	}
+}
+
+func TestTiesGoToTheLowestClass(t *testing.T) {
+	for label, want := range []int{0, 1, 0, 0} {
+		if _, correct := crossEntropy([]float32{1, 2, 2, 2}, []int32{int32(label)}); correct != want {
+			t.Errorf("label %d: %d correct, want %d", label, correct, want)
+		}
+	}
+}
