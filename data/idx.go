@@ -40,11 +40,11 @@ func (r idxReader) labels(p part) (y []uint8, err error) {
 }
 
 func (r idxReader) fill(p part, b *builder) error {
-	path, err := r.path(p, "images-idx3")
+	y, err := r.labels(p)
 	if err != nil {
 		return err
 	}
-	y, err := r.labels(p)
+	path, err := r.path(p, "images-idx3")
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func unpack(archive string, info Info, folder string) error {
 	for _, f := range info.Files {
 		wanted[f.Name()] = f.Known[0]
 	}
-	err := withGzip(archive, func(c *cursor) error {
+	return withGzip(archive, func(c *cursor) error {
 		t := tar.NewReader(c)
 		for len(wanted) > 0 {
 			header, err := t.Next()
@@ -38,7 +38,6 @@ func unpack(archive string, info Info, folder string) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // writeChecked makes path the content read from r, or leaves it as it was if r
