@@ -5,158 +5,188 @@
 // a Config into graphs, algorithms, models and shards.
 package configs
 
-import "time"
+import "gossiptrainer/topology"
 
-// A Config is one run file with all defaults filled in. Field comments say the
-// unit, the range and, where a zero has a meaning of its own, that meaning.
+// The tags of the fields are the one place where a key is described: the JSON
+// schema, the checks of Load and the reference of all keys are made from them.
+// x-reserved marks keys whose default is the only value so far; x-later lists
+// values that a later version will know.
+
+// A Config is one run file with all defaults filled in.
 type Config struct {
-	Name       string     `json:"name"`
-	Seed       uint64     `json:"seed"`
-	Topology   Topology   `json:"topology"`
-	Algorithm  Algorithm  `json:"algorithm"`
-	Wire       Wire       `json:"wire"`
-	Data       Data       `json:"data"`
-	Model      Model      `json:"model"`
-	Train      Train      `json:"train"`
-	Limit      Limit      `json:"limit"`
-	Peers      []Peer     `json:"peers"`
-	Node       Node       `json:"node"`
-	Faults     Faults     `json:"faults"`
-	Checkpoint Checkpoint `json:"checkpoint"`
-	Output     Output     `json:"output"`
+	Name       string     `json:"name" jsonschema:"minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,example=ring8" jsonschema_description:"name of the run: letters, digits, dot, dash and underscore; peers of one name look for each other"`
+	Seed       uint64     `json:"seed" jsonschema:"minimum=0,maximum=18446744073709551615" jsonschema_description:"seed of everything random: start, batches, partition, dither"`
+	Topology   Topology   `json:"topology" jsonschema_description:"who talks to whom"`
+	Algorithm  Algorithm  `json:"algorithm" jsonschema_description:"what a round does"`
+	Wire       Wire       `json:"wire" jsonschema_description:"how payloads travel"`
+	Data       Data       `json:"data" jsonschema_description:"the data set and how it is cut into shards"`
+	Model      Model      `json:"model" jsonschema_description:"the objective"`
+	Train      Train      `json:"train" jsonschema_description:"the local optimizer"`
+	Limit      Limit      `json:"limit" jsonschema_description:"a peer's link, as the simulator models it"`
+	Peers      []Peer     `json:"peers" jsonschema:"maxItems=65536" jsonschema_description:"roster, in the order of the ranks; empty = the peers find each other by mDNS and roll call"`
+	Node       Node       `json:"node" jsonschema_description:"how this peer reaches others"`
+	Faults     Faults     `json:"faults" jsonschema_description:"what to do about lost neighbours"`
+	Checkpoint Checkpoint `json:"checkpoint" jsonschema_description:"saved states (reserved)"`
+	Output     Output     `json:"output" jsonschema_description:"what a run leaves behind"`
 }
 
 // Topology says who talks to whom.
 type Topology struct {
-	Kind  string  `json:"kind"`  // ring | torus | complete | star | path | exponential | hypercube | edges
-	Size  int     `json:"size"`  // workers; torus: rows·cols; edges: from the file
-	Rows  int     `json:"rows"`  // torus
-	Cols  int     `json:"cols"`  // torus
-	File  string  `json:"file"`  // edges: one "i j" per line
-	Slack float64 `json:"slack"` // γ in γW + (1−γ)I, (0, 1]
+	Kind  string  `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=edges" jsonschema_description:"graph; weights are Metropolis-Hastings"`
+	Size  int     `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
+	Rows  int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
+	Cols  int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
+	File  string  `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
+	Slack float64 `json:"slack" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits"`
+
+	// Edges is the content of File, read by Load.
+	Edges [][2]topology.Rank `json:"-"`
 }
 
 // Algorithm says what a round does.
 type Algorithm struct {
-	Name       string     `json:"name"`     // dpsgd | allreduce
-	Codec      string     `json:"codec"`    // moniqua | full
-	Bits       int        `json:"bits"`     // 1..16, or 32 = full precision
-	Levels     int        `json:"levels"`   // 2..65536 symbols instead of bits; 0 = 2^bits
-	Rounding   string     `json:"rounding"` // dither | nearest | shared | stochastic
-	Theta      Theta      `json:"theta"`
-	Order      string     `json:"order"` // cta | atc
-	Gamma      float64    `json:"gamma"`
-	Compressor Compressor `json:"compressor"`
-	Controller Controller `json:"controller"`
-	LocalSteps int        `json:"local_steps"`
+	Name       string     `json:"name" jsonschema:"enum=dpsgd,enum=allreduce" jsonschema_extras:"x-later=d2 adpsgd choco deepsqueeze dcd ecd naive" jsonschema_description:"update rule"`
+	Codec      string     `json:"codec" jsonschema:"enum=moniqua,enum=full" jsonschema_description:"how dpsgd sends a model: modulo quantized or float32; allreduce sends float32"`
+	Bits       int        `json:"bits" jsonschema:"enum=1,enum=2,enum=3,enum=4,enum=5,enum=6,enum=7,enum=8,enum=9,enum=10,enum=11,enum=12,enum=13,enum=14,enum=15,enum=16,enum=32" jsonschema_description:"bits per parameter on the wire; 32 = full precision whatever the codec"`
+	Levels     int        `json:"levels" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"symbols per parameter, 2 to 65536, instead of bits; 0 = 2^bits"`
+	Rounding   string     `json:"rounding" jsonschema:"enum=dither,enum=nearest,enum=shared,enum=stochastic" jsonschema_description:"moniqua: how a value becomes a grid index; shared and stochastic need 3 levels"`
+	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
+	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
+	Gamma      float64    `json:"gamma" jsonschema_extras:"x-reserved=true" jsonschema_description:"consensus step of choco, eta of deepsqueeze (reserved)"`
+	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of the error-feedback algorithms (reserved)"`
+	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
+	LocalSteps int        `json:"local_steps" jsonschema_extras:"x-reserved=true" jsonschema_description:"gradient steps between exchanges (reserved)"`
 }
 
-// Theta is the bound on neighbour differences that Moniqua needs, SPEC section 6.
+// Theta is the bound on neighbour differences that Moniqua needs.
 type Theta struct {
-	Rule   string  `json:"rule"`   // certified | theorem | fixed
-	Value  float64 `json:"value"`  // fixed: θ > 0
-	Bound  float64 `json:"bound"`  // certified, theorem: G_∞; the update direction is clipped to ±bound; 0 = 1
-	Verify bool    `json:"verify"` // reserved: index hash on the wire
+	Rule   string  `json:"rule" jsonschema:"enum=certified,enum=theorem,enum=fixed" jsonschema_extras:"x-later=measured adaptive" jsonschema_description:"certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
+	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"certified, theorem: every coordinate of the update direction is clipped to this; 0 = 1"`
+	Verify bool    `json:"verify" jsonschema_extras:"x-reserved=true" jsonschema_description:"send a hash of the grid indices and repair wrong ones (reserved)"`
 }
 
 // Compressor is the C(·) of the error-feedback algorithms (reserved).
 type Compressor struct {
-	Name   string  `json:"name"`
-	Bits   int     `json:"bits"`
-	Norm   string  `json:"norm"`
-	Bucket int     `json:"bucket"`
-	Clip   float64 `json:"clip"`
-	Scaled bool    `json:"scaled"`
+	Name   string  `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"compressor (reserved)"`
+	Bits   int     `json:"bits" jsonschema_extras:"x-reserved=true" jsonschema_description:"bits per parameter (reserved)"`
+	Norm   string  `json:"norm" jsonschema_extras:"x-reserved=true" jsonschema_description:"norm that scales a bucket (reserved)"`
+	Bucket int     `json:"bucket" jsonschema_extras:"x-reserved=true" jsonschema_description:"parameters per bucket (reserved)"`
+	Clip   float64 `json:"clip" jsonschema_extras:"x-reserved=true" jsonschema_description:"clipping in standard deviations, 0 = none (reserved)"`
+	Scaled bool    `json:"scaled" jsonschema_extras:"x-reserved=true" jsonschema_description:"scale an unbiased compressor to a contraction (reserved)"`
 }
 
 // Controller chooses bits while a run goes on (reserved).
 type Controller struct {
-	Name string `json:"name"` // fix
+	Name string `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"fix = the bits never change (reserved)"`
 }
 
 // Wire is how payloads travel.
 type Wire struct {
-	Entropy string `json:"entropy"` // none
+	Entropy string `json:"entropy" jsonschema:"enum=none" jsonschema_extras:"x-later=auto huff0 fse zstd bzip2" jsonschema_description:"entropy coding of payloads"`
 }
 
 // Data names the data set and how it is cut into shards.
 type Data struct {
-	Name      string  `json:"name"`       // glyphs | mnist | fashion-mnist | cifar-10 | a9a | optdigits | libsvm
-	Dir       string  `json:"dir"`        // "" = $PEER_DATA, else the user's cache
-	Partition string  `json:"partition"`  // iid | labels | dirichlet
-	PerWorker int     `json:"per_worker"` // labels: labels per worker
-	Alpha     float64 `json:"alpha"`      // dirichlet: concentration > 0
+	Name      string  `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm" jsonschema_description:"data set; glyphs is built in and needs no download"`
+	Dir       string  `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache"`
+	Partition string  `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet" jsonschema_description:"how samples are dealt to the workers"`
+	PerWorker int     `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
+	Alpha     float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
 }
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name"`   // quadratic | logistic | mlp | lenet | resnet
-	Hidden []int   `json:"hidden"` // mlp: widths
-	Depth  int     `json:"depth"`  // resnet: 6n+2
-	Norm   string  `json:"norm"`   // resnet: group | batch
-	Dim    int     `json:"dim"`    // quadratic
-	Spread float64 `json:"spread"` // quadratic: distance of the workers' optima
+	Name   string  `json:"name" jsonschema:"enum=quadratic,enum=logistic,enum=mlp,enum=lenet,enum=resnet" jsonschema_extras:"x-later=vgg16" jsonschema_description:"objective"`
+	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"mlp: widths of the hidden layers, each 1 to 65536"`
+	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"resnet: layers, 6n+2"`
+	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"resnet: normalisation; group suits shards that differ"`
+	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"quadratic: number of parameters"`
+	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"quadratic: distance between the workers' optima"`
 }
 
 // Train is the local optimizer.
 type Train struct {
-	Rounds      int     `json:"rounds"`
-	Batch       int     `json:"batch"`
-	StepSize    float64 `json:"step_size"`
-	Schedule    string  `json:"schedule"` // constant | cosine
-	Momentum    float64 `json:"momentum"`
-	WeightDecay float64 `json:"weight_decay"`
+	Rounds      int     `json:"rounds" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds to train"`
+	Batch       int     `json:"batch" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"samples per gradient and worker"`
+	StepSize    float64 `json:"step_size" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"alpha of the first round"`
+	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
+	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
+	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
 }
 
 // Limit describes a peer's link: honoured by sim.
 type Limit struct {
-	Rate    string               `json:"rate"` // like 100mbit; "" = unlimited
-	Latency Duration             `json:"latency"`
-	Jitter  Duration             `json:"jitter"`
-	Loss    float64              `json:"loss"`
-	Links   map[string]LinkLimit `json:"links"` // per link, key "i-j"
+	Rate    string               `json:"rate" jsonschema:"example=100mbit" jsonschema_description:"uplink in bit/s like 100mbit, 1gbit, 500kbit; empty = unlimited"`
+	Latency Duration             `json:"latency" jsonschema_description:"one way, like 1.5ms"`
+	Jitter  Duration             `json:"jitter" jsonschema_extras:"x-reserved=true" jsonschema_description:"spread of the latency (reserved)"`
+	Loss    float64              `json:"loss" jsonschema_extras:"x-reserved=true" jsonschema_description:"share of packets lost (reserved)"`
+	Links   map[string]LinkLimit `json:"links" jsonschema_description:"replaces the limit on single edges; keys like \"0-1\", smaller rank first; what an entry leaves out is unlimited"`
 }
 
-// LinkLimit overrides Limit on one link.
+// LinkLimit replaces Limit on one link.
 type LinkLimit struct {
-	Rate    string   `json:"rate"`
-	Latency Duration `json:"latency"`
-	Jitter  Duration `json:"jitter"`
-	Loss    float64  `json:"loss"`
+	Rate    string   `json:"rate" jsonschema:"example=100mbit" jsonschema_description:"bit/s in each direction; empty = unlimited"`
+	Latency Duration `json:"latency" jsonschema_description:"one way, like 1.5ms"`
+	Jitter  Duration `json:"jitter" jsonschema_extras:"x-reserved=true" jsonschema_description:"spread of the latency (reserved)"`
+	Loss    float64  `json:"loss" jsonschema_extras:"x-reserved=true" jsonschema_description:"share of packets lost (reserved)"`
 }
 
 // Peer is one entry of the roster; the order gives the ranks.
 type Peer struct {
-	ID    string   `json:"id"`
-	Addrs []string `json:"addrs"`
+	ID    string   `json:"id" jsonschema:"required,minLength=1" jsonschema_description:"peer id, as peer id show prints it"`
+	Addrs []string `json:"addrs" jsonschema_description:"multiaddrs to dial; empty = found by mDNS"`
 }
 
 // Node is how this peer reaches others; not compared between peers.
 type Node struct {
-	Listen     []string `json:"listen"`      // multiaddrs; empty = all interfaces, free port
-	Transport  string   `json:"transport"`   // tcp | quic
-	Security   string   `json:"security"`    // tls | noise
-	Key        string   `json:"key"`         // identity file; "" = the user's
-	JoinSecret string   `json:"join_secret"` // roll call
+	Listen     []string `json:"listen" jsonschema_description:"multiaddrs to listen on, like /ip4/0.0.0.0/tcp/4001; empty = all interfaces, a free port"`
+	Transport  string   `json:"transport" jsonschema:"enum=tcp,enum=quic" jsonschema_description:"transport of the links"`
+	Security   string   `json:"security" jsonschema:"enum=tls,enum=noise" jsonschema_description:"encryption over tcp; quic always has TLS"`
+	Key        string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
+	JoinSecret string   `json:"join_secret" jsonschema_description:"shared secret that peers without a roster prove to each other"`
 }
 
 // Faults says what to do about lost neighbours.
 type Faults struct {
-	OnLostNeighbor string `json:"on_lost_neighbor"` // wait | stop
+	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=stop" jsonschema_extras:"x-later=reweight" jsonschema_description:"wait = until it returns, nothing is lost; stop = end the run"`
 }
 
-// Checkpoint (reserved).
+// Checkpoint is about saved states (reserved).
 type Checkpoint struct {
-	Dir   string `json:"dir"`
-	Every int    `json:"every"`
-	Keep  int    `json:"keep"`
+	Dir   string `json:"dir" jsonschema_extras:"x-reserved=true" jsonschema_description:"folder (reserved)"`
+	Every int    `json:"every" jsonschema_extras:"x-reserved=true" jsonschema_description:"rounds between checkpoints, 0 = never (reserved)"`
+	Keep  int    `json:"keep" jsonschema_extras:"x-reserved=true" jsonschema_description:"checkpoints kept (reserved)"`
 }
 
 // Output is what a run leaves behind.
 type Output struct {
-	Dir   string `json:"dir"`   // a folder per run is made in it
-	Every int    `json:"every"` // rounds between records
+	Dir   string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
+	Every int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
 }
 
-// A Duration is written like 1.5ms.
-type Duration time.Duration
+// Default returns the configuration of an empty run file: eight workers on a
+// ring that learn the built-in glyphs with Moniqua at 8 bit.
+func Default() Config {
+	return Config{
+		Name:     "run",
+		Seed:     1,
+		Topology: Topology{Kind: "ring", Size: 8, Slack: 1},
+		Algorithm: Algorithm{
+			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
+			Theta: Theta{Rule: "certified"}, Order: "cta", Gamma: 1,
+			Compressor: Compressor{Name: "qsgd", Bits: 4, Norm: "linf", Bucket: 8192},
+			Controller: Controller{Name: "fix"}, LocalSteps: 1,
+		},
+		Wire:       Wire{Entropy: "none"},
+		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},
+		Model:      Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
+		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9},
+		Limit:      Limit{Links: map[string]LinkLimit{}},
+		Peers:      []Peer{},
+		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls"},
+		Faults:     Faults{OnLostNeighbor: "wait"},
+		Checkpoint: Checkpoint{Keep: 3},
+		Output:     Output{Dir: "runs", Every: 10},
+	}
+}

@@ -1,0 +1,194 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/knadh/koanf/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// check validates the layer by itself against the schema and removes what is
+// wrong from it, so that the rules can judge the rest. It returns the keys
+// that were wrong.
+func (l *layer) check() (bad []string) {
+	_, compiled := schemas()
+	values := l.values.Raw()
+	var invalid *jsonschema.ValidationError
+	if err := compiled.Validate(plainValue(values)); !errors.As(err, &invalid) {
+		return nil
+	}
+	for _, leaf := range leaves(nil, invalid) {
+		unknown, _ := leaf.ErrorKind.(*kind.AdditionalProperties)
+		for _, p := range explain(leaf) {
+			l.problems = append(l.problems, l.at(p, unknown != nil))
+			bad = append(bad, p.Key)
+		}
+		if unknown == nil {
+			prune(values, leaf.InstanceLocation)
+			continue
+		}
+		for _, name := range unknown.Properties {
+			prune(values, append(leaf.InstanceLocation, name))
+		}
+	}
+	l.values = koanf.New(".")
+	l.load(values)
+	return bad
+}
+
+// prune removes the value at path from the tree; of a list all of it.
+func prune(values map[string]any, path []string) {
+	for len(path) > 1 {
+		section, ok := values[path[0]].(map[string]any)
+		if !ok {
+			break
+		}
+		values, path = section, path[1:]
+	}
+	if len(path) > 0 {
+		delete(values, path[0])
+	}
+}
+
+func leaves(found []*jsonschema.ValidationError, e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return append(found, e)
+	}
+	for _, cause := range e.Causes {
+		found = leaves(found, cause)
+	}
+	return found
+}
+
+// explain puts one violation of the schema into words.
+func explain(e *jsonschema.ValidationError) []Problem {
+	key := strings.Join(e.InstanceLocation, ".")
+	p := Problem{Key: key}
+	switch k := e.ErrorKind.(type) {
+	case *kind.AdditionalProperties:
+		return unknownKeys(key, k.Properties)
+	case *kind.Required:
+		p.Message = "lacks the key " + strings.Join(k.Missing, ", ")
+	case *kind.Type:
+		p.Message = fmt.Sprintf("must be %s, got %s", kindName(k.Want[0]), kindName(k.Got))
+		if k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean") {
+			p.Hint = "put it in quotes"
+		}
+	case *kind.Enum:
+		p.Message, p.Hint = notAllowed(key, k)
+	case *kind.Const:
+		p.Message = fmt.Sprintf("%s is not available in this version: only %s is", show(k.Got), show(k.Want))
+	case *kind.Minimum:
+		p.Message = fmt.Sprintf("must be at least %s, got %s", number(k.Want), number(k.Got))
+	case *kind.Maximum:
+		p.Message = fmt.Sprintf("must be at most %s, got %s", number(k.Want), number(k.Got))
+	case *kind.ExclusiveMinimum:
+		p.Message = fmt.Sprintf("must be above %s, got %s", number(k.Want), number(k.Got))
+	case *kind.ExclusiveMaximum:
+		p.Message = fmt.Sprintf("must be below %s, got %s", number(k.Want), number(k.Got))
+	case *kind.MinLength:
+		p.Message = "must not be empty"
+	case *kind.MaxLength:
+		p.Message = fmt.Sprintf("must have at most %d characters, got %d", k.Want, k.Got)
+	case *kind.MaxItems:
+		p.Message = fmt.Sprintf("must have at most %d entries, got %d", k.Want, k.Got)
+	case *kind.Pattern:
+		s := find(key)
+		p.Message = fmt.Sprintf("must be like %v, got %s", s.Examples[0], show(k.Got))
+		p.Hint = s.Description
+	default:
+		p.Message = fmt.Sprint(e.ErrorKind)
+	}
+	return []Problem{p}
+}
+
+func unknownKeys(section string, names []string) []Problem {
+	var known []string
+	for name := range properties(find(section)) {
+		known = append(known, name)
+	}
+	where := "a run file"
+	if section != "" {
+		where = section
+	}
+	var problems []Problem
+	for _, name := range names {
+		problems = append(problems, Problem{
+			Key:     join(section, name),
+			Message: fmt.Sprintf("unknown key; %s has %s", where, strings.Join(known, ", ")),
+			Hint:    didYouMean(name, known),
+		})
+	}
+	return problems
+}
+
+func notAllowed(key string, k *kind.Enum) (message, hint string) {
+	message = fmt.Sprintf("must be one of %s, got %s", choice(k.Want), show(k.Got))
+	later, _ := find(key).Extras[laterKeyword].(string)
+	var known []string
+	for _, v := range k.Want {
+		known = append(known, fmt.Sprint(v))
+	}
+	got, isText := k.Got.(string)
+	for _, name := range strings.Fields(later) {
+		if name == got {
+			return fmt.Sprintf("%s is not available in this version: must be one of %s", got, choice(k.Want)), ""
+		}
+	}
+	if isText {
+		hint = didYouMean(got, known)
+	}
+	return message, hint
+}
+
+// didYouMean suggests the closest of the known words, if one is close.
+func didYouMean(word string, known []string) string {
+	const longest = 64
+	if len(word) > longest {
+		return ""
+	}
+	best, nearest := "", min(3, 1+len(word)/2)
+	for _, k := range known {
+		if d := levenshtein.ComputeDistance(strings.ToLower(word), k); d < nearest {
+			best, nearest = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s?", best)
+}
+
+func kindName(jsonType string) string {
+	return map[string]string{
+		"null": "nothing", "boolean": "true or false", "integer": "a whole number", "number": "a number",
+		"string": "text", "array": "a list", "object": "a section",
+	}[jsonType]
+}
+
+// number writes a bound or a value without a fraction it does not have.
+func number(r *big.Rat) string {
+	if r.IsInt() && r.Num().BitLen() <= 64 {
+		return r.Num().String()
+	}
+	f, _ := r.Float64()
+	return fmt.Sprint(f)
+}
+
+// show writes a value for a message, cut where it is long.
+func show(v any) string {
+	const longest = 60
+	text := fmt.Sprint(v)
+	if s, ok := v.(string); ok {
+		text = fmt.Sprintf("%q", s)
+	}
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest]) + "..."
+	}
+	return text
+}

@@ -1,0 +1,218 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/token"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+)
+
+// A layer is one source of values: the defaults, a file, the environment,
+// --set or flags. A later one wins.
+type layer struct {
+	name     string
+	values   *koanf.Koanf
+	written  map[string]string // how each key was given, for layers that are no file
+	file     *document         // nil for the others
+	dir      string            // of the file
+	problems []Problem
+}
+
+func newLayer(name string) *layer {
+	return &layer{name: name, values: koanf.New("."), written: map[string]string{}}
+}
+
+// load takes a whole tree of values.
+func (l *layer) load(values map[string]any) {
+	if err := l.values.Load(confmap.Provider(values, ""), nil); err != nil {
+		panic(fmt.Sprintf("internal error: configs: %s: %v", l.name, err))
+	}
+}
+
+// give sets one key, as it was written.
+func (l *layer) give(key, written string, value any) {
+	l.written[key] = written
+	if err := l.values.Set(key, value); err != nil {
+		panic(fmt.Sprintf("internal error: configs: %s: %v", written, err))
+	}
+}
+
+// giveText sets one key to a value in YAML. For a key that holds a string, any
+// scalar is the string itself: quotes do not survive a shell.
+func (l *layer) giveText(key, written, text string) {
+	s := find(key)
+	if s != nil && s.Type == "string" && !strings.ContainsAny(text, "\n\"'") {
+		l.give(key, written, strings.TrimSpace(text))
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		l.problems = append(l.problems, Problem{Key: key, Message: "has no value", Source: written})
+		return
+	}
+	doc := parseDocument(written, []byte(text))
+	for _, p := range doc.problems {
+		l.problems = append(l.problems, Problem{Key: key, Message: p.Message, Hint: p.Hint, Source: written})
+	}
+	if len(doc.problems) == 0 {
+		l.give(key, written, doc.root)
+	}
+}
+
+// at says where in the layer the problem is: at the key itself for an unknown
+// one, at its value otherwise.
+func (l *layer) at(p Problem, unknown bool) Problem {
+	if l.file != nil {
+		at := l.file.nearest(p.Key)
+		if unknown {
+			return l.file.at(p, at.key.Line, at.key.Column)
+		}
+		return l.file.at(p, at.value.Line, at.value.Column)
+	}
+	p.Source = l.name
+	for _, key := range slices.Sorted(maps.Keys(l.written)) {
+		if within(key, p.Key) || within(p.Key, key) {
+			p.Source = l.written[key]
+		}
+	}
+	return p
+}
+
+// nearest returns the place of a key, or of the closest section that holds it.
+func (d *document) nearest(key string) place {
+	for {
+		if at, ok := d.places[key]; ok {
+			return at
+		}
+		i := strings.LastIndexByte(key, '.')
+		if i < 0 {
+			return place{key: token.Position{Line: 1, Column: 1}, value: token.Position{Line: 1, Column: 1}}
+		}
+		key = key[:i]
+	}
+}
+
+// within says whether key is section itself or lies in it.
+func within(key, section string) bool {
+	return key == section || strings.HasPrefix(key, section+".")
+}
+
+func defaultLayer() *layer {
+	l := newLayer("default")
+	l.load(plainValue(Default()).(map[string]any))
+	return l
+}
+
+// fileLayer reads a run file or, by name, an embedded preset.
+func fileLayer(name string) *layer {
+	text, shown, err := readSource(name)
+	l := newLayer(shown)
+	if err != nil {
+		var located *Error
+		if errors.As(err, &located) {
+			l.problems = located.Problems
+		}
+		return l
+	}
+	l.dir = filepath.Dir(name)
+	l.file = parseDocument(shown, text)
+	l.problems = l.file.problems
+	switch root := l.file.root.(type) {
+	case map[string]any:
+		l.load(root)
+	case nil:
+	default:
+		l.problems = append(l.problems, l.file.at(Problem{Message: "a run file holds \"key: value\" lines"}, 1, 1))
+	}
+	return l
+}
+
+// readSource returns the text that FILE on the command line stands for and
+// what to call it in messages.
+func readSource(name string) (text []byte, shown string, err error) {
+	looksLikePath := strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
+	if !looksLikePath {
+		found, names := preset(name)
+		if found != nil {
+			return found.Text, name + " (embedded preset)", nil
+		}
+		if _, err := os.Stat(name); err != nil {
+			return nil, name, &Error{[]Problem{{
+				Message: fmt.Sprintf("no file and no preset of that name; presets: %s", strings.Join(names, ", ")),
+				Hint:    didYouMean(name, names), Source: name,
+			}}}
+		}
+	}
+	text, err = readBounded(name)
+	if err != nil {
+		return nil, name, &Error{[]Problem{{Message: reason(err), Source: name}}}
+	}
+	return text, name, nil
+}
+
+// readBounded reads a file of at most maxFile bytes, and one more of a larger
+// one.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// reason returns why a file could not be read, without its name.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return "cannot be read: " + err.Error()
+}
+
+// envLayer reads variables like PEER_ALGORITHM__BITS=4. Names without a double
+// underscore, like PEER_DATA, are no configuration.
+func envLayer(environ []string) *layer {
+	l := newLayer("environment")
+	for _, entry := range environ {
+		name, text, _ := strings.Cut(entry, "=")
+		rest, ours := strings.CutPrefix(name, "PEER_")
+		if !ours || !strings.Contains(rest, "__") {
+			continue
+		}
+		l.giveText(strings.ToLower(strings.ReplaceAll(rest, "__", ".")), "environment variable "+name, text)
+	}
+	return l
+}
+
+// setLayer reads the arguments of --set.
+func setLayer(set []string) *layer {
+	l := newLayer("--set")
+	for _, entry := range set {
+		written := "--set " + entry
+		key, text, ok := strings.Cut(entry, "=")
+		if !ok || key == "" {
+			l.problems = append(l.problems, Problem{Message: "must be key=value", Source: written})
+			continue
+		}
+		l.giveText(key, written, text)
+	}
+	return l
+}
+
+// flagLayer takes the values that flags of their own gave.
+func flagLayer(flags map[string]any) *layer {
+	l := newLayer("flag")
+	for _, key := range slices.Sorted(maps.Keys(flags)) {
+		l.give(key, "flag for "+key, flags[key])
+	}
+	return l
+}

@@ -1,0 +1,394 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gossiptrainer/topology"
+)
+
+// load writes text to a run file and loads it with the arguments of --set.
+func load(t testing.TB, text string, set ...string) (*Loaded, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "run.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(Source{File: file, Set: set})
+}
+
+func mustLoad(t testing.TB, text string, set ...string) *Loaded {
+	t.Helper()
+	l, err := load(t, text, set...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func problems(t testing.TB, err error) []Problem {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("want a *configs.Error, got %v", err)
+	}
+	return e.Problems
+}
+
+func TestTheListingInTheDesignIsTheDefault(t *testing.T) {
+	l, err := Load(Source{File: "testdata/complete.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Name = "ring8-fashion"
+	want.Data.Name = "fashion-mnist"
+	want.Model.Hidden = []int{128}
+	want.Train.Rounds = 600
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Errorf("complete.yaml (-want +got):\n%s", diff)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	const id = "12D3KooWGRUVh7Td3LVZKQYvkkqsTW6iRvNqYcEAP4hPwbFSB8sN"
+	tests := []struct {
+		name, text   string
+		line, column int
+		want         string // in the message or the hint
+	}{
+		{"unknown key", "name: x\ntopolgy: {}\n", 2, 1, "did you mean topology?"},
+		{"unknown nested key", "topology:\n  kind: ring\n  sise: 8\n", 3, 3, "did you mean size?"},
+		{"unknown key in a flow section", "topology: {kind: ring, sise: 8}\n", 1, 24, "unknown key; topology has kind, size,"},
+		{"dotted key", "topology.kind: ring\n", 1, 1, "unknown key"},
+		{"text for a number", "topology: {size: many}\n", 1, 18, "must be a whole number, got text"},
+		{"fraction for a whole number", "topology: {size: 7.5}\n", 1, 18, "must be a whole number, got a number"},
+		{"number for a text", "name: 8\n", 1, 7, "put it in quotes"},
+		{"list for a section", "topology: [ring]\n", 1, 11, "must be a section, got a list"},
+		{"section without content", "train:\n", 1, 1, "must be a section, got nothing"},
+		{"value out of its enumeration", "topology: {kind: rign}\n", 1, 18, "did you mean ring?"},
+		{"bits between 16 and 32", "algorithm: {bits: 17}\n", 1, 19, "must be one of 1 to 16, 32, got 17"},
+		{"bits 0", "algorithm: {bits: 0}\n", 1, 19, "must be one of 1 to 16, 32, got 0"},
+		{"slack 0", "topology: {slack: 0}\n", 1, 19, "must be above 0, got 0"},
+		{"slack above 1", "topology: {slack: 1.5}\n", 1, 19, "must be at most 1, got 1.5"},
+		{"size 0", "topology: {size: 0}\n", 1, 18, "must be at least 1, got 0"},
+		{"a size beyond 64 bit", "topology: {size: 99999999999999999999}\n", 1, 18, "must be at most 65536"},
+		{"batch 0", "train: {batch: 0}\n", 1, 16, "must be at least 1"},
+		{"momentum 1", "train: {momentum: 1}\n", 1, 19, "must be below 1, got 1"},
+		{"step size 0", "train: {step_size: 0}\n", 1, 20, "must be above 0"},
+		{"negative step size in scientific notation", "train: {step_size: -1e-3}\n", 1, 20, "must be above 0, got -0.001"},
+		{"infinite step size", "train: {step_size: .inf}\n", 1, 20, "must be a finite number"},
+		{"step size too large for a float", "train: {step_size: 1e999}\n", 1, 20, "must be a finite number"},
+		{"theta 0", "algorithm: {theta: {rule: fixed, value: 0}}\n", 1, 41, "above 0"},
+		{"theta fixed without value", "algorithm: {theta: {rule: fixed}}\n", 1, 27, "above 0"},
+		{"theta negative", "algorithm: {theta: {rule: fixed, value: -2}}\n", 1, 41, "must be at least 0, got -2"},
+		{"theta NaN", "algorithm: {theta: {rule: fixed, value: .nan}}\n", 1, 41, "must be a finite number"},
+		{"theta NaN as text", "algorithm: {theta: {rule: fixed, value: NaN}}\n", 1, 41, "must be a number, got text"},
+		{"theta without its rule", "algorithm: {theta: {value: 2}}\n", 1, 28, "only the rule fixed takes a value"},
+		{"stochastic rounding with 1 bit", "algorithm: {bits: 1, rounding: stochastic}\n", 1, 32, "at least 3 levels"},
+		{"shared rounding with 1 bit", "algorithm: {rounding: shared, bits: 1}\n", 1, 23, "use dither or nearest"},
+		{"shared rounding with 2 levels", "algorithm: {rounding: shared, levels: 2}\n", 1, 23, "use dither or nearest"},
+		{"1 level", "algorithm: {levels: 1}\n", 1, 21, "must be 2 to 65536"},
+		{"bits and levels that differ", "algorithm: {bits: 4, levels: 5}\n", 1, 30, "5 levels need 3 bits, but bits is 4"},
+		{"a quantized all-reduce", "algorithm: {name: allreduce, codec: moniqua}\n", 1, 37, "the codec must be full"},
+		{"an algorithm of a later version", "algorithm: {name: d2}\n", 1, 19, "d2 is not available in this version: must be one of dpsgd, allreduce"},
+		{"a theta rule of a later version", "algorithm: {theta: {rule: adaptive}}\n", 1, 27, "not available in this version"},
+		{"verification", "algorithm: {theta: {verify: true}}\n", 1, 29, "not available in this version"},
+		{"gamma", "algorithm: {gamma: 0.5}\n", 1, 20, "not available in this version: only 1 is"},
+		{"a compressor", "algorithm: {compressor: {name: topk}}\n", 1, 32, "not available in this version"},
+		{"entropy coding", "wire: {entropy: zstd}\n", 1, 17, "not available in this version"},
+		{"checkpoints", "checkpoint: {every: 100}\n", 1, 21, "not available in this version"},
+		{"reweighting", "faults: {on_lost_neighbor: reweight}\n", 1, 28, "not available in this version"},
+		{"torus without sides", "topology: {kind: torus}\n", 1, 18, "a torus needs rows and cols"},
+		{"torus whose size is not its sides", "topology: {kind: torus, rows: 4, cols: 4, size: 8}\n", 1, 49, "has 16 workers, but the size is 8"},
+		{"sides of a ring", "topology: {kind: ring, rows: 4}\n", 1, 30, "belong to a torus"},
+		{"hypercube of 6", "topology: {kind: hypercube, size: 6}\n", 1, 35, "1, 2, 4, 8"},
+		{"edges without a file", "topology: {kind: edges}\n", 1, 18, "a file belongs to the kind edges"},
+		{"a file without edges", "topology: {file: x}\n", 1, 18, "a file belongs to the kind edges"},
+		{"a file of edges that is not there", "topology: {kind: edges, file: absent.txt}\n", 1, 31, "cannot be read: no such file"},
+		{"a resnet of depth 21", "model: {name: resnet, depth: 21}\n", 1, 30, "6n+2"},
+		{"a layer of no width", "model: {hidden: [64, 0]}\n", 1, 22, "must be 1 to 65536, got 0"},
+		{"a rate without unit", "limit: {rate: \"100\"}\n", 1, 15, "like 100mbit"},
+		{"a rate of nothing", "limit: {rate: 0mbit}\n", 1, 15, "above 0"},
+		{"a duration without unit", "limit: {latency: \"3\"}\n", 1, 18, "must be like 1.5ms"},
+		{"a negative duration", "limit: {latency: -1ms}\n", 1, 18, "must be like 1.5ms"},
+		{"a link that is none", "limit: {links: {\"0:1\": {rate: 1mbit}}}\n", 1, 24, "two ranks like 0-1"},
+		{"a link beyond the graph", "limit: {links: {\"0-8\": {rate: 1mbit}}}\n", 1, 24, "no worker 8 in a ring of 8"},
+		{"a link with a wrong rate", "limit: {links: {\"0-1\": {rate: fast}}}\n", 1, 31, "like 100mbit"},
+		{"a name with a slash", "name: a/b\n", 1, 7, "letters, digits"},
+		{"a roster too short", "peers:\n  - {id: " + id + "}\n", 2, 3, "the roster has 1 entries, but the ring has 8 workers"},
+		{"an entry without id", "topology: {size: 1}\npeers:\n  - addrs: []\n", 3, 5, "lacks the key id"},
+		{"an id that is none", "topology: {size: 1}\npeers: [{id: bob}]\n", 2, 14, "not a peer id"},
+		{"an id twice", "topology: {size: 2}\npeers: [{id: " + id + "}, {id: " + id + "}]\n", 2, 74, "the same id as entry 0"},
+		{"an address that is none", "node: {listen: [\"192.168.1.10:4001\"]}\n", 1, 17, "not an address like /ip4/"},
+		{"duplicate key", "name: a\nseed: 1\nname: b\n", 3, 1, "given twice, first in line 1"},
+		{"duplicate nested key", "train:\n  batch: 8\n  batch: 16\n", 3, 3, "given twice, first in line 2"},
+		{"tab", "train:\n\tbatch: 8\n", 2, 1, "use spaces"},
+		{"unclosed list", "model: {hidden: [64, 64}\n", 1, 24, "']' must be specified"},
+		{"bad indentation", "train:\n   batch: 8\n  rounds: 9\n", 3, 3, "not allowed"},
+		{"empty", "", 1, 1, "empty"},
+		{"only comments", "# nothing\n\n", 1, 1, "empty"},
+		{"a list", "- a\n", 1, 1, "key: value"},
+		{"a word", "ring8\n", 1, 1, "key: value"},
+		{"two documents", "name: a\n---\nname: b\n", 3, 1, "second document"},
+		{"byte order mark", "\xef\xbb\xbfname: a\n", 1, 1, "byte order mark"},
+		{"UTF-16", "n\x00a\x00m\x00e\x00", 1, 2, "not a text file"},
+		{"binary", "name: a\nx: \x7fELF\x02\x01\x01", 2, 4, "not a text file"},
+		{"invalid UTF-8", "name: \xff\xfe\n", 1, 7, "not a text file"},
+		{"anchor", "name: &a x\n", 1, 7, "an anchor: not used in run files"},
+		{"alias", "name: *a\n", 1, 7, "an alias"},
+		{"tag", "name: !!str x\n", 1, 7, "a tag"},
+		{"merge key", "train:\n  <<: {batch: 1}\n", 2, 3, "a merge key"},
+		{"deep flow nesting", "name: " + strings.Repeat("[", 100_000), 1, 23, "nested too deeply"},
+		{"deep block nesting", strings.Repeat("- ", 100_000), 1, 33, "nested too deeply"},
+		{"too many keys", strings.Repeat("a: b\n", 20_000), 10_001, 2, "more than 10000 keys"},
+		{"too large", "name: a\n" + strings.Repeat("#\n", 1<<19), 1, 1, "at most 1048576"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := load(t, test.text)
+			all := problems(t, err)
+			if len(all) != 1 {
+				t.Fatalf("want 1 problem, got %d: %v", len(all), err)
+			}
+			p := all[0]
+			if p.Line != test.line || p.Column != test.column {
+				t.Errorf("place: want %d:%d, got %d:%d", test.line, test.column, p.Line, p.Column)
+			}
+			if text := err.(*Error).Detail(); !strings.Contains(text, test.want) {
+				t.Errorf("want %q in:\n%s", test.want, text)
+			}
+		})
+	}
+}
+
+func TestAYAMLBombIsRefusedAtOnce(t *testing.T) {
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c <= 'z'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9))
+	}
+	_, err := load(t, bomb)
+	if got := problems(t, err)[0]; !strings.Contains(got.Message, "an anchor") {
+		t.Errorf("want the anchor refused, got %v", got)
+	}
+}
+
+func TestAllProblemsOfAFileAtOnce(t *testing.T) {
+	_, err := load(t, strings.Join([]string{
+		"sed: 1",
+		"topology: {kind: torus, rows: 2, cols: 2, size: 8, slack: 0}",
+		"train:",
+		"  batch: many",
+		"  batch: 2",
+		"  momentum: 2",
+		"algorithm: {bits: 1, rounding: shared}",
+	}, "\n"), "train.rounds=0")
+	var got []string
+	for _, p := range problems(t, err) {
+		got = append(got, p.Where()[strings.LastIndexByte(p.Where(), '/')+1:]+" "+p.Key)
+	}
+	want := []string{
+		"run.yaml:5:3 train.batch", "run.yaml:1:1 sed", "run.yaml:4:10 train.batch", "run.yaml:2:59 topology.slack",
+		"run.yaml:6:13 train.momentum", "--set train.rounds=0 train.rounds",
+		"run.yaml:2:49 topology.size", "run.yaml:7:32 algorithm.rounding",
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestDetailShowsThePlace(t *testing.T) {
+	_, err := load(t, "algorithm:\n  bits: 8\n  ronding: nearest\n")
+	detail := err.(*Error).Detail()
+	detail = detail[strings.Index(detail, "run.yaml"):]
+	want := "run.yaml:3:3\n  3 |   ronding: nearest\n    |   ^\nhint: did you mean rounding?\n"
+	if detail != want {
+		t.Errorf("want\n%s\ngot\n%s", want, detail)
+	}
+}
+
+func TestOverridesNameTheirLayer(t *testing.T) {
+	tests := []struct {
+		name string
+		src  Source
+		want string
+	}{
+		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}}, "train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay: --set train.batchs=3"},
+		{"unknown section in --set", Source{Set: []string{"trane.batch=3"}}, "did you mean train?"},
+		{"--set without value", Source{Set: []string{"train.batch"}}, "must be key=value: --set train.batch"},
+		{"--set with an empty number", Source{Set: []string{"train.batch="}}, "has no value: --set train.batch="},
+		{"--set with broken YAML", Source{Set: []string{"model.hidden=[1, 2"}}, "--set model.hidden=[1, 2"},
+		{"--set of NaN", Source{Set: []string{"algorithm.theta.value=.nan"}}, "must be a finite number"},
+		{"environment", Source{Env: []string{"PEER_TRAIN__BATCH=0"}}, "must be at least 1, got 0: environment variable PEER_TRAIN__BATCH"},
+		{"unknown key in the environment", Source{Env: []string{"PEER_TRAIN__BATSH=1"}}, "environment variable PEER_TRAIN__BATSH"},
+		{"flag", Source{Flags: map[string]any{"train.rounds": -1}}, "must be at least 1, got -1: flag for train.rounds"},
+		{"--set that contradicts the file", Source{File: "torus4x4-fashion", Set: []string{"topology.size=9"}}, "a torus of 4 x 4 has 16 workers, but the size is 9: --set topology.size=9"},
+		{"one bit over a file with shared rounding", Source{File: "ring8", Env: []string{"PEER_ALGORITHM__ROUNDING=shared"}, Set: []string{"algorithm.bits=1"}}, "algorithm.bits: shared rounding needs at least 3 levels, got 1 bit: use dither or nearest: --set algorithm.bits=1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Load(test.src)
+			if len(problems(t, err)) != 1 || !strings.Contains(err.(*Error).Detail(), test.want) {
+				t.Errorf("want one problem with %q, got\n%v", test.want, err.(*Error).Detail())
+			}
+		})
+	}
+}
+
+func TestLayersWinInOrder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.yaml")
+	if err := os.WriteFile(file, []byte("train: {rounds: 1, batch: 1, momentum: 0.1, step_size: 5e-4}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Load(Source{
+		File:  file,
+		Env:   []string{"PEER_TRAIN__ROUNDS=2", "PEER_TRAIN__BATCH=2", "PEER_DATA=/nowhere", "PEER_SIMD=avx2", "HOME=/x"},
+		Set:   []string{"train.rounds=3", "train.rounds=4", "node.join_secret=007", "model.hidden=[32, 16]"},
+		Flags: map[string]any{"seed": 9},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Seed = 9
+	want.Train.Rounds, want.Train.Batch, want.Train.Momentum, want.Train.StepSize = 4, 2, 0.1, 5e-4
+	want.Node.JoinSecret = "007"
+	want.Model.Hidden = []int{32, 16}
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for key, origin := range map[string]string{
+		"train.rounds": "--set", "train.batch": "environment", "train.momentum": file + ":1:30",
+		"train.schedule": "default", "seed": "flag", "model.hidden": "--set", "data.dir": "default",
+	} {
+		if got := l.Origin(key); got != origin {
+			t.Errorf("origin of %s: want %s, got %s", key, origin, got)
+		}
+	}
+}
+
+func TestKeysThatFollowFromOthers(t *testing.T) {
+	edges := filepath.Join(t.TempDir(), "edges.txt")
+	if err := os.WriteFile(edges, []byte("0 1\n1 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		file string
+		set  []string
+		want func(*Config)
+	}{
+		{"the size of a torus", "topology: {kind: torus, rows: 2, cols: 3}", nil,
+			func(c *Config) { c.Topology.Kind, c.Topology.Rows, c.Topology.Cols, c.Topology.Size = "torus", 2, 3, 6 }},
+		{"a torus made a ring", "topology: {kind: torus, rows: 2, cols: 3}", []string{"topology.kind=ring"},
+			func(c *Config) {}},
+		{"the size of a file of edges", "topology: {kind: edges, file: " + edges + "}", nil,
+			func(c *Config) {
+				c.Topology.Kind, c.Topology.File, c.Topology.Size = "edges", edges, 3
+				c.Topology.Edges = [][2]topology.Rank{{0, 1}, {1, 2}}
+			}},
+		{"the codec of all-reduce", "name: run", []string{"algorithm.name=allreduce"},
+			func(c *Config) { c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "allreduce", "full", 32 }},
+		{"the codec of all-reduce over a file for Moniqua", "algorithm: {codec: moniqua, bits: 4}", []string{"algorithm.name=allreduce"},
+			func(c *Config) { c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "allreduce", "full", 32 }},
+		{"the bits of full precision", "algorithm: {codec: full, bits: 8}", nil,
+			func(c *Config) { c.Algorithm.Codec, c.Algorithm.Bits = "full", 32 }},
+		{"the bits of levels", "algorithm: {levels: 5}", nil,
+			func(c *Config) { c.Algorithm.Levels, c.Algorithm.Bits = 5, 3 }},
+		{"bits instead of the levels of a file", "algorithm: {levels: 5}", []string{"algorithm.bits=32"},
+			func(c *Config) { c.Algorithm.Bits = 32 }},
+		{"another rule instead of a fixed theta", "algorithm: {theta: {rule: fixed, value: 2}}", []string{"algorithm.theta.rule=theorem"},
+			func(c *Config) { c.Algorithm.Theta.Rule = "theorem" }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l := mustLoad(t, test.file, test.set...)
+			want := Default()
+			test.want(&want)
+			if diff := cmp.Diff(want, l.Config); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			again, err := load(t, string(l.Config.YAML()))
+			if err != nil {
+				t.Fatalf("what YAML wrote does not load: %v", err)
+			}
+			if diff := cmp.Diff(l.Config, again.Config); diff != "" {
+				t.Errorf("what YAML wrote loads as another (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEdgesAreFoundBesideTheRunFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"run.yaml": "topology: {kind: edges, file: e.txt}", "e.txt": "0 1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Load(Source{File: filepath.Join(dir, "run.yaml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "e.txt"); l.Config.Topology.File != want {
+		t.Errorf("want %s, got %s", want, l.Config.Topology.File)
+	}
+}
+
+func TestFilesThatAreNotThere(t *testing.T) {
+	tests := []struct{ file, want string }{
+		{"ring9", "did you mean ring8?"},
+		{"nothing-like-it", "presets: lan-ring, ring8-cifar, ring8-fashion, ring8, "},
+		{"absent.yaml", "cannot be read: no such file or directory: absent.yaml"},
+		{"./ring8", "cannot be read: no such file or directory: ./ring8"},
+		{"..", "cannot be read: is a directory"},
+	}
+	for _, test := range tests {
+		_, err := Load(Source{File: test.file})
+		if got := problems(t, err); len(got) != 1 || !strings.Contains(err.(*Error).Detail(), test.want) {
+			t.Errorf("%s: want %q, got %v", test.file, test.want, err)
+		}
+	}
+}
+
+func TestLocatePlacesAProblemFoundLater(t *testing.T) {
+	l := mustLoad(t, "algorithm:\n  bits: 1\n")
+	p := problems(t, l.Locate(fmt.Errorf("experiment: %w", Errorf("algorithm.bits", "no certificate"))))[0]
+	if p.Line != 2 || p.Column != 9 || p.Excerpt != "  bits: 1" {
+		t.Errorf("want 2:9, got %+v", p)
+	}
+	plain := errors.New("other")
+	if got := l.Locate(plain); got != plain {
+		t.Errorf("want %v unchanged, got %v", plain, got)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for text, want := range map[string]float64{"": 0, "100mbit": 1e8, "1gbit": 1e9, "500kbit": 5e5, "1.5mbit": 1.5e6, "8bit": 8} {
+		if got, err := ParseRate(text); err != nil || got != want {
+			t.Errorf("rate %q: want %v, got %v, %v", text, want, got, err)
+		}
+	}
+	for _, text := range []string{"100", "mbit", "-1mbit", "0gbit", "1 gbit", "1Gbit", "1mbps", "1e3mbit"} {
+		if got, err := ParseRate(text); err == nil {
+			t.Errorf("rate %q: want an error, got %v", text, got)
+		}
+	}
+	l := mustLoad(t, "limit: {rate: 1gbit, latency: 1.5ms, links: {\"0-7\": {latency: 1m1s}}}")
+	if got := time.Duration(l.Config.Limit.Latency); got != 1500*time.Microsecond {
+		t.Errorf("latency: want 1.5ms, got %v", got)
+	}
+	if got := time.Duration(l.Config.Limit.Links["0-7"].Latency); got != 61*time.Second {
+		t.Errorf("latency of a link: want 1m1s, got %v", got)
+	}
+}

@@ -1,0 +1,94 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Problem is one thing wrong with a run file or with what overrides it.
+type Problem struct {
+	Key          string // dotted; "" where the whole source is meant
+	Message      string // what is wrong and what is allowed
+	Hint         string // what to do, "" if there is nothing better to say
+	Source       string // file name, or the override as it was written
+	Line, Column int    // of the offending key or value in a file, from 1; 0 outside files
+	Excerpt      string // that line of the file
+}
+
+// Where returns "file:line:column", or the override.
+func (p Problem) Where() string {
+	if p.Line == 0 {
+		return p.Source
+	}
+	return fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
+}
+
+func (p Problem) String() string {
+	var parts []string
+	for _, s := range []string{p.Key, p.Message, p.Where()} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// detail returns the problem with its excerpt, a caret below the place, and
+// the hint.
+func (p Problem) detail() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "error: %s\n", p)
+	if p.Excerpt != "" {
+		number := fmt.Sprint(p.Line)
+		fmt.Fprintf(&b, "  %s | %s\n", number, p.Excerpt)
+		fmt.Fprintf(&b, "  %*s | %s^\n", len(number), "", indentLike(p.Excerpt, p.Column-1))
+	}
+	if p.Hint != "" {
+		fmt.Fprintf(&b, "hint: %s\n", p.Hint)
+	}
+	return b.String()
+}
+
+// indentLike returns n characters of white space that stand as wide as the
+// first n characters of line.
+func indentLike(line string, n int) string {
+	var b strings.Builder
+	for range n {
+		r, size := utf8.DecodeRuneInString(line)
+		line = line[size:]
+		if r != '\t' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// An Error lists everything wrong with a configuration.
+type Error struct{ Problems []Problem }
+
+// Errorf returns an Error about one key, not yet located: Loaded.Locate adds
+// where the key was given.
+func Errorf(key, format string, args ...any) *Error {
+	return &Error{Problems: []Problem{{Key: key, Message: fmt.Sprintf(format, args...)}}}
+}
+
+// Error returns one line per problem.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = "configs: " + p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Detail returns the text for people: per problem a line that begins with
+// "error:", the line of the file with a caret, and a hint.
+func (e *Error) Detail() string {
+	var b strings.Builder
+	for _, p := range e.Problems {
+		b.WriteString(p.detail())
+	}
+	return b.String()
+}

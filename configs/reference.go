@@ -1,0 +1,106 @@
+package configs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// A Key is one line of the reference of all keys.
+type Key struct {
+	Name        string // dotted; * stands for a list index or a link
+	Type        string
+	Default     string // as it is written in YAML
+	Allowed     string // values or range, "" for any
+	Description string // with the unit
+	Same        bool   // all peers of a run must agree on it
+	Reserved    bool   // only the default is accepted so far
+}
+
+// Reference returns all keys in the order of the run file.
+func Reference() []Key {
+	root, _ := schemas()
+	return list(nil, "", root)
+}
+
+func list(keys []Key, path string, s *jsonschema.Schema) []Key {
+	if s.Properties == nil {
+		keys = append(keys, Key{
+			Name: path, Type: typeName(s), Default: written(s.Default), Allowed: allowed(s),
+			Description: s.Description, Same: s.Extras[sameKeyword] == true, Reserved: s.Const != nil,
+		})
+	}
+	for name, child := range properties(s) {
+		keys = list(keys, join(path, name), child)
+	}
+	for _, child := range []*jsonschema.Schema{s.Items, s.AdditionalProperties} {
+		if child != nil && child.Properties != nil {
+			keys = list(keys, join(path, "*"), child)
+		}
+	}
+	return keys
+}
+
+func typeName(s *jsonschema.Schema) string {
+	switch {
+	case s.Type == "array" && s.Items.Properties != nil:
+		return "list of sections"
+	case s.Type == "array":
+		return "list of " + s.Items.Type + "s"
+	case s.Type == "object":
+		return "sections by name"
+	}
+	return s.Type
+}
+
+func allowed(s *jsonschema.Schema) string {
+	if s.Const != nil {
+		return written(s.Const)
+	}
+	if len(s.Enum) > 0 {
+		return choice(s.Enum)
+	}
+	var parts []string
+	for _, bound := range []struct {
+		words string
+		value json.Number
+	}{{"at least", s.Minimum}, {"above", s.ExclusiveMinimum}, {"at most", s.Maximum}, {"below", s.ExclusiveMaximum}} {
+		if bound.value != "" {
+			parts = append(parts, fmt.Sprintf("%s %s", bound.words, bound.value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// choice lists values for people, with runs of whole numbers drawn together.
+func choice(values []any) string {
+	text := make([]string, len(values))
+	for i, v := range values {
+		text[i] = fmt.Sprint(v)
+	}
+	if joined := strings.Join(text, ", "); !strings.HasPrefix(joined, "1, 2, 3,") {
+		return joined
+	}
+	n := 1
+	for n < len(text) && text[n] == fmt.Sprint(n+1) {
+		n++
+	}
+	return strings.Join(append([]string{fmt.Sprintf("1 to %d", n)}, text[n:]...), ", ")
+}
+
+// written returns a value the way a run file holds it in one line.
+func written(value any) string {
+	if s, ok := value.(string); ok && s != "" {
+		return s
+	}
+	if value == nil {
+		return ""
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}

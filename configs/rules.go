@@ -1,0 +1,212 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/multiformats/go-multiaddr"
+)
+
+// A rule is a condition that the schema cannot express. It is asked only if
+// none of its keys is wrong already.
+type rule struct {
+	keys  []string
+	check func(c *Config, wrong complain)
+}
+
+// complain reports a problem. One with a key of the rule is placed where the
+// last of the rule's keys was given: that is what made it wrong.
+type complain func(key, format string, args ...any)
+
+// judge asks all rules. A file that could not be read, or edges that could
+// not, leave nothing to ask about.
+func (l *Loaded) judge(bad []string, edgeError error) []Problem {
+	for _, layer := range l.layers {
+		if slices.ContainsFunc(layer.problems, func(p Problem) bool { return p.Key == "" }) {
+			return nil
+		}
+	}
+	var problems []Problem
+	if edgeError != nil {
+		bad = append(bad, "topology.file")
+		p := Problem{Key: "topology.file", Message: edgeError.Error()}
+		problems = append(problems, l.layers[l.level(p.Key)].at(p, false))
+	}
+	for _, layer := range l.layers {
+		for _, p := range layer.problems {
+			bad = append(bad, p.Key)
+		}
+	}
+	for _, r := range rules() {
+		if slices.ContainsFunc(r.keys, func(key string) bool { return touched(bad, key) }) {
+			continue
+		}
+		r.check(&l.Config, func(key, format string, args ...any) {
+			if slices.Contains(r.keys, key) {
+				key = l.latest(key, r.keys)
+			}
+			p := Problem{Key: key, Message: fmt.Sprintf(format, args...)}
+			problems = append(problems, l.layers[l.level(key)].at(p, false))
+		})
+	}
+	return problems
+}
+
+func touched(bad []string, key string) bool {
+	return slices.ContainsFunc(bad, func(b string) bool { return within(b, key) || within(key, b) })
+}
+
+// latest returns key, or that of the other keys which a later layer gave.
+func (l *Loaded) latest(key string, others []string) string {
+	for _, k := range others {
+		if !l.moved[k] && l.level(k) > l.level(key) {
+			key = k
+		}
+	}
+	return key
+}
+
+func rules() []rule {
+	return slices.Concat(topologyRules, algorithmRules, otherRules)
+}
+
+var topologyRules = []rule{
+	{[]string{"topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
+		t := c.Topology
+		if t.Kind == "torus" && (t.Rows < 1 || t.Cols < 1) {
+			wrong("topology.rows", "a torus needs rows and cols, got %d x %d", t.Rows, t.Cols)
+		}
+		if t.Kind != "torus" && (t.Rows != 0 || t.Cols != 0) {
+			wrong("topology.rows", "rows and cols belong to a torus, but the kind is %s", t.Kind)
+		}
+	}},
+	{[]string{"topology.size", "topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
+		t := c.Topology
+		if t.Kind == "torus" && t.Rows > 0 && t.Cols > 0 && t.Rows*t.Cols != t.Size {
+			wrong("topology.size", "a torus of %d x %d has %d workers, but the size is %d", t.Rows, t.Cols, t.Rows*t.Cols, t.Size)
+		}
+		if t.Kind == "hypercube" && bits.OnesCount(uint(t.Size)) != 1 {
+			wrong("topology.size", "a hypercube has 1, 2, 4, 8, ... workers, but the size is %d", t.Size)
+		}
+	}},
+	{[]string{"topology.file", "topology.kind"}, func(c *Config, wrong complain) {
+		if (c.Topology.Kind == "edges") != (c.Topology.File != "") {
+			wrong("topology.file", "a file belongs to the kind edges: kind is %s, file is %q", c.Topology.Kind, c.Topology.File)
+		}
+	}},
+	{[]string{"topology.size", "topology.file", "topology.kind"}, func(c *Config, wrong complain) {
+		if n := workers(c.Topology.Edges); c.Topology.Kind == "edges" && n > 0 && n != c.Topology.Size {
+			wrong("topology.size", "the file of edges names workers 0 to %d, but the size is %d", n-1, c.Topology.Size)
+		}
+	}},
+	{[]string{"peers", "topology.size", "topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
+		if n := len(c.Peers); n > 0 && n != c.Topology.Size {
+			wrong("peers", "the roster has %d entries, but the %s has %d workers", n, c.Topology.Kind, c.Topology.Size)
+		}
+	}},
+	{[]string{"peers"}, checkRoster},
+}
+
+func checkRoster(c *Config, wrong complain) {
+	first := map[string]int{}
+	for i, p := range c.Peers {
+		at := fmt.Sprintf("peers.%d", i)
+		if _, err := peer.Decode(p.ID); err != nil {
+			wrong(at+".id", "%s is not a peer id: %v", show(p.ID), err)
+		}
+		if j, double := first[p.ID]; double {
+			wrong(at+".id", "the same id as entry %d", j)
+		} else {
+			first[p.ID] = i
+		}
+		checkAddrs(at+".addrs", p.Addrs, wrong)
+	}
+}
+
+func checkAddrs(key string, addrs []string, wrong complain) {
+	for i, a := range addrs {
+		if _, err := multiaddr.NewMultiaddr(a); err != nil {
+			wrong(fmt.Sprintf("%s.%d", key, i), "%s is not an address like /ip4/192.168.1.10/tcp/4001: %v", show(a), err)
+		}
+	}
+}
+
+var algorithmRules = []rule{
+	{[]string{"algorithm.levels", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		switch {
+		case a.Levels == 1:
+			wrong("algorithm.levels", "must be 2 to 65536, or 0 for 2^bits, got 1")
+		case a.Levels != 0 && a.Bits != bitsOf(a.Levels):
+			wrong("algorithm.levels", "%d levels need %d bits, but bits is %d: give one of the two", a.Levels, bitsOf(a.Levels), a.Bits)
+		}
+	}},
+	{[]string{"algorithm.rounding", "algorithm.bits", "algorithm.levels"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		independent := a.Rounding == "stochastic" || a.Rounding == "shared"
+		if independent && (a.Bits == 1 || a.Levels == 2) {
+			wrong("algorithm.rounding", "%s rounding needs at least 3 levels, got 1 bit: use dither or nearest", a.Rounding)
+		}
+	}},
+	{[]string{"algorithm.theta.value", "algorithm.theta.rule"}, func(c *Config, wrong complain) {
+		t := c.Algorithm.Theta
+		if t.Rule == "fixed" && t.Value == 0 {
+			wrong("algorithm.theta.value", "the rule fixed needs a value above 0, got 0")
+		}
+		if t.Rule != "fixed" && t.Value != 0 {
+			wrong("algorithm.theta.value", "only the rule fixed takes a value, but the rule is %s", t.Rule)
+		}
+	}},
+	{[]string{"algorithm.codec", "algorithm.name", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if a.Name == "allreduce" && a.Codec != "full" && a.Bits != 32 {
+			wrong("algorithm.codec", "allreduce sends full precision: the codec must be full, got %s", a.Codec)
+		}
+	}},
+}
+
+var otherRules = []rule{
+	{[]string{"model.depth", "model.name"}, func(c *Config, wrong complain) {
+		if c.Model.Name == "resnet" && c.Model.Depth%6 != 2 {
+			wrong("model.depth", "a resnet has 6n+2 layers: 8, 14, 20, 32, 44, 56, 110, ..., got %d", c.Model.Depth)
+		}
+	}},
+	{[]string{"model.hidden"}, func(c *Config, wrong complain) {
+		const widest = 65536
+		for i, width := range c.Model.Hidden {
+			if width < 1 || width > widest {
+				wrong(fmt.Sprintf("model.hidden.%d", i), "must be 1 to %d, got %d", widest, width)
+			}
+		}
+	}},
+	{[]string{"limit.rate", "limit.latency"}, func(c *Config, wrong complain) {
+		checkLink("limit", c.Limit.Rate, c.Limit.Latency, wrong)
+	}},
+	{[]string{"limit.links", "topology"}, func(c *Config, wrong complain) {
+		for _, key := range slices.Sorted(maps.Keys(c.Limit.Links)) {
+			at := "limit.links." + key
+			_, j, err := ParseLink(key)
+			if err != nil {
+				wrong(at, "must be two ranks like 0-1, the smaller first")
+			} else if j >= c.Topology.Size {
+				wrong(at, "there is no worker %d in a %s of %d", j, c.Topology.Kind, c.Topology.Size)
+			}
+			checkLink(at, c.Limit.Links[key].Rate, c.Limit.Links[key].Latency, wrong)
+		}
+	}},
+	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},
+}
+
+func checkLink(at, rate string, latency Duration, wrong complain) {
+	const longest = time.Hour
+	if _, err := ParseRate(rate); err != nil {
+		wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(rate))
+	}
+	if time.Duration(latency) > longest {
+		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(latency))
+	}
+}

@@ -1,0 +1,116 @@
+package configs
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+
+	"gossiptrainer/topology"
+)
+
+// A Section is a part of a configuration on which all peers of a run must
+// agree.
+type Section struct {
+	Name string
+	JSON []byte   // canonical: keys sorted, no white space
+	Hash [32]byte // SHA-256 of JSON
+}
+
+// Sections returns what all peers of a run must agree on, in a fixed order:
+// run (name and seed), topology, algorithm, wire, data, model, train, peers.
+// Left out is what may differ: the folder of the data, the name of the file of
+// edges (its content counts), the addresses in the roster.
+func (c Config) Sections() []Section {
+	ids := make([]string, len(c.Peers))
+	for i, p := range c.Peers {
+		ids[i] = p.ID
+	}
+	return []Section{
+		section("run", struct {
+			Name string `json:"name"`
+			Seed uint64 `json:"seed"`
+		}{c.Name, c.Seed}),
+		section("topology", struct {
+			Topology
+			File [][2]topology.Rank `json:"file"`
+		}{c.Topology, sorted(c.Topology.Edges)}),
+		section("algorithm", c.Algorithm),
+		section("wire", c.Wire),
+		section("data", struct {
+			Data
+			Dir string `json:"dir,omitempty"` // hides Data.Dir
+		}{Data: c.Data}),
+		section("model", c.Model),
+		section("train", c.Train),
+		section("peers", ids),
+	}
+}
+
+// sorted returns the edges in an order that does not depend on the file.
+func sorted(edges [][2]topology.Rank) [][2]topology.Rank {
+	ordered := make([][2]topology.Rank, len(edges))
+	for i, e := range edges {
+		ordered[i] = [2]topology.Rank{min(e[0], e[1]), max(e[0], e[1])}
+	}
+	slices.SortFunc(ordered, func(a, b [2]topology.Rank) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
+	return ordered
+}
+
+func section(name string, value any) Section {
+	text, err := json.Marshal(plainValue(value))
+	if err != nil {
+		panic(fmt.Sprintf("internal error: configs: section %s: %v", name, err))
+	}
+	return Section{Name: name, JSON: text, Hash: sha256.Sum256(text)}
+}
+
+// sameKeys returns the dotted keys that occur in Sections.
+func sameKeys() map[string]bool {
+	keys := map[string]bool{"name": true, "seed": true, "peers.*.id": true}
+	for _, s := range Default().Sections() {
+		if s.Name == "run" || s.Name == "peers" {
+			continue
+		}
+		var value any
+		if err := json.Unmarshal(s.JSON, &value); err != nil {
+			panic(fmt.Sprintf("internal error: configs: section %s: %v", s.Name, err))
+		}
+		mark(keys, s.Name, value)
+	}
+	return keys
+}
+
+func mark(keys map[string]bool, path string, value any) {
+	section, ok := value.(map[string]any)
+	if !ok {
+		keys[path] = true
+		return
+	}
+	for name, child := range section {
+		mark(keys, join(path, name), child)
+	}
+}
+
+// RunID returns 16 hexadecimal digits that stand for all runs of a name. Peers
+// that look for each other meet under it, whatever else their files say, so
+// that they can tell each other what differs.
+func RunID(name string) string {
+	sum := sha256.Sum256([]byte("gossiptrainer run " + name))
+	return hex.EncodeToString(sum[:8])
+}
+
+// YAML returns the configuration as a run file with every key.
+func (c Config) YAML() []byte {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("internal error: configs: %v", err))
+	}
+	return text
+}

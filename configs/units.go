@@ -1,0 +1,75 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/invopop/jsonschema"
+)
+
+// A Duration is written like 1.5ms and never negative.
+type Duration time.Duration
+
+// MarshalText writes d the way the standard library does.
+func (d Duration) MarshalText() ([]byte, error) {
+	return []byte(time.Duration(d).String()), nil
+}
+
+// UnmarshalText reads a duration with its unit.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("configs: %q is not a duration like 1.5ms", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// JSONSchema describes how a Duration is written.
+func (Duration) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type:     "string",
+		Pattern:  `^([0-9]{1,5}(\.[0-9]{1,9})?(ns|us|µs|ms|s|m|h)){1,3}$`,
+		Examples: []any{"1.5ms"},
+	}
+}
+
+var ratePattern = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]+)?)(bit|kbit|mbit|gbit)$`)
+
+// ParseRate reads a rate like 100mbit and returns bits per second, with
+// decimal prefixes as network equipment counts them. An empty text is 0,
+// which means unlimited; a rate of 0 cannot be written.
+func ParseRate(text string) (float64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	part := ratePattern.FindStringSubmatch(text)
+	if part == nil {
+		return 0, fmt.Errorf("configs: %q is not a rate like 100mbit, 1gbit or 500kbit", text)
+	}
+	value, err := strconv.ParseFloat(part[1], 64)
+	if err != nil || value <= 0 {
+		return 0, fmt.Errorf("configs: rate %q must be above 0; leave it empty for no limit", text)
+	}
+	unit := map[string]float64{"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}[part[2]]
+	return value * unit, nil
+}
+
+var linkPattern = regexp.MustCompile(`^([0-9]{1,5})-([0-9]{1,5})$`)
+
+// ParseLink reads the key of one entry of Limit.Links, like "0-1", and returns
+// the two ranks, the smaller first.
+func ParseLink(key string) (i, j int, err error) {
+	part := linkPattern.FindStringSubmatch(key)
+	if part == nil {
+		return 0, 0, fmt.Errorf("configs: %q is not a link like 0-1", key)
+	}
+	i, _ = strconv.Atoi(part[1])
+	j, _ = strconv.Atoi(part[2])
+	if i >= j {
+		return 0, 0, fmt.Errorf("configs: link %q must name the smaller rank first", key)
+	}
+	return i, j, nil
+}
