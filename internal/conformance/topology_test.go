@@ -1,0 +1,137 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gossiptrainer/topology"
+)
+
+// topologySpec is how vector files name a graph.
+type topologySpec struct {
+	Name          topology.Kind
+	N, Rows, Cols int
+	Edges         [][2]topology.Rank
+	Slack         float64
+}
+
+// graph builds it.
+func (s topologySpec) graph(t *testing.T) *topology.Graph {
+	t.Helper()
+	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges, Slack: s.Slack})
+	if err != nil {
+		t.Fatalf("%+v: %v", s, err)
+	}
+	return g
+}
+
+func TestConformanceTopology(t *testing.T) {
+	var file struct {
+		Cases []struct {
+			Topology    topologySpec
+			N           int
+			Edges       [][2]topology.Rank
+			Neighbors   [][]topology.Rank
+			W           [][]float64
+			Eigenvalues []float64 `json:"eigenvalues_desc"`
+			Lambda2     float64
+			LambdaN     float64 `json:"lambda_n"`
+			Rho         float64
+			Gap         float64 `json:"spectral_gap"`
+			Beta        float64
+			S, S1       float64
+			D2Allowed   bool    `json:"d2_allowed"`
+			D2MaxSlack  float64 `json:"d2_max_slack"`
+		}
+	}
+	Load(t, "topology.json", &file)
+	if len(file.Cases) == 0 {
+		t.Fatal("topology.json: no cases")
+	}
+	for _, c := range file.Cases {
+		g := c.Topology.graph(t)
+		t.Run(fmt.Sprintf("%v slack %v", g.Spec(), c.Topology.Slack), func(t *testing.T) {
+			if g.N() != c.N {
+				t.Fatalf("N() = %d, want %d", g.N(), c.N)
+			}
+			if diff := cmp.Diff(c.Edges, g.Edges()); diff != "" {
+				t.Errorf("edges (-want +got):\n%s", diff)
+			}
+			w := g.W()
+			for i := range c.N {
+				if diff := cmp.Diff(c.Neighbors[i], g.Neighbors(topology.Rank(i))); diff != "" {
+					t.Errorf("neighbours of %d (-want +got):\n%s", i, diff)
+				}
+				for j := range c.N {
+					near(t, fmt.Sprintf("W[%d][%d]", i, j), w.At(i, j), c.W[i][j], 1e-9)
+				}
+			}
+			s, err := g.Spectrum()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range c.Eigenvalues {
+				near(t, fmt.Sprintf("eigenvalue %d", i), s.Values[i], want, 1e-9)
+			}
+			near(t, "lambda2", s.Lambda2, c.Lambda2, 1e-9)
+			near(t, "lambda_n", s.LambdaN, c.LambdaN, 1e-9)
+			near(t, "rho", s.Rho, c.Rho, 1e-9)
+			near(t, "gap", s.Gap, c.Gap, 1e-9)
+			near(t, "beta", s.Beta, c.Beta, 1e-9)
+			near(t, "S", s.S, c.S, 1e-6)
+			near(t, "S1", s.S1, c.S1, 1e-6)
+			near(t, "D2MaxSlack", s.D2MaxSlack(), c.D2MaxSlack, 1e-9)
+			if s.D2Admissible() != c.D2Allowed {
+				t.Errorf("D2Admissible() = %v, want %v", s.D2Admissible(), c.D2Allowed)
+			}
+		})
+	}
+}
+
+func TestConformanceTopologyD2Series(t *testing.T) {
+	var file struct {
+		Cases []struct {
+			Topology topologySpec
+			Series   json.RawMessage `json:"d2_series"`
+		}
+	}
+	Load(t, "theta.json", &file)
+	seen := 0
+	for _, c := range file.Cases {
+		g := c.Topology.graph(t)
+		s, err := g.Spectrum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sg, se, err := g.D2Sums(s)
+		var want *struct{ Sg, Se float64 }
+		if err := json.Unmarshal(c.Series, &want); err != nil {
+			t.Fatal(err)
+		}
+		if (err != nil) != (want == nil) {
+			t.Errorf("%v: D2Sums gives error %v, the vectors have %s", g.Spec(), err, c.Series)
+			continue
+		}
+		if want != nil {
+			seen++
+			near(t, "Sg", sg, want.Sg, 1e-6)
+			near(t, "Se", se, want.Se, 1e-6)
+		}
+	}
+	if seen == 0 {
+		t.Error("theta.json: no D² series")
+	}
+}
+
+// near reports a difference beyond tolerance, relative to want or, where want
+// is below 1, absolute: zeros among the vectors are only zero up to rounding.
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}

@@ -1,0 +1,76 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+)
+
+// D²: decentralized training over decentralized data (Tang et al. 2018), needs
+// λₙ > −1/3, strictly: x_{k+1} = W·z_k with z_k = 2x_k − x_{k−1} − … is unstable
+// otherwise. Even rings and tori with their Metropolis weights sit exactly on
+// or beyond the bound, so equality has to be told from rounding.
+const (
+	d2Bound     = -1.0 / 3
+	d2Tolerance = 1e-9
+)
+
+// D2Admissible reports whether D² converges on W: λₙ > −1/3.
+func (s Spectrum) D2Admissible() bool { return s.LambdaN > d2Bound+d2Tolerance }
+
+// D2MaxSlack returns the slack below which γW + (1−γ)I is admissible for D²,
+// 4/(3(1−λₙ)). It may exceed 1, and counts from W as it is, slack included.
+func (s Spectrum) D2MaxSlack() float64 { return 4 / (3 * s.Beta) }
+
+// D2Sums returns the path sums of the certified theta rule for D², the largest
+// over all edges (i, j), with v = e_i − e_j and the recursion x ← W·z,
+// z ← 2x − x_prev:
+//
+//	Sg = Σ_t |z_t − z_{t−1}|₁ where z_0 = v,         the response to gradients
+//	Se = Σ_t |z_t|₁           where x_0 = (W − I)v,  the response to grid errors
+//
+// s is the spectrum of g. Without edges both are 0. It walks round by round,
+// which takes O(edges/gap) steps on graphs of no symmetry.
+func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
+	if !s.D2Admissible() {
+		return 0, 0, fmt.Errorf("topology: %v: D² needs λₙ > −1/3, and it is %.4g: use slack below %.4g times %.4g",
+			g.spec, s.LambdaN, s.D2MaxSlack(), g.spec.Slack)
+	}
+	rows := g.Rows()
+	for _, e := range g.typicalEdges() {
+		v := difference(g.N(), e)
+		_, changes := d2Response(rows, make([]float64, g.N()), v)
+
+		x, z := make([]float64, g.N()), make([]float64, g.N())
+		mix(x, rows, v)
+		for c := range x {
+			x[c] -= v[c]
+			z[c] = 2 * x[c]
+		}
+		values, _ := d2Response(rows, x, z)
+		sg, se = max(sg, changes), max(se, values)
+	}
+	return sg, se, nil
+}
+
+// d2Response runs the recursion from x and z, without gradients, until it has
+// died out. It returns Σ_t |z_t|₁ and, with z_{−1} = 0, Σ_t |z_t − z_{t−1}|₁.
+// The mean over the workers is 0 and is kept there, for a rounding error in it
+// would grow with t.
+func d2Response(rows []Row, x, z []float64) (values, changes float64) {
+	x, z = slices.Clone(x), slices.Clone(z)
+	before, next := make([]float64, len(x)), make([]float64, len(x))
+	for norm1(x)+norm1(z)+norm1(before) > settled {
+		values += norm1(z)
+		changes += distance1(z, before)
+		mix(next, rows, z)
+		mean := 0.0
+		for _, v := range next {
+			mean += v / float64(len(next))
+		}
+		for c, v := range next {
+			v -= mean
+			before[c], z[c], x[c] = z[c], 2*v-x[c], v
+		}
+	}
+	return values, changes
+}

@@ -1,0 +1,210 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Graph is a connected undirected graph and its mixing matrix: Metropolis
+// weights with slack,
+//
+//	W_ij = γ/(1 + max(deg i, deg j)) for an edge,  W_ii = 1 − Σ_j W_ij,
+//
+// symmetric and doubly stochastic (Metropolis et al. 1953; Hastings 1970). It
+// does not change once made.
+type Graph struct {
+	spec      Spec
+	neighbors [][]Rank // of each worker, increasing
+}
+
+// New builds the graph that s describes, or says why there is none.
+func New(s Spec) (*Graph, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	s.N, _ = s.size()
+	s.Edges = slices.Clone(s.Edges)
+	if s.Kind == EdgeList {
+		return fromEdges(s)
+	}
+	g := &Graph{spec: s, neighbors: make([][]Rank, s.N)}
+	for i := range g.neighbors {
+		for _, j := range s.rule(s.N, i) {
+			if j != i {
+				g.neighbors[i] = append(g.neighbors[i], Rank(j))
+			}
+		}
+		slices.Sort(g.neighbors[i])
+		g.neighbors[i] = slices.Compact(g.neighbors[i])
+	}
+	return g, nil
+}
+
+// fromEdges builds the graph of an edge list that check has passed.
+func fromEdges(s Spec) (*Graph, error) {
+	g := &Graph{spec: s, neighbors: make([][]Rank, s.N)}
+	for _, e := range s.Edges {
+		i, j := e[0], e[1]
+		switch {
+		case min(i, j) < 0 || int(max(i, j)) >= s.N:
+			return nil, fmt.Errorf("topology: edge %d %d: workers are 0 to %d", i, j, s.N-1)
+		case i == j:
+			return nil, fmt.Errorf("topology: edge %d %d: joins a worker to itself", i, j)
+		}
+		g.neighbors[i] = append(g.neighbors[i], j)
+		g.neighbors[j] = append(g.neighbors[j], i)
+	}
+	for i, list := range g.neighbors {
+		slices.Sort(list)
+		for at := 1; at < len(list); at++ {
+			if list[at] == list[at-1] {
+				return nil, fmt.Errorf("topology: edge %d %d: given twice", i, list[at])
+			}
+		}
+	}
+	if parts := g.components(); len(parts) > 1 {
+		return nil, fmt.Errorf("topology: edges: not connected: %d parts: %s", len(parts), describeParts(parts))
+	}
+	return g, nil
+}
+
+// Spec returns what g was built from, with N filled in.
+func (g *Graph) Spec() Spec {
+	s := g.spec
+	s.Edges = slices.Clone(s.Edges)
+	return s
+}
+
+// N returns the number of workers.
+func (g *Graph) N() int { return len(g.neighbors) }
+
+// Degree returns the number of neighbours of worker i.
+func (g *Graph) Degree(i Rank) int { return len(g.neighbors[i]) }
+
+// Neighbors returns the neighbours of worker i in increasing rank.
+func (g *Graph) Neighbors(i Rank) []Rank { return slices.Clone(g.neighbors[i]) }
+
+// Edges returns every edge once, as (i, j) with i < j, in increasing order.
+func (g *Graph) Edges() [][2]Rank {
+	var edges [][2]Rank
+	for i, list := range g.neighbors {
+		for _, j := range list {
+			if int(j) > i {
+				edges = append(edges, [2]Rank{Rank(i), j})
+			}
+		}
+	}
+	return edges
+}
+
+// Row returns worker i's row of W.
+func (g *Graph) Row(i Rank) Row {
+	row := Row{Self: 1, Out: g.Neighbors(i)}
+	for _, j := range row.Out {
+		w := g.spec.Slack / float64(1+max(g.Degree(i), g.Degree(j)))
+		row.In = append(row.In, Edge{Peer: j, Weight: w})
+		row.Self -= w
+	}
+	return row
+}
+
+// Rows returns all n rows of W.
+func (g *Graph) Rows() []Row {
+	rows := make([]Row, g.N())
+	for i := range rows {
+		rows[i] = g.Row(Rank(i))
+	}
+	return rows
+}
+
+// W returns the mixing matrix in full, n×n.
+func (g *Graph) W() *mat.SymDense {
+	w := mat.NewSymDense(g.N(), nil)
+	for i, row := range g.Rows() {
+		w.SetSym(i, i, row.Self)
+		for _, e := range row.In {
+			w.SetSym(i, int(e.Peer), e.Weight)
+		}
+	}
+	return w
+}
+
+// Diameter returns the largest number of hops between two workers: after so
+// many rounds, what one worker said has reached all.
+func (g *Graph) Diameter() int {
+	starts := g.N()
+	if g.spec.symmetric() {
+		starts = 1
+	}
+	far := 0
+	for i := range starts {
+		distance := g.unreached()
+		reached := g.walk(Rank(i), distance)
+		far = max(far, distance[reached[len(reached)-1]])
+	}
+	return far
+}
+
+// unreached returns a distance of −1 for every worker.
+func (g *Graph) unreached() []int {
+	distance := make([]int, g.N())
+	for i := range distance {
+		distance[i] = -1
+	}
+	return distance
+}
+
+// walk returns the workers that a path joins to start, nearest first, and sets
+// their distance, which must be −1 before, to the number of hops.
+func (g *Graph) walk(start Rank, distance []int) []Rank {
+	distance[start] = 0
+	reached := []Rank{start}
+	for at := 0; at < len(reached); at++ {
+		i := reached[at]
+		for _, j := range g.neighbors[i] {
+			if distance[j] < 0 {
+				distance[j] = distance[i] + 1
+				reached = append(reached, j)
+			}
+		}
+	}
+	return reached
+}
+
+// components returns the connected parts in order of their lowest worker, each
+// in increasing rank.
+func (g *Graph) components() [][]Rank {
+	distance := g.unreached()
+	var parts [][]Rank
+	for i := range distance {
+		if distance[i] < 0 {
+			part := g.walk(Rank(i), distance)
+			slices.Sort(part)
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// describeParts lists the workers of the first few parts.
+func describeParts(parts [][]Rank) string {
+	const most = 8
+	var text strings.Builder
+	for p, part := range parts[:min(len(parts), most)] {
+		if p > 0 {
+			text.WriteByte(' ')
+		}
+		list := strings.Trim(fmt.Sprint(part[:min(len(part), most)]), "[]")
+		if len(part) > most {
+			list += " …"
+		}
+		fmt.Fprintf(&text, "{%s}", list)
+	}
+	if len(parts) > most {
+		text.WriteString(" …")
+	}
+	return text.String()
+}
