@@ -7,12 +7,14 @@ import (
 	"gossiptrainer/model"
 )
 
-// A Set is a list of samples, like data.Set.
+// A Set is a list of samples.
 type Set interface {
 	Len() int
 	// Range makes b the samples from..to−1 and reuses its memory.
 	Range(b *data.Batch, from, to int)
 }
+
+var _ Set = data.Set{}
 
 // An Evaluator scores models on a whole set, a batch at a time. It allocates
 // only on its first use and is not safe for concurrent use, neither with itself

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 
-	"gossiptrainer/data"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
 )
@@ -18,13 +17,6 @@ import (
 // ErrDiverged is wrapped by the error of a round in which the loss or the
 // update direction is not finite.
 var ErrDiverged = errors.New("training diverged")
-
-// Batches returns the mini-batch of round k, a function of (seed, worker, k).
-// The batch is used before the next call.
-type Batches func(k int) data.Batch
-
-// NoData is for objectives without data.
-func NoData(int) data.Batch { return data.Batch{} }
 
 // A Rule says how a gradient becomes an update direction. The zero Rule
 // leaves it as it is.
