@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
@@ -277,6 +278,16 @@ var families = []struct {
 	{"dpsgd atc", func(g graph, dim, rounds int) setup {
 		return g.dpsgd(dim, rounds, algos.ATC, func(int) algos.Codec { return algos.Full{} })
 	}},
+	{"moniqua of 3 bits on cta", func(g graph, dim, rounds int) setup {
+		return g.dpsgd(dim, rounds, algos.CTA, func(i int) algos.Codec {
+			return &moniqua.Codec{Levels: 8, Rounding: moniqua.Dither, Theta: constantly(4), Seed: 1, Rank: topology.Rank(i)}
+		})
+	}},
+	{"moniqua of 5 levels on atc", func(g graph, dim, rounds int) setup {
+		return g.dpsgd(dim, rounds, algos.ATC, func(i int) algos.Codec {
+			return &moniqua.Codec{Levels: 5, Rounding: moniqua.Stochastic, Theta: constantly(4), Seed: 1, Rank: topology.Rank(i)}
+		})
+	}},
 	{"allreduce", func(g graph, dim, rounds int) setup {
 		n := len(g)
 		return setup{topology.Cycle(n), dim, rounds, func(i int, x []float32) gossip.Algorithm {
@@ -284,6 +295,8 @@ var families = []struct {
 		}}
 	}},
 }
+
+func constantly(theta float64) func(int) float64 { return func(int) float64 { return theta } }
 
 func decreasing(k int) float32 { return 0.3 / float32(k+1) }
 

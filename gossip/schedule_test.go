@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
@@ -83,6 +84,9 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		}},
 		{"dpsgd atc", ring, func(_ int, x []float32) gossip.Algorithm {
 			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: algos.Full{}, Order: algos.ATC}
+		}},
+		{"moniqua", ring, func(i int, x []float32) gossip.Algorithm {
+			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: &moniqua.Codec{Levels: 16, Theta: constantly(1)}}
 		}},
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}

@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"gossiptrainer/topology"
+)
+
+// A runFile is a file in runs: the reference of a short exact run.
+type runFile struct {
+	Name      string
+	Problem   problem
+	Topology  topologySpec
+	Algorithm runAlgorithm
+	X0        [][]float64
+	StepSize  perRound `json:"step_size"`
+	Steps     int
+
+	Checkpoints []struct {
+		Step int
+		X    [][]float64
+	}
+	Mean []struct {
+		Step int
+		X    []float64
+	}
+	BytesSent   []int   `json:"bytes_sent_per_peer"`
+	FinalLoss   float64 `json:"final_loss_at_mean"`
+	FinalSpread float64 `json:"final_consensus_linf"`
+	Tolerance   struct{ Float32 float64 }
+
+	FirstMessages []struct {
+		Step    int
+		Grid    float64
+		Peers   []topology.Rank
+		K       [][]int32
+		Symbols [][]uint16
+		Hash    []string
+	} `json:"first_messages"`
+	GapOverTheta float64       `json:"max_neighbor_gap_over_theta"`
+	DecodeErrors []decodeError `json:"decode_errors"`
+}
+
+// A decodeError says in how many coordinates a receiver takes another index
+// than the sender's.
+type decodeError struct {
+	Step             int
+	Receiver, Sender topology.Rank
+	Coords           int
+}
+
+// A runAlgorithm is the update rule of a run. Its fields are read strictly: one
+// that is not known here could change the run.
+type runAlgorithm struct {
+	Name          string
+	Order         string // dpsgd
+	Momentum      float64
+	WeightDecay   float64 `json:"weight_decay"`
+	Moniqua       *runMoniqua
+	Verify        bool
+	Compressor    *runCompressor
+	ErrorFeedback bool    `json:"error_feedback"`
+	Server        string  // allreduce
+	Gamma         float64 // choco
+	Eta           float64 // deepsqueeze
+	Seed          seed
+	Events        []json.RawMessage // adpsgd
+}
+
+type runMoniqua struct {
+	Levels int
+	Mode   string
+	Theta  perRound
+	Seed   seed
+}
+
+// A runCompressor is known by its name; the rest is up to the compressor.
+type runCompressor struct{ Name string }
+
+func (c *runCompressor) UnmarshalJSON(text []byte) error {
+	type lenient runCompressor
+	return json.Unmarshal(text, (*lenient)(c))
+}
+
+func (a *runAlgorithm) UnmarshalJSON(text []byte) error {
+	type plain runAlgorithm
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	return strict.Decode((*plain)(a))
+}
+
+// A perRound is a number for all rounds, or one for each.
+type perRound []float64
+
+func (p *perRound) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("[")) {
+		return json.Unmarshal(text, (*[]float64)(p))
+	}
+	*p = make(perRound, 1)
+	return json.Unmarshal(text, &(*p)[0])
+}
+
+func (p perRound) at(k int) float64 {
+	if len(p) == 1 {
+		return p[0]
+	}
+	return p[k]
+}
+
+// A seed is a number, as a string if it needs more than 53 bits.
+type seed uint64
+
+func (s *seed) UnmarshalJSON(text []byte) error {
+	v, err := strconv.ParseUint(string(bytes.Trim(text, `"`)), 10, 64)
+	*s = seed(v)
+	return err
+}
+
+// loadRuns reads all files in runs.
+func loadRuns(t *testing.T) []runFile {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(Dir(), "runs", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no run files in %s (%v)", Dir(), err)
+	}
+	runs := make([]runFile, len(files))
+	for i, file := range files {
+		runs[i].Topology.Slack = 1 // where the file says nothing
+		Load(t, path.Join("runs", filepath.Base(file)), &runs[i])
+	}
+	return runs
+}
+
+// variety names the algorithm with what makes it another one, as in the table
+// of coverage.
+func (a runAlgorithm) variety() string {
+	name := a.Name
+	if a.Moniqua != nil && a.Name != "moniqua" {
+		name += " with moniqua"
+	}
+	if a.Verify {
+		name += " with verification"
+	}
+	switch {
+	case a.Server != "":
+		name += " with a server"
+	case a.ErrorFeedback:
+		name += " with error feedback"
+	case a.Compressor != nil && a.Name == "allreduce":
+		name += " with a compressor"
+	}
+	return name
+}

@@ -1,0 +1,333 @@
+package conformance
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
+)
+
+// Whole runs through the machines of package gossip, with the state in float32
+// and gradients in float64.
+func TestConformanceRuns(t *testing.T) {
+	covered := 0
+	for _, file := range loadRuns(t) {
+		if row, ok := find(algorithms, file.Algorithm.variety()); ok && row.test == "" {
+			continue
+		} else if !ok || !file.Problem.known() {
+			t.Errorf("%s: unknown algorithm %q or problem %q", file.Name, file.Algorithm.variety(), file.Problem.Kind)
+			continue
+		}
+		covered++
+		t.Run(file.Name, func(t *testing.T) {
+			r := newRun(t, file)
+			r.drive(t)
+			r.checkModels(t)
+			r.checkEnd(t)
+			r.checkBytes(t)
+			if file.Algorithm.Moniqua != nil {
+				r.checkFirstMessages(t)
+				r.checkDecoding(t)
+				r.checkGap(t)
+			}
+		})
+	}
+	if covered == 0 {
+		t.Error("no run file is covered")
+	}
+}
+
+// A run is a run file under way.
+type run struct {
+	runFile
+	rows     []topology.Row
+	workers  []*gossip.Worker
+	sent     []*witness       // what each worker has encoded
+	codecs   []*moniqua.Codec // nil without moniqua
+	momentum [][]float64
+	models   [][][]float32 // by round and worker: x_k, the last is the result
+	bytes    []int         // payload sent by each worker
+}
+
+func newRun(t *testing.T, file runFile) *run {
+	t.Helper()
+	g := file.Topology.graph(t)
+	n := g.N()
+	r := &run{runFile: file, rows: g.Rows(), bytes: make([]int, n)}
+	if file.Algorithm.Name == "allreduce" {
+		r.rows = topology.Cycle(n)
+	}
+	r.models = make([][][]float32, file.Steps+1)
+	for k := range r.models {
+		r.models[k] = make([][]float32, n)
+	}
+	for i := range n {
+		x := narrowed(file.X0[i])
+		r.momentum = append(r.momentum, make([]float64, len(x)))
+		r.sent = append(r.sent, &witness{Algorithm: r.algorithm(t, i, x)})
+		w, err := gossip.New(topology.Rank(i), r.rows[i], r.sent[i], file.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.workers = append(r.workers, w)
+	}
+	return r
+}
+
+// algorithm returns worker i's update rule, and enters its codec.
+func (r *run) algorithm(t *testing.T, i int, x []float32) gossip.Algorithm {
+	t.Helper()
+	a := r.Algorithm
+	alpha := func(k int) float32 { return float32(r.StepSize.at(k)) }
+	if a.Name == "allreduce" {
+		return &algos.AllReduce{X: x, Alpha: alpha, Rank: i, Workers: len(r.rows)}
+	}
+	order, ok := map[string]algos.Order{"": algos.CTA, "cta": algos.CTA, "atc": algos.ATC}[a.Order]
+	if !ok {
+		t.Fatalf("unknown order %q", a.Order)
+	}
+	if a.Moniqua == nil {
+		return &algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{}, Order: order}
+	}
+	rounding, err := moniqua.ParseRounding(a.Moniqua.Mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := moniqua.New(a.Moniqua.Levels, rounding, a.Moniqua.Theta.at, uint64(a.Moniqua.Seed), topology.Rank(i))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.codecs = append(r.codecs, codec)
+	return &algos.DPSGD{X: x, Alpha: alpha, Codec: codec, Order: order}
+}
+
+// A witness notes what an algorithm sends.
+type witness struct {
+	gossip.Algorithm
+	models   [][]float32 // by round: the model that was encoded
+	payloads [][]byte    // by round
+}
+
+func (w *witness) Send(k, hop int, dst []byte) ([]byte, error) {
+	out, err := w.Algorithm.Send(k, hop, dst)
+	if hop == 0 {
+		w.models = append(w.models, slices.Clone(w.Params()))
+		w.payloads = append(w.payloads, bytes.Clone(out[len(dst):]))
+	}
+	return out, err
+}
+
+// drive takes all workers to the end, delivering each frame at once.
+func (r *run) drive(t *testing.T) {
+	t.Helper()
+	for done := 0; done < len(r.workers); {
+		done = 0
+		for i, w := range r.workers {
+			ready := w.Ready()
+			for _, f := range ready.Send {
+				r.bytes[i] += len(f.Payload)
+				if err := r.workers[f.To].Receive(f); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ready.Compute {
+				r.models[ready.Round][i] = slices.Clone(ready.At)
+				if err := w.Gradient(r.direction(i, ready.At)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ready.Done {
+				r.models[r.Steps][i] = slices.Clone(w.Params())
+				done++
+			}
+		}
+	}
+}
+
+// direction returns the gradient of worker i at x with weight decay and
+// momentum.
+func (r *run) direction(i int, x []float32) []float32 {
+	wide := widened(x)
+	g := r.Problem.gradient(i, wide)
+	for c := range g {
+		g[c] += r.Algorithm.WeightDecay * wide[c]
+		r.momentum[i][c] = r.Algorithm.Momentum*r.momentum[i][c] + g[c]
+		g[c] = r.momentum[i][c]
+	}
+	return narrowed(g)
+}
+
+func (r *run) mean(k int) []float64 {
+	mean := make([]float64, len(r.models[k][0]))
+	for _, x := range r.models[k] {
+		for c, v := range x {
+			mean[c] += float64(v) / float64(len(r.models[k]))
+		}
+	}
+	return mean
+}
+
+// checkModels compares all checkpoints and their means.
+func (r *run) checkModels(t *testing.T) {
+	t.Helper()
+	if len(r.Checkpoints) == 0 || len(r.Mean) == 0 {
+		t.Error("no checkpoints in the file")
+	}
+	for _, want := range r.Checkpoints {
+		for i, x := range want.X {
+			for c, v := range x {
+				near(t, fmt.Sprintf("step %d worker %d x[%d]", want.Step, i, c), float64(r.models[want.Step][i][c]), v, r.Tolerance.Float32)
+			}
+		}
+	}
+	for _, want := range r.Mean {
+		mean := r.mean(want.Step)
+		for c, v := range want.X {
+			near(t, fmt.Sprintf("step %d mean[%d]", want.Step, c), mean[c], v, r.Tolerance.Float32)
+		}
+	}
+}
+
+// checkEnd compares loss and spread of the final models.
+func (r *run) checkEnd(t *testing.T) {
+	t.Helper()
+	mean := r.mean(r.Steps)
+	near(t, "final loss at the mean", r.Problem.loss(len(r.rows), mean), r.FinalLoss, r.Tolerance.Float32)
+	var spread float64
+	for _, x := range r.models[r.Steps] {
+		for c, v := range x {
+			spread = max(spread, math.Abs(float64(v)-mean[c]))
+		}
+	}
+	near(t, "final distance to the mean", spread, r.FinalSpread, r.Tolerance.Float32)
+}
+
+// checkBytes compares the payload that the frames carried. The reference does
+// not count that of a plain all-reduce.
+func (r *run) checkBytes(t *testing.T) {
+	t.Helper()
+	want := r.BytesSent
+	if r.Algorithm.Name == "allreduce" {
+		want = make([]int, len(r.rows))
+		for i := range want {
+			d, n := len(r.X0[0]), len(r.rows)
+			for hop := range n - 1 { // all chunks but i+1 are sent while reducing, all but i+2 while gathering
+				want[i] += r.Steps * (chunkBytes(d, n, i-hop) + chunkBytes(d, n, i+1-hop))
+			}
+		}
+	}
+	if diff := gocmp.Diff(want, r.bytes); diff != "" {
+		t.Errorf("bytes sent (-want +got):\n%s", diff)
+	}
+}
+
+// chunkBytes returns the size of chunk c modulo n of d floats.
+func chunkBytes(d, n, c int) int {
+	c = (c + n) % n
+	return 4 * ((c+1)*d/n - c*d/n)
+}
+
+// checkFirstMessages compares grid, indices, symbols and hashes.
+func (r *run) checkFirstMessages(t *testing.T) {
+	t.Helper()
+	if len(r.FirstMessages) == 0 {
+		t.Error("no first messages in the file")
+	}
+	packing, err := quant.NewPacking(r.Algorithm.Moniqua.Levels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range r.FirstMessages {
+		for p, peer := range want.Peers {
+			what := fmt.Sprintf("step %d worker %d", want.Step, peer)
+			grid, err := r.codecs[peer].Grid(want.Step)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, what+" grid", grid.Step(), want.Grid, 1e-12)
+			indices := r.indices(t, want.Step, int(peer))
+			if diff := gocmp.Diff(want.K[p], indices); diff != "" {
+				t.Errorf("%s indices (-want +got):\n%s", what, diff)
+			}
+			symbols := make([]uint16, len(indices))
+			if err := packing.Unpack(symbols, r.sent[peer].payloads[want.Step]); err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(want.Symbols[p], symbols); diff != "" {
+				t.Errorf("%s symbols (-want +got):\n%s", what, diff)
+			}
+			if hash := fmt.Sprintf("%016x", quant.HashIndices(indices)); hash != want.Hash[p] {
+				t.Errorf("%s hash %s, want %s", what, hash, want.Hash[p])
+			}
+		}
+	}
+}
+
+// indices returns those of the model that worker i sent in round k.
+func (r *run) indices(t *testing.T, k, i int) []int32 {
+	t.Helper()
+	x := r.sent[i].models[k]
+	indices := make([]int32, len(x))
+	if err := r.codecs[i].Indices(indices, k, x); err != nil {
+		t.Fatal(err)
+	}
+	return indices
+}
+
+// checkDecoding compares where receivers take a wrong index.
+func (r *run) checkDecoding(t *testing.T) {
+	t.Helper()
+	var errors []decodeError
+	for k := range r.Steps {
+		for i, row := range r.rows {
+			for _, e := range row.In {
+				sent, got := r.indices(t, k, int(e.Peer)), make([]int32, len(r.X0[i]))
+				if err := r.codecs[i].Decode(got, k, r.sent[i].models[k], r.sent[e.Peer].payloads[k]); err != nil {
+					t.Fatal(err)
+				}
+				wrong := decodeError{Step: k, Receiver: topology.Rank(i), Sender: e.Peer}
+				for c := range got {
+					if got[c] != sent[c] {
+						wrong.Coords++
+					}
+				}
+				if wrong.Coords > 0 {
+					errors = append(errors, wrong)
+				}
+			}
+		}
+	}
+	want := slices.SortedFunc(slices.Values(r.DecodeErrors), func(a, b decodeError) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Receiver, b.Receiver), cmp.Compare(a.Sender, b.Sender))
+	})
+	if diff := gocmp.Diff(want, errors); diff != "" {
+		t.Errorf("decode errors (-want +got):\n%s", diff)
+	}
+}
+
+// checkGap compares the largest distance of neighbours, in units of θ.
+func (r *run) checkGap(t *testing.T) {
+	t.Helper()
+	var gap float64
+	for k := range r.Steps {
+		for i, row := range r.rows {
+			for _, e := range row.In {
+				for c, v := range r.sent[i].models[k] {
+					apart := math.Abs(float64(v) - float64(r.sent[e.Peer].models[k][c]))
+					gap = max(gap, apart/r.Algorithm.Moniqua.Theta.at(k))
+				}
+			}
+		}
+	}
+	near(t, "largest gap of neighbours over theta", gap, r.GapOverTheta, 10*r.Tolerance.Float32)
+}
