@@ -101,22 +101,31 @@ func (f fetcher) file(ctx context.Context, set string, file File, folder string)
 	part := filepath.Join(folder, want.Name+partSuffix)
 	var errs []error
 	for _, url := range file.URLs {
-		err := f.download(ctx, part, Progress{Set: set, File: want.Name, Total: want.Size}, url)
+		err := f.checked(ctx, part, Progress{Set: set, File: want.Name, Total: want.Size}, url, want.SHA256)
 		if err == nil {
-			var sum string
-			if _, sum, err = fileSum(part); err == nil && sum == want.SHA256 {
-				return part, nil
-			}
-			if err == nil {
-				err = errors.Join(&ChecksumError{Set: set, File: url, Got: sum, Want: want.SHA256}, os.Remove(part))
-			}
+			return part, nil
 		}
+		errs = append(errs, err)
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("data: %s: fetch %s: %w", set, url, ctx.Err())
+			break
 		}
-		errs = append(errs, fmt.Errorf("data: %s: fetch %s: %w", set, url, err))
 	}
 	return "", errors.Join(errs...)
+}
+
+// checked downloads url to path and compares checksums; what is wrong it removes.
+func (f fetcher) checked(ctx context.Context, path string, p Progress, url, want string) error {
+	if err := f.download(ctx, path, p, url); err != nil {
+		return fmt.Errorf("data: %s: fetch %s: %w", p.Set, url, err)
+	}
+	_, got, err := fileSum(path)
+	if err != nil {
+		return fmt.Errorf("data: %s: %w", p.Set, err)
+	}
+	if got != want {
+		return errors.Join(&ChecksumError{Set: p.Set, File: url, Got: got, Want: want}, os.Remove(path))
+	}
+	return nil
 }
 
 // stalls is how many requests in a row may bring no byte before a URL is given up.
