@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"gossiptrainer/topology"
 )
 
 // load writes text to a run file and loads it with the arguments of --set.
@@ -295,7 +293,7 @@ func TestKeysThatFollowFromOthers(t *testing.T) {
 		{"the size of a file of edges", "topology: {kind: edges, file: " + edges + "}", nil,
 			func(c *Config) {
 				c.Topology.Kind, c.Topology.File, c.Topology.Size = "edges", edges, 3
-				c.Topology.Edges = [][2]topology.Rank{{0, 1}, {1, 2}}
+				c.Topology.Edges = edgeList(0, 1, 1, 2)
 			}},
 		{"the codec of all-reduce", "name: run", []string{"algorithm.name=allreduce"},
 			func(c *Config) { c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "allreduce", "full", 32 }},
