@@ -1,0 +1,217 @@
+package node
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
+	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Wire counts bytes at the socket: encrypted, handshakes and telemetry
+// included, headers of TCP and IP not.
+type Wire struct {
+	Out, In int64
+}
+
+// A tally is a Wire that connections write to while others read it.
+type tally struct{ out, in atomic.Int64 }
+
+func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
+
+// traffic counts what passes the sockets of one host. Over TCP it knows which
+// peer a byte went to; over QUIC, whose connections share one socket, it
+// counts UDP payloads in total.
+type traffic struct {
+	total tally
+	mu    sync.Mutex
+	peers map[peer.ID]*tally
+}
+
+func newTraffic() *traffic { return &traffic{peers: make(map[peer.ID]*tally)} }
+
+func (t *traffic) peer(id peer.ID) *tally {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.peers[id] == nil {
+		t.peers[id] = new(tally)
+	}
+	return t.peers[id]
+}
+
+// tcp makes a TCP transport whose connections are counted below the
+// encryption, both those it dials and those it accepts.
+func (t *traffic) tcp(u transport.Upgrader, rc network.ResourceManager, s *tcpreuse.ConnMgr) (*tcp.TcpTransport, error) {
+	// Without port reuse two hosts that dial each other at once never meet in
+	// one half-open connection, which some handshakes do not survive.
+	return tcp.NewTCPTransport(&countingUpgrader{Upgrader: u, traffic: t}, rc, s, tcp.DisableReuseport())
+}
+
+// udp opens a counted socket for QUIC. It hides what lets quic-go pass
+// several packets per system call, because those calls would go uncounted.
+func (t *traffic) udp(network string, at *net.UDPAddr) (net.PacketConn, error) {
+	c, err := net.ListenUDP(network, at)
+	if err != nil {
+		return nil, err
+	}
+	return &countedPackets{PacketConn: c, socket: c, total: &t.total}, nil
+}
+
+type countingUpgrader struct {
+	transport.Upgrader
+	traffic *traffic
+}
+
+// Upgrade counts a connection that this host dialled.
+func (u *countingUpgrader) Upgrade(ctx context.Context, t transport.Transport, raw manet.Conn, dir network.Direction, id peer.ID, scope network.ConnManagementScope) (transport.CapableConn, error) {
+	c := u.traffic.count(raw)
+	up, err := u.Upgrader.Upgrade(ctx, t, c, dir, id, scope)
+	if err == nil {
+		c.belongsTo(up.RemotePeer())
+	}
+	return up, err
+}
+
+// UpgradeGatedMaListener counts the connections that this host accepts: what
+// comes out of the returned listener is matched by its addresses with what
+// went in, since only the handshake between tells whose it is.
+func (u *countingUpgrader) UpgradeGatedMaListener(t transport.Transport, raw transport.GatedMaListener) transport.Listener {
+	in := &countingListener{GatedMaListener: raw, traffic: u.traffic, open: make(map[string]*countedConn)}
+	return &upgradedListener{Listener: u.Upgrader.UpgradeGatedMaListener(t, in), raw: in}
+}
+
+type countingListener struct {
+	transport.GatedMaListener
+	traffic *traffic
+	mu      sync.Mutex
+	open    map[string]*countedConn // by remote address, until the handshake is over
+}
+
+func (l *countingListener) Accept() (manet.Conn, network.ConnManagementScope, error) {
+	raw, scope, err := l.GatedMaListener.Accept()
+	if err != nil {
+		return raw, scope, err
+	}
+	c := l.traffic.count(raw)
+	key := c.RemoteMultiaddr().String()
+	c.closed = func() { l.take(key, c) }
+	l.mu.Lock()
+	l.open[key] = c
+	l.mu.Unlock()
+	return c, scope, nil
+}
+
+// take removes and returns the connection from key, if it is still want or want is nil.
+func (l *countingListener) take(key string, want *countedConn) *countedConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.open[key]
+	if c == nil || want != nil && c != want {
+		return nil
+	}
+	delete(l.open, key)
+	return c
+}
+
+type upgradedListener struct {
+	transport.Listener
+	raw *countingListener
+}
+
+func (l *upgradedListener) Accept() (transport.CapableConn, error) {
+	up, err := l.Listener.Accept()
+	if err != nil {
+		return up, err
+	}
+	if c := l.raw.take(up.RemoteMultiaddr().String(), nil); c != nil {
+		c.belongsTo(up.RemotePeer())
+	}
+	return up, nil
+}
+
+// A countedConn counts for nobody until its peer is known, then moves what it
+// has counted there. The lock keeps a byte from being counted between the two.
+type countedConn struct {
+	manet.Conn
+	traffic *traffic
+	closed  func() // may be nil
+	mu      sync.Mutex
+	own     Wire
+	peer    *tally
+}
+
+func (t *traffic) count(raw manet.Conn) *countedConn {
+	return &countedConn{Conn: raw, traffic: t}
+}
+
+func (c *countedConn) belongsTo(id peer.ID) {
+	to := c.traffic.peer(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to.out.Add(c.own.Out)
+	to.in.Add(c.own.In)
+	c.peer = to
+}
+
+func (c *countedConn) add(out, in int64) {
+	c.traffic.total.out.Add(out)
+	c.traffic.total.in.Add(in)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peer == nil {
+		c.own.Out += out
+		c.own.In += in
+		return
+	}
+	c.peer.out.Add(out)
+	c.peer.in.Add(in)
+}
+
+func (c *countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.add(0, int64(n))
+	return n, err
+}
+
+func (c *countedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.add(int64(n), 0)
+	return n, err
+}
+
+func (c *countedConn) Close() error {
+	if c.closed != nil {
+		c.closed()
+	}
+	return c.Conn.Close()
+}
+
+type countedPackets struct {
+	net.PacketConn
+	socket *net.UDPConn
+	total  *tally
+}
+
+func (c *countedPackets) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.PacketConn.ReadFrom(b)
+	c.total.in.Add(int64(n))
+	return n, from, err
+}
+
+func (c *countedPackets) WriteTo(b []byte, to net.Addr) (int, error) {
+	n, err := c.PacketConn.WriteTo(b, to)
+	c.total.out.Add(int64(n))
+	return n, err
+}
+
+// SetReadBuffer and SetWriteBuffer let quic-go ask for the room it needs.
+func (c *countedPackets) SetReadBuffer(n int) error { return c.socket.SetReadBuffer(n) }
+
+// SetWriteBuffer is SetReadBuffer's other half.
+func (c *countedPackets) SetWriteBuffer(n int) error { return c.socket.SetWriteBuffer(n) }

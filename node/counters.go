@@ -1,0 +1,103 @@
+package node
+
+import (
+	"errors"
+	"maps"
+	"sync"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+	"gossiptrainer/wire"
+)
+
+// Counters are what a node has seen since it started.
+type Counters struct {
+	// Refused counts frames and peers that were turned away, by reason, and
+	// links that were lost for what came over them.
+	Refused map[string]int64
+	// Links has the bytes of each link. Over QUIC, whose connections share a
+	// socket, Wire is 0 here.
+	Links []LinkBytes
+	// Sent and Received are those of all links; their Wire is all that passed
+	// this host's sockets (over QUIC: the payloads of its UDP packets).
+	Sent, Received report.Bytes
+	// Telemetry is how many bytes of gossipsub came in; they are part of
+	// Received.Wire alone.
+	Telemetry int64
+}
+
+// LinkBytes counts the bytes exchanged with one neighbour.
+type LinkBytes struct {
+	Peer           topology.Rank
+	Sent, Received report.Bytes
+}
+
+// A tally of refusals, by reason.
+type refusals struct {
+	mu sync.Mutex
+	by map[string]int64
+}
+
+func (r *refusals) count(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == nil {
+		r.by = make(map[string]int64)
+	}
+	r.by[reason]++
+}
+
+func (r *refusals) read() map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.by)
+}
+
+// frameReasons names why a frame is not used, in the words of the counters.
+var frameReasons = []struct {
+	err  error
+	name string
+}{
+	{gossip.ErrStale, "stale"},
+	{gossip.ErrDuplicate, "duplicate"},
+	{gossip.ErrEarly, "early"},
+	{gossip.ErrStranger, "stranger"},
+	{gossip.ErrNoSuchHop, "no such hop"},
+	{wire.ErrVersion, "version"},
+	{wire.ErrKind, "kind"},
+	{wire.ErrReserved, "reserved"},
+	{wire.ErrRange, "out of range"},
+	{wire.ErrTooLong, "too long"},
+	{wire.ErrChecksum, "checksum"},
+	{errEpoch, "epoch"},
+	{errCutOff, "truncated"},
+}
+
+// frame counts a frame that was not used for err, and returns err.
+func (r *refusals) frame(err error) error {
+	for _, known := range frameReasons {
+		if errors.Is(err, known.err) {
+			r.count(known.name)
+			return err
+		}
+	}
+	r.count("other")
+	return err
+}
+
+// Counters returns what has been counted so far.
+func (n *Node) Counters() Counters {
+	n.mu.Lock()
+	links, board := n.links, n.board
+	n.mu.Unlock()
+	c := Counters{Refused: n.refused.read()}
+	if links != nil {
+		c.Sent, c.Received = links.Bytes()
+		c.Links = links.perLink()
+	}
+	if board != nil {
+		c.Telemetry = board.received.Load()
+	}
+	return c
+}

@@ -1,0 +1,333 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+const (
+	patience = 10 * time.Second // without progress before the missing are named, and between two such notes
+	grace    = 10 * time.Second // a neighbour may be gone under Fail
+	farewell = 5 * time.Second  // a neighbour may be gone after the last round
+	cutoff   = 500 * time.Millisecond
+)
+
+// A driver is the one goroutine that owns a machine: it feeds it frames and
+// gradients and does what Ready asks for.
+type driver struct {
+	w       Worker
+	t       Transport
+	refused *refusals
+	log     *slog.Logger
+	observe func(report.Event)
+	stops   <-chan error // Stop was called
+	stopped <-chan error // another worker has stopped the run
+
+	jobs     chan job
+	outcomes chan outcome
+
+	peers     []standing // in increasing rank
+	computing bool
+	done      bool            // all rounds are over
+	waiting   []topology.Rank // whom the machine waits for
+	round     int             // rounds finished
+	state     report.State
+
+	began    time.Time // of the first round
+	progress time.Time // last one
+	noted    time.Time // last time the missing were named
+	took     time.Duration
+	spent    spent
+	loss     float32
+}
+
+// A standing is how a neighbour is doing.
+type standing struct {
+	rank    topology.Rank
+	up      bool
+	met     bool      // has been up
+	since   time.Time // of up
+	told    bool      // Bye was sent on this link
+	left    bool
+	refused error
+}
+
+// spent is where the time of a round goes.
+type spent struct{ compute, wait, codec time.Duration }
+
+func newDriver(w Worker, t Transport) *driver {
+	d := &driver{
+		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
+		jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+	}
+	for _, rank := range neighbours(w.Row) {
+		d.peers = append(d.peers, standing{rank: rank})
+	}
+	return d
+}
+
+// run drives the machine until it is done and nobody needs it.
+func (d *driver) run(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		compute(d.jobs, d.outcomes, &d.w)
+	}()
+	defer func() {
+		close(d.jobs)
+		select {
+		case <-idle:
+		case <-time.After(cutoff):
+		}
+	}()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+
+	now := time.Now()
+	d.began, d.progress, d.noted = now, now, now
+	for i := range d.peers {
+		d.peers[i].since = now
+	}
+	d.status(report.Training, "", nil)
+	for {
+		d.advance()
+		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left }) {
+			return nil
+		}
+		if err := d.next(ctx, tick.C); err != nil {
+			return err
+		}
+	}
+}
+
+// advance does what the machine asks for.
+func (d *driver) advance() {
+	began := time.Now()
+	r := d.w.Machine.Ready()
+	d.spent.codec += time.Since(began)
+	for _, f := range r.Send {
+		d.t.Send(f)
+	}
+	for _, payload := range r.Spent {
+		d.t.Recycle(payload)
+	}
+	d.waiting = append(d.waiting[:0], r.Waiting...)
+	if (r.Compute || r.Done) && r.Round > d.round {
+		d.finish(r.Round)
+	}
+	if r.Compute {
+		d.computing = true
+		d.jobs <- job{k: r.Round, x: r.At}
+	}
+	if r.Done {
+		d.part()
+	}
+}
+
+// part says bye on every link that has not heard it, after its last frame.
+func (d *driver) part() {
+	d.done = true
+	for i := range d.peers {
+		if s := &d.peers[i]; s.up && !s.told {
+			s.told = true
+			d.t.Bye(s.rank)
+		}
+	}
+}
+
+// next waits for one thing to happen and deals with it.
+func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
+	began := time.Now()
+	var err error
+	idle := !d.computing
+	select {
+	case e := <-d.t.Events():
+		d.rested(began, idle)
+		err = d.handle(e)
+	case o := <-d.outcomes:
+		d.rested(began, idle)
+		err = d.computed(o)
+	case <-tick:
+		d.rested(began, idle)
+		err = d.look(time.Now())
+	case err = <-d.stops:
+	case err = <-d.stopped:
+	case <-ctx.Done():
+		err = fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx))
+	}
+	return err
+}
+
+func (d *driver) rested(began time.Time, idle bool) {
+	if idle {
+		d.spent.wait += time.Since(began)
+	}
+}
+
+func (d *driver) computed(o outcome) error {
+	d.computing = false
+	d.spent.compute = o.took
+	if o.err != nil {
+		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
+	}
+	d.loss, d.progress = o.loss, time.Now()
+	err := d.w.Machine.Gradient(o.g)
+	d.spent.codec += time.Since(d.progress)
+	return d.judge(err)
+}
+
+func (d *driver) handle(e Event) error {
+	i := slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == e.Peer })
+	s := &d.peers[i]
+	now := time.Now()
+	switch e.Kind {
+	case LinkUp:
+		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+		d.w.Machine.Link(e.Peer, true)
+	case LinkDown:
+		s.up, s.since = false, now
+		d.w.Machine.Link(e.Peer, false)
+	case PeerDone:
+		s.up, s.left, s.since = false, true, now
+	case Refused:
+		s.refused = e.Err
+		return d.outcast()
+	case FrameIn:
+		err := d.w.Machine.Receive(e.Frame)
+		d.spent.codec += time.Since(now)
+		if err == nil {
+			d.progress = now
+			return nil
+		}
+		if unused(err) {
+			d.refused.frame(err)
+			d.log.Debug("frame not used", "why", err)
+			d.t.Recycle(e.Frame.Payload)
+			return nil
+		}
+		return d.judge(err)
+	}
+	return nil
+}
+
+// unused reports whether a machine has refused a frame and left its payload.
+func unused(err error) bool {
+	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// judge tells a neighbour's bad message, which it may send again on a new
+// link, from an error of this worker, which ends the run.
+func (d *driver) judge(err error) error {
+	var bad *algos.MessageError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad):
+		d.refused.count("unusable")
+		d.log.Warn("message could not be used", "why", err)
+		d.t.Drop(bad.From, err)
+		return nil
+	default:
+		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+	}
+}
+
+// outcast ends a worker that none of its neighbours wants. One that is wanted
+// by some waits: the others may be restarted with the right run file.
+func (d *driver) outcast() error {
+	var why []string
+	for _, s := range d.peers {
+		if s.refused == nil {
+			return nil
+		}
+		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
+	}
+	return &NetworkError{Op: "join", Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
+}
+
+// look checks once a second whether something has been missing for too long.
+func (d *driver) look(now time.Time) error {
+	for i := range d.peers {
+		s := &d.peers[i]
+		gone := now.Sub(s.since)
+		switch {
+		case s.up || s.left:
+		case d.done && gone >= farewell:
+			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
+			s.left = true
+		case d.w.Lost == Fail && s.met && gone >= grace:
+			return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, s.rank, d.t.Trouble(s.rank))}
+		}
+	}
+	if !d.computing && now.Sub(d.progress) >= patience && now.Sub(d.noted) >= patience {
+		d.noted = now
+		d.tellMissing(now.Sub(d.progress))
+	}
+	return nil
+}
+
+// tellMissing names whom this worker waits for, and why.
+func (d *driver) tellMissing(idle time.Duration) {
+	var missing []int
+	var why []string
+	for _, s := range d.peers {
+		if s.left || !d.done && !slices.Contains(d.waiting, s.rank) {
+			continue
+		}
+		missing = append(missing, int(s.rank))
+		text := d.t.Trouble(s.rank)
+		if s.refused != nil {
+			text = s.refused.Error()
+		}
+		why = append(why, fmt.Sprintf("worker %d: %s", s.rank, text))
+	}
+	d.status(report.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, idle.Round(time.Second), strings.Join(why, "; ")), missing)
+}
+
+// finish records that the rounds before round k are over.
+func (d *driver) finish(k int) {
+	d.round, d.took = k, time.Since(d.began)
+	d.t.Round(k)
+	if d.state != report.Training {
+		d.status(report.Training, "", nil)
+	}
+	if d.w.Every > 0 && (k%d.w.Every == 0 || k == d.w.Rounds) {
+		d.observe(report.Event{Step: d.step()})
+	}
+	d.spent = spent{}
+}
+
+// step is the record of the round that has just been finished.
+func (d *driver) step() *report.Step {
+	mixed := d.w.Machine.Mixed()
+	s := &report.Step{
+		Rank: int(d.w.Rank), Round: d.round, Time: d.took, Loss: float64(d.loss),
+		Gap: float64(mixed.Gap), Moved: mixed.Moved,
+		Compute: d.spent.compute, Wait: d.spent.wait, Codec: d.spent.codec,
+	}
+	if d.w.Theta != nil {
+		s.Theta = d.w.Theta(d.round - 1)
+	}
+	s.Sent, s.Received = d.t.Bytes()
+	return s
+}
+
+func (d *driver) status(state report.State, detail string, missing []int) {
+	d.state = state
+	d.observe(report.Event{Status: &report.Status{Rank: int(d.w.Rank), State: state, Detail: detail, Missing: missing}})
+}

@@ -1,0 +1,299 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+
+	"gossiptrainer/topology"
+)
+
+// Waits between two tries to reach a peer: doubled each time, from first to
+// last, each shortened by up to a half at random so that peers that lost each
+// other at once do not all come back at once.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 2 * time.Second
+	dialTime   = 5 * time.Second
+	steady     = 5 * time.Second // a link that lived this long was no failure
+)
+
+// An edge is what this worker has with one neighbour, through all the links
+// they make and lose. Its run is the only one that begins and ends links, so
+// that the goroutines of the last one are over before the next one is told of.
+type edge struct {
+	links   *links
+	rank    topology.Rank
+	id      peer.ID
+	dials   bool       // this end opens the streams
+	arrived chan *talk // streams that the other end has opened and both agreed on
+	log     *slog.Logger
+
+	sent, received carried
+
+	mu    sync.Mutex
+	link  *link // nil while there is none
+	since time.Time
+	ever  bool  // there has been a link
+	last  error // why there is none
+}
+
+// carried counts the frames of an edge in one direction, in bytes.
+type carried struct{ payload, stream atomic.Int64 }
+
+func newEdge(l *links, rank topology.Rank) *edge {
+	id := l.roster.ids[rank]
+	return &edge{
+		links: l, rank: rank, id: id, dials: l.host.ID() < id,
+		arrived: make(chan *talk, 1), since: time.Now(),
+		log: l.log.With("neighbour", int(rank)),
+	}
+}
+
+// run makes links until the transport is closed or the neighbour has left.
+func (e *edge) run() {
+	ctx, wait := e.links.ctx, firstRetry
+	for ctx.Err() == nil {
+		t, err := e.next(ctx)
+		if err != nil {
+			e.failed(err)
+			e.rest(ctx, err, &wait)
+			continue
+		}
+		began := time.Now()
+		if left := e.serve(ctx, t); left && e.dials {
+			return
+		}
+		if time.Since(began) > steady {
+			wait = firstRetry
+		}
+		if e.dials {
+			e.rest(ctx, nil, &wait)
+		}
+	}
+}
+
+// next waits for a stream on which both ends have agreed.
+func (e *edge) next(ctx context.Context) (*talk, error) {
+	if e.dials {
+		return e.dial(ctx)
+	}
+	select {
+	case t := <-e.arrived:
+		return t, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// dial opens a stream to the neighbour and greets it.
+func (e *edge) dial(ctx context.Context) (*talk, error) {
+	s, err := openStream(ctx, e.links.host, e.id, linkProtocol)
+	if err != nil {
+		return nil, err
+	}
+	t := newTalk(s)
+	if err := e.settle(t); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// openStream connects to id, if it must, and opens a stream. That succeeds
+// even if id wants nothing of this peer: only an answer says that it does.
+func openStream(ctx context.Context, h host.Host, id peer.ID, p protocol.ID) (network.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	if sw, ok := h.Network().(*swarm.Swarm); ok {
+		sw.Backoff().Clear(id) // its waits are far longer than those here
+	}
+	if err := h.Connect(ctx, peer.AddrInfo{ID: id}); err != nil {
+		return nil, err
+	}
+	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
+}
+
+// settle says hello and agrees or refuses.
+func (e *edge) settle(t *talk) error {
+	mine := e.links.hello()
+	err := t.greet(mine, func(theirs hello) *RefusedError {
+		if no := mine.compare(theirs); no != nil {
+			return no
+		}
+		return mine.compareRank(theirs, e.rank)
+	})
+	if err == nil {
+		err = t.agree()
+	}
+	if err != nil {
+		t.stream.ResetWithError(codeRefused)
+	}
+	return err
+}
+
+// greet answers a stream that the neighbour opened and leaves it for run. A
+// newer stream takes the place of an older one: the neighbour has given that up.
+func (e *edge) greet(t *talk) {
+	if err := e.settle(t); err != nil {
+		e.failed(err)
+		return
+	}
+	for {
+		select {
+		case e.arrived <- t:
+			return
+		case old := <-e.arrived:
+			old.stream.ResetWithError(network.StreamSupplanted)
+		}
+	}
+}
+
+// failed notes that no link came about, and tells the worker of a refusal.
+func (e *edge) failed(err error) {
+	if e.links.ctx.Err() != nil {
+		return
+	}
+	e.mu.Lock()
+	e.last = err
+	e.mu.Unlock()
+	var no *RefusedError
+	if !errors.As(err, &no) {
+		e.log.Debug("no link", "err", err)
+		return
+	}
+	e.links.refused.count("refused " + no.Reason.String())
+	e.log.Warn("link refused", "why", no, "permanent", no.Permanent())
+	if no.Permanent() {
+		e.links.emit(Event{Kind: Refused, Peer: e.rank, Err: no})
+	}
+}
+
+// rest waits before the next try, longer each time. After a lasting refusal
+// it waits until the other process is gone.
+func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
+	var no *RefusedError
+	if errors.As(err, &no) && no.Permanent() {
+		for sleep(ctx, time.Second) && e.links.host.Network().Connectedness(e.id) == network.Connected {
+		}
+		*wait = firstRetry
+		return
+	}
+	sleep(ctx, *wait/2+rand.N(*wait/2))
+	*wait = min(2**wait, lastRetry)
+}
+
+// sleep reports whether ctx let it wait to the end.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// serve runs one link from beginning to end and reports whether the neighbour
+// has left for good.
+func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
+	k := newLink(e, t)
+	e.set(k, nil)
+	e.links.emit(Event{Kind: LinkUp, Peer: e.rank})
+	e.log.Debug("link up")
+	k.start()
+	select {
+	case <-k.over:
+	case newer := <-e.arrived:
+		k.fail(errors.New("the neighbour has made a new link"))
+		e.arrived <- newer // only run takes from it while a link is up
+	case <-ctx.Done():
+		k.fail(ctx.Err())
+	}
+	err, left := k.wait()
+	e.set(nil, err)
+	if left {
+		e.log.Debug("neighbour has left")
+		e.links.emit(Event{Kind: PeerDone, Peer: e.rank})
+		return true
+	}
+	e.log.Info("link down", "why", err)
+	e.links.emit(Event{Kind: LinkDown, Peer: e.rank, Err: err})
+	return false
+}
+
+// set enters the link there is now, or nil and why there is none.
+func (e *edge) set(k *link, why error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.link, e.last, e.since = k, why, time.Now()
+	e.ever = e.ever || k != nil
+}
+
+func (e *edge) current() *link {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.link
+}
+
+// trouble says how the link is, for people.
+func (e *edge) trouble() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ago := time.Since(e.since).Round(time.Second)
+	switch {
+	case e.link != nil:
+		return fmt.Sprintf("link up since %v", ago)
+	case e.last == nil && !e.dials:
+		return fmt.Sprintf("has not called in %v", ago)
+	case e.last == nil:
+		return "being called"
+	case !e.ever:
+		return fmt.Sprintf("not reached in %v: %s", ago, cause(e.last))
+	default:
+		return fmt.Sprintf("link down for %v: %s", ago, cause(e.last))
+	}
+}
+
+// cause shortens libp2p's account of a failed dial, which has a line per
+// address and its own words around each.
+func cause(err error) string {
+	var dial *swarm.DialError
+	if !errors.As(err, &dial) {
+		return err.Error()
+	}
+	var parts []string
+	for i, d := range dial.DialErrors {
+		if i == 3 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
+			break
+		}
+		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error())
+	}
+	if len(parts) == 0 {
+		return innermost(dial.Cause).Error()
+	}
+	return strings.Join(parts, ", ")
+}
+
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

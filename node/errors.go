@@ -1,0 +1,95 @@
+package node
+
+import (
+	"fmt"
+
+	"gossiptrainer/topology"
+)
+
+// A NetworkError says that this peer could not take part: it found too few
+// others, was refused, or lost a neighbour it may not lose.
+type NetworkError struct {
+	Op  string // what was being done: "join", "link", "listen"
+	Err error
+}
+
+func (e *NetworkError) Error() string { return fmt.Sprintf("node: %s: %v", e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *NetworkError) Unwrap() error { return e.Err }
+
+// A TrainingError says that this worker's own arithmetic failed.
+type TrainingError struct {
+	Rank  topology.Rank
+	Round int // 0, 1, …: the round in which it happened
+	Err   error
+}
+
+func (e *TrainingError) Error() string {
+	return fmt.Sprintf("node: worker %d: round %d: %v", e.Rank, e.Round, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *TrainingError) Unwrap() error { return e.Err }
+
+// A StoppedError says that another worker ended the run for all.
+type StoppedError struct {
+	Rank   topology.Rank // who stopped
+	Reason string
+}
+
+func (e *StoppedError) Error() string {
+	return fmt.Sprintf("node: worker %d stopped the run: %s", e.Rank, e.Reason)
+}
+
+// A Reason says why one peer refuses another.
+type Reason uint8
+
+// Reasons of a refusal. All but NotReady are permanent: they hold as long as
+// both processes live.
+const (
+	NotReady Reason = iota // the peer is not there yet, or has this connection already
+	Stranger               // the id is not in the roster
+	Protocol               // another protocol version, or bytes that are no hello
+	OtherRun               // another run id
+	OtherSection
+	OtherShape // another number of workers or of parameters
+	OtherRank  // the roster gives that id another rank
+	OtherSecret
+	RunFull
+	LostState // a peer came back without the model it had
+)
+
+var reasonNames = [...]string{
+	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
+	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
+}
+
+// String names the reason in a word or two.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("reason %d", uint8(r))
+}
+
+// A RefusedError says that two peers cannot work together, and why. Both ends
+// have one, each in its own words.
+type RefusedError struct {
+	Peer    string // id of the other end
+	Reason  Reason
+	Section string // OtherSection: the first one that differs
+	Detail  string // for people
+	Remote  bool   // the other end said so
+}
+
+func (e *RefusedError) Error() string {
+	who := "refused peer "
+	if e.Remote {
+		who = "refused by peer "
+	}
+	return who + e.Peer + ": " + e.Detail
+}
+
+// Permanent reports whether trying again is pointless while both processes live.
+func (e *RefusedError) Permanent() bool { return e.Reason != NotReady }

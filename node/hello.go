@@ -1,0 +1,176 @@
+package node
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"gossiptrainer/topology"
+)
+
+// version is that of what peers say to each other before they trust each
+// other; frames have one of their own.
+const version = 1
+
+// unranked is the rank of a peer that does not know it yet.
+const unranked = -1
+
+// A hello is what a peer says of itself before anything else.
+type hello struct {
+	Run      string
+	N        int
+	Dim      int
+	Rank     int // unranked before the roll call
+	Round    int // rounds finished
+	Epoch    uint64
+	Sections []Section
+}
+
+// The layout, little-endian: version u16, n u32, rank u32 (all ones: none),
+// dim u64, round u64, epoch u64, run (length u8, 64 bytes), sections u8, then
+// per section name (length u8, 24 bytes) and hash (32 bytes).
+const (
+	helloFixed   = 2 + 4 + 4 + 8 + 8 + 8 + (1 + maxRunID) + 1
+	helloSection = (1 + maxSectionName) + 32
+	helloMax     = helloFixed + maxSections*helloSection
+	noRank       = 1<<32 - 1
+)
+
+var (
+	errHelloVersion = errors.New("another protocol version")
+	errHelloForm    = errors.New("malformed hello")
+)
+
+// append encodes h, whose parts New has checked.
+func (h *hello) append(dst []byte) []byte {
+	rank := uint32(noRank)
+	if h.Rank != unranked {
+		rank = uint32(h.Rank)
+	}
+	dst = binary.LittleEndian.AppendUint16(dst, version)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(h.N))
+	dst = binary.LittleEndian.AppendUint32(dst, rank)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Dim))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
+	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
+	dst = appendPadded(dst, h.Run, maxRunID)
+	dst = append(dst, byte(len(h.Sections)))
+	for _, s := range h.Sections {
+		dst = appendPadded(dst, s.Name, maxSectionName)
+		dst = append(dst, s.Hash[:]...)
+	}
+	return dst
+}
+
+// parseHello decodes what a peer that nobody has vouched for yet has sent.
+func parseHello(b []byte) (hello, error) {
+	if len(b) < 2 {
+		return hello{}, errHelloForm
+	}
+	if v := binary.LittleEndian.Uint16(b); v != version {
+		return hello{}, fmt.Errorf("%w: theirs is %d, ours %d", errHelloVersion, v, version)
+	}
+	if len(b) < helloFixed {
+		return hello{}, errHelloForm
+	}
+	n, rank := binary.LittleEndian.Uint32(b[2:]), binary.LittleEndian.Uint32(b[6:])
+	dim, round := binary.LittleEndian.Uint64(b[10:]), binary.LittleEndian.Uint64(b[18:])
+	if n > maxWorkers || rank != noRank && rank >= n || dim > 1<<62 || round > 1<<62 {
+		return hello{}, errHelloForm
+	}
+	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Epoch: binary.LittleEndian.Uint64(b[26:])}
+	if rank == noRank {
+		h.Rank = unranked
+	}
+	var ok bool
+	if h.Run, b, ok = takePadded(b[34:], maxRunID); !ok {
+		return hello{}, errHelloForm
+	}
+	count := int(b[0])
+	b = b[1:]
+	if count > maxSections || len(b) != count*helloSection {
+		return hello{}, errHelloForm
+	}
+	for range count {
+		var s Section
+		if s.Name, b, ok = takePadded(b, maxSectionName); !ok {
+			return hello{}, errHelloForm
+		}
+		b = b[copy(s.Hash[:], b):]
+		h.Sections = append(h.Sections, s)
+	}
+	return h, nil
+}
+
+// appendPadded appends the length of s, s, and zeros up to size bytes.
+func appendPadded(dst []byte, s string, size int) []byte {
+	dst = append(dst, byte(len(s)))
+	dst = append(dst, s...)
+	return append(dst, make([]byte, size-len(s))...)
+}
+
+// takePadded undoes appendPadded and returns what follows. b holds at least
+// size+1 bytes.
+func takePadded(b []byte, size int) (s string, rest []byte, ok bool) {
+	n := int(b[0])
+	if n > size {
+		return "", nil, false
+	}
+	for _, c := range b[1+n : 1+size] {
+		if c != 0 {
+			return "", nil, false
+		}
+	}
+	return string(b[1 : 1+n]), b[1+size:], true
+}
+
+// compare says what keeps two peers from working on one run, nil if nothing:
+// the run id, the first section that differs, or the sizes.
+func (h *hello) compare(theirs hello) *RefusedError {
+	if theirs.Run != h.Run {
+		return &RefusedError{Reason: OtherRun, Detail: fmt.Sprintf("run differs: ours is %q, theirs %q", h.Run, theirs.Run)}
+	}
+	for _, s := range h.Sections {
+		i := sectionNamed(theirs.Sections, s.Name)
+		if i < 0 {
+			return &RefusedError{Reason: OtherSection, Section: s.Name, Detail: fmt.Sprintf("section %s: they have none", s.Name)}
+		}
+		if other := theirs.Sections[i].Hash; other != s.Hash {
+			return &RefusedError{Reason: OtherSection, Section: s.Name,
+				Detail: fmt.Sprintf("section %s of the run file differs: ours is %x, theirs %x", s.Name, s.Hash[:4], other[:4])}
+		}
+	}
+	for _, s := range theirs.Sections {
+		if sectionNamed(h.Sections, s.Name) < 0 {
+			return &RefusedError{Reason: OtherSection, Section: s.Name, Detail: fmt.Sprintf("section %q: only they have it", s.Name)}
+		}
+	}
+	if theirs.N != h.N || theirs.Dim != h.Dim {
+		return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf("sizes differ: ours is %d workers of %d parameters, theirs %d of %d",
+			h.N, h.Dim, theirs.N, theirs.Dim)}
+	}
+	return nil
+}
+
+// compareRank checks what a neighbour says of its place and its progress.
+// Synchronous neighbours are never two rounds apart; one that is has lost its
+// model and could not be helped by the frames that are kept for it.
+func (h *hello) compareRank(theirs hello, want topology.Rank) *RefusedError {
+	if theirs.Rank != int(want) {
+		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
+	}
+	if gap := theirs.Round - h.Round; gap > 1 || gap < -1 {
+		return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d rounds, worker %d has finished %d",
+			h.Rank, h.Round, theirs.Rank, theirs.Round)}
+	}
+	return nil
+}
+
+func sectionNamed(sections []Section, name string) int {
+	for i, s := range sections {
+		if s.Name == name {
+			return i
+		}
+	}
+	return -1
+}

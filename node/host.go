@@ -1,0 +1,139 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
+	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
+	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+	"github.com/libp2p/go-libp2p/p2p/security/noise"
+	tls "github.com/libp2p/go-libp2p/p2p/security/tls"
+	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
+	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
+	"github.com/libp2p/go-libp2p/x/rate"
+	"github.com/libp2p/go-yamux/v5"
+	ma "github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// Connections that are silent this long are asked for a sign of life, and
+// given up when none comes in time: a cable that is pulled is noticed after
+// their sum, a busy machine is not mistaken for a dead one.
+const (
+	keepAlive    = 5 * time.Second
+	writeTimeout = 10 * time.Second
+)
+
+// newHost starts a libp2p host that does what a run needs and nothing else:
+// no relay, no NAT mapping, no DHT, no metrics registry. Every default that
+// matters is set here by name.
+func newHost(o Options, bytes *traffic) (host.Host, error) {
+	limits, err := resources(o.N)
+	if err != nil {
+		return nil, err
+	}
+	store, err := pstoremem.NewPeerstore()
+	if err != nil {
+		return nil, fmt.Errorf("node: peerstore: %w", err)
+	}
+	opts := []libp2p.Option{
+		libp2p.Identity(o.Identity.key),
+		libp2p.UserAgent("gossiptrainer"),
+		libp2p.Peerstore(store),
+		libp2p.ResourceManager(limits),
+		libp2p.ConnectionManager(&connmgr.NullConnMgr{}),
+		libp2p.ListenAddrStrings(o.listenAddrs()...),
+		libp2p.AddrsFactory(announced),
+		libp2p.DisableRelay(),
+		libp2p.DisableMetrics(),
+		libp2p.DisableIdentifyAddressDiscovery(),
+		libp2p.Ping(false),
+	}
+	h, err := libp2p.NewWithoutDefaults(append(opts, o.transport(bytes)...)...)
+	if err != nil {
+		return nil, &NetworkError{Op: "listen on " + fmt.Sprint(o.listenAddrs()), Err: err}
+	}
+	return h, nil
+}
+
+func (o *Options) listenAddrs() []string {
+	switch {
+	case len(o.Listen) > 0:
+		return o.Listen
+	case o.Transport == QUIC:
+		return []string{"/ip4/0.0.0.0/udp/0/quic-v1", "/ip6/::/udp/0/quic-v1"}
+	default:
+		return []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"}
+	}
+}
+
+// transport chooses QUIC, which brings its own encryption and streams, or TCP
+// with the encryption asked for and yamux.
+func (o *Options) transport(bytes *traffic) []libp2p.Option {
+	if o.Transport == QUIC {
+		return []libp2p.Option{
+			libp2p.Transport(quic.NewTransport),
+			libp2p.QUICReuse(quicreuse.NewConnManager, quicreuse.OverrideListenUDP(bytes.udp)),
+		}
+	}
+	security := libp2p.Security(tls.ID, tls.New)
+	if o.Security == Noise {
+		security = libp2p.Security(noise.ID, noise.New)
+	}
+	streams := *muxer.DefaultTransport.Config()
+	streams.KeepAliveInterval = keepAlive
+	streams.ConnectionWriteTimeout = writeTimeout
+	streams.LogOutput = io.Discard
+	return []libp2p.Option{
+		libp2p.Transport(bytes.tcp),
+		security,
+		libp2p.Muxer(muxer.ID, (*muxer.Transport)(yamuxConfig(streams))),
+	}
+}
+
+func yamuxConfig(c yamux.Config) *yamux.Config { return &c }
+
+// resources bounds what strangers can make this host hold. The limits per IP
+// address are lifted: peers of one machine, one container host or one IPv6
+// network share an address, and the defaults (8 connections, 1 new one per 5
+// seconds) would refuse most of them.
+func resources(n int) (network.ResourceManager, error) {
+	defaults := rcmgr.DefaultLimits
+	libp2p.SetDefaultServiceLimits(&defaults)
+	conns := rcmgr.LimitVal(256 + 4*n)
+	room := rcmgr.ResourceLimits{
+		Conns: 2 * conns, ConnsInbound: conns, ConnsOutbound: conns,
+		Streams: 32 * conns, StreamsInbound: 16 * conns, StreamsOutbound: 16 * conns,
+		FD: 2 * conns, Memory: rcmgr.LimitVal64(conns) << 24,
+	}
+	limits := rcmgr.PartialLimitConfig{System: room, Transient: room}.Build(defaults.AutoScale())
+	everyone := []rcmgr.ConnLimitPerSubnet{{ConnCount: math.MaxInt32, PrefixLength: 0}}
+	m, err := rcmgr.NewResourceManager(rcmgr.NewFixedLimiter(limits),
+		rcmgr.WithLimitPerSubnet(everyone, everyone),
+		rcmgr.WithConnRateLimiters(&rate.Limiter{}),
+		rcmgr.WithMetricsDisabled())
+	if err != nil {
+		return nil, fmt.Errorf("node: resource limits: %w", err)
+	}
+	return m, nil
+}
+
+// announced leaves out addresses that mean another machine, or nothing, to
+// whoever reads them: loopback, unless there is nothing else, and link-local.
+func announced(addrs []ma.Multiaddr) []ma.Multiaddr {
+	far := slices.DeleteFunc(slices.Clone(addrs), func(a ma.Multiaddr) bool {
+		return manet.IsIPLoopback(a) || manet.IsIP6LinkLocal(a) || manet.IsIPUnspecified(a)
+	})
+	if len(far) > 0 {
+		return far
+	}
+	return slices.DeleteFunc(slices.Clone(addrs), manet.IsIPUnspecified)
+}

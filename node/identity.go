@@ -1,0 +1,160 @@
+package node
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// An Identity is the ed25519 key pair by which other peers know this one.
+type Identity struct {
+	key  crypto.PrivKey
+	id   peer.ID
+	lock *flock.Flock // nil: nothing to guard
+}
+
+// EphemeralIdentity makes an identity that lives as long as the process.
+func EphemeralIdentity() (*Identity, error) {
+	key, _, err := crypto.GenerateEd25519Key(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	return newIdentity(key)
+}
+
+// CreateIdentity makes an identity and writes it to path with mode 0600,
+// making folders as needed. It fails with fs.ErrExist where there is one.
+func CreateIdentity(path string) (*Identity, error) {
+	who, err := EphemeralIdentity()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := crypto.MarshalPrivateKey(who.key)
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	if err := writeNew(path, raw); err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	return who, nil
+}
+
+// ReadIdentity reads the identity in path, without claiming it for a process.
+// A key that others than the owner may read is refused.
+func ReadIdentity(path string) (*Identity, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	if wide := info.Mode().Perm() & 0o077; wide != 0 && os.PathSeparator == '/' {
+		return nil, fmt.Errorf("node: identity: %s: mode %04o lets others read the key: run chmod 600 on it", path, info.Mode().Perm())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	key, err := crypto.UnmarshalPrivateKey(raw)
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %s: no key file: %w", path, err)
+	}
+	if key.Type() != crypto.Ed25519 {
+		return nil, fmt.Errorf("node: identity: %s: a %v key, not Ed25519", path, key.Type())
+	}
+	return newIdentity(key)
+}
+
+// OpenIdentity reads the identity in path, or makes one where there is none,
+// and claims it for this process until Close: two processes with one identity
+// would take each other's place at their neighbours.
+func OpenIdentity(path string) (*Identity, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	lock, err := claim(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %s: %w", path, err)
+	}
+	who, err := ReadIdentity(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		who, err = CreateIdentity(path)
+	}
+	if err != nil {
+		lock.Unlock()
+		return nil, err
+	}
+	who.lock = lock
+	return who, nil
+}
+
+// ID returns the peer id, in its usual text form.
+func (who *Identity) ID() string { return who.id.String() }
+
+// Close gives up the claim on the key file.
+func (who *Identity) Close() error {
+	if who.lock == nil {
+		return nil
+	}
+	return who.lock.Unlock()
+}
+
+func newIdentity(key crypto.PrivKey) (*Identity, error) {
+	id, err := peer.IDFromPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("node: identity: %w", err)
+	}
+	return &Identity{key: key, id: id}, nil
+}
+
+// claim locks path and leaves this process's id in it, for the message the
+// next one gets. The file stays: removing it would race with other claims.
+func claim(path string) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	got, err := lock.TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if !got {
+		owner, _ := os.ReadFile(path)
+		pid := strings.TrimSpace(string(owner))
+		if pid == "" {
+			pid = "unknown"
+		}
+		return nil, fmt.Errorf("in use by another process (pid %s): every peer needs an identity of its own", pid)
+	}
+	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
+		lock.Unlock()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// writeNew makes the file in one step, complete or not at all.
+func writeNew(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".key-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Link(tmp.Name(), path)
+}

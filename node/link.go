@@ -1,0 +1,201 @@
+package node
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/wire"
+)
+
+// A frame may take as long as its link needs, but each chunk of it must make
+// progress in time. Between frames nothing is due: that the other end lives is
+// the keepalive's concern.
+const (
+	chunk        = 64 << 10
+	progressTime = 15 * time.Second
+)
+
+// A link is one stream, with one goroutine that writes and one that reads. A
+// frame that is only half read or written makes the stream unusable, so any
+// error ends the link; the edge makes another.
+type link struct {
+	edge   *edge
+	stream network.Stream
+	in     *bufio.Reader
+	epoch  uint64 // of the process at the other end
+	out    *queue
+	ended  sync.WaitGroup
+	over   chan struct{} // closed when the link has ended, for whatever reason
+	once   sync.Once
+	why    error
+
+	mu          sync.Mutex
+	told, heard bool // Bye was sent, was received
+}
+
+func newLink(e *edge, t *talk) *link {
+	return &link{
+		edge: e, stream: t.stream, in: t.in, epoch: t.theirs.Epoch,
+		out: newQueue(), over: make(chan struct{}),
+	}
+}
+
+func (k *link) start() {
+	k.ended.Go(func() { k.fail(k.read()) })
+	k.ended.Go(func() {
+		if err := k.write(); err != nil {
+			k.fail(err)
+		}
+	})
+}
+
+// fail ends the link; the first reason counts. Both goroutines notice at their
+// next word with the stream.
+func (k *link) fail(why error) {
+	k.once.Do(func() {
+		k.why = why
+		close(k.over)
+		k.stream.Reset()
+	})
+}
+
+// wait waits for both goroutines. left says that the neighbour said Bye, so
+// that nothing is missing and nobody waits.
+func (k *link) wait() (why error, left bool) {
+	<-k.over
+	k.ended.Wait()
+	return k.why, k.heard
+}
+
+// write sends what is queued until the link is over.
+func (k *link) write() error {
+	buf := make([]byte, chunk)
+	for {
+		o, ok := k.out.take(k.over)
+		if !ok {
+			return nil
+		}
+		h := wire.Header{Kind: wire.Data, Round: o.frame.Round, Hop: o.frame.Hop, Epoch: k.edge.links.me.Epoch}
+		if o.bye {
+			h = wire.Header{Kind: wire.Bye, Epoch: h.Epoch}
+		}
+		if err := wire.PutHeader(buf, h, o.frame.Payload); err != nil {
+			return err
+		}
+		if err := k.send(buf, o.frame.Payload); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+		k.edge.sent.payload.Add(int64(len(o.frame.Payload)))
+		k.edge.sent.stream.Add(int64(wire.HeaderLen + len(o.frame.Payload)))
+		if o.bye {
+			return k.parting(func() { k.told = true })
+		}
+	}
+}
+
+// send writes the header that buf begins with and the payload. The beginning
+// of the payload travels with the header, the rest without being copied.
+func (k *link) send(buf, payload []byte) error {
+	n := copy(buf[wire.HeaderLen:], payload)
+	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
+		k.stream.SetWriteDeadline(time.Now().Add(progressTime))
+		if _, err := k.stream.Write(next); err != nil {
+			return err
+		}
+		n := min(len(rest), chunk)
+		next, rest = rest[:n], rest[n:]
+	}
+	return nil
+}
+
+// parting notes that one Bye has passed. Behind the second one this end closes
+// its half of the stream, which tells the other that it has been heard.
+func (k *link) parting(note func()) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	note()
+	if k.told && k.heard {
+		return k.stream.CloseWrite()
+	}
+	return nil
+}
+
+// read delivers what comes in until the stream ends.
+func (k *link) read() error {
+	var head [wire.HeaderLen]byte
+	links := k.edge.links
+	for {
+		k.stream.SetReadDeadline(time.Time{})
+		if _, err := io.ReadFull(k.in, head[:]); err != nil {
+			return k.readError(err)
+		}
+		h, err := wire.ParseHeader(head[:], links.limit)
+		if err == nil && h.Epoch != k.epoch {
+			err = errEpoch
+		}
+		if err != nil {
+			return links.refused.frame(err)
+		}
+		payload := links.pool.get(h.Len)
+		if err := k.fill(payload); err != nil {
+			return k.readError(err)
+		}
+		if err := wire.Verify(h, payload); err != nil {
+			return links.refused.frame(err)
+		}
+		k.edge.received.payload.Add(int64(h.Len))
+		k.edge.received.stream.Add(int64(wire.HeaderLen + h.Len))
+		if h.Kind == wire.Bye {
+			links.pool.put(payload)
+			if err := k.parting(func() { k.heard = true }); err != nil {
+				return err
+			}
+			continue
+		}
+		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{
+			From: k.edge.rank, To: links.roster.self, Round: h.Round, Hop: h.Hop, Payload: payload,
+		}})
+	}
+}
+
+// fill reads payload in chunks, each in time.
+func (k *link) fill(payload []byte) error {
+	for len(payload) > 0 {
+		n := min(len(payload), chunk)
+		k.stream.SetReadDeadline(time.Now().Add(progressTime))
+		if _, err := io.ReadFull(k.in, payload[:n]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		payload = payload[n:]
+	}
+	return nil
+}
+
+var (
+	errEpoch  = errors.New("frame of another life of this peer")
+	errNoBye  = errors.New("the neighbour closed the link without a bye")
+	errCutOff = errors.New("frame is cut off")
+)
+
+// readError tells a stream that ended between frames from one that ended
+// within one.
+func (k *link) readError(err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return k.edge.links.refused.frame(errCutOff)
+	case errors.Is(err, io.EOF):
+		return errNoBye // unless heard, and then nobody asks
+	default:
+		return fmt.Errorf("receive: %w", remoteReset(err))
+	}
+}

@@ -1,0 +1,191 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"
+
+// links is the Transport over libp2p: one long-lived stream per neighbour,
+// opened by the smaller peer id, so that no two peers hold two.
+type links struct {
+	host    host.Host
+	log     *slog.Logger
+	me      hello
+	roster  *roster
+	limit   int // bytes of payload
+	edges   map[topology.Rank]*edge
+	events  chan Event
+	round   atomic.Int64 // rounds finished, for the hello
+	bytes   *traffic
+	refused *refusals
+	pool    pool
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+var _ Transport = (*links)(nil)
+
+// eventRoom is how many events may wait for the worker; readers wait beyond.
+const eventRoom = 64
+
+// newLinks starts making the links that row asks for.
+func newLinks(n *Node, row topology.Row, limit int) *links {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &links{
+		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: limit,
+		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
+		bytes: n.bytes, refused: &n.refused, ctx: ctx, cancel: cancel,
+	}
+	for _, rank := range neighbours(row) {
+		l.edges[rank] = newEdge(l, rank)
+	}
+	l.host.SetStreamHandler(linkProtocol, l.accept)
+	for _, e := range l.edges {
+		l.wg.Go(e.run)
+	}
+	return l
+}
+
+// neighbours returns whom row hears or tells, in increasing rank.
+func neighbours(row topology.Row) []topology.Rank {
+	all := slices.Clone(row.Out)
+	for _, e := range row.In {
+		all = append(all, e.Peer)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// hello returns what to say of this peer now.
+func (l *links) hello() hello {
+	h := l.me
+	h.Round = int(l.round.Load())
+	return h
+}
+
+// accept answers a stream that another peer has opened. Strangers get a
+// refusal before anything they send is read.
+func (l *links) accept(s network.Stream) {
+	t := newTalk(s)
+	rank, known := l.roster.rank(t.peer)
+	e := l.edges[rank]
+	switch {
+	case !known:
+		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.me.Run))})
+		s.Conn().Close()
+	case e == nil:
+		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("worker %d is no neighbour of worker %d", rank, l.me.Rank)})
+	case e.dials:
+		l.refuse(t, &RefusedError{Reason: Protocol, Detail: "the smaller peer id opens the stream"})
+	default:
+		e.greet(t)
+	}
+}
+
+func (l *links) refuse(t *talk, no *RefusedError) {
+	l.refused.count("refused " + no.Reason.String())
+	l.log.Warn("refused a peer", "why", t.refuse(no))
+}
+
+// emit delivers an event, or gives up when the transport is closed.
+func (l *links) emit(e Event) {
+	select {
+	case l.events <- e:
+	case <-l.ctx.Done():
+	}
+}
+
+// Send hands f to the writer of its link, if there is one.
+func (l *links) Send(f gossip.Frame) {
+	if k := l.edge(f.To).current(); k != nil {
+		k.out.put(outgoing{frame: f})
+	}
+}
+
+// Bye says that the worker has sent peer all that it will.
+func (l *links) Bye(peer topology.Rank) {
+	if k := l.edge(peer).current(); k != nil {
+		k.out.put(outgoing{bye: true})
+	}
+}
+
+// Drop ends the link to peer.
+func (l *links) Drop(peer topology.Rank, why error) {
+	if k := l.edge(peer).current(); k != nil {
+		k.fail(why)
+	}
+}
+
+func (l *links) edge(peer topology.Rank) *edge {
+	e := l.edges[peer]
+	if e == nil {
+		panic(fmt.Sprintf("internal error: node: worker %d is no neighbour of worker %d", peer, l.me.Rank))
+	}
+	return e
+}
+
+// Recycle gives a buffer back for later frames.
+func (l *links) Recycle(payload []byte) { l.pool.put(payload) }
+
+// Events delivers what happens on the links.
+func (l *links) Events() <-chan Event { return l.events }
+
+// Round enters the rounds finished into the hellos to come.
+func (l *links) Round(finished int) { l.round.Store(int64(finished)) }
+
+// Trouble says how the link to peer is.
+func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble() }
+
+// Bytes returns what all links together have carried; Wire is all that passed
+// this host's sockets.
+func (l *links) Bytes() (sent, received report.Bytes) {
+	for _, e := range l.edges {
+		sent.Payload += e.sent.payload.Load()
+		sent.Stream += e.sent.stream.Load()
+		received.Payload += e.received.payload.Load()
+		received.Stream += e.received.stream.Load()
+	}
+	wire := l.bytes.total.read()
+	sent.Wire, received.Wire = wire.Out, wire.In
+	return sent, received
+}
+
+// perLink returns what each link has carried, in increasing rank.
+func (l *links) perLink() []LinkBytes {
+	var out []LinkBytes
+	for _, rank := range slices.Sorted(maps.Keys(l.edges)) {
+		e := l.edges[rank]
+		socket := l.bytes.peer(e.id).read()
+		out = append(out, LinkBytes{
+			Peer:     rank,
+			Sent:     report.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
+			Received: report.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
+		})
+	}
+	return out
+}
+
+// Close ends all links and waits for what served them.
+func (l *links) Close() error {
+	l.host.RemoveStreamHandler(linkProtocol)
+	l.cancel()
+	l.wg.Wait()
+	return nil
+}

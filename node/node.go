@@ -1,0 +1,255 @@
+// Package node runs one worker of a run as a libp2p peer: identity, discovery,
+// links to the graph neighbours, telemetry and an orderly end.
+//
+// It drives a gossip.Machine and computes nothing itself; it knows neither
+// configuration files nor the names of algorithms, models and data sets.
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// Values of Options.Transport and Options.Security.
+const (
+	TCP   = "tcp"
+	QUIC  = "quic"
+	TLS   = "tls"
+	Noise = "noise"
+)
+
+// Bounds of what peers tell each other when they meet.
+const (
+	maxRunID       = 64
+	maxSections    = 32
+	maxSectionName = 24
+	maxWorkers     = 4096
+)
+
+// A Section is a part of the run file that all peers must have alike.
+type Section struct {
+	Name string // at most 24 bytes
+	Hash [32]byte
+}
+
+// A Peer is one entry of the roster; its index is its rank.
+type Peer struct {
+	ID    string
+	Addrs []string // multiaddrs, with or without /p2p/ID at the end
+}
+
+// Options say which run this peer takes part in and how it is reached.
+type Options struct {
+	RunID      string    // at most 64 bytes; peers of one run share it
+	Sections   []Section // compared one by one when peers meet
+	N          int       // workers
+	Dim        int       // parameters
+	Roster     []Peer    // all workers in rank order; empty: mDNS and roll call
+	JoinSecret string    // roll call: what shows that a peer belongs
+	Identity   *Identity // nil: a new one that is forgotten at the end
+	Listen     []string  // multiaddrs; empty: all interfaces, free ports
+	Transport  string    // TCP (also "") or QUIC
+	Security   string    // for TCP: TLS (also "") or Noise
+	// JoinTimeout bounds the roll call; 0 waits for ever.
+	JoinTimeout time.Duration
+	Logger      *slog.Logger // nil: silent
+	// Observe sees this peer's events and what the others tell of theirs,
+	// one at a time. It must not call the node.
+	Observe func(report.Event)
+}
+
+// A Node is one peer. Its life is New, Join, Run, Finish, Close.
+type Node struct {
+	opts  Options
+	host  host.Host
+	bytes *traffic
+	log   *slog.Logger
+	me    hello // what is said to every peer; rank is filled in by Join
+
+	refused refusals
+
+	observing sync.Mutex // one event at a time
+
+	mu     sync.Mutex
+	roster *roster // nil before it is known
+	roll   *rollCall
+	links  *links
+	board  *board
+	stop   func(reason string) // ends Run; nil while it does not run
+	closed bool
+}
+
+// New starts a peer: it listens, but knows nobody yet. The caller must Close it.
+func New(o Options) (*Node, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	bytes := newTraffic()
+	h, err := newHost(o, bytes)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{opts: o, host: h, bytes: bytes, log: o.Logger.With("peer", short(h.ID()))}
+	n.me = hello{
+		Run: o.RunID, N: o.N, Dim: o.Dim, Rank: unranked, Sections: o.Sections, Epoch: randomEpoch(),
+	}
+	if len(o.Roster) > 0 {
+		if err := n.SetRoster(o.Roster); err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
+	}
+	return n, nil
+}
+
+// complete checks the options and fills in what was left open.
+func (o *Options) complete() error {
+	switch {
+	case o.RunID == "" || len(o.RunID) > maxRunID:
+		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, maxRunID)
+	case o.N < 1 || o.N > maxWorkers:
+		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, maxWorkers)
+	case o.Dim < 1:
+		return fmt.Errorf("node: %d parameters: want at least 1", o.Dim)
+	case len(o.Sections) > maxSections:
+		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), maxSections)
+	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
+		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, TCP, QUIC)
+	case o.Security != "" && o.Security != TLS && o.Security != Noise:
+		return fmt.Errorf("node: security %q: want %q or %q", o.Security, TLS, Noise)
+	}
+	for _, s := range o.Sections {
+		if s.Name == "" || len(s.Name) > maxSectionName {
+			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, maxSectionName)
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Observe == nil {
+		o.Observe = func(report.Event) {}
+	}
+	if o.Identity == nil {
+		who, err := EphemeralIdentity()
+		if err != nil {
+			return err
+		}
+		o.Identity = who
+	}
+	return nil
+}
+
+// ID returns the peer id in its usual text form.
+func (n *Node) ID() string { return n.host.ID().String() }
+
+// Addrs returns the multiaddrs at which others reach this peer.
+func (n *Node) Addrs() []string {
+	var out []string
+	for _, a := range n.host.Addrs() {
+		out = append(out, a.String())
+	}
+	return out
+}
+
+// SetRoster names all workers in rank order, before Join. It serves those who
+// learn addresses only when the peers have started.
+func (n *Node) SetRoster(peers []Peer) error {
+	r, err := newRoster(peers, n.opts.N, n.host.ID())
+	if err != nil {
+		return err
+	}
+	n.adopt(r)
+	return nil
+}
+
+func (n *Node) adopt(r *roster) {
+	r.store(n.host)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.roster = r
+	n.me.Rank = int(r.self)
+}
+
+// Join returns this peer's rank: at once with a roster or alone, otherwise
+// when the roll call is complete. Its errors are of type *NetworkError.
+func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
+	n.mu.Lock()
+	r := n.roster
+	n.mu.Unlock()
+	if r == nil && n.opts.N == 1 {
+		r = &roster{ids: []peer.ID{n.host.ID()}}
+		n.adopt(r)
+	}
+	if r == nil {
+		var err error
+		if r, err = n.callRoll(ctx); err != nil {
+			return 0, err
+		}
+		n.adopt(r)
+	}
+	n.log = n.log.With("rank", int(r.self))
+	return r.self, nil
+}
+
+// Stop ends the run for all workers; each reports this peer and the reason.
+// It does nothing unless Run is running.
+func (n *Node) Stop(reason string) {
+	n.mu.Lock()
+	stop := n.stop
+	n.mu.Unlock()
+	if stop != nil {
+		stop(reason)
+	}
+}
+
+// Close ends all that New and Join started.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	done, roll, links, board := n.closed, n.roll, n.links, n.board
+	n.closed = true
+	n.mu.Unlock()
+	if done {
+		return nil
+	}
+	var errs []error
+	if board != nil {
+		board.close()
+	}
+	if links != nil {
+		errs = append(errs, links.Close())
+	}
+	if roll != nil {
+		roll.close()
+	}
+	return errors.Join(append(errs, n.host.Close())...)
+}
+
+// observe hands one event at a time to the observer.
+func (n *Node) observe(e report.Event) {
+	n.observing.Lock()
+	defer n.observing.Unlock()
+	n.opts.Observe(e)
+}
+
+func randomEpoch() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// short is the end of an id, which differs where the beginning does not.
+func short(id peer.ID) string {
+	s := id.String()
+	return s[max(0, len(s)-8):]
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"sync"
+
+	"gossiptrainer/gossip"
+)
+
+// An outgoing thing is a frame or a bye.
+type outgoing struct {
+	frame gossip.Frame
+	bye   bool
+}
+
+// A queue holds what waits for a link's writer. It never blocks who puts: a
+// machine has only the frames of a few exchanges out at a time.
+type queue struct {
+	mu    sync.Mutex
+	items []outgoing
+	wake  chan struct{}
+}
+
+func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
+
+func (q *queue) put(o outgoing) {
+	q.mu.Lock()
+	q.items = append(q.items, o)
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take waits for the next thing, or until over is closed.
+func (q *queue) take(over <-chan struct{}) (o outgoing, ok bool) {
+	for {
+		if o, ok := q.first(); ok {
+			return o, true
+		}
+		select {
+		case <-q.wake:
+		case <-over:
+			return outgoing{}, false
+		}
+	}
+}
+
+func (q *queue) first() (outgoing, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.items) == 0 {
+		return outgoing{}, false
+	}
+	o := q.items[0]
+	n := copy(q.items, q.items[1:])
+	q.items[n] = outgoing{} // lets go of the payload
+	q.items = q.items[:n]
+	return o, true
+}
+
+// A pool keeps the buffers of frames that were received and used.
+type pool struct {
+	mu   sync.Mutex
+	free [][]byte
+}
+
+// get returns a buffer of n bytes, with whatever content.
+func (p *pool) get(n int) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.free) - 1; i >= 0; i-- {
+		if b := p.free[i]; cap(b) >= n {
+			last := len(p.free) - 1
+			p.free[i], p.free[last] = p.free[last], nil
+			p.free = p.free[:last]
+			return b[:n]
+		}
+	}
+	return make([]byte, n)
+}
+
+// poolRoom bounds the buffers that wait: more come only from frames that were
+// never used.
+const poolRoom = 256
+
+func (p *pool) put(b []byte) {
+	if cap(b) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) < poolRoom {
+		p.free = append(p.free, b)
+	}
+}

@@ -1,0 +1,125 @@
+package node
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+	"gossiptrainer/train"
+)
+
+// A LostPolicy says what a worker does when it loses a neighbour.
+type LostPolicy int
+
+// Policies.
+const (
+	Wait LostPolicy = iota // for as long as it takes
+	Fail                   // with a *NetworkError, when it has been gone for 10 s
+)
+
+// A Worker is what a node runs.
+type Worker struct {
+	Rank    topology.Rank // as Join returned it
+	Row     topology.Row  // of Rank
+	Machine gossip.Machine
+	// Gradient computes the update direction of round k at x into g. It is
+	// called by one goroutine at a time, while the machine receives.
+	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
+	// Theta returns the bound of round k, for the record; nil if there is none.
+	Theta func(k int) float64
+	// Rounds is what the machine was made for.
+	Rounds int
+	// MaxPayload bounds what a neighbour may send in one frame, in bytes.
+	MaxPayload int
+	// Every is how many rounds pass between two Step events; 0 for none.
+	Every int
+	Lost  LostPolicy
+}
+
+// Run trains to the end of the last round and stays until no neighbour needs
+// this worker any more. The result lacks what only a test set can tell.
+//
+// It fails with *TrainingError, *NetworkError or *StoppedError, and tells the
+// other workers why, so that they stop as well; or, within a second, with an
+// error that wraps the cause of ctx's end. A Gradient that is being computed
+// then goes on in the background.
+func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
+	n.mu.Lock()
+	r := n.roster
+	n.mu.Unlock()
+	if r == nil || r.self != w.Rank {
+		return report.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
+	}
+	board, err := newBoard(n)
+	if err != nil {
+		return report.Final{}, err
+	}
+	links := newLinks(n, w.Row, w.MaxPayload)
+	stops := make(chan error, 1)
+	n.mu.Lock()
+	n.links, n.board = links, board
+	n.stop = func(reason string) {
+		select {
+		case stops <- &StoppedError{Rank: w.Rank, Reason: reason}:
+		default:
+		}
+	}
+	n.mu.Unlock()
+	d := newDriver(w, links)
+	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
+	d.stops, d.stopped = stops, board.stopped
+
+	err = d.run(ctx)
+	n.mu.Lock()
+	n.stop = nil
+	n.mu.Unlock()
+	if err != nil {
+		d.status(report.Failed, err.Error(), nil)
+		board.stopOthers(err)
+	}
+	err = errors.Join(err, links.Close())
+	return d.final(), err
+}
+
+// final is the result as far as the worker knows it.
+func (d *driver) final() report.Final {
+	digest := train.Digest(d.w.Machine.Params())
+	sent, _ := d.t.Bytes()
+	return report.Final{
+		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent,
+		ExtraMemory: int64(d.w.Machine.ExtraMemory()), Time: d.took,
+	}
+}
+
+// A job is a gradient to compute, an outcome what came of it.
+type job struct {
+	k int
+	x []float32
+}
+
+type outcome struct {
+	k    int
+	g    []float32
+	loss float32
+	err  error
+	took time.Duration
+}
+
+// compute works on one job at a time until there are no more. Its buffer is
+// the machine's from the outcome to the next job.
+func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
+	var g []float32
+	for j := range jobs {
+		if g == nil {
+			g = make([]float32, len(j.x))
+		}
+		began := time.Now()
+		loss, err := w.Gradient(g, j.k, j.x)
+		outcomes <- outcome{k: j.k, g: g, loss: loss, err: err, took: time.Since(began)}
+	}
+}

@@ -1,0 +1,223 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// A bulletin is how one worker is doing: the message of the telemetry topic.
+type bulletin struct {
+	Rank    int            `json:"rank"`
+	Seq     uint64         `json:"seq"` // the newest counts
+	Step    *report.Step   `json:"step,omitempty"`
+	Status  *report.Status `json:"status,omitempty"`
+	Final   *report.Final  `json:"final,omitempty"`
+	HasAll  bool           `json:"has_all,omitempty"` // knows the results of all workers
+	Leaving bool           `json:"leaving,omitempty"` // has seen that all have all
+}
+
+// post takes what happened to this worker into its next bulletin.
+func (b *board) post(e report.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case e.Step != nil:
+		b.mine.Step = e.Step
+	case e.Status != nil:
+		b.mine.Status = e.Status
+	case e.Final != nil:
+		b.mine.Final = e.Final
+	}
+}
+
+// publish repeats the bulletin for as long as the board is open.
+func (b *board) publish() {
+	for sleep(b.ctx, newsPeriod) {
+		b.announce()
+	}
+}
+
+// announce publishes the bulletin as it is now.
+func (b *board) announce() {
+	if b.news == nil {
+		return
+	}
+	b.mu.Lock()
+	b.mine.Seq++
+	text, err := json.Marshal(b.mine)
+	b.mu.Unlock()
+	if err == nil {
+		err = b.news.Publish(b.ctx, text)
+	}
+	if err != nil && b.ctx.Err() == nil {
+		b.node.log.Debug("bulletin not published", "err", err)
+	}
+}
+
+func (b *board) readNews(from topology.Rank, text []byte) func() {
+	var news bulletin
+	if err := json.Unmarshal(text, &news); err != nil {
+		return nil
+	}
+	wrong := news.Rank != int(from) ||
+		news.Step != nil && news.Step.Rank != int(from) ||
+		news.Status != nil && news.Status.Rank != int(from) ||
+		news.Final != nil && news.Final.Rank != int(from)
+	if wrong {
+		return nil
+	}
+	if news.Status != nil {
+		news.Status.Detail = printable(news.Status.Detail)
+	}
+	return func() { b.note(from, news) }
+}
+
+// note keeps the newest bulletin of a worker and shows the observer what is
+// new in it.
+func (b *board) note(from topology.Rank, news bulletin) {
+	b.mu.Lock()
+	old := b.theirs[from]
+	if news.Seq <= old.Seq {
+		b.mu.Unlock()
+		return
+	}
+	b.theirs[from], b.heard[from] = news, time.Now()
+	if news.HasAll != old.HasAll || news.Final != nil && old.Final == nil {
+		b.gained = time.Now()
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+	b.mu.Unlock()
+	if s := news.Status; s != nil && (old.Status == nil || s.State != old.Status.State || s.Detail != old.Status.Detail) {
+		b.node.observe(report.Event{Status: s})
+	}
+	if s := news.Step; s != nil && (old.Step == nil || s.Round > old.Step.Round) {
+		b.node.observe(report.Event{Step: s})
+	}
+	if news.Final != nil && old.Final == nil {
+		b.node.observe(report.Event{Final: news.Final})
+	}
+}
+
+func (b *board) finals() []report.Final {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []report.Final
+	for i := range b.roster.ids {
+		news := b.theirs[topology.Rank(i)]
+		if topology.Rank(i) == b.roster.self {
+			news = b.mine
+		}
+		if news.Final != nil {
+			out = append(out, *news.Final)
+		}
+	}
+	return out
+}
+
+// Say tells the others, and the observer, what this worker is doing after Run.
+func (n *Node) Say(state report.State, detail string) {
+	e := report.Event{Status: &report.Status{Rank: n.me.Rank, State: state, Detail: detail}}
+	n.observe(e)
+	n.mu.Lock()
+	b := n.board
+	n.mu.Unlock()
+	if b != nil {
+		b.post(e)
+	}
+}
+
+// Finish tells all workers this one's result and collects theirs, until all
+// have all of them, or until those that lack have been silent for 5 seconds.
+// It fails if another worker stopped the run, or ctx ended.
+func (n *Node) Finish(ctx context.Context, f report.Final) ([]report.Final, error) {
+	n.mu.Lock()
+	b := n.board
+	n.mu.Unlock()
+	if b == nil {
+		return nil, fmt.Errorf("node: finish: worker %d has not run", f.Rank)
+	}
+	status := report.Event{Status: &report.Status{Rank: f.Rank, State: report.Finished}}
+	for _, e := range []report.Event{{Final: &f}, status} {
+		n.observe(e)
+		b.post(e)
+	}
+	b.announce()
+	err := b.collect(ctx)
+	return b.finals(), err
+}
+
+// silence is how long nothing may be gained at the end of a run, from workers
+// that have told their result or have fallen silent.
+const silence = 5 * time.Second
+
+// collect waits until everybody has everything. The first to see that leaves,
+// and says so: what it has seen is true for all, so they leave as well.
+func (b *board) collect(ctx context.Context) error {
+	last, told := time.Now(), false
+	for {
+		b.mu.Lock()
+		all, settled := b.standing()
+		last = b.latest(last)
+		changed := b.changed
+		b.mine.HasAll, b.mine.Leaving = all, settled
+		b.mu.Unlock()
+		if all && !told || settled {
+			told = true
+			b.announce()
+		}
+		if settled {
+			if b.news != nil {
+				sleep(ctx, flushTime)
+			}
+			return nil
+		}
+		quiet := time.NewTimer(time.Until(last.Add(silence)))
+		select {
+		case <-changed:
+		case <-quiet.C:
+			b.node.log.Warn("some workers have not told their result", "known", len(b.finals()), "of", len(b.roster.ids))
+			return nil
+		case err := <-b.stopped:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("node: finish: %w", context.Cause(ctx))
+		}
+		quiet.Stop()
+	}
+}
+
+// standing says whether this worker has all results, and whether all have.
+func (b *board) standing() (all, settled bool) {
+	all, settled = true, true
+	left := false
+	for i := range b.roster.ids {
+		news := b.theirs[topology.Rank(i)]
+		if topology.Rank(i) == b.roster.self {
+			continue
+		}
+		all = all && news.Final != nil
+		settled = settled && news.HasAll
+		left = left || news.Leaving
+	}
+	return all, all && (settled || left)
+}
+
+// latest returns the last time there was reason to go on waiting.
+func (b *board) latest(begun time.Time) time.Time {
+	last := begun
+	if b.gained.After(last) {
+		last = b.gained
+	}
+	for rank, news := range b.theirs {
+		if at := b.heard[rank]; news.Final == nil && at.After(last) {
+			last = at
+		}
+	}
+	return last
+}

@@ -1,0 +1,57 @@
+package node
+
+import (
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// A Transport moves frames between a worker and its neighbours: at most once,
+// in order per link. A frame may be lost only with its link, and a link that
+// was lost is made anew until the transport is closed.
+//
+// It is used by one goroutine, which must keep receiving from Events.
+type Transport interface {
+	// Send hands over a frame without waiting for it to leave. Its payload
+	// stays as it is until the receiver has it. While there is no link the
+	// frame is lost: LinkUp says when to send again.
+	Send(f gossip.Frame)
+	// Bye tells peer, after what was sent before, that this worker needs
+	// nothing more. When peer has said the same, PeerDone follows.
+	Bye(peer topology.Rank)
+	// Drop ends the link to peer because of what came over it.
+	Drop(peer topology.Rank, why error)
+	// Recycle gives back the payload of a frame that was received.
+	Recycle(payload []byte)
+	// Events delivers what happens. It is never closed.
+	Events() <-chan Event
+	// Trouble says, for people, how the link to peer is.
+	Trouble(peer topology.Rank) string
+	// Round says how many rounds are finished, which neighbours that return
+	// are told.
+	Round(finished int)
+	// Bytes returns what has been sent and received so far.
+	Bytes() (sent, received report.Bytes)
+	// Close ends all links at once, those that said no bye included.
+	Close() error
+}
+
+// An EventKind tells events apart.
+type EventKind int
+
+// Kinds of events.
+const (
+	LinkUp   EventKind = iota // a link was made; what the last one held is lost
+	LinkDown                  // a link was lost, see Err
+	FrameIn                   // Frame came in
+	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
+	Refused                   // one end refused the other, see Err (*RefusedError)
+)
+
+// An Event is what happens on the link to Peer.
+type Event struct {
+	Kind  EventKind
+	Peer  topology.Rank
+	Frame gossip.Frame // FrameIn; the receiver owns the payload until Recycle
+	Err   error
+}
