@@ -12,6 +12,7 @@ import (
 const (
 	d2Bound     = -1.0 / 3
 	d2Tolerance = 1e-9
+	d2Rounds    = 1 << 20 // for the impulse response to die out
 )
 
 // D2Admissible reports whether D² converges on W: λₙ > −1/3.
@@ -29,7 +30,8 @@ func (s Spectrum) D2MaxSlack() float64 { return 4 / (3 * s.Beta) }
 //	Se = Σ_t |z_t|₁           where x_0 = (W − I)v,  the response to grid errors
 //
 // s is the spectrum of g. Without edges both are 0. It walks round by round,
-// which takes O(edges/gap) steps on graphs of no symmetry.
+// which takes O(edges/gap) steps on graphs of no symmetry, and gives up on a W
+// that is too close to its bounds.
 func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 	if !s.D2Admissible() {
 		return 0, 0, fmt.Errorf("topology: %v: D² needs λₙ > −1/3, and it is %.4g: use slack below %.4g times %.4g",
@@ -38,7 +40,7 @@ func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 	rows := g.Rows()
 	for _, e := range g.typicalEdges() {
 		v := difference(g.N(), e)
-		_, changes := d2Response(rows, make([]float64, g.N()), v)
+		_, changes, gradientDies := d2Response(rows, make([]float64, g.N()), v)
 
 		x, z := make([]float64, g.N()), make([]float64, g.N())
 		mix(x, rows, v)
@@ -46,7 +48,10 @@ func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 			x[c] -= v[c]
 			z[c] = 2 * x[c]
 		}
-		values, _ := d2Response(rows, x, z)
+		values, _, errorDies := d2Response(rows, x, z)
+		if !gradientDies || !errorDies {
+			return 0, 0, fmt.Errorf("topology: %v: D²: an impulse lasts longer than %d rounds: gap %.3g, λₙ %.9g", g.spec, d2Rounds, s.Gap, s.LambdaN)
+		}
 		sg, se = max(sg, changes), max(se, values)
 	}
 	return sg, se, nil
@@ -56,10 +61,13 @@ func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 // died out. It returns Σ_t |z_t|₁ and, with z_{−1} = 0, Σ_t |z_t − z_{t−1}|₁.
 // The mean over the workers is 0 and is kept there, for a rounding error in it
 // would grow with t.
-func d2Response(rows []Row, x, z []float64) (values, changes float64) {
+func d2Response(rows []Row, x, z []float64) (values, changes float64, dies bool) {
 	x, z = slices.Clone(x), slices.Clone(z)
 	before, next := make([]float64, len(x)), make([]float64, len(x))
-	for norm1(x)+norm1(z)+norm1(before) > settled {
+	for range d2Rounds {
+		if norm1(x)+norm1(z)+norm1(before) <= settled {
+			return values, changes, true
+		}
 		values += norm1(z)
 		changes += distance1(z, before)
 		mix(next, rows, z)
@@ -72,5 +80,5 @@ func d2Response(rows []Row, x, z []float64) (values, changes float64) {
 			before[c], z[c], x[c] = z[c], 2*v-x[c], v
 		}
 	}
-	return values, changes
+	return values, changes, false
 }

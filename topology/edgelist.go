@@ -9,8 +9,8 @@ import (
 
 // Limits on an edge-list file.
 const (
-	maxEdges     = 1 << 22
-	maxEdgeBytes = 1 << 26
+	maxEdges     = 1 << 20
+	maxEdgeBytes = 1 << 24
 )
 
 // ReadEdges reads an edge list: two worker numbers per line, blank lines and
