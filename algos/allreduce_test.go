@@ -67,6 +67,35 @@ func TestAllReduceTakesTheMeanGradient(t *testing.T) {
 	}
 }
 
+// On the complete graph, adapting and then combining is all-reduce.
+func TestAllReduceIsATCOnTheCompleteGraph(t *testing.T) {
+	const n, d = 5, 40
+	replicas, _ := cycle(t, n, d)
+	var workers [n]*algos.DPSGD
+	var in [n]algos.Message
+	for i := range workers {
+		workers[i] = &algos.DPSGD{X: vector(99, d), Alpha: constant(0.5), Codec: algos.Full{}, Order: algos.ATC}
+		if err := workers[i].Descend(0, vector(uint64(i), d)); err != nil {
+			t.Fatal(err)
+		}
+		payload, err := workers[i].Send(0, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in[i] = algos.Message{From: topology.Rank(i), Weight: 1. / n, Payload: payload}
+	}
+	for i, a := range workers {
+		if _, err := a.Mix(0, 0, slices.Delete(slices.Clone(in[:]), i, i+1)); err != nil {
+			t.Fatal(err)
+		}
+		for c, v := range a.X {
+			if want := replicas[i].X[c]; math.Abs(float64(v-want)) > 1e-6 {
+				t.Errorf("worker %d coordinate %d: %v, all-reduce %v", i, c, v, want)
+			}
+		}
+	}
+}
+
 // 2(n−1)/n·4d bytes, the least that any all-reduce can do with.
 func TestAllReduceSendsEachChunkTwice(t *testing.T) {
 	const n, d = 4, 100
