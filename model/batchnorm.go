@@ -78,8 +78,8 @@ func (l *batchNorm) measure(n int) {
 		variance := max(0, l.sums.second[c]/count-float64(mu*mu))
 		l.mean[c], l.deviation[c] = mu, math.Sqrt(variance+normEpsilon)
 		unbiased := variance * count / max(1, count-1)
-		l.runMean[c] += runningShare * (mu - l.runMean[c])
-		l.runVar[c] += runningShare * (unbiased - l.runVar[c])
+		l.runMean[c] += float64(runningShare * (mu - l.runMean[c]))
+		l.runVar[c] += float64(runningShare * (unbiased - l.runVar[c]))
 	}
 }
 

@@ -1,6 +1,9 @@
 package model
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -344,5 +347,33 @@ func TestSpecsThatCannotBeBuilt(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// Peers of different versions and processors must start at the same x⁰: these
+// are its bits for seed 1.
+func TestInitIsPinned(t *testing.T) {
+	want := map[string]string{
+		"quadratic": "734689f8836319ba",
+		"mlp":       "a895ad84f19ff37b",
+		"lenet":     "9dd64dd5d4c7b170",
+		"resnet":    "d2c9afd28634bc63",
+	}
+	for name, spec := range map[string]Spec{
+		"quadratic": {Name: "quadratic", Dim: 100},
+		"mlp":       small["mlp"],
+		"lenet":     small["lenet"],
+		"resnet":    small["resnet, group norm"],
+	} {
+		m := newModel(t, spec)
+		x := make([]float32, m.Dim())
+		m.Init(x, 1)
+		h := sha256.New()
+		if err := binary.Write(h, binary.LittleEndian, x); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", h.Sum(nil)[:8]); got != want[name] {
+			t.Errorf("%s begins with %s, want %s", name, got, want[name])
+		}
 	}
 }

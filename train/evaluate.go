@@ -44,8 +44,8 @@ func (e *Evaluator) Score(x []float32) model.Score {
 	for first := 0; first < e.set.Len(); first += e.size {
 		e.set.Range(&e.batch, first, min(first+e.size, e.set.Len()))
 		s := e.objective.Evaluate(x, e.batch)
-		total.Loss += s.Loss * float64(s.Samples)
-		total.Accuracy += s.Accuracy * float64(s.Samples)
+		total.Loss += float64(s.Loss * float64(s.Samples))
+		total.Accuracy += float64(s.Accuracy * float64(s.Samples))
 		total.Samples += s.Samples
 	}
 	total.Loss /= float64(total.Samples)
