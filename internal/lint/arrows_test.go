@@ -1,0 +1,105 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers lists the packages from the bottom up. A package imports only layers
+// below its own, its own sub-packages, and what siblings allows.
+var layers = [][]string{
+	{"internal/vec", "internal/rng", "topology", "report"},
+	{"quant", "data", "model"},
+	{"algos", "moniqua"},
+	{"gossip"},
+	{"wire", "train"},
+	{"sim", "node"},
+	{"configs", "experiment", "lab"},
+	{"cmd/peer"},
+}
+
+// coreLayers are without sockets, clocks, goroutines, logs and state.
+const coreLayers = 5
+
+// siblings are the arrows within a layer.
+var siblings = map[string][]string{
+	"model":      {"data"},    // a gradient is taken on a data.Batch
+	"moniqua":    {"algos"},   // it implements algos.Codec
+	"experiment": {"configs"}, // it assembles what a run file names
+}
+
+// outside names packages of tests alone: they may import anything, and no
+// product code imports them.
+var outside = []string{"internal/conformance", "internal/lint", "test"}
+
+const module = "gossiptrainer/"
+
+// home returns the package of the layer table to which pkg belongs, itself or
+// the one whose sub-package it is, and its layer, −1 if there is none.
+func home(pkg string) (string, int) {
+	for layer, names := range layers {
+		for _, name := range names {
+			if pkg == name || strings.HasPrefix(pkg, name+"/") {
+				return name, layer
+			}
+		}
+	}
+	return pkg, -1
+}
+
+func inCore(pkg string) bool {
+	_, layer := home(pkg)
+	return layer >= 0 && layer < coreLayers
+}
+
+func isOutside(pkg string) bool {
+	return slices.ContainsFunc(outside, func(name string) bool { return pkg == name || strings.HasPrefix(pkg, name+"/") })
+}
+
+// arrows finds imports that point upwards or sideways.
+func arrows(s source) []string {
+	if s.isTest() || isOutside(s.pkg()) {
+		return nil
+	}
+	from, layer := home(s.pkg())
+	if layer < 0 {
+		return []string{s.at(s.file.Package, "package %s is in no layer: give it a place in layers, so that it is clear what it may import", s.pkg())}
+	}
+	var found []string
+	for _, spec := range s.file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		name, ours := strings.CutPrefix(imported, module)
+		if !ours {
+			continue
+		}
+		to, target := home(name)
+		if from == to || target >= 0 && target < layer || slices.Contains(siblings[from], to) {
+			continue
+		}
+		reason := fmt.Sprintf("layer %d may import only what stands below it, and %s stands in layer %d", layer, to, target)
+		if target < 0 {
+			reason = "product code may not depend on a package outside the layers"
+		}
+		found = append(found, s.at(spec.Pos(), "%s imports %s: %s", from, name, reason))
+	}
+	return found
+}
+
+func TestPackagesImportOnlyWhatStandsBelow(t *testing.T) { check(t, arrows) }
+
+func TestArrowsAreFound(t *testing.T) {
+	imports := func(name string) string { return "package p\nimport _ \"gossiptrainer/" + name + "\"\n" }
+	expect(t, arrows, "gossip/x.go", imports("algos"), "")
+	expect(t, arrows, "data/x.go", imports("data/glyphs"), "")
+	expect(t, arrows, "data/glyphs/x.go", imports("internal/rng"), "")
+	expect(t, arrows, "moniqua/x.go", imports("algos"), "")
+	expect(t, arrows, "gossip/x_test.go", imports("node"), "")
+	expect(t, arrows, "algos/x.go", imports("moniqua"), "layer 2")
+	expect(t, arrows, "sim/x.go", imports("node"), "layer 5")
+	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
+	expect(t, arrows, "wire/x.go", imports("internal/lint"), "outside the layers")
+	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
+}
