@@ -204,9 +204,10 @@ func (d *document) value(path string, node ast.Node) any {
 var floatPattern = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
 // number reads the plain scalars that YAML 1.2 calls numbers and the parser
-// leaves as strings: 5e-4, or integers beyond 64 bit.
+// leaves as strings, 5e-4 or integers beyond 64 bit, unless the key wants text.
 func (d *document) number(path string, n *ast.StringNode) any {
-	if !floatPattern.MatchString(n.Value) {
+	s := find(path)
+	if !floatPattern.MatchString(n.Value) || s != nil && s.Type == "string" {
 		return n.Value
 	}
 	v, err := strconv.ParseFloat(n.Value, 64)

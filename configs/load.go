@@ -117,6 +117,7 @@ func (l *Loaded) Locate(err error) error {
 	located := &Error{Problems: slices.Clone(e.Problems)}
 	for i, p := range located.Problems {
 		if p.Source == "" && p.Key != "" {
+			p.Key = l.latest(p.Key, p.related)
 			located.Problems[i] = l.layers[l.level(p.Key)].at(p, false)
 		}
 	}

@@ -365,6 +365,10 @@ func TestLocatePlacesAProblemFoundLater(t *testing.T) {
 	if p.Line != 2 || p.Column != 9 || p.Excerpt != "  bits: 1" {
 		t.Errorf("want 2:9, got %+v", p)
 	}
+	err := Errorf("algorithm.theta.rule", "no certificate").With("topology.kind", "algorithm.bits")
+	if p := problems(t, l.Locate(err))[0]; p.Key != "algorithm.bits" || p.Line != 2 {
+		t.Errorf("want the key that the file gives, got %+v", p)
+	}
 	plain := errors.New("other")
 	if got := l.Locate(plain); got != plain {
 		t.Errorf("want %v unchanged, got %v", plain, got)

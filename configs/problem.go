@@ -14,6 +14,8 @@ type Problem struct {
 	Source       string // file name, or the override as it was written
 	Line, Column int    // of the offending key or value in a file, from 1; 0 outside files
 	Excerpt      string // that line of the file
+
+	related []string // further keys that could be the cause
 }
 
 // Where returns "file:line:column", or the override.
@@ -72,6 +74,15 @@ type Error struct{ Problems []Problem }
 // where the key was given.
 func Errorf(key, format string, args ...any) *Error {
 	return &Error{Problems: []Problem{{Key: key, Message: fmt.Sprintf(format, args...)}}}
+}
+
+// With names further keys on which the problems depend, and returns e: Locate
+// takes the one that was given last for the cause.
+func (e *Error) With(keys ...string) *Error {
+	for i := range e.Problems {
+		e.Problems[i].related = append(e.Problems[i].related, keys...)
+	}
+	return e
 }
 
 // Error returns one line per problem.

@@ -1,0 +1,142 @@
+// Package experiment assembles a run: from a configuration to each worker's
+// row of the graph, algorithm, codec, model and shard of the data. It is the
+// only package that knows what the names in a run file stand for.
+//
+// It drives nothing: packages sim and node take the machines that it builds.
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/model"
+	"gossiptrainer/topology"
+	"gossiptrainer/train"
+)
+
+// A Run is an assembled configuration. Its methods may be called from several
+// goroutines; what a Worker gives must not be shared between them.
+type Run struct {
+	cfg      configs.Config
+	graph    *topology.Graph
+	method   method
+	rows     []topology.Row
+	schedule train.Schedule
+	theta    func(k int) float64 // nil in full precision
+	bound    float64             // of the update direction, 0 = none
+	layout   []model.Param
+	dim      int
+	data     *dataset // nil for an objective without data
+	scorer   *scorer
+}
+
+// New assembles cfg as far as that needs no samples. What does not fit together
+// is a *configs.Error at the key that says so; missing data can be a
+// *data.MissingError for sets whose shape is in their files.
+func New(cfg configs.Config) (*Run, error) {
+	r := &Run{cfg: cfg}
+	var ok bool
+	if r.method, ok = methods[cfg.Algorithm.Name]; !ok {
+		return nil, configs.Errorf("algorithm.name", "%q is not one of %v", cfg.Algorithm.Name, slices.Sorted(maps.Keys(methods)))
+	}
+	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel} {
+		if err := assemble(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *Run) assembleGraph() error {
+	t := r.cfg.Topology
+	graph, err := topology.New(topology.Spec{
+		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: t.Slack,
+	})
+	if err != nil {
+		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file")
+	}
+	// Metropolis weights on a connected graph are symmetric, doubly stochastic
+	// and have ρ < 1: all that D-PSGD asks of W (SPEC 2.3).
+	r.graph = graph
+	r.rows = r.method.rows(graph)
+	return r.checkLinks()
+}
+
+// checkLinks finds limits on edges that the run does not have.
+func (r *Run) checkLinks() error {
+	for _, key := range slices.Sorted(maps.Keys(r.cfg.Limit.Links)) {
+		i, j, err := configs.ParseLink(key)
+		if err != nil {
+			return configs.Errorf("limit.links."+key, "%v", err)
+		}
+		tells := func(i, j int) bool {
+			return i < len(r.rows) && slices.Contains(r.rows[i].Out, topology.Rank(j))
+		}
+		if !tells(i, j) && !tells(j, i) {
+			return configs.Errorf("limit.links."+key, "workers %d and %d are no neighbours in %s", i, j, r.graph.Spec())
+		}
+	}
+	return nil
+}
+
+func (r *Run) assembleSchedule() error {
+	t := r.cfg.Train
+	schedule, err := train.NewSchedule(t.Schedule, t.StepSize, t.Rounds)
+	if err != nil {
+		return configs.Errorf("train.schedule", "%v", err).With("train.step_size", "train.rounds")
+	}
+	r.schedule = schedule
+	return nil
+}
+
+func (r *Run) assembleModel() error {
+	// The dimension does not depend on the batch, the memory for scratch does.
+	m, err := model.New(r.modelSpec(0, 1))
+	if err != nil {
+		return configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
+	}
+	r.layout, r.dim = m.Layout(), m.Dim()
+	r.scorer = newScorer(r)
+	return nil
+}
+
+// modelSpec describes the objective of a worker, for batches up to a size.
+func (r *Run) modelSpec(worker, batch int) model.Spec {
+	m := r.cfg.Model
+	s := model.Spec{
+		Name: m.Name, Batch: batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
+		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker,
+	}
+	if r.data != nil {
+		s.Shape, s.Classes = r.data.source.Info.Shape, len(r.data.source.Info.Classes)
+	}
+	return s
+}
+
+// Config returns what the run was made from.
+func (r *Run) Config() configs.Config { return r.cfg }
+
+// Graph returns the graph of the configuration; for all-reduce, whose messages
+// go around a cycle, it only gives the number of workers.
+func (r *Run) Graph() *topology.Graph { return r.graph }
+
+// N returns the number of workers.
+func (r *Run) N() int { return len(r.rows) }
+
+// Dim returns the number of parameters of the model.
+func (r *Run) Dim() int { return r.dim }
+
+// Layout returns the names and shapes of the parameters.
+func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
+
+// Row returns whom worker rank hears and tells.
+func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }
+
+func (r *Run) checkRank(rank topology.Rank) error {
+	if rank < 0 || int(rank) >= r.N() {
+		return fmt.Errorf("experiment: worker %d: the run has workers 0 to %d", rank, r.N()-1)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package experiment
+
+import (
+	"gossiptrainer/algos"
+	"gossiptrainer/configs"
+	"gossiptrainer/data"
+	"gossiptrainer/gossip"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
+)
+
+// A method is what algorithm.name stands for.
+type method struct {
+	rows    func(*topology.Graph) []topology.Row
+	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
+	payload func(r *Run) int // bytes of the largest message
+	codec   bool             // sends models by the codec of the run file
+}
+
+var methods = map[string]method{
+	"dpsgd": {
+		rows:    (*topology.Graph).Rows,
+		build:   buildDPSGD,
+		payload: modelPayload,
+		codec:   true,
+	},
+	"allreduce": {
+		rows:    func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) },
+		build:   buildAllReduce,
+		payload: func(r *Run) int { return floatBytes * ((r.dim + r.N() - 1) / r.N()) },
+	},
+}
+
+const floatBytes = 4
+
+var orders = map[string]algos.Order{"cta": algos.CTA, "atc": algos.ATC}
+
+func buildDPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	codec, err := r.codec(rank)
+	if err != nil {
+		return nil, err
+	}
+	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order]}, nil
+}
+
+func buildAllReduce(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	return &algos.AllReduce{X: x, Alpha: r.schedule.StepSize, Rank: int(rank), Workers: r.N()}, nil
+}
+
+// quantized says whether models travel as symbols of the modulo codec.
+func (r *Run) quantized() bool {
+	a := r.cfg.Algorithm
+	return r.method.codec && a.Codec == "moniqua" && a.Bits != fullBits
+}
+
+// fullBits are the bits per parameter of full precision.
+const fullBits = 32
+
+// levels returns the N of the modulo codec.
+func (r *Run) levels() int {
+	if r.cfg.Algorithm.Levels > 0 {
+		return r.cfg.Algorithm.Levels
+	}
+	return 1 << r.cfg.Algorithm.Bits
+}
+
+func (r *Run) codec(rank topology.Rank) (algos.Codec, error) {
+	if !r.quantized() {
+		return algos.Full{}, nil
+	}
+	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
+	if err != nil {
+		return nil, err
+	}
+	return moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
+}
+
+func modelPayload(r *Run) int {
+	if !r.quantized() {
+		return floatBytes * r.dim
+	}
+	packing, err := quant.NewPacking(r.levels())
+	if err != nil {
+		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked the levels
+	}
+	return packing.Len(r.dim)
+}
+
+// partitions are the ways to cut a train split into shards.
+var partitions = map[string]func(y data.Labels, workers int, c configs.Config) (data.Partition, error){
+	"iid": func(y data.Labels, workers int, c configs.Config) (data.Partition, error) {
+		return data.IID(y, workers, c.Seed)
+	},
+	"labels": func(y data.Labels, workers int, c configs.Config) (data.Partition, error) {
+		return data.ByLabel(y, workers, c.Data.PerWorker, c.Seed)
+	},
+	"dirichlet": func(y data.Labels, workers int, c configs.Config) (data.Partition, error) {
+		return data.Dirichlet(y, workers, c.Data.Alpha, c.Seed)
+	},
+}

@@ -1,0 +1,156 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+	"gossiptrainer/train"
+)
+
+// Results is what a driver knows at the end of a run.
+type Results struct {
+	Mode    string         // run, lab or sim
+	Finals  []report.Final // in any order
+	Last    []report.Step  // the last recorded step of each worker, in any order
+	Models  [][]float32    // final models by rank; entries may be nil
+	Wall    time.Duration  // of the whole command
+	Version string         // of the program
+}
+
+// Summarize sums up a run. What needs all models is null without them.
+func (r *Run) Summarize(res Results) (report.Summary, error) {
+	s := report.Summary{
+		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
+		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
+	}
+	if r.theta != nil {
+		s.Theta.Value = r.theta(r.cfg.Train.Rounds - 1)
+	}
+	for _, step := range res.Last {
+		s.TrainLoss += step.Loss / float64(len(res.Last))
+	}
+	r.sumFinals(&s, res.Finals)
+	var err error
+	if s.Digest, err = r.digest(res.Finals); err != nil {
+		return report.Summary{}, err
+	}
+	if err := r.compareModels(&s, res.Models); err != nil {
+		return report.Summary{}, err
+	}
+	return s, nil
+}
+
+// sumFinals takes the means and extremes over the workers.
+func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
+	if len(finals) == 0 {
+		return
+	}
+	n := len(finals)
+	s.Rounds = finals[0].Rounds
+	mean, least := 0.0, math.Inf(1)
+	var sent report.Bytes
+	for _, f := range finals {
+		s.Rounds = min(s.Rounds, f.Rounds)
+		s.Time = max(s.Time, f.Time.Seconds())
+		s.Loss += f.Loss / float64(n)
+		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
+		mean += f.Accuracy / float64(n)
+		least = min(least, f.Accuracy) // NaN stays NaN
+		sent.Payload += f.Sent.Payload
+		sent.Stream += f.Sent.Stream
+		sent.Wire += f.Sent.Wire
+	}
+	s.BytesPerPeer = report.Bytes{
+		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
+	}
+	s.Accuracy.Mean, s.Accuracy.Min = report.Number(mean), report.Number(least)
+}
+
+// digest returns the digest of all final models, "" if some are missing.
+func (r *Run) digest(finals []report.Final) (string, error) {
+	if len(finals) != r.N() {
+		return "", nil
+	}
+	digests := make([][sha256.Size]byte, r.N())
+	given := make([]bool, r.N())
+	for _, f := range finals {
+		if err := r.checkRank(topology.Rank(f.Rank)); err != nil {
+			return "", err
+		}
+		raw, err := hex.DecodeString(f.Digest)
+		if err != nil || len(raw) != sha256.Size || given[f.Rank] {
+			return "", fmt.Errorf("experiment: result of worker %d: digest %q: want one of %d bytes in hex", f.Rank, f.Digest, sha256.Size)
+		}
+		copy(digests[f.Rank][:], raw)
+		given[f.Rank] = true
+	}
+	sum := train.RunDigest(digests)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// compareModels fills in the distance of the replicas to their mean and the
+// accuracy of that mean, if all models are there.
+func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
+	if len(models) != r.N() || slices.ContainsFunc(models, func(x []float32) bool { return len(x) != r.dim }) {
+		return nil
+	}
+	mean := Mean(models)
+	s.Consensus = report.Number(consensus(models, mean))
+	if r.cfg.Model.Name == "resnet" && r.cfg.Model.Norm == "batch" {
+		return nil // the mean model has no running statistics
+	}
+	score, err := r.Evaluate(mean)
+	if err != nil {
+		return err
+	}
+	s.Accuracy.AverageModel = report.Number(score.Accuracy)
+	return nil
+}
+
+// Mean returns the mean of models of one length, summed in float64 in the order
+// given.
+func Mean(models [][]float32) []float32 {
+	mean := make([]float32, len(models[0]))
+	for c := range mean {
+		sum := 0.0
+		for _, x := range models {
+			sum += float64(x[c])
+		}
+		mean[c] = float32(sum / float64(len(models)))
+	}
+	return mean
+}
+
+// consensus returns max_i |x_i − x̄|_∞.
+func consensus(models [][]float32, mean []float32) float64 {
+	distance := 0.0
+	for _, x := range models {
+		for c, v := range x {
+			distance = max(distance, math.Abs(float64(v)-float64(mean[c])))
+		}
+	}
+	return distance
+}
+
+// Label returns the name of the algorithm in tables: what is sent decides
+// between dpsgd and moniqua.
+func (r *Run) Label() string {
+	if r.quantized() {
+		return "moniqua"
+	}
+	return r.cfg.Algorithm.Name
+}
+
+// Bits returns the bits per parameter on the wire, 32 in full precision.
+func (r *Run) Bits() int {
+	if r.quantized() {
+		return r.cfg.Algorithm.Bits
+	}
+	return fullBits
+}

@@ -1,0 +1,109 @@
+package experiment
+
+import (
+	"fmt"
+
+	"gossiptrainer/data"
+	"gossiptrainer/gossip"
+	"gossiptrainer/model"
+	"gossiptrainer/topology"
+	"gossiptrainer/train"
+)
+
+// A Worker is one worker of a run at the beginning of round 0, for a driver.
+type Worker struct {
+	Rank    topology.Rank
+	Row     topology.Row
+	Machine gossip.Machine
+	// Gradient writes the update direction of round k at x into g and returns
+	// the loss of the mini-batch.
+	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
+	// Theta is the bound of the modulo codec by round, nil without one.
+	Theta func(k int) float64
+	// MaxPayload is the largest number of bytes that a message of the run has.
+	MaxPayload int
+	// Evaluate scores x on the test split, with this worker's running
+	// statistics where the model has them. It must not be called while
+	// Gradient is.
+	Evaluate func(x []float32) (model.Score, error)
+}
+
+// Worker builds one worker. It reads no samples but those of its shard: this is
+// for a process per worker.
+func (r *Run) Worker(rank topology.Rank) (*Worker, error) {
+	if err := r.checkRank(rank); err != nil {
+		return nil, err
+	}
+	var shard data.Set
+	if r.data != nil {
+		var err error
+		if shard, err = r.data.shard(rank); err != nil {
+			return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
+		}
+	}
+	return r.worker(rank, shard)
+}
+
+// Workers builds all workers. It reads the data once: this is for all workers
+// in one process.
+func (r *Run) Workers() ([]*Worker, error) {
+	shards := make([]data.Set, r.N())
+	if r.data != nil {
+		var err error
+		if shards, err = r.data.shards(); err != nil {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+	}
+	workers := make([]*Worker, r.N())
+	for i := range workers {
+		var err error
+		if workers[i], err = r.worker(topology.Rank(i), shards[i]); err != nil {
+			return nil, err
+		}
+	}
+	return workers, nil
+}
+
+func (r *Run) worker(rank topology.Rank, shard data.Set) (*Worker, error) {
+	w, err := r.buildWorker(rank, shard)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
+	}
+	return w, nil
+}
+
+func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
+	objective, err := model.New(r.modelSpec(int(rank), r.cfg.Train.Batch))
+	if err != nil {
+		return nil, err
+	}
+	batches := train.NoData
+	if r.data != nil {
+		sampler, err := data.NewSampler(r.cfg.Seed, int(rank), shard.Len(), r.cfg.Train.Batch)
+		if err != nil {
+			return nil, err
+		}
+		batches = train.FromShard(shard, sampler)
+	}
+	oracle, err := train.NewOracle(int(rank), objective, batches, train.Rule{
+		Momentum: r.cfg.Train.Momentum, WeightDecay: r.cfg.Train.WeightDecay, Bound: r.bound,
+	})
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float32, r.dim)
+	objective.Init(x, r.cfg.Seed)
+	algorithm, err := r.method.build(r, rank, x)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := gossip.New(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds)
+	if err != nil {
+		return nil, err
+	}
+	return &Worker{
+		Rank: rank, Row: r.rows[rank], Machine: machine,
+		Gradient: oracle.Gradient, Theta: r.theta, MaxPayload: r.method.payload(r),
+		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
+	}, nil
+}
