@@ -17,8 +17,8 @@ type Display interface {
 	Event(e report.Event)
 	// Write shows whole lines of a log. They never tear what is displayed.
 	io.Writer
-	// Close ends the display. A table disappears: what is to stay is printed
-	// by the caller. After Close, log lines are written plainly.
+	// Close ends the display, once. A table disappears: what is to stay is
+	// printed by the caller. After Close, log lines are written plainly.
 	Close()
 }
 
@@ -38,6 +38,7 @@ type plain struct {
 	w     io.Writer
 	board *Board
 	heard bool // something since the last line
+	close sync.Once
 	stop  chan struct{}
 	done  chan struct{}
 }
@@ -90,7 +91,7 @@ func (p *plain) Write(lines []byte) (int, error) {
 }
 
 func (p *plain) Close() {
-	close(p.stop)
+	p.close.Do(func() { close(p.stop) })
 	<-p.done
 }
 

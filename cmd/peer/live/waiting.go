@@ -10,7 +10,8 @@ import (
 	"gossiptrainer/report"
 )
 
-// patience is how long a wait may last before it is explained.
+// patience is how long starting and joining may last before they are explained.
+// A peer that says that it waits has been patient itself.
 const patience = 10 * time.Second
 
 // maxExplained bounds the lines of an explanation: a ring where one peer is
@@ -26,9 +27,9 @@ type wait struct {
 	since   time.Time
 }
 
-// Waiting explains the waits that have lasted 10 s, a line each: who waits,
-// for whom, and why. Waits for a peer that does not itself wait come first:
-// they are the cause of the others.
+// Waiting explains the waits that last, a line each: who waits, for whom, and
+// why. Waits for a peer that does not itself wait come first: they are the
+// cause of the others.
 func (b *Board) Waiting(now time.Time) []string {
 	waits := b.waits(now)
 	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
@@ -51,7 +52,7 @@ func (b *Board) waits(now time.Time) []wait {
 	var waits []wait
 	for rank := range b.peers {
 		p := &b.peers[rank]
-		if !p.isWaiting() || now.Sub(p.since) < patience {
+		if !p.waits(now) {
 			continue
 		}
 		same := func(w wait) bool {
@@ -70,8 +71,15 @@ func (b *Board) waits(now time.Time) []wait {
 	return waits
 }
 
-func (p *peer) isWaiting() bool {
-	return p.state == report.Waiting || p.state == report.Joining || p.state == report.Starting
+// waits reports whether what a peer waits for needs an explanation.
+func (p *peer) waits(now time.Time) bool {
+	switch p.state {
+	case report.Waiting:
+		return true
+	case report.Starting, report.Joining:
+		return now.Sub(p.since) >= patience
+	}
+	return false
 }
 
 // blame counts the missing peers of a wait that do not wait for anybody.
@@ -86,7 +94,15 @@ func (b *Board) blame(w wait) int {
 }
 
 func (w wait) explain(now time.Time) string {
-	s := fmt.Sprintf("%s %s %.0f s", peers(w.who), verb(w.state, len(w.who)), now.Sub(w.since).Seconds())
+	var s string
+	switch {
+	case w.state == report.Waiting && len(w.who) == 1:
+		s = peers(w.who) + " waits"
+	case w.state == report.Waiting:
+		s = peers(w.who) + " wait"
+	default:
+		s = fmt.Sprintf("%s %s for %.0f s", peers(w.who), w.state, now.Sub(w.since).Seconds())
+	}
 	if len(w.missing) > 0 {
 		s += " for " + peers(w.missing)
 	}
@@ -94,14 +110,6 @@ func (w wait) explain(now time.Time) string {
 		s += ": " + w.detail
 	}
 	return s
-}
-
-func verb(state report.State, peers int) string {
-	be := "have been "
-	if peers == 1 {
-		be = "has been "
-	}
-	return be + string(state)
 }
 
 // peers names ranks: peer 3, peers 1, 2, 5.

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+)
+
+// assemble builds the run of a loaded run file; what does not fit together is
+// reported where the run file says it.
+func assemble(loaded *configs.Loaded) (*experiment.Run, error) {
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		return nil, loaded.Locate(err)
+	}
+	return run, nil
+}
+
+// assemble loads the run file and builds its run.
+func (f *runFile) assemble(args []string) (*experiment.Run, error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(loaded)
+}

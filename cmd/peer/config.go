@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/configs"
+)
+
+func newConfig(c *console) *cobra.Command {
+	return parent(&cobra.Command{
+		Use:   "config",
+		Short: "check and explain run files",
+		Example: `  peer config check my-run.yaml
+  peer config show ring8 > my-run.yaml`,
+	}, newConfigCheck(c), newConfigShow(c), newConfigSchema(c), newConfigReference(c))
+}
+
+func newConfigCheck(c *console) *cobra.Command {
+	var file runFile
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "say what is wrong with a run file, if anything",
+		Example: `  peer config check my-run.yaml
+  peer config check ring8 --set algorithm.bits=4`,
+		Args: arguments(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			run, err := file.assemble(args)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.out, "ok: "+describeInFull(run))
+			c.next(file.command("lab"), "run it on this machine")
+			return nil
+		},
+	}
+	file.addFlags(cmd)
+	return cmd
+}
+
+func newConfigShow(c *console) *cobra.Command {
+	var file runFile
+	var origin bool
+	cmd := &cobra.Command{
+		Use:   "show [FILE]",
+		Short: "print a run file with every key, and where each value comes from",
+		Example: `  peer config show ring8 > my-run.yaml
+  peer config show my-run.yaml --origin`,
+		Args: arguments(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			loaded, err := file.load(args)
+			switch {
+			case err != nil:
+				return err
+			case origin:
+				return c.print(map[string]any{"keys": loaded.Origins()}, func(w io.Writer) error { return writeOrigins(w, loaded.Origins()) })
+			}
+			return c.print(loaded.Config, func(w io.Writer) error {
+				_, err := w.Write(loaded.Config.YAML())
+				return err
+			})
+		},
+	}
+	file.addFlags(cmd)
+	c.addJSON(cmd)
+	cmd.Flags().BoolVar(&origin, "origin", false, "print where every value comes from")
+	return cmd
+}
+
+func writeOrigins(w io.Writer, origins []configs.Origin) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, o := range origins {
+		fmt.Fprintf(t, "%s\t%s\t# %s\n", o.Key, o.Value, o.Origin)
+	}
+	return t.Flush()
+}
+
+func newConfigSchema(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "print the JSON schema of run files, for editors",
+		Example: "  peer config schema > peer.schema.json",
+		Args:    arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := c.out.Write(append(configs.Schema(), '\n'))
+			return err
+		},
+	}
+}
+
+func newConfigReference(c *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "reference",
+		Short:   "print every key with its default and meaning",
+		Example: "  peer config reference | less",
+		Args:    arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			return c.print(map[string]any{"keys": configs.Reference()}, func(w io.Writer) error { return writeReference(w, configs.Reference()) })
+		},
+	}
+	c.addJSON(cmd)
+	return cmd
+}
+
+func writeReference(w io.Writer, keys []configs.Key) error {
+	for _, k := range keys {
+		fmt.Fprintf(w, "%s: %s", k.Name, k.Default)
+		if k.Same {
+			io.WriteString(w, "   [same on all peers]")
+		}
+		fmt.Fprintf(w, "\n    %s", k.Description)
+		if k.Allowed != "" {
+			fmt.Fprintf(w, "; %s", k.Allowed)
+		}
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

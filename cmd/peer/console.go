@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// The rules of the terminal:
+//
+//   - Results go to standard output, talk goes to standard error. With --json a
+//     result is one JSON object and nothing else is on standard output.
+//   - Errors begin with "peer: ", are lower case without a final period, and say
+//     what, where and why. Advice has a line of its own that begins with "hint: ".
+//   - A command that leads somewhere ends with "next: " and a command that works.
+//   - Escape codes are written only to a terminal that knows them, and colours
+//     only where NO_COLOR is not set.
+//   - -q leaves errors alone, -v adds what the peers log.
+
+// A console is where a command talks to its user.
+type console struct {
+	in       *os.File
+	out, err *os.File
+
+	json    bool
+	quiet   bool
+	verbose int
+}
+
+func newConsole() *console {
+	return &console{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+}
+
+// say writes one line of talk.
+func (c *console) say(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.err, format+"\n", args...)
+	}
+}
+
+// next names a command that leads on from here.
+func (c *console) next(command string, why string) {
+	c.say("next: %s   %s", command, why)
+}
+
+// print writes a result: as JSON if asked for, otherwise by text.
+func (c *console) print(result any, text func(w io.Writer) error) error {
+	if !c.json {
+		return text(c.out)
+	}
+	return c.printJSON(result)
+}
+
+func (c *console) printJSON(result any) error {
+	out := json.NewEncoder(c.out)
+	out.SetEscapeHTML(false)
+	return out.Encode(result)
+}
+
+// complain writes an error and its hint.
+func (c *console) complain(err error) {
+	f := describe(err)
+	fmt.Fprintln(c.err, f.text)
+	for _, line := range f.context {
+		fmt.Fprintln(c.err, "  | "+line)
+	}
+	if f.hint != "" {
+		fmt.Fprintln(c.err, "hint: "+f.hint)
+	}
+}
+
+// logger returns the logger of a node, whose lines go to w.
+func (c *console) logger(w io.Writer) *slog.Logger {
+	level := slog.LevelWarn
+	switch {
+	case c.quiet:
+		level = slog.LevelError
+	case c.verbose == 1:
+		level = slog.LevelInfo
+	case c.verbose > 1:
+		level = slog.LevelDebug
+	}
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()}))
+}
+
+// colours reports whether standard error may be coloured.
+func (c *console) colours() bool {
+	return os.Getenv("NO_COLOR") == "" && c.escapes()
+}
+
+// escapes reports whether standard error is a terminal that knows escape codes.
+func (c *console) escapes() bool {
+	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(c.err.Fd()))
+}
+
+// quoted writes a command line that a shell reads as these words.
+func quoted(words ...string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+"
+	for i, word := range words {
+		if word == "" || strings.Trim(word, plain) != "" {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// addJSON adds the flag of commands that print results.
+func (c *console) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+}

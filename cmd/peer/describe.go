@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"gossiptrainer/cmd/peer/live"
+	"gossiptrainer/experiment"
+	"gossiptrainer/topology"
+)
+
+// describeTopology names the graph of a run for people: ring of 8.
+func describeTopology(run *experiment.Run) string {
+	s := run.Graph().Spec()
+	if s.Kind == topology.Torus {
+		return fmt.Sprintf("torus of %d by %d", s.Rows, s.Cols)
+	}
+	return fmt.Sprintf("%s of %d", s.Kind, s.N)
+}
+
+// describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit.
+func describeAlgorithm(run *experiment.Run) string {
+	a := run.Config().Algorithm
+	name := a.Name
+	if label := run.Label(); label != name {
+		name += ", " + label
+	}
+	if a.Levels > 0 && run.Label() != a.Name {
+		return fmt.Sprintf("%s %d levels", name, a.Levels)
+	}
+	return fmt.Sprintf("%s %d bit", name, run.Bits())
+}
+
+// describeRun gives the live display what it needs to know of a run.
+func describeRun(run *experiment.Run) live.Run {
+	cfg := run.Config()
+	return live.Run{
+		Name: cfg.Name, Algorithm: describeAlgorithm(run), Topology: describeTopology(run),
+		Peers: run.N(), Rounds: cfg.Train.Rounds,
+	}
+}
+
+// describeInFull says in one line what a run does.
+func describeInFull(run *experiment.Run) string {
+	cfg := run.Config()
+	learns := cfg.Model.Name
+	if learns != "quadratic" {
+		learns += " on " + cfg.Data.Name
+	}
+	return fmt.Sprintf("%s: %s, %s, %s with %d parameters, %d rounds",
+		cfg.Name, describeTopology(run), describeAlgorithm(run), learns, run.Dim(), cfg.Train.Rounds)
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/data"
+	"gossiptrainer/lab"
+	"gossiptrainer/node"
+	"gossiptrainer/train"
+)
+
+// Exit codes.
+const (
+	exitOK       = 0
+	exitOther    = 1
+	exitUsage    = 2   // unknown command, flag or argument
+	exitConfig   = 3   // run file or override
+	exitNetwork  = 4   // peers could not meet, or lost each other
+	exitTraining = 5   // not a number, diverged, a bound broken
+	exitData     = 6   // data missing, damaged or not the published ones
+	exitSignal   = 128 // plus the signal's number
+)
+
+// A usageError says that a command was called in a way that it cannot be.
+type usageError struct {
+	err  error
+	hint string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Hint() string  { return e.hint }
+
+// A signalError is why a command ended: somebody asked it to.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return "stopped by signal: " + e.signal.String() }
+
+// exitCode returns what the process exits with because of err.
+func exitCode(err error) int {
+	if signal, ok := errors.AsType[*signalError](err); ok {
+		if number, ok := signal.signal.(syscall.Signal); ok {
+			return exitSignal + int(number)
+		}
+	}
+	if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Code > 0 {
+		return peer.Code
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case isA[*usageError](err):
+		return exitUsage
+	case isA[*configs.Error](err):
+		return exitConfig
+	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
+		return exitData
+	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err):
+		return exitTraining
+	case isA[*node.NetworkError](err), isA[*node.RefusedError](err), isA[*node.StoppedError](err):
+		return exitNetwork
+	}
+	return exitOther
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// A complaint is an error as it is shown.
+type complaint struct {
+	text    string
+	context []string // lines that show what happened
+	hint    string
+}
+
+// describe finds the words for an error.
+func describe(err error) complaint {
+	c := complaint{text: "peer: " + err.Error()}
+	if hinted, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		c.hint = hinted.Hint()
+	}
+	if peer, ok := errors.AsType[*lab.PeerError](err); ok {
+		c.context, c.hint = peer.Stderr, peer.Hint
+	}
+	if config, ok := errors.AsType[*configs.Error](err); ok {
+		c.text, c.hint = strings.TrimRight(inOurVoice(config.Detail()), "\n"), "" // it has hints of its own
+	}
+	return c
+}
+
+// inOurVoice makes the lines that begin with "error: " begin as all our errors.
+func inOurVoice(detail string) string {
+	lines := strings.Split(detail, "\n")
+	for i, line := range lines {
+		if text, ok := strings.CutPrefix(line, "error: "); ok {
+			lines[i] = "peer: " + text
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// stopped returns the signal that ended ctx, if one did, and otherwise err: what
+// breaks while everything is being stopped is a consequence.
+func stopped(ctx context.Context, err error) error {
+	if cause, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
+		return cause
+	}
+	return err
+}
+
+// usagef returns a usageError without a hint.
+func usagef(format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...)}
+}

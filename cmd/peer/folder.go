@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/report"
+)
+
+// runFileName is the resolved run file in a run's folder.
+const runFileName = "run.yaml"
+
+// A folder is what a run leaves behind: the resolved run file, the events as
+// they came, the final models, and the summary.
+type folder struct {
+	dir    string
+	events *os.File
+	err    error // of the first event that could not be written
+}
+
+// makeFolder makes the folder <name>-<UTC time> of a run that begins now.
+func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
+	if err := os.MkdirAll(cfg.Output.Dir, 0o777); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	stem := filepath.Join(cfg.Output.Dir, cfg.Name+"-"+now.UTC().Format("20060102-150405"))
+	dir := stem
+	for n := 2; ; n++ { // another run may have begun in the same second
+		err := os.Mkdir(dir, 0o777)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("output: %w", err)
+		}
+		dir = stem + "-" + strconv.Itoa(n)
+	}
+	f := &folder{dir: dir}
+	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), 0o666); err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	events, err := os.Create(f.path(report.EventsFile))
+	if err != nil {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	f.events = events
+	return f, nil
+}
+
+func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
+
+// modelPath returns where the final model of a rank is written.
+func (f *folder) modelPath(rank int) string { return modelPath(f.dir, rank) }
+
+func modelPath(dir string, rank int) string {
+	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")
+}
+
+// event appends an event to the record, which is whole up to the last one
+// whatever happens to the process.
+func (f *folder) event(e report.Event) {
+	if err := report.Write(f.events, e); err != nil && f.err == nil {
+		f.err = err
+	}
+}
+
+// finish writes the summary and ends the record.
+func (f *folder) finish(s report.Summary) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("output: summary: %w", err)
+	}
+	if err := os.WriteFile(f.path(report.SummaryFile), append(text, '\n'), 0o666); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return f.err
+}
+
+func (f *folder) close() { _ = f.events.Close() } // finish has told of what went wrong

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/node"
+)
+
+// An identity is what the id commands print.
+type identity struct {
+	ID  string `json:"id"`
+	Key string `json:"key"` // file of the private key
+}
+
+func newID(c *console) *cobra.Command {
+	return parent(&cobra.Command{
+		Use:     "id",
+		Short:   "make or show this machine's identity",
+		Example: "  peer id new\n  peer id show --key site-a.key",
+	}, newIDNew(c), newIDShow(c))
+}
+
+func newIDNew(c *console) *cobra.Command {
+	return idCommand(c, &cobra.Command{
+		Use:     "new",
+		Short:   "make a key and print the peer id that goes into a roster",
+		Example: "  peer id new\n  peer id new --key site-a.key",
+	}, func(path string) (*node.Identity, error) {
+		who, err := node.CreateIdentity(path)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, &usageError{fmt.Errorf("id: %s: there is a key already", path), quoted("peer", "id", "show", "--key", path)}
+		}
+		return who, err
+	})
+}
+
+func newIDShow(c *console) *cobra.Command {
+	return idCommand(c, &cobra.Command{
+		Use:     "show",
+		Short:   "print the peer id of a key",
+		Example: "  peer id show\n  peer id show --json",
+	}, func(path string) (*node.Identity, error) {
+		who, err := node.ReadIdentity(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &usageError{fmt.Errorf("id: %s: there is no key", path), quoted("peer", "id", "new", "--key", path)}
+		}
+		return who, err
+	})
+}
+
+// idCommand completes a command that gets an identity from a key file and
+// prints it.
+func idCommand(c *console, cmd *cobra.Command, get func(path string) (*node.Identity, error)) *cobra.Command {
+	var path string
+	cmd.Args = arguments(0, 0)
+	cmd.Flags().StringVar(&path, "key", "", "`file` of the private key (default: the user's own)")
+	c.addJSON(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		path, err := keyPath(path)
+		if err != nil {
+			return err
+		}
+		who, err := get(path)
+		if err != nil {
+			return err
+		}
+		return c.print(identity{who.ID(), path}, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, who.ID())
+			return err
+		})
+	}
+	return cmd
+}
+
+// keyPath returns the file of the private key: the given one, or the user's own.
+func keyPath(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("id: no place for a key: %w", err)
+	}
+	return filepath.Join(dir, "gossiptrainer", "peer.key"), nil
+}

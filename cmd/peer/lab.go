@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/lab"
+)
+
+func newLab(c *console) *cobra.Command {
+	var file runFile
+	cmd := &cobra.Command{
+		Use:   "lab [FILE]",
+		Short: "train with all peers of a run as processes on this machine",
+		Long: `train with all peers of a run as processes on this machine
+
+FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. The peers are
+libp2p hosts that talk over local sockets, as they would on a LAN.`,
+		Example: `  peer lab
+  peer lab ring8-fashion --set algorithm.bits=4
+  peer lab my-run.yaml --json > summary.json`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLab(cmd.Context(), c, &file, args) },
+	}
+	file.addFlags(cmd)
+	c.addJSON(cmd)
+	return cmd
+}
+
+func runLab(ctx context.Context, c *console, file *runFile, args []string) error {
+	run, err := file.assemble(args)
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("lab: where is this program: %w", err)
+	}
+	s, err := c.begin(run, "lab")
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	err = lab.Run(ctx, lab.Options{
+		Peers: run.N(),
+		Command: func(rank int) *exec.Cmd {
+			cmd := exec.Command(program, superviseArguments(c, s.folder.path(runFileName), rank)...)
+			cmd.Env = withProcessors(os.Environ(), run.N())
+			return cmd
+		},
+		Event: s.event,
+		Log:   s.log,
+	})
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	models, err := readModels(s.folder, run.N())
+	if err != nil {
+		return err
+	}
+	if err := s.summarize(models); err != nil {
+		return err
+	}
+	c.next(file.command("sim"), "the same run in a simulator: the same digest")
+	return nil
+}
+
+// superviseArguments are those of a peer that this program supervises.
+func superviseArguments(c *console, path string, rank int) []string {
+	args := []string{"run", path, "--rank", strconv.Itoa(rank), "--supervised"}
+	if c.quiet {
+		args = append(args, "--quiet")
+	}
+	for range c.verbose {
+		args = append(args, "--verbose")
+	}
+	return args
+}
+
+// withProcessors gives a peer its share of the cores: one for the gradient at
+// least, and one more so that frames move while it is computed. What the user
+// has set stays.
+func withProcessors(env []string, peers int) []string {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return env
+	}
+	share := max(1, runtime.NumCPU()/peers) + 1
+	return append(env, "GOMAXPROCS="+strconv.Itoa(min(share, runtime.NumCPU())))
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package main
+
+import (
+	"runtime"
+	"syscall"
+)
+
+// peakMemory returns the most memory that this process has held, in bytes, 0
+// where it is not known.
+func peakMemory() int64 {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return int64(usage.Maxrss) // in bytes, elsewhere in KiB
+	}
+	return int64(usage.Maxrss) << 10
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// run executes a command line and returns the exit code.
+func run(args []string, c *console) int {
+	ctx, cancel := withSignals(context.Background())
+	defer cancel()
+	root := newRoot(c)
+	root.SetArgs(args)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !isA[*reportedError](err) {
+		c.complain(err)
+	}
+	return exitCode(err)
+}
+
+// A reportedError has been told to whoever needs to know; what is left to do is
+// to exit.
+type reportedError struct{ err error }
+
+func (e *reportedError) Error() string { return e.err.Error() }
+func (e *reportedError) Unwrap() error { return e.err }
+
+func newRoot(c *console) *cobra.Command {
+	root := parent(&cobra.Command{
+		Use:   "peer",
+		Short: "train models by gossip between peers",
+		Long:  "peer trains one model on many machines without a server: every peer averages with its neighbours.",
+		Example: `  peer lab                      eight peers on this machine learn built-in data
+  peer lab ring8-fashion        the same on Fashion-MNIST
+  peer sim ring8 --json         the same run in one process, on a virtual clock
+  peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	})
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().SortFlags = false
+	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print errors and results alone")
+	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print what peers log; twice for more")
+	root.AddGroup(&cobra.Group{ID: "train", Title: "Train:"}, &cobra.Group{ID: "look", Title: "Look and prepare:"})
+	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newSim(c)} {
+		cmd.GroupID = "train"
+		root.AddCommand(cmd)
+	}
+	for _, cmd := range []*cobra.Command{newConfig(c), newData(c), newTopology(c), newID(c), newVersion(c)} {
+		cmd.GroupID = "look"
+		root.AddCommand(cmd)
+	}
+	root.SetHelpCommandGroupID("look")
+	root.SetCompletionCommandGroupID("look")
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	retitle(root, map[string]string{"help": "help on a command", "completion": "print the completion script of a shell"})
+	root.SetHelpTemplate(helpTemplate)
+	return root
+}
+
+// retitle gives commands that come with the parser words like all others have.
+func retitle(root *cobra.Command, titles map[string]string) {
+	for _, cmd := range root.Commands() {
+		if title, ok := titles[cmd.Name()]; ok {
+			cmd.Short = title
+		}
+	}
+}
+
+// helpTemplate is one screen: what it is, examples, then the rest.
+const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{if .HasExample}}Examples:
+{{.Example}}
+
+{{end}}Usage:
+{{if .HasAvailableSubCommands}}  {{.CommandPath}} COMMAND{{else}}  {{.UseLine}}{{end}}
+{{$cmds := .Commands}}{{if .Groups}}{{range $group := .Groups}}
+{{.Title}}
+{{range $cmds}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}  {{rpad .Name .NamePadding}} {{.Short}}
+{{end}}{{end}}{{end}}{{else if .HasAvailableSubCommands}}
+Commands:
+{{range $cmds}}{{if .IsAvailableCommand}}  {{rpad .Name .NamePadding}} {{.Short}}
+{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}{{if .HasAvailableInheritedFlags}}
+Everywhere:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
+{{end}}`
+
+// parent makes cmd a command that only has others below it.
+func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(children...)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		e := &usageError{err: fmt.Errorf("unknown command %q", words(cmd, args[0]))}
+		e.hint = "see " + cmd.CommandPath() + " --help"
+		cmd.SuggestionsMinimumDistance = 2
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			e.hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+		}
+		return e
+	}
+	return cmd
+}
+
+// arguments checks how many arguments a command got.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := "usage: " + cmd.UseLine()
+		switch {
+		case len(args) < least:
+			return &usageError{fmt.Errorf("%s: an argument is missing", words(cmd)), hint}
+		case len(args) > most:
+			return &usageError{fmt.Errorf("%s: argument %q is one too many", words(cmd), args[most]), hint}
+		}
+		return nil
+	}
+}
+
+// flagError adds to the error of a wrong flag which one may have been meant.
+func flagError(cmd *cobra.Command, err error) error {
+	e := &usageError{err: fmt.Errorf("%s: %w", words(cmd), err), hint: "see " + cmd.CommandPath() + " --help"}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return e
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
+		e.hint = "did you mean --" + near + "?"
+	}
+	return e
+}
+
+// words returns the words that name a command without the program's, and more.
+func words(cmd *cobra.Command, more ...string) string {
+	path := strings.Fields(cmd.CommandPath())[1:]
+	if len(path)+len(more) == 0 {
+		return cmd.Name()
+	}
+	return strings.Join(append(path, more...), " ")
+}
+
+// nearest returns the candidate that word is a misspelling of, "" if of none.
+func nearest(word string, candidates []string) string {
+	const furthest = 2 // letters that may differ
+	found, best := "", furthest+1
+	for _, c := range candidates {
+		if d := levenshtein.ComputeDistance(word, c); d < best {
+			found, best = c, d
+		}
+	}
+	return found
+}

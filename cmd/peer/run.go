@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+	"gossiptrainer/node"
+)
+
+func newRun(c *console) *cobra.Command {
+	var file runFile
+	var rank int
+	var supervised bool
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "take part in a run as one peer, on a LAN",
+		Long: `take part in a run as one peer, on a LAN
+
+Start the same command with the same run file on every machine, in any order. Without
+a roster in the file the peers find each other by mDNS; the join_secret says who
+belongs. Ctrl-C stops the run for all.`,
+		Example: `  peer run lan-ring --set node.join_secret=something-long
+  peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if supervised {
+				return runSupervised(cmd.Context(), c, args[0], rank)
+			}
+			return runPeer(cmd.Context(), c, &file, args, rank)
+		},
+	}
+	file.addFlags(cmd)
+	c.addJSON(cmd)
+	cmd.Flags().IntVar(&rank, "rank", anyRank, "the `rank` that this peer must get")
+	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
+	_ = cmd.Flags().MarkHidden("supervised")
+	cmd.Flags().Lookup("rank").DefValue = "any"
+	return cmd
+}
+
+// anyRank stands for whatever rank the roster or the roll call gives.
+const anyRank = -1
+
+func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
+	run, err := file.assemble(args)
+	if err != nil {
+		return err
+	}
+	path, err := keyPath(run.Config().Node.Key)
+	if err != nil {
+		return err
+	}
+	who, err := node.OpenIdentity(path)
+	if err != nil {
+		return err
+	}
+	defer who.Close()
+	s, err := c.begin(run, "run")
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	options := nodeOptions(run)
+	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
+	if err := s.takePart(ctx, options, rank); err != nil {
+		return stopped(ctx, err)
+	}
+	return s.summarize(nil)
+}
+
+// nodeOptions are the options that a run file gives.
+func nodeOptions(run *experiment.Run) node.Options {
+	cfg := run.Config()
+	o := node.Options{
+		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
+		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen,
+		Transport: cfg.Node.Transport, Security: cfg.Node.Security,
+	}
+	for _, section := range cfg.Sections() {
+		o.Sections = append(o.Sections, node.Section{Name: section.Name, Hash: section.Hash})
+	}
+	for _, p := range cfg.Peers {
+		o.Roster = append(o.Roster, node.Peer{ID: p.ID, Addrs: p.Addrs})
+	}
+	return o
+}
+
+// takePart joins the others, trains, and waits for everybody's results, which
+// come as events.
+func (s *session) takePart(ctx context.Context, o node.Options, rank int) error {
+	n, err := node.New(o)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	fmt.Fprintf(s.display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
+	given, err := n.Join(ctx)
+	if err != nil {
+		return err
+	}
+	if rank != anyRank && int(given) != rank {
+		return &usageError{
+			err:  fmt.Errorf("run: --rank %d: this peer has rank %d", rank, given),
+			hint: "the rank follows from the key: by the roster, or by the order of the peer ids",
+		}
+	}
+	w, err := s.run.Worker(given)
+	if err != nil {
+		return err
+	}
+	final, err := trainOn(ctx, n, s.run, w, s.folder.dir)
+	if err != nil {
+		return err
+	}
+	_, err = n.Finish(ctx, final)
+	return err
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/configs"
+)
+
+// runFile is the FILE argument and the --set flag of commands that take a run
+// file.
+type runFile struct {
+	name string
+	set  []string
+}
+
+// addFlags adds the flags and completes the argument with the presets.
+func (f *runFile) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "override a key of the run file, as in `key=value`; may be repeated")
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, p := range configs.Presets() {
+			names = append(names, p.Name+"\t"+p.About)
+		}
+		return names, cobra.ShellCompDirectiveDefault
+	}
+	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
+}
+
+func completeKeys(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var keys []string
+	for _, k := range configs.Reference() {
+		keys = append(keys, k.Name+"=\t"+k.Description)
+	}
+	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// load reads the run file: the argument, or the preset ring8 where there is none.
+func (f *runFile) load(args []string) (*configs.Loaded, error) {
+	f.name = defaultPreset
+	if len(args) > 0 {
+		f.name = args[0]
+	}
+	return configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: f.set})
+}
+
+// defaultPreset is the run of commands that get no run file.
+const defaultPreset = "ring8"
+
+// command returns the command line that does something else with the same run.
+func (f *runFile) command(words ...string) string {
+	words = append([]string{"peer"}, words...)
+	words = append(words, f.name)
+	for _, s := range f.set {
+		words = append(words, "--set", s)
+	}
+	return quoted(words...)
+}

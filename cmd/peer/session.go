@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"gossiptrainer/cmd/peer/live"
+	"gossiptrainer/experiment"
+	"gossiptrainer/report"
+)
+
+// A session is a run as its user sees it: events go to the record, to the
+// display and, the results, into the summary.
+type session struct {
+	c       *console
+	run     *experiment.Run
+	mode    string // run, lab or sim
+	began   time.Time
+	folder  *folder
+	display live.Display
+
+	mu     sync.Mutex
+	last   []report.Step // by rank; Round 0 where there was none
+	finals []report.Final
+}
+
+// begin opens the record and the display of a run.
+func (c *console) begin(run *experiment.Run, mode string) (*session, error) {
+	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N())}
+	var err error
+	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
+		return nil, err
+	}
+	c.say("run folder: %s", s.folder.dir)
+	s.display = c.newDisplay(describeRun(run))
+	return s, nil
+}
+
+func (c *console) newDisplay(run live.Run) live.Display {
+	switch {
+	case c.quiet:
+		return live.Silent(c.err)
+	case live.Interactive(c.in, c.err):
+		return live.Terminal(c.in, c.err, run)
+	}
+	return live.Plain(c.err, run)
+}
+
+// event takes what a peer reports.
+func (s *session) event(e report.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folder.event(e)
+	s.display.Event(e)
+	switch {
+	case e.Step != nil && e.Step.Rank < len(s.last):
+		s.last[e.Step.Rank] = *e.Step
+	case e.Final != nil:
+		s.finals = append(s.finals, *e.Final)
+	}
+}
+
+// log shows a line that a peer logged.
+func (s *session) log(rank int, line string) {
+	fmt.Fprintf(s.display, "[%d] %s\n", rank, line)
+}
+
+// results returns the results heard so far, in rank order, and the last steps.
+func (s *session) results() ([]report.Final, []report.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortFunc(s.finals, func(a, b report.Final) int { return a.Rank - b.Rank })
+	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step report.Step) bool { return step.Round == 0 })
+}
+
+// end closes display and record, whether the run went well or not.
+func (s *session) end() {
+	s.display.Close()
+	s.folder.close()
+}
+
+// summarize ends a run that went well: it writes the summary and prints it below
+// a table of the peers. models are the final ones by rank, nil where they are
+// not at hand.
+func (s *session) summarize(models [][]float32) error {
+	s.display.Close()
+	finals, last := s.results()
+	summary, err := s.run.Summarize(experiment.Results{
+		Mode: s.mode, Finals: finals, Last: last, Models: models,
+		Wall: time.Since(s.began), Version: readBuild().Version,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.folder.finish(summary); err != nil {
+		return err
+	}
+	return s.c.print(summary, func(w io.Writer) error {
+		if err := writeFinals(w, finals); err != nil {
+			return err
+		}
+		return summary.WriteTable(w)
+	})
+}
+
+// writeFinals prints the result of every peer.
+func writeFinals(w io.Writer, finals []report.Final) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tDIGEST\t")
+	for _, f := range finals {
+		accuracy := "-"
+		if v := report.Number(f.Accuracy); v != nil {
+			accuracy = fmt.Sprintf("%.4f", *v)
+		}
+		fmt.Fprintf(t, "%d\t%d\t%.4f\t%s\t%s\t%.1f s\t%.8s\t\n",
+			f.Rank, f.Rounds, f.Loss, accuracy, report.Size(f.Sent.Wire), f.Time.Seconds(), f.Digest)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/experiment"
+	"gossiptrainer/report"
+	"gossiptrainer/sim"
+	"gossiptrainer/topology"
+	"gossiptrainer/train"
+)
+
+func newSim(c *console) *cobra.Command {
+	var file runFile
+	var compute time.Duration
+	cmd := &cobra.Command{
+		Use:   "sim [FILE]",
+		Short: "train in one process, on a virtual clock over modelled links",
+		Long: `train in one process, on a virtual clock over modelled links
+
+The parameters are those of the same run with "peer lab" or on a LAN, bit for bit. The
+time is what the links of the run file and the time of a gradient make it.`,
+		Example: `  peer sim ring8
+  peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms`,
+		Args: arguments(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if compute < 0 {
+				return usagef("sim: --compute %v: want 0 or more", compute)
+			}
+			return runSim(cmd.Context(), c, &file, args, compute)
+		},
+	}
+	file.addFlags(cmd)
+	c.addJSON(cmd)
+	cmd.Flags().DurationVar(&compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
+	return cmd
+}
+
+func runSim(ctx context.Context, c *console, file *runFile, args []string, compute time.Duration) error {
+	run, err := file.assemble(args)
+	if err != nil {
+		return err
+	}
+	network, err := modelNetwork(run.Config().Limit)
+	if err != nil {
+		return err
+	}
+	s, err := c.begin(run, "sim")
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	workers, err := run.Workers()
+	if err != nil {
+		return err
+	}
+	if compute == 0 {
+		if compute, err = measureGradient(run); err != nil {
+			return err
+		}
+	}
+	result, err := sim.Run(ctx, simWorkers(workers), sim.Options{
+		Network: network,
+		Compute: func(topology.Rank, int) time.Duration { return compute },
+		Rounds:  run.Config().Train.Rounds,
+		Every:   run.Config().Output.Every,
+		Observe: s.event,
+	})
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	models, err := s.concludeSim(ctx, workers, result)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	if err := s.summarize(models); err != nil {
+		return err
+	}
+	c.next(file.command("lab"), "the same run with real peers: the same digest")
+	return nil
+}
+
+func simWorkers(workers []*experiment.Worker) []sim.Worker {
+	simulated := make([]sim.Worker, len(workers))
+	for i, w := range workers {
+		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta}
+	}
+	return simulated
+}
+
+// measureGradient returns the time of a gradient on this machine, the least of
+// a few. It takes a worker of its own, for gradients leave momentum behind.
+func measureGradient(run *experiment.Run) (time.Duration, error) {
+	w, err := run.Worker(0)
+	if err != nil {
+		return 0, err
+	}
+	const samples = 4 // the first one warms up
+	x := w.Machine.Params()
+	g := make([]float32, len(x))
+	least := time.Duration(1<<63 - 1)
+	for k := range samples {
+		began := time.Now()
+		if _, err := w.Gradient(g, k, x); err != nil {
+			return 0, err
+		}
+		least = min(least, time.Since(began))
+	}
+	return least, nil
+}
+
+// concludeSim reports the results of all workers and returns their models.
+func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
+	models := make([][]float32, len(workers))
+	for rank, w := range workers {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		models[rank] = w.Machine.Params()
+		digest := train.Digest(models[rank])
+		final := report.Final{
+			Rank: rank, Rounds: s.run.Config().Train.Rounds, Digest: hex.EncodeToString(digest[:]),
+			Sent: result.Sent[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
+		}
+		if err := conclude(&final, s.run, w, s.folder.dir); err != nil {
+			return nil, err
+		}
+		s.event(report.Event{Final: &final})
+	}
+	return models, nil
+}

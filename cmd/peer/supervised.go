@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/lab"
+	"gossiptrainer/node"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// runSupervised is a peer whose supervisor is "peer lab": it takes orders on
+// standard input and reports on standard output. The run file is resolved, so
+// neither environment nor flags count again.
+func runSupervised(ctx context.Context, c *console, path string, rank int) error {
+	leash := lab.Attach(c.in, c.out)
+	ctx, cancel := leash.Context(ctx)
+	defer cancel()
+	err := superviseLife(ctx, c, leash, path, rank)
+	if cause := context.Cause(ctx); errors.Is(cause, lab.ErrStopped) || errors.Is(cause, lab.ErrParentGone) {
+		return &reportedError{cause}
+	}
+	if err == nil {
+		return nil
+	}
+	said := describe(err)
+	failure := lab.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err)}
+	return &reportedError{errors.Join(err, leash.Fail(failure))}
+}
+
+// superviseLife is the life of a supervised peer, up to the end of the run.
+func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int) error {
+	loaded, err := configs.Load(configs.Source{File: path})
+	if err != nil {
+		return err
+	}
+	run, err := assemble(loaded)
+	if err != nil {
+		return err
+	}
+	worker, err := run.Worker(topology.Rank(rank))
+	if err != nil {
+		return err
+	}
+	o := nodeOptions(run)
+	o.Roster, o.JoinSecret, o.Listen = nil, "", []string{loopback(o.Transport)}
+	o.Logger = c.logger(c.err)
+	o.Observe = func(e report.Event) {
+		if rankOf(e) == rank { // the others report themselves
+			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
+		}
+	}
+	n, err := node.New(o)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	contacts, err := leash.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
+	if err != nil {
+		return err
+	}
+	roster := make([]node.Peer, len(contacts))
+	for i, contact := range contacts {
+		roster[i] = node.Peer(contact)
+	}
+	if err := n.SetRoster(roster); err != nil {
+		return err
+	}
+	if _, err := n.Join(ctx); err != nil {
+		return err
+	}
+	final, err := trainOn(ctx, n, run, worker, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if err := leash.Report(report.Event{Final: &final}); err != nil {
+		return err
+	}
+	return leash.Done()
+}
+
+// loopback is an address of this machine with a port that is free.
+func loopback(transport string) string {
+	if transport == node.QUIC {
+		return "/ip4/127.0.0.1/udp/0/quic-v1"
+	}
+	return "/ip4/127.0.0.1/tcp/0"
+}
+
+func rankOf(e report.Event) int {
+	switch {
+	case e.Step != nil:
+		return e.Step.Rank
+	case e.Status != nil:
+		return e.Status.Rank
+	case e.Final != nil:
+		return e.Final.Rank
+	}
+	return anyRank
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+	"gossiptrainer/node"
+	"gossiptrainer/report"
+	"gossiptrainer/train"
+)
+
+// trainOn runs worker w on a node that has joined, tests its replica, and saves
+// it in dir.
+func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, dir string) (report.Final, error) {
+	cfg := run.Config()
+	final, err := n.Run(ctx, node.Worker{
+		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta,
+		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
+	})
+	if err != nil {
+		return final, err
+	}
+	n.Say(report.Testing, "")
+	return final, conclude(&final, run, w, dir)
+}
+
+func lostPolicy(cfg configs.Config) node.LostPolicy {
+	if cfg.Faults.OnLostNeighbor == "stop" {
+		return node.Fail
+	}
+	return node.Wait
+}
+
+// conclude completes a result with the score of the replica, and saves it.
+func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, dir string) error {
+	x := w.Machine.Params()
+	score, err := w.Evaluate(x)
+	if err != nil {
+		return err
+	}
+	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
+	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
+		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
+	}})
+}
+
+// readModels reads the final models of all peers of a run, by rank.
+func readModels(f *folder, peers int) ([][]float32, error) {
+	models := make([][]float32, peers)
+	for rank := range models {
+		saved, err := train.Read(f.modelPath(rank))
+		if err != nil {
+			return nil, err
+		}
+		models[rank] = saved.X
+	}
+	return models, nil
+}
