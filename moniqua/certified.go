@@ -1,0 +1,80 @@
+package moniqua
+
+import (
+	"fmt"
+	"math"
+)
+
+// Certified is the theta rule that bounds the difference of two neighbours by
+// the sum of all that ever drove them apart: updates of at most α·G_∞ and grid
+// errors of at most δB per round, each carried on by W^t. With the path sums of
+// the graph
+//
+//	S  = max over edges (i,j) of Σ_t |W^t (e_i − e_j)|_1
+//	S1 = max over edges (i,j) of Σ_t |(W − I) W^t (e_i − e_j)|_1
+//
+// |x_i − x_j| ≤ α·G_∞·S + δB·S1, and B = 2θ/(1−2δ), hence no run from equal
+// starts leaves
+//
+//	θ = α·G_∞·S / (1 − S1·2δ/(1−2δ)),   if S1·2δ/(1−2δ) < 1.
+//
+// For D² the sums are those of the response of z: Sg over updates and Se over
+// grid errors, in place of S and S1.
+type Certified struct {
+	S, S1    float64  // path sums of the graph; for D² Sg and Se
+	Rho      float64  // ρ of W, in [0, 1): how long steps are remembered
+	Levels   int      // N
+	Rounding Rounding //
+}
+
+// amplification returns 2δ/(1−2δ), the grid error δB in units of θ.
+func (c Certified) amplification() float64 {
+	spread := c.Rounding.spread()
+	return float64(spread) / float64(c.Levels-spread)
+}
+
+// Check returns the reason why there is no certificate, and what would help, if any.
+func (c Certified) Check() error {
+	if err := c.Rounding.Check(c.Levels); err != nil {
+		return err
+	}
+	if !(c.S >= 0 && c.S1 >= 0 && c.Rho >= 0 && c.Rho < 1) || math.IsInf(c.S, 0) || math.IsInf(c.S1, 0) {
+		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: no sums of a mixing matrix that converges", c.S, c.S1, c.Rho)
+	}
+	if feedback := c.S1 * c.amplification(); feedback > 1-1e-9 { // sums are cut off: a 1 comes out slightly below
+		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: grid errors return %.3g-fold, which must be below 1: "+
+			"use at least %d levels, a smaller slack γ, or the rule fixed or theorem", c.Levels, c.Rounding, feedback, c.fewestLevels())
+	}
+	return nil
+}
+
+// fewestLevels returns the smallest N that has a certificate: S1·2δ/(1−2δ) < 1
+// is N > spread·(S1 + 1).
+func (c Certified) fewestLevels() int {
+	return int(float64(c.Rounding.spread())*(c.S1+1)) + 1
+}
+
+// Theta returns θ for the step size alpha and updates within ±bound.
+func (c Certified) Theta(alpha, bound float64) (float64, error) {
+	if err := c.Check(); err != nil {
+		return 0, err
+	}
+	return alpha * bound * c.S / (1 - c.S1*c.amplification()), nil
+}
+
+// Rule returns θ_k along a run, with the largest step in the graph's memory as
+// α. A lone worker (S = 0) has no neighbour to differ from: any θ > 0 serves,
+// and S = 1 is taken.
+func (c Certified) Rule(u Updates) (func(k int) float64, error) {
+	if c.S == 0 {
+		c.S = 1
+	}
+	perStep, err := c.Theta(1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	return proportional(perStep*u.Bound, c.Rho, u), nil
+}

@@ -1,0 +1,240 @@
+package moniqua
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
+)
+
+// A Codec is the modulo codec of one worker. Its fields must not change once
+// it is used; all workers of a run agree on all of them but Rank. The methods
+// are safe for concurrent use.
+//
+//	encode:  k_i = ⌊x/D + u⌋, sent as the symbol k_i mod N
+//	decode:  k'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
+//	mix:     x + D·Σ_j w_j·(k'_j − k_i)
+//
+// y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise.
+type Codec struct {
+	Levels   int                 // N, 2 to 65536; 3 or more with Stochastic and Shared
+	Rounding Rounding            //
+	Theta    func(k int) float64 // θ_k > 0, the same at all workers, see Theorem and Certified
+	Seed     uint64              // of the rounding noise
+	Rank     topology.Rank       // whose own noise Stochastic takes
+}
+
+var _ algos.Codec = (*Codec)(nil)
+
+// New returns the codec of worker rank, or the reason why there is none: levels
+// out of range or too few for the rounding mode, no theta, or one that is not
+// positive and finite in round 0.
+func New(levels int, rounding Rounding, theta func(k int) float64, seed uint64, rank topology.Rank) (*Codec, error) {
+	c := &Codec{Levels: levels, Rounding: rounding, Theta: theta, Seed: seed, Rank: rank}
+	if _, err := c.Grid(0); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Grid returns the grid of round k. It fails if the codec's fields or θ_k admit none.
+func (c *Codec) Grid(k int) (Grid, error) {
+	if c.Theta == nil {
+		return Grid{}, errors.New("moniqua: no theta: set a rule")
+	}
+	g := Grid{Theta: c.Theta(k), Levels: c.Levels, Rounding: c.Rounding}
+	if err := g.Check(); err != nil {
+		return Grid{}, fmt.Errorf("%w (round %d)", err, k)
+	}
+	return g, nil
+}
+
+// Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, to dst. It
+// fails, with dst as it was, if a coordinate is NaN or infinite or its index
+// reaches ±2³¹.
+func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
+	r, err := c.round(k)
+	if err != nil {
+		return dst, err
+	}
+	var (
+		index   [blockLen]int64
+		symbols [blockLen]uint16
+		start   = len(dst)
+	)
+	dst = slices.Grow(dst, r.packing.Len(len(x)))
+	for first := 0; first < len(x); first += r.block {
+		part := x[first:min(first+r.block, len(x))]
+		if err := r.indices(index[:len(part)], part, first); err != nil {
+			return dst[:start], err
+		}
+		r.divisor.residues(symbols[:len(part)], index[:len(part)])
+		if dst, err = r.packing.Pack(dst, symbols[:len(part)]); err != nil {
+			return dst[:start], fmt.Errorf("moniqua: internal error: %w", err)
+		}
+	}
+	return dst, nil
+}
+
+// Mix recovers the indices of all messages with x as the reference and adds
+// their weighted differences to the own ones to acc, as algos.Codec says. The
+// own indices are recovered from mine in the same way, which is exact. acc
+// rounds once per coordinate.
+//
+// x must be the model that mine was encoded from in the same round.
+func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+	r, err := c.round(k)
+	if err != nil {
+		return algos.Mixed{}, err
+	}
+	if err := r.checkMix(acc, x, mine, in); err != nil {
+		return algos.Mixed{}, err
+	}
+	var (
+		m       mixer
+		largest int32
+		moved   int
+	)
+	for first := 0; first < len(x) && len(in) > 0; first += r.block {
+		end := min(first+r.block, len(x))
+		if err := m.block(&r, x[first:end], first, mine, in); err != nil {
+			return algos.Mixed{}, fmt.Errorf("moniqua: internal error: %w", err)
+		}
+		top, count := m.drain(acc[first:end])
+		largest, moved = max(largest, top), moved+count
+	}
+	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}, nil
+}
+
+// A mixer is the working memory of Mix, on its stack.
+type mixer struct {
+	mixing
+	index             [blockLen]int64
+	low, own, symbols [blockLen]uint16
+}
+
+// block sums the messages over the coordinates x, which begin at first.
+func (m *mixer) block(r *round, x []float32, first int, mine []byte, in []algos.Message) error {
+	n := len(x)
+	low, own, symbols := m.low[:n], m.own[:n], m.symbols[:n]
+	from, to := r.packing.Len(first), r.packing.Len(first+n)
+	if at := r.windows.round(m.index[:n], x, first); at >= 0 {
+		return r.strange(x[at], first+at)
+	}
+	r.divisor.residues(low, m.index[:n])
+	if err := r.packing.Unpack(own, mine[from:to]); err != nil {
+		return err
+	}
+	levels := int32(r.grid.Levels)
+	place(own, own, low, levels)
+	for j := range in {
+		if err := r.packing.Unpack(symbols, in[j].Payload[from:to]); err != nil {
+			return err
+		}
+		m.add(symbols, low, own, levels, float32(float64(in[j].Weight)*r.grid.Step()))
+	}
+	return nil
+}
+
+// A round is the codec in one round.
+type round struct {
+	k       int
+	grid    Grid
+	packing quant.Packing
+	divisor divisor
+	block   int // coordinates per block: a multiple of the packing's group
+	encode  rounder
+	windows rounder
+}
+
+func (c *Codec) round(k int) (round, error) {
+	grid, err := c.Grid(k)
+	if err != nil {
+		return round{}, err
+	}
+	packing, err := quant.NewPacking(grid.Levels)
+	if err != nil {
+		return round{}, err
+	}
+	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels)}
+	r.block = blockLen / packing.Group() * packing.Group()
+	r.encode = rounder{step: grid.Step(), scale: 1 / grid.Step(), key: c.noise(k), random: true}
+	r.windows = r.encode
+	r.windows.window, r.windows.half = true, float64(grid.Levels)/2
+	switch grid.Rounding {
+	case Nearest:
+		r.encode.random, r.encode.shift = false, 0.5
+		r.windows.random = false
+	case Stochastic, Shared:
+		r.windows.random = false
+	case Dither:
+		r.windows.shift = -0.5
+	}
+	return r, nil
+}
+
+// noise returns the source of u in round k.
+func (c *Codec) noise(k int) rng.Key {
+	if c.Rounding == Stochastic {
+		return rng.At(rng.Stream(c.Seed, int(c.Rank)), k)
+	}
+	return rng.At(c.Seed, k)
+}
+
+// indices writes the grid indices of x, which begins at coordinate first.
+func (r *round) indices(dst []int64, x []float32, first int) error {
+	if at := r.encode.round(dst, x, first); at >= 0 {
+		return r.strange(x[at], first+at)
+	}
+	for i, v := range dst {
+		if v > math.MaxInt32 || v < -math.MaxInt32 {
+			return r.strange(x[i], first+i)
+		}
+	}
+	return nil
+}
+
+// strange is the error for a coordinate that has no index.
+func (r *round) strange(v float32, at int) error {
+	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not a number to encode", r.k, at, v)
+	}
+	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: the model exploded or theta %v is far too small",
+		r.k, at, v, r.grid.Step(), r.grid.Theta)
+}
+
+// checkMix finds what makes the arguments of Mix unusable, before acc changes.
+func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
+	if len(acc) != len(x) {
+		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
+	}
+	if err := r.checkReference(x); err != nil {
+		return err
+	}
+	if err := r.packing.Check(mine, len(x)); err != nil {
+		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
+	}
+	for _, message := range in {
+		if err := r.packing.Check(message.Payload, len(x)); err != nil {
+			return &algos.MessageError{From: message.From, Err: fmt.Errorf("moniqua: round %d: %w", r.k, err)}
+		}
+	}
+	return nil
+}
+
+// checkReference makes sure that every coordinate of x is within 2³² steps of 0.
+func (r *round) checkReference(x []float32) error {
+	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
+	limit := math.Float32bits(bound)
+	for i, v := range x {
+		if math.Float32bits(v)&^(1<<31) > limit { // NaN and Inf are above every number
+			return r.strange(v, i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package moniqua
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Updates is what is known in advance of the updates α_k·g that drive the
+// models apart.
+type Updates struct {
+	Step   func(k int) float64 // α_k ≥ 0
+	Rounds int                 // of the run; later rounds are legal but slower to look up
+	Bound  float64             // G_∞ > 0: bounds every coordinate of the applied g, momentum and weight decay included
+}
+
+func (u Updates) check() error {
+	if u.Step == nil {
+		return errors.New("moniqua: theta rule: no step size")
+	}
+	if !(u.Bound > 0) || math.IsInf(u.Bound, 0) {
+		return fmt.Errorf("moniqua: theta rule: bound %v on the updates: must be finite and greater than 0", u.Bound)
+	}
+	return nil
+}
+
+// Fixed returns the rule θ_k = theta, which must be finite and > 0.
+func Fixed(theta float64) (func(k int) float64, error) {
+	if !(theta > 0) || math.IsInf(theta, 0) {
+		return nil, fmt.Errorf("moniqua: theta %v: must be finite and greater than 0", theta)
+	}
+	return func(int) float64 { return theta }, nil
+}
+
+// Memory returns for how many rounds a graph with ρ = rho in [0, 1) remembers:
+// the smallest t with e^{−t(1−ρ)} ≤ 1/1000.
+func Memory(rho float64) int {
+	return int(math.Ceil(math.Log(1000) / (1 - rho)))
+}
+
+// largestStep returns max α over the rounds k−memory .. k as a function of k:
+// the differences between models at round k come from those steps, and where
+// step sizes fall the old ones are larger than the current one. The first
+// u.Rounds values are tabulated.
+func largestStep(u Updates, memory int) func(k int) float64 {
+	type step struct {
+		round int
+		alpha float64
+	}
+	var falling []step // of the window, those that exceed all later ones
+	peaks := make([]float64, max(u.Rounds, 0))
+	for k := range peaks {
+		alpha := u.Step(k)
+		for len(falling) > 0 && falling[len(falling)-1].alpha <= alpha {
+			falling = falling[:len(falling)-1]
+		}
+		falling = append(falling, step{k, alpha})
+		if falling[0].round < k-memory {
+			falling = falling[1:]
+		}
+		peaks[k] = falling[0].alpha
+	}
+	return func(k int) float64 {
+		if k < len(peaks) {
+			return peaks[k]
+		}
+		peak := u.Step(k)
+		for t := max(k-memory, 0); t < k; t++ {
+			peak = max(peak, u.Step(t))
+		}
+		return peak
+	}
+}
+
+// proportional returns the rule θ_k = factor·(largest α in the graph's memory).
+func proportional(factor, rho float64, u Updates) func(k int) float64 {
+	largest := largestStep(u, Memory(rho))
+	return func(k int) float64 { return factor * largest(k) }
+}
