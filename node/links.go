@@ -11,6 +11,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"gossiptrainer/gossip"
@@ -71,6 +72,12 @@ func neighbours(row topology.Row) []topology.Rank {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// serves reports whether id is a neighbour.
+func (l *links) serves(id peer.ID) bool {
+	rank, known := l.roster.rank(id)
+	return known && l.edges[rank] != nil
 }
 
 // hello returns what to say of this peer now.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
 
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
@@ -68,6 +69,8 @@ type Options struct {
 	// Observe sees this peer's events and what the others tell of theirs,
 	// one at a time. It must not call the node.
 	Observe func(report.Event)
+
+	find func(found func(peer.AddrInfo)) // in place of mDNS, for tests
 }
 
 // A Node is one peer. Its life is New, Join, Run, Finish, Close.
@@ -79,6 +82,9 @@ type Node struct {
 	me    hello // what is said to every peer; rank is filled in by Join
 
 	refused refusals
+	ctx     context.Context // until Close
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
 
 	observing sync.Mutex // one event at a time
 
@@ -102,6 +108,7 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{opts: o, host: h, bytes: bytes, log: o.Logger.With("peer", short(h.ID()))}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.me = hello{
 		Run: o.RunID, N: o.N, Dim: o.Dim, Rank: unranked, Sections: o.Sections, Epoch: randomEpoch(),
 	}
@@ -199,7 +206,17 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 		n.adopt(r)
 	}
 	n.log = n.log.With("rank", int(r.self))
+	if n.roll == nil && r.incomplete() {
+		n.discover(n.located)
+	}
 	return r.self, nil
+}
+
+// located takes in where a worker is whom the roster names without address.
+func (n *Node) located(who peer.AddrInfo) {
+	if _, known := n.roster.rank(who.ID); known {
+		n.host.Peerstore().AddAddrs(who.ID, announced(who.Addrs), peerstore.PermanentAddrTTL)
+	}
 }
 
 // Stop ends the run for all workers; each reports this peer and the reason.
@@ -222,6 +239,7 @@ func (n *Node) Close() error {
 	if done {
 		return nil
 	}
+	n.cancel()
 	var errs []error
 	if board != nil {
 		board.close()
@@ -232,6 +250,7 @@ func (n *Node) Close() error {
 	if roll != nil {
 		roll.close()
 	}
+	n.wg.Wait()
 	return errors.Join(append(errs, n.host.Close())...)
 }
 

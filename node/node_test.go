@@ -191,7 +191,7 @@ func TestRunEqualsLockStep(t *testing.T) {
 		"one worker alone":         {n: 1, dim: 100, rounds: 20},
 		"two workers":              {n: 2, dim: 1000, rounds: 50},
 		"ring of three":            {n: 3, dim: 1000, rounds: 50},
-		"ring of eight":            {n: 8, dim: 30_000, rounds: 40},
+		"ring of eight":            {n: 8, dim: 3000, rounds: 30},
 		"all-reduce among two":     {n: 2, dim: 1000, rounds: 30, allReduce: true},
 		"all-reduce among five":    {n: 5, dim: 1003, rounds: 30, allReduce: true},
 		"frames of several chunks": {n: 3, dim: 100_000, rounds: 5},

@@ -74,6 +74,16 @@ func (r *roster) rank(id peer.ID) (topology.Rank, bool) {
 	return topology.Rank(i), i >= 0
 }
 
+// incomplete reports whether a worker other than this one has no address.
+func (r *roster) incomplete() bool {
+	for i, addrs := range r.addrs {
+		if len(addrs) == 0 && topology.Rank(i) != r.self {
+			return true
+		}
+	}
+	return false
+}
+
 // store tells the host where the workers are.
 func (r *roster) store(h host.Host) {
 	for i, addrs := range r.addrs {

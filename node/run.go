@@ -70,6 +70,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		}
 	}
 	n.mu.Unlock()
+	if roll := n.roll; roll != nil {
+		n.wg.Go(func() { roll.release(links.serves) })
+	}
 	d := newDriver(w, links)
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
 	d.stops, d.stopped = stops, board.stopped

@@ -130,13 +130,22 @@ func (t *talk) agree() error {
 // refuse tells the other end why and returns the refusal. It waits until the
 // other end has read it, because a reset would overtake the words.
 func (t *talk) refuse(no *RefusedError) error {
-	no.Peer = t.peer.String()
-	t.stream.SetDeadline(time.Now().Add(helloTime))
-	if t.say(aboutNo, no.append(nil)) == nil && t.stream.CloseWrite() == nil {
+	t.stream.SetReadDeadline(time.Now().Add(helloTime))
+	if t.sayNo(no) == nil {
 		io.Copy(io.Discard, io.LimitReader(t.in, maxMessage))
 	}
 	t.stream.ResetWithError(codeRefused)
 	return no
+}
+
+// sayNo tells the other end why and says nothing more.
+func (t *talk) sayNo(no *RefusedError) error {
+	no.Peer = t.peer.String()
+	t.stream.SetWriteDeadline(time.Now().Add(helloTime))
+	if err := t.say(aboutNo, no.append(nil)); err != nil {
+		return err
+	}
+	return t.stream.CloseWrite()
 }
 
 // refusalMax bounds reason u8, section (length u8, 24 bytes), detail.

@@ -1,0 +1,185 @@
+package node
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// A phase is how far a peer has come towards a set of members.
+type phase uint8
+
+const (
+	gathering phase = iota // knows too few
+	proposed               // would work with this set
+	ready                  // will work with no other set: never taken back
+	committed              // knows that all of the set are ready
+)
+
+// A ballot is what a peer says about the members of the run. A newer one
+// replaces an older one, so that none need arrive.
+type ballot struct {
+	phase phase
+	set   []peer.ID // sorted; empty while gathering
+}
+
+// An assembly is one peer's part in agreeing on exactly n members, without a
+// coordinator. It is a function of what it has heard, with no clock.
+//
+// Each peer proposes the n smallest ids that it knows; when all of that set
+// propose the same, it is ready for it and stays so; when all of the set are
+// ready, it is agreed. Two sets with a common member never are: that one is
+// ready for one only. (With 2n peers or more there may be two runs.)
+//
+// Peers that know more and more propose smaller and smaller sets. One goes back
+// to a greater set only if a member of the smaller is ready for that greater
+// one. That member was never for the smaller, so nobody has become ready for
+// it, and nobody is left waiting.
+type assembly struct {
+	self   peer.ID
+	n      int
+	mine   ballot
+	others map[peer.ID]ballot // who can be spoken to; the last ballot of each
+}
+
+func newAssembly(self peer.ID, n int) assembly {
+	return assembly{self: self, n: n, others: make(map[peer.ID]ballot)}
+}
+
+// step does what follows from the ballots of the others, and reports whether
+// the own one has changed.
+func (a *assembly) step() (changed bool) {
+	before := a.mine
+	if set := a.agreedWithout(); set != nil {
+		a.mine = ballot{committed, set}
+	}
+	if a.mine.phase < ready {
+		a.propose()
+	}
+	if a.mine.phase == proposed && a.all(proposed) {
+		a.mine.phase = ready
+	}
+	if a.mine.phase == ready && a.all(ready) {
+		a.mine.phase = committed
+	}
+	return a.mine.phase != before.phase || !slices.Equal(a.mine.set, before.set)
+}
+
+// agreedWithout returns a set with this peer in it that others have agreed on:
+// it was part of that and has lost its memory, or their last word.
+func (a *assembly) agreedWithout() []peer.ID {
+	for _, id := range slices.Sorted(maps.Keys(a.others)) {
+		if b := a.others[id]; b.phase == committed && slices.Contains(b.set, a.self) {
+			return b.set
+		}
+	}
+	return nil
+}
+
+// propose chooses the set to be for.
+func (a *assembly) propose() {
+	free := []peer.ID{a.self}
+	for id, b := range a.others {
+		if b.phase < ready || slices.Contains(b.set, a.self) && a.possible(b.set) {
+			free = append(free, id)
+		}
+	}
+	if len(free) < a.n {
+		a.mine = ballot{}
+		return
+	}
+	slices.Sort(free)
+	set := free[:a.n]
+	if !a.possible(set) {
+		set = a.bound(set)
+	}
+	if !slices.Contains(set, a.self) {
+		a.mine = ballot{} // one too many: the others are enough
+		return
+	}
+	a.mine = ballot{proposed, slices.Clone(set)}
+}
+
+// possible reports whether no member of set is ready for another set.
+func (a *assembly) possible(set []peer.ID) bool {
+	return !slices.ContainsFunc(set, func(id peer.ID) bool {
+		b := a.others[id]
+		return b.phase >= ready && !slices.Equal(b.set, set)
+	})
+}
+
+// bound returns the first set that a member of set is ready for.
+func (a *assembly) bound(set []peer.ID) []peer.ID {
+	var first []peer.ID
+	for _, id := range set {
+		if b := a.others[id]; b.phase >= ready && (first == nil || slices.Compare(b.set, first) < 0) {
+			first = b.set
+		}
+	}
+	return first
+}
+
+// all reports whether all other members of the own set have come as far as p
+// with the same set.
+func (a *assembly) all(p phase) bool {
+	for _, id := range a.mine.set {
+		if b := a.others[id]; id != a.self && (b.phase < p || !slices.Equal(b.set, a.mine.set)) {
+			return false
+		}
+	}
+	return true
+}
+
+// lacking returns the members of the own set that hold up the agreement.
+func (a *assembly) lacking() []peer.ID {
+	var out []peer.ID
+	for _, id := range a.mine.set {
+		if b := a.others[id]; id != a.self && (b.phase < a.mine.phase || !slices.Equal(b.set, a.mine.set)) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// append encodes b: phase u8, ids u16, each with its length u8.
+func (b ballot) append(dst []byte) []byte {
+	dst = append(dst, byte(b.phase))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(b.set)))
+	for _, id := range b.set {
+		dst = append(dst, byte(len(id)))
+		dst = append(dst, id...)
+	}
+	return dst
+}
+
+var errBallot = errors.New("malformed ballot")
+
+// parseBallot decodes the ballot of a peer in a run of n.
+func parseBallot(b []byte, n int) (ballot, error) {
+	if len(b) < 3 || phase(b[0]) > committed {
+		return ballot{}, errBallot
+	}
+	out := ballot{phase: phase(b[0])}
+	count := int(binary.LittleEndian.Uint16(b[1:]))
+	if out.phase == gathering && count != 0 || out.phase != gathering && count != n {
+		return ballot{}, errBallot
+	}
+	b = b[3:]
+	for range count {
+		if len(b) < 1 || len(b) < 1+int(b[0]) {
+			return ballot{}, errBallot
+		}
+		id := peer.ID(b[1 : 1+int(b[0])])
+		if id.Validate() != nil || len(out.set) > 0 && id <= out.set[len(out.set)-1] {
+			return ballot{}, errBallot
+		}
+		out.set, b = append(out.set, id), b[1+len(id):]
+	}
+	if len(b) != 0 {
+		return ballot{}, errBallot
+	}
+	return out, nil
+}

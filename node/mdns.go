@@ -1,0 +1,60 @@
+package node
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+)
+
+// serviceName is the mDNS service of a run, so that runs on one network do not
+// meet. Its label stays within the 15 characters of RFC 6763, section 7.2.
+func serviceName(run string) string {
+	sum := sha256.Sum256([]byte(run))
+	return fmt.Sprintf("_gt-%x._udp", sum[:4])
+}
+
+// A notifee takes what mDNS finds. Calls come from goroutines of their own.
+type notifee func(peer.AddrInfo)
+
+func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
+
+// discover looks for peers of the run by multicast until the node is closed.
+// What is announced are the addresses as of now: the host listens already.
+func (n *Node) discover(found func(peer.AddrInfo)) {
+	if n.opts.find != nil {
+		n.opts.find(found)
+		return
+	}
+	ctx := n.ctx
+	n.wg.Go(func() {
+		if s := announceUntilHeard(n.host, serviceName(n.opts.RunID), found, n.log, func() bool { return sleep(ctx, 2*time.Second) }); s != nil {
+			<-ctx.Done()
+			s.Close()
+		}
+	})
+}
+
+// announceUntilHeard starts mDNS. Where no interface has multicast, one may
+// still come up: it tries again for as long as rest says so.
+func announceUntilHeard(h host.Host, service string, found notifee, log *slog.Logger, rest func() bool) mdns.Service {
+	for told := false; ; told = true {
+		s := mdns.NewMdnsService(h, service, found)
+		err := s.Start()
+		if err == nil {
+			log.Debug("looking for peers by mDNS", "service", service)
+			return s
+		}
+		s.Close()
+		if !told {
+			log.Warn("no mDNS: peers must be in the run file", "err", err)
+		}
+		if !rest() {
+			return nil
+		}
+	}
+}
