@@ -1,0 +1,105 @@
+package experiment
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"gossiptrainer/report"
+)
+
+func TestSummaryOfARun(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=3"}, quick...)...)
+	all := workers(t, r)
+	res := drive(t, r, all, 1)
+	evaluate(t, all, res)
+	for i := range res.Finals {
+		res.Finals[i].Sent = report.Bytes{Payload: int64(10 * i), Stream: int64(20 * i), Wire: int64(30 * i)}
+		res.Finals[i].ExtraMemory = int64(i)
+	}
+	s := summarize(t, r, res)
+	if s.Mode != "test" || s.Run != "run" || s.Algorithm != "moniqua" || s.Bits != 8 || s.Peers != 3 || s.Rounds != 12 || s.Seed != 1 || s.Version != "v0" {
+		t.Errorf("heading: %+v", s)
+	}
+	if s.Wall != 1 || s.Time != 3 {
+		t.Errorf("want 1 s wall and 3 s for the slowest, got %v and %v", s.Wall, s.Time)
+	}
+	if want := (report.Bytes{Payload: 10, Stream: 20, Wire: 30}); s.BytesPerPeer != want || s.ExtraMemory != 2 {
+		t.Errorf("want %v and 2 bytes, got %v and %d", want, s.BytesPerPeer, s.ExtraMemory)
+	}
+	if s.Theta.Value != r.theta(11) || s.Theta.Value <= 0 {
+		t.Errorf("theta: want that of round 11, %v, got %v", r.theta(11), s.Theta.Value)
+	}
+	mean, least := 0.0, 1.0
+	for _, f := range res.Finals {
+		mean += f.Accuracy / 3
+		least = min(least, f.Accuracy)
+	}
+	if *s.Accuracy.Mean != mean || *s.Accuracy.Min != least || s.Accuracy.AverageModel == nil {
+		t.Errorf("accuracy: want mean %v and min %v, got %+v", mean, least, s.Accuracy)
+	}
+	if s.TrainLoss <= 0 || s.Loss <= 0 || len(s.Digest) != 64 {
+		t.Errorf("losses and digest: %+v", s)
+	}
+	if s.Consensus == nil || *s.Consensus <= 0 || *s.Consensus >= s.Theta.Value*3 {
+		t.Errorf("consensus: got %v with theta %v", s.Consensus, s.Theta.Value)
+	}
+}
+
+func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
+	models := [][]float32{{0, 1}, {0, 3}, {3, 2}}
+	mean := Mean(models)
+	if mean[0] != 1 || mean[1] != 2 {
+		t.Errorf("mean: want [1 2], got %v", mean)
+	}
+	if got := consensus(models, mean); got != 2 {
+		t.Errorf("want 2, got %v", got)
+	}
+	models[1][1] = float32(math.NaN())
+	if got := consensus(models, Mean(models)); !math.IsNaN(got) {
+		t.Errorf("want NaN to show, got %v", got)
+	}
+}
+
+func TestWhatIsNotKnownIsNull(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=2", "algorithm.name=allreduce", "model.name=quadratic"}, quick...)...)
+	all := workers(t, r)
+	res := drive(t, r, all, 1)
+	evaluate(t, all, res)
+	res.Models[1] = nil
+	s := summarize(t, r, res)
+	if s.Algorithm != "allreduce" || s.Bits != 32 || s.Theta.Value != 0 || s.Digest == "" {
+		t.Errorf("got %+v", s)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"accuracy":{"mean":null,"min":null,"average_model":null},"consensus_linf":null`; !strings.Contains(string(text), want) {
+		t.Errorf("want %s in %s", want, text)
+	}
+	res.Finals = res.Finals[:1]
+	if s := summarize(t, r, res); s.Digest != "" {
+		t.Errorf("a digest of one result out of two: %s", s.Digest)
+	}
+	if s := summarize(t, r, Results{Mode: "lab", Wall: time.Second}); s.Rounds != 0 || s.Loss != 0 {
+		t.Errorf("without results: %+v", s)
+	}
+}
+
+func TestADigestThatIsNoneIsRefused(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=2"}, quick...)...)
+	good := strings.Repeat("0", 64)
+	for name, finals := range map[string][]report.Final{
+		"short":       {{Rank: 0, Digest: good}, {Rank: 1, Digest: "00"}},
+		"no hex":      {{Rank: 0, Digest: good}, {Rank: 1, Digest: strings.Repeat("x", 64)}},
+		"rank twice":  {{Rank: 0, Digest: good}, {Rank: 0, Digest: good}},
+		"rank beyond": {{Rank: 0, Digest: good}, {Rank: 2, Digest: good}},
+	} {
+		if s, err := r.Summarize(Results{Finals: finals}); err == nil {
+			t.Errorf("%s: accepted as %s", name, s.Digest)
+		}
+	}
+}
