@@ -3,6 +3,7 @@ package moniqua
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // Certified is the theta rule that bounds the difference of two neighbours by
@@ -21,10 +22,10 @@ import (
 // For D² the sums are those of the response of z: Sg over updates and Se over
 // grid errors, in place of S and S1.
 type Certified struct {
-	S, S1    float64  // path sums of the graph; for D² Sg and Se
-	Rho      float64  // ρ of W, in [0, 1): how long steps are remembered
-	Levels   int      // N
-	Rounding Rounding //
+	S, S1    float64 // path sums of the graph; for D² Sg and Se
+	Rho      float64 // ρ of W, in [0, 1): how long steps are remembered
+	Levels   int     // N
+	Rounding Rounding
 }
 
 // amplification returns 2δ/(1−2δ), the grid error δB in units of θ.
@@ -42,10 +43,21 @@ func (c Certified) Check() error {
 		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: no sums of a mixing matrix that converges", c.S, c.S1, c.Rho)
 	}
 	if feedback := c.S1 * c.amplification(); feedback > 1-1e-9 { // sums are cut off: a 1 comes out slightly below
-		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: grid errors return %.3g-fold, which must be below 1: "+
-			"use at least %d levels, a smaller slack γ, or the rule fixed or theorem", c.Levels, c.Rounding, feedback, c.fewestLevels())
+		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: grid errors return %.3g-fold, which must be below 1: use %s",
+			c.Levels, c.Rounding, feedback, c.remedy())
 	}
 	return nil
+}
+
+// remedy says what to do where there is no certificate. Slack brings S1 down,
+// but never below 2.
+func (c Certified) remedy() string {
+	levels := c.fewestLevels()
+	remedy := fmt.Sprintf("at least %d levels (%d bits)", levels, bits.Len(uint(levels-1)))
+	if 2*c.amplification() < 1 {
+		remedy += ", a smaller slack γ"
+	}
+	return remedy + ", or the rule fixed or theorem"
 }
 
 // fewestLevels returns the smallest N that has a certificate: S1·2δ/(1−2δ) < 1
@@ -59,7 +71,7 @@ func (c Certified) Theta(alpha, bound float64) (float64, error) {
 	if err := c.Check(); err != nil {
 		return 0, err
 	}
-	return alpha * bound * c.S / (1 - c.S1*c.amplification()), nil
+	return alpha * bound * c.S / (1 - float64(c.S1*c.amplification())), nil
 }
 
 // Rule returns θ_k along a run, with the largest step in the graph's memory as

@@ -23,7 +23,7 @@ import (
 // y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise.
 type Codec struct {
 	Levels   int                 // N, 2 to 65536; 3 or more with Stochastic and Shared
-	Rounding Rounding            //
+	Rounding Rounding            // the zero value is Dither
 	Theta    func(k int) float64 // θ_k > 0, the same at all workers, see Theorem and Certified
 	Seed     uint64              // of the rounding noise
 	Rank     topology.Rank       // whose own noise Stochastic takes
@@ -202,7 +202,7 @@ func (r *round) indices(dst []int64, x []float32, first int) error {
 // strange is the error for a coordinate that has no index.
 func (r *round) strange(v float32, at int) error {
 	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not a number to encode", r.k, at, v)
+		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)
 	}
 	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: the model exploded or theta %v is far too small",
 		r.k, at, v, r.grid.Step(), r.grid.Theta)

@@ -53,7 +53,7 @@ func (t Theorem) logWorkers() float64 { return math.Log(16 * float64(t.Workers))
 // Theta returns θ of Theorem 2 for the step size alpha and updates within ±bound.
 func (t Theorem) Theta(alpha, bound float64) float64 {
 	c, eta := t.decay()
-	return 2 * alpha * bound * c * t.logWorkers() / (1 - eta*t.Rho)
+	return 2 * alpha * bound * c * t.logWorkers() / (1 - float64(eta*t.Rho))
 }
 
 // Delta returns the largest δ that Theorem 2 admits.

@@ -75,7 +75,7 @@ func TestCertificatesThatDoNotExist(t *testing.T) {
 		rounding Rounding
 		want     string // "" = there is one
 	}{
-		{2, Dither, "at least 6 levels"},
+		{2, Dither, "use at least 6 levels (3 bits), or the rule"},
 		{4, Nearest, "grid errors return 1.46-fold"},
 		{5, Nearest, "a smaller slack γ, or the rule fixed or theorem"},
 		{6, Nearest, ""},
