@@ -9,9 +9,11 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/transport"
+	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
 	manet "github.com/multiformats/go-multiaddr/net"
+	quicgo "github.com/quic-go/quic-go"
 )
 
 // Wire counts bytes at the socket: encrypted, handshakes and telemetry
@@ -29,9 +31,10 @@ func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
 // peer a byte went to; over QUIC, whose connections share one socket, it
 // counts UDP payloads in total.
 type traffic struct {
-	total tally
-	mu    sync.Mutex
-	peers map[peer.ID]*tally
+	total  tally
+	shared *quicreuse.ConnManager // nil over TCP
+	mu     sync.Mutex
+	peers  map[peer.ID]*tally
 }
 
 func newTraffic() *traffic { return &traffic{peers: make(map[peer.ID]*tally)} }
@@ -51,6 +54,23 @@ func (t *traffic) tcp(u transport.Upgrader, rc network.ResourceManager, s *tcpre
 	// Without port reuse two hosts that dial each other at once never meet in
 	// one half-open connection, which some handshakes do not survive.
 	return tcp.NewTCPTransport(&countingUpgrader{Upgrader: u, traffic: t}, rc, s, tcp.DisableReuseport())
+}
+
+// quic makes what QUIC listens and dials with; close ends it.
+func (t *traffic) quic(reset quicgo.StatelessResetKey, token quicgo.TokenGeneratorKey, opts ...quicreuse.Option) (*quicreuse.ConnManager, error) {
+	m, err := quicreuse.NewConnManager(reset, token, opts...)
+	if err == nil {
+		t.shared = m
+	}
+	return m, err
+}
+
+// close ends what the host does not, when the host is closed.
+func (t *traffic) close() error {
+	if t.shared == nil {
+		return nil
+	}
+	return t.shared.Close()
 }
 
 // udp opens a counted socket for QUIC. It hides what lets quic-go pass

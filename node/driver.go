@@ -30,8 +30,7 @@ type driver struct {
 	refused *refusals
 	log     *slog.Logger
 	observe func(report.Event)
-	stops   <-chan error // Stop was called
-	stopped <-chan error // another worker has stopped the run
+	stopped <-chan error // a worker has stopped the run
 
 	jobs     chan job
 	outcomes chan outcome
@@ -160,7 +159,6 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case <-tick:
 		d.rested(began, idle)
 		err = d.look(time.Now())
-	case err = <-d.stops:
 	case err = <-d.stopped:
 	case <-ctx.Done():
 		err = fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx))

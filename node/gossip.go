@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -38,7 +37,7 @@ type board struct {
 	news     *pubsub.Topic // nil for a run of one
 	control  *pubsub.Topic
 	received atomic.Int64 // bytes
-	stopped  chan error   // another worker has stopped the run
+	stopped  chan error   // a worker has stopped the run
 
 	mu      sync.Mutex
 	mine    bulletin
@@ -147,25 +146,18 @@ type halt struct {
 	Reason string `json:"reason"`
 }
 
-// stopOthers tells all why this worker's run has ended early, unless they
-// know, and gives the message time to leave.
-func (b *board) stopOthers(why error) {
+// stopOthers tells all that the run has ended early, and why, and gives the
+// message time to leave.
+func (b *board) stopOthers(reason string) {
 	if b.control == nil {
 		return
 	}
-	reason := why.Error()
-	var stop *StoppedError
-	if errors.As(why, &stop) {
-		reason = stop.Reason
+	text, err := json.Marshal(halt{Rank: int(b.roster.self), Reason: reason[:min(len(reason), maxReason)]})
+	if err == nil {
+		err = b.control.Publish(b.ctx, text)
 	}
-	if stop == nil || stop.Rank == b.roster.self {
-		text, err := json.Marshal(halt{Rank: int(b.roster.self), Reason: reason[:min(len(reason), maxReason)]})
-		if err == nil {
-			err = b.control.Publish(b.ctx, text)
-		}
-		if err != nil {
-			b.node.log.Warn("could not stop the others", "err", err)
-		}
+	if err != nil {
+		b.node.log.Warn("could not stop the others", "err", err)
 	}
 	sleep(b.ctx, flushTime)
 }
@@ -180,10 +172,15 @@ func (b *board) readStop(from topology.Rank, text []byte) func() {
 		if strings.TrimSpace(reason) == "" {
 			reason = "no reason given"
 		}
-		select {
-		case b.stopped <- &StoppedError{Rank: from, Reason: reason}:
-		default:
-		}
+		b.stop(&StoppedError{Rank: from, Reason: reason})
+	}
+}
+
+// stop ends what this worker does for the run; the first reason counts.
+func (b *board) stop(why *StoppedError) {
+	select {
+	case b.stopped <- why:
+	default:
 	}
 }
 

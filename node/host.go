@@ -81,7 +81,7 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 	if o.Transport == QUIC {
 		return []libp2p.Option{
 			libp2p.Transport(quic.NewTransport),
-			libp2p.QUICReuse(quicreuse.NewConnManager, quicreuse.OverrideListenUDP(bytes.udp)),
+			libp2p.QUICReuse(bytes.quic, quicreuse.OverrideListenUDP(bytes.udp)),
 		}
 	}
 	security := libp2p.Security(tls.ID, tls.New)

@@ -93,7 +93,6 @@ type Node struct {
 	roll   *rollCall
 	links  *links
 	board  *board
-	stop   func(reason string) // ends Run; nil while it does not run
 	closed bool
 }
 
@@ -219,15 +218,17 @@ func (n *Node) located(who peer.AddrInfo) {
 	}
 }
 
-// Stop ends the run for all workers; each reports this peer and the reason.
-// It does nothing unless Run is running.
+// Stop ends the run for all workers, this one included; each reports this peer
+// and the reason. Before Run it does nothing.
 func (n *Node) Stop(reason string) {
 	n.mu.Lock()
-	stop := n.stop
+	b := n.board
 	n.mu.Unlock()
-	if stop != nil {
-		stop(reason)
+	if b == nil {
+		return
 	}
+	b.stop(&StoppedError{Rank: b.roster.self, Reason: reason})
+	b.stopOthers(reason)
 }
 
 // Close ends all that New and Join started.
@@ -251,7 +252,7 @@ func (n *Node) Close() error {
 		roll.close()
 	}
 	n.wg.Wait()
-	return errors.Join(append(errs, n.host.Close())...)
+	return errors.Join(append(errs, n.host.Close(), n.bytes.close())...)
 }
 
 // observe hands one event at a time to the observer.

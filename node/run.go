@@ -60,30 +60,24 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		return report.Final{}, err
 	}
 	links := newLinks(n, w.Row, w.MaxPayload)
-	stops := make(chan error, 1)
 	n.mu.Lock()
 	n.links, n.board = links, board
-	n.stop = func(reason string) {
-		select {
-		case stops <- &StoppedError{Rank: w.Rank, Reason: reason}:
-		default:
-		}
-	}
 	n.mu.Unlock()
 	if roll := n.roll; roll != nil {
 		n.wg.Go(func() { roll.release(links.serves) })
 	}
 	d := newDriver(w, links)
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stops, d.stopped = stops, board.stopped
+	d.stopped = board.stopped
 
 	err = d.run(ctx)
-	n.mu.Lock()
-	n.stop = nil
-	n.mu.Unlock()
 	if err != nil {
 		d.status(report.Failed, err.Error(), nil)
-		board.stopOthers(err)
+		if stop := (*StoppedError)(nil); errors.As(err, &stop) {
+			sleep(board.ctx, flushTime) // it is being passed on
+		} else {
+			board.stopOthers(err.Error())
+		}
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err

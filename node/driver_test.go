@@ -1,0 +1,257 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// A script is a Transport whose events a test writes.
+type script struct {
+	events chan Event
+	sent   []gossip.Frame
+	byes   []topology.Rank
+	drops  []topology.Rank
+	rounds int
+}
+
+func newScript() *script { return &script{events: make(chan Event, 100)} }
+
+func (s *script) Send(f gossip.Frame)                  { s.sent = append(s.sent, f) }
+func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
+func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
+func (s *script) Recycle([]byte)                       {}
+func (s *script) Events() <-chan Event                 { return s.events }
+func (s *script) Trouble(topology.Rank) string         { return "cable cut" }
+func (s *script) Round(finished int)                   { s.rounds = finished }
+func (s *script) Bytes() (sent, received report.Bytes) { return report.Bytes{}, report.Bytes{} }
+func (s *script) Close() error                         { return nil }
+func (s *script) up(peers ...topology.Rank)            { s.each(LinkUp, peers) }
+func (s *script) down(peers ...topology.Rank)          { s.each(LinkDown, peers) }
+func (s *script) each(kind EventKind, p []topology.Rank) {
+	for _, peer := range p {
+		s.events <- Event{Kind: kind, Peer: peer}
+	}
+}
+
+var _ Transport = (*script)(nil)
+
+// drive runs worker 1 of a ring of three against a script until it ends.
+func drive(t *testing.T, ctx context.Context, s *script, change func(w *Worker)) ([]report.Event, error) {
+	t.Helper()
+	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
+	if change != nil {
+		change(&w)
+	}
+	var events []report.Event
+	d := newDriver(w, s)
+	d.observe = func(e report.Event) { events = append(events, e) }
+	err := d.run(ctx)
+	return events, err
+}
+
+func TestWaitingNamesTheMissingEveryTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		defer cancel()
+		s := newScript()
+		s.up(0)
+		events, err := drive(t, ctx, s, nil)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("error %v, want the deadline's", err)
+		}
+		var waits []*report.Status
+		for _, e := range events {
+			if e.Status != nil && e.Status.State == report.Waiting {
+				waits = append(waits, e.Status)
+			}
+		}
+		if len(waits) != 2 {
+			t.Fatalf("%d notes in 25 s, want 2", len(waits))
+		}
+		if !slices.Equal(waits[0].Missing, []int{0, 2}) || !strings.Contains(waits[0].Detail, "worker 2: cable cut") {
+			t.Errorf("note %+v, want workers 0 and 2 and why", waits[0])
+		}
+	})
+}
+
+func TestLostNeighbour(t *testing.T) {
+	tests := map[string]struct {
+		policy LostPolicy
+		back   bool // after 5 s
+		lost   bool
+	}{
+		"wait":                   {Wait, false, false},
+		"fail":                   {Fail, false, true},
+		"fail, but it came back": {Fail, true, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				s := newScript()
+				s.up(0, 2)
+				s.down(2)
+				if test.back {
+					time.AfterFunc(5*time.Second, func() { s.up(2) })
+				}
+				_, err := drive(t, ctx, s, func(w *Worker) { w.Lost = test.policy })
+				var net *NetworkError
+				if errors.As(err, &net) != test.lost {
+					t.Errorf("error %v, want a network error: %v", err, test.lost)
+				}
+				if test.lost && !strings.Contains(err.Error(), "lost worker 2: cable cut") {
+					t.Errorf("error %v, want whom it lost and why", err)
+				}
+			})
+		})
+	}
+}
+
+func TestOutcastFailsOnlyWhenAllRefuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		no := &RefusedError{Peer: "p", Reason: OtherSection, Section: "train", Detail: "section train differs", Remote: true}
+		s := newScript()
+		s.events <- Event{Kind: Refused, Peer: 0, Err: no}
+		time.AfterFunc(30*time.Second, func() { s.events <- Event{Kind: Refused, Peer: 2, Err: no} })
+		begun := time.Now()
+		_, err := drive(t, ctx, s, nil)
+		var net *NetworkError
+		if !errors.As(err, &net) || !strings.Contains(err.Error(), "section train differs") {
+			t.Errorf("error %v, want a network error that names the section", err)
+		}
+		if after := time.Since(begun); after != 30*time.Second {
+			t.Errorf("failed after %v, want when the second neighbour refused", after)
+		}
+	})
+}
+
+func TestInterruptDoesNotWaitForTheGradient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		begun := time.Now()
+		_, err := drive(t, ctx, newScript(), func(w *Worker) {
+			w.Gradient = func([]float32, int, []float32) (float32, error) {
+				time.Sleep(time.Hour)
+				return 0, nil
+			}
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the deadline's", err)
+		}
+		if took := time.Since(begun) - 3*time.Second; took > time.Second {
+			t.Errorf("took %v to notice", took)
+		}
+		time.Sleep(2 * time.Hour) // let the gradient end, in the bubble's time
+	})
+}
+
+func TestGradientErrorNamesWorkerAndRound(t *testing.T) {
+	bad := errors.New("loss is NaN")
+	_, err := drive(t, t.Context(), newScript(), func(w *Worker) {
+		w.Gradient = func([]float32, int, []float32) (float32, error) { return 0, bad }
+	})
+	var training *TrainingError
+	if !errors.As(err, &training) || training.Rank != 1 || training.Round != 0 || !errors.Is(err, bad) {
+		t.Errorf("error %v, want a training error of worker 1 in round 0", err)
+	}
+}
+
+func TestFramesThatAreNoUseAreCounted(t *testing.T) {
+	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
+	frame := func(round, hop, size int) gossip.Frame {
+		return gossip.Frame{From: 0, To: 1, Round: round, Hop: hop, Payload: make([]byte, size)}
+	}
+	d := newDriver(w, newScript())
+	w.Machine.Ready()
+	for _, f := range []gossip.Frame{frame(0, 0, 16), frame(0, 0, 16), frame(4, 0, 16), frame(0, 7, 16)} {
+		if err := d.handle(Event{Kind: FrameIn, Peer: 0, Frame: f}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := d.refused.read()
+	for _, reason := range []string{"duplicate", "early", "no such hop"} {
+		if got[reason] != 1 {
+			t.Errorf("%d frames refused as %s, want 1: %v", got[reason], reason, got)
+		}
+	}
+}
+
+func TestUnusableMessageDropsItsLinkAlone(t *testing.T) {
+	s := newScript()
+	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
+	d := newDriver(w, s)
+	r := w.Machine.Ready()
+	short := gossip.Frame{From: 0, To: 1, Payload: make([]byte, 3)}
+	whole := gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}
+	for _, f := range []gossip.Frame{short, whole} {
+		if err := d.handle(Event{Kind: FrameIn, Peer: f.From, Frame: f}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.computed(outcome{k: r.Round, g: make([]float32, 4)}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.read()["unusable"] != 1 {
+		t.Errorf("dropped %v, counted %v, want the link to worker 0 for an unusable message", s.drops, d.refused.read())
+	}
+}
+
+func TestByeFollowsTheLastFrameOnEveryLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.up(0, 2)
+		go func() { // the neighbours send all rounds, then say bye
+			for k := range 5 {
+				for _, from := range []topology.Rank{0, 2} {
+					s.events <- Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+				}
+				synctest.Wait()
+			}
+			s.down(2)
+			s.up(2)
+			synctest.Wait()
+			s.each(PeerDone, []topology.Rank{0, 2})
+		}()
+		if _, err := drive(t, t.Context(), s, nil); err != nil {
+			t.Fatal(err)
+		}
+		if want := []topology.Rank{0, 2, 2}; !slices.Equal(s.byes, want) {
+			t.Errorf("said bye to %v, want %v: again on the new link", s.byes, want)
+		}
+		if s.rounds != 5 {
+			t.Errorf("told of %d rounds, want 5", s.rounds)
+		}
+	})
+}
+
+func TestLeavesWithoutTheByeOfOneWhoIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		s.up(0, 2)
+		go func() {
+			for k := range 5 {
+				for _, from := range []topology.Rank{0, 2} {
+					s.events <- Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+				}
+				synctest.Wait()
+			}
+			s.down(0, 2)
+		}()
+		if _, err := drive(t, t.Context(), s, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
