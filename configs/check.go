@@ -76,7 +76,9 @@ func explain(e *jsonschema.ValidationError) []Problem {
 		p.Message = "lacks the key " + strings.Join(k.Missing, ", ")
 	case *kind.Type:
 		p.Message = fmt.Sprintf("must be %s, got %s", kindName(k.Want[0]), kindName(k.Got))
-		if k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean") {
+		if s := find(key); s != nil && len(s.Examples) > 0 {
+			p.Hint = fmt.Sprintf("write it like %v", s.Examples[0])
+		} else if k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean") {
 			p.Hint = "put it in quotes"
 		}
 	case *kind.Enum:

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,9 +56,21 @@ func Load(src Source) (*Loaded, error) {
 		problems = slices.Concat(l.layers[i].problems, problems)
 	}
 	if len(problems) > 0 {
+		slices.SortStableFunc(problems, inOrderOfTheFile)
 		return nil, &Error{problems}
 	}
 	return l, nil
+}
+
+// inOrderOfTheFile puts problems of overrides after those of the file.
+func inOrderOfTheFile(a, b Problem) int {
+	outside := func(p Problem) int {
+		if p.Line == 0 {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(outside(a)-outside(b), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Key, b.Key))
 }
 
 // level returns the number of the layer that gave key, or the list that key

@@ -50,7 +50,7 @@ func Schema() []byte {
 	if err != nil {
 		panic(fmt.Sprintf("internal error: configs: schema: %v", err))
 	}
-	return append(text, '\n')
+	return text
 }
 
 // annotate adds to the schema of the key at path, and to those below it, what
