@@ -42,7 +42,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	s, err := c.begin(run, "lab")
+	s, err := c.begin(ctx, run, "lab")
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -13,7 +14,10 @@ import (
 
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
-	ctx, cancel := withSignals(context.Background())
+	ctx, cancel := withSignals(context.Background(), func(err error) {
+		c.complain(err)
+		os.Exit(exitCode(err))
+	})
 	defer cancel()
 	root := newRoot(c)
 	root.SetArgs(args)
@@ -55,7 +59,7 @@ func newRoot(c *console) *cobra.Command {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newConfig(c), newData(c), newTopology(c), newID(c), newVersion(c)} {
+	for _, cmd := range []*cobra.Command{newReport(c), newConfig(c), newData(c), newTopology(c), newID(c), newVersion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

@@ -60,7 +60,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	s, err := c.begin(run, "run")
+	s, err := c.begin(ctx, run, "run")
 	if err != nil {
 		return err
 	}

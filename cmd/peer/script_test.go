@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"gossiptrainer/report"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +31,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
+			"exits":        exits,
+			"run-folder":   runFolder,
+			"same-digest":  sameDigest,
+			"other-digest": otherDigest,
 		},
 	})
 }
@@ -39,14 +46,54 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	err = ts.Exec(args[1], args[2:]...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
+	if got := exitCodeOf(ts, ts.Exec(args[1], args[2:]...)); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+func exitCodeOf(ts *testscript.TestScript, err error) int {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+// run-folder DIR NAME makes the folder of the only run of that name known as
+// "run".
+func runFolder(ts *testscript.TestScript, neg bool, args []string) {
+	dirs, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), args[1]+"-*"))
+	ts.Check(err)
+	if neg || len(dirs) != 1 {
+		ts.Fatalf("found the folders %q, want one", dirs)
+	}
+	ts.Check(os.Symlink(dirs[0], ts.MkAbs("run")))
+}
+
+// same-digest SET... runs tiny.yaml in the simulator and in the lab.
+func sameDigest(ts *testscript.TestScript, neg bool, args []string) {
+	var digests []string
+	for _, mode := range []string{"sim", "lab"} {
+		ts.Check(ts.Exec("peer", append([]string{mode, "tiny.yaml", "--json", "--quiet"}, args...)...))
+		digests = append(digests, digestOf(ts, "stdout"))
+	}
+	if digests[0] != digests[1] {
+		ts.Fatalf("%v: sim gives %s, lab %s", args, digests[0], digests[1])
+	}
+}
+
+// other-digest FILE compares the last summary with one that was kept.
+func otherDigest(ts *testscript.TestScript, neg bool, args []string) {
+	if digestOf(ts, "stdout") == digestOf(ts, args[0]) {
+		ts.Fatalf("the same digest")
+	}
+}
+
+func digestOf(ts *testscript.TestScript, file string) string {
+	var s report.Summary
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &s))
+	if len(s.Digest) != 64 {
+		ts.Fatalf("digest %q", s.Digest)
+	}
+	return s.Digest
 }

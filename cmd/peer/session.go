@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -28,8 +29,10 @@ type session struct {
 	finals []report.Final
 }
 
-// begin opens the record and the display of a run.
-func (c *console) begin(run *experiment.Run, mode string) (*session, error) {
+// begin opens the record and the display of a run. The display closes with the
+// session or as soon as ctx ends, so that whatever comes then finds the terminal
+// as it was.
+func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (*session, error) {
 	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N())}
 	var err error
 	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
@@ -37,6 +40,7 @@ func (c *console) begin(run *experiment.Run, mode string) (*session, error) {
 	}
 	c.say("run folder: %s", s.folder.dir)
 	s.display = c.newDisplay(describeRun(run))
+	context.AfterFunc(ctx, s.display.Close)
 	return s, nil
 }
 

@@ -5,21 +5,30 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
+// lastResort is how long after a signal the process ends whatever it is doing:
+// people wait two seconds.
+const lastResort = 1900 * time.Millisecond
+
 // withSignals returns a context that the first interrupt or termination signal
-// cancels with a *signalError. The second one ends the process at once.
-func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
+// cancels with a *signalError. The second one ends the process at once, and so
+// does time. giveUp is then called with that error; it must not return.
+func withSignals(parent context.Context, giveUp func(error)) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
+		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
+			signal.Stop(signals)
 			cancel(&signalError{s})
+			time.Sleep(lastResort)
+			giveUp(&signalError{s})
 		case <-ctx.Done():
 		}
-		signal.Stop(signals)
 	}()
 	return ctx, func() { cancel(context.Canceled) }
 }

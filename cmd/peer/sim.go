@@ -49,7 +49,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	if err != nil {
 		return err
 	}
-	s, err := c.begin(run, "sim")
+	s, err := c.begin(ctx, run, "sim")
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ type plain struct {
 	done  chan struct{}
 }
 
-// Plain returns a display for what is no terminal: a line per interval, and one
-// for every wait that needs an explanation.
+// Plain returns a display for what is no terminal: a line when training begins
+// and one per interval, and one for every wait that needs an explanation.
 func Plain(w io.Writer, run Run) Display {
 	p := &plain{w: w, board: NewBoard(run, time.Now()), stop: make(chan struct{}), done: make(chan struct{})}
 	go p.tickLoop()
@@ -81,7 +81,12 @@ func (p *plain) Event(e report.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.heard = true
-	p.board.Add(e, time.Now())
+	now := time.Now()
+	before := p.board.started
+	p.board.Add(e, now)
+	if before != p.board.started {
+		io.WriteString(p.w, p.board.Line(now)+"\n")
+	}
 }
 
 func (p *plain) Write(lines []byte) (int, error) {

@@ -23,8 +23,9 @@ func TestPlainPrintsALinePerIntervalAndNoEscapeCodes(t *testing.T) {
 		d.Close()
 		fmt.Fprintln(d, "a last word")
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 4 || !strings.HasPrefix(lines[0], "round=5/") && !strings.HasPrefix(lines[0], "round=6/") ||
-			lines[2] != "a log line" || lines[3] != "a last word" {
+		if len(lines) != 5 || !strings.HasPrefix(lines[0], "round=1/") ||
+			!strings.HasPrefix(lines[1], "round=5/") && !strings.HasPrefix(lines[1], "round=6/") ||
+			lines[3] != "a log line" || lines[4] != "a last word" {
 			t.Errorf("got %q", lines)
 		}
 		if strings.Contains(out.String(), "\x1b") {
