@@ -110,6 +110,8 @@ func lossPanel(steps [][]*Step) (*plot.Plot, error) {
 
 func gapPanel(steps [][]*Step) (*plot.Plot, error) {
 	p := newPanel("round", "largest difference between neighbours")
+	p.Legend.Top, p.Legend.Left = false, true
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(6), vg.Points(6)
 	at := func(s *Step) plotter.XY { return plotter.XY{X: float64(s.Round), Y: s.Gap} }
 	if err := addLines(p, steps, at); err != nil {
 		return nil, err
@@ -184,10 +186,13 @@ func newLine(points plotter.XYs, c color.Color, width float64) (*plotter.Line, e
 	return line, nil
 }
 
+// newPanel returns an empty panel; what its vertical axis shows stands above it.
 func newPanel(x, y string) *plot.Plot {
 	sans := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Label.Text, p.Title.Text = x, y
+	p.Title.TextStyle.Font, p.Title.TextStyle.Font.Size = sans, 11
+	p.Title.Padding = vg.Points(6)
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font, axis.Label.TextStyle.Font.Size = sans, 11
 		axis.Tick.Label.Font, axis.Tick.Label.Font.Size = sans, 9
