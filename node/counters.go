@@ -72,6 +72,7 @@ var frameReasons = []struct {
 	{wire.ErrChecksum, "checksum"},
 	{errEpoch, "epoch"},
 	{errCutOff, "truncated"},
+	{errHalt, "stop"},
 }
 
 // frame counts a frame that was not used for err, and returns err.

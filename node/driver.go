@@ -197,6 +197,8 @@ func (d *driver) handle(e Event) error {
 		d.w.Machine.Link(e.Peer, false)
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
+	case Stopped:
+		return e.Err
 	case Refused:
 		s.refused = e.Err
 		return d.outcast()

@@ -27,6 +27,7 @@ func newScript() *script { return &script{events: make(chan Event, 100)} }
 
 func (s *script) Send(f gossip.Frame)                  { s.sent = append(s.sent, f) }
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
+func (s *script) Stop(*StoppedError)                   {}
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
 func (s *script) Recycle([]byte)                       {}
 func (s *script) Events() <-chan Event                 { return s.events }

@@ -2,9 +2,7 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +19,6 @@ const (
 	maxGossip  = 16 << 10               // bytes of one message
 	newsPeriod = time.Second            // between two bulletins of a peer, the last ones apart
 	flushTime  = 200 * time.Millisecond // for gossipsub to pass on what it was given last
-	maxReason  = 512
 )
 
 // A board is what the peers of a run tell all others by gossipsub: how they
@@ -140,40 +137,24 @@ func (b *board) close() {
 	b.wg.Wait()
 }
 
-// A halt is the message of the control topic.
-type halt struct {
-	Rank   int    `json:"rank"`
-	Reason string `json:"reason"`
-}
-
 // stopOthers tells all that the run has ended early, and why, and gives the
 // message time to leave.
-func (b *board) stopOthers(reason string) {
+func (b *board) stopOthers(why *StoppedError) {
 	if b.control == nil {
 		return
 	}
-	text, err := json.Marshal(halt{Rank: int(b.roster.self), Reason: reason[:min(len(reason), maxReason)]})
-	if err == nil {
-		err = b.control.Publish(b.ctx, text)
-	}
-	if err != nil {
+	if err := b.control.Publish(b.ctx, encodeHalt(why)); err != nil {
 		b.node.log.Warn("could not stop the others", "err", err)
 	}
 	sleep(b.ctx, flushTime)
 }
 
 func (b *board) readStop(from topology.Rank, text []byte) func() {
-	var h halt
-	if err := json.Unmarshal(text, &h); err != nil || h.Rank != int(from) {
+	why, err := parseHalt(text, len(b.roster.ids))
+	if err != nil || why.Rank != from {
 		return nil
 	}
-	return func() {
-		reason := printable(h.Reason[:min(len(h.Reason), maxReason)])
-		if strings.TrimSpace(reason) == "" {
-			reason = "no reason given"
-		}
-		b.stop(&StoppedError{Rank: from, Reason: reason})
-	}
+	return func() { b.stop(why) }
 }
 
 // stop ends what this worker does for the run; the first reason counts.

@@ -153,8 +153,7 @@ func (k *link) read() error {
 		k.edge.received.payload.Add(int64(h.Len))
 		k.edge.received.stream.Add(int64(wire.HeaderLen + h.Len))
 		if h.Kind == wire.Bye {
-			links.pool.put(payload)
-			if err := k.parting(func() { k.heard = true }); err != nil {
+			if err := k.bye(payload); err != nil {
 				return err
 			}
 			continue
@@ -163,6 +162,19 @@ func (k *link) read() error {
 			From: k.edge.rank, To: links.roster.self, Round: h.Round, Hop: h.Hop, Payload: payload,
 		}})
 	}
+}
+
+// bye takes in that the neighbour leaves: done, or because the run is over
+// early.
+func (k *link) bye(payload []byte) error {
+	if len(payload) > 0 {
+		why, err := parseHalt(payload, len(k.edge.links.roster.ids))
+		if err != nil {
+			return k.edge.links.refused.frame(err)
+		}
+		k.edge.links.emit(Event{Kind: Stopped, Peer: k.edge.rank, Err: why})
+	}
+	return k.parting(func() { k.heard = true })
 }
 
 // fill reads payload in chunks, each in time.

@@ -50,7 +50,7 @@ const eventRoom = 64
 func newLinks(n *Node, row topology.Row, limit int) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: limit,
+		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(limit, maxHalt),
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, ctx: ctx, cancel: cancel,
 	}
@@ -130,6 +130,16 @@ func (l *links) Send(f gossip.Frame) {
 func (l *links) Bye(peer topology.Rank) {
 	if k := l.edge(peer).current(); k != nil {
 		k.out.put(outgoing{bye: true})
+	}
+}
+
+// Stop says on all links that the run is over early.
+func (l *links) Stop(why *StoppedError) {
+	text := encodeHalt(why)
+	for _, e := range l.edges {
+		if k := e.current(); k != nil {
+			k.out.only(outgoing{bye: true, frame: gossip.Frame{Payload: text}})
+		}
 	}
 }
 

@@ -227,8 +227,9 @@ func (n *Node) Stop(reason string) {
 	if b == nil {
 		return
 	}
-	b.stop(&StoppedError{Rank: b.roster.self, Reason: reason})
-	b.stopOthers(reason)
+	why := &StoppedError{Rank: b.roster.self, Reason: reason}
+	b.stop(why)
+	b.stopOthers(why)
 }
 
 // Close ends all that New and Join started.

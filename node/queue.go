@@ -6,7 +6,7 @@ import (
 	"gossiptrainer/gossip"
 )
 
-// An outgoing thing is a frame or a bye.
+// An outgoing thing is a frame or a bye. The payload of a bye says why.
 type outgoing struct {
 	frame gossip.Frame
 	bye   bool
@@ -30,6 +30,15 @@ func (q *queue) put(o outgoing) {
 	case q.wake <- struct{}{}:
 	default:
 	}
+}
+
+// only puts o in place of all that waits.
+func (q *queue) only(o outgoing) {
+	q.mu.Lock()
+	clear(q.items)
+	q.items = q.items[:0]
+	q.mu.Unlock()
+	q.put(o)
 }
 
 // take waits for the next thing, or until over is closed.

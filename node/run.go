@@ -73,10 +73,15 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	err = d.run(ctx)
 	if err != nil {
 		d.status(report.Failed, err.Error(), nil)
-		if stop := (*StoppedError)(nil); errors.As(err, &stop) {
-			sleep(board.ctx, flushTime) // it is being passed on
+		var why *StoppedError
+		if !errors.As(err, &why) {
+			why = &StoppedError{Rank: w.Rank, Reason: err.Error()}
+		}
+		links.Stop(why)
+		if why.Rank == w.Rank {
+			board.stopOthers(why)
 		} else {
-			board.stopOthers(err.Error())
+			sleep(board.ctx, flushTime) // for what is being passed on
 		}
 	}
 	err = errors.Join(err, links.Close())

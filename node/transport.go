@@ -19,6 +19,9 @@ type Transport interface {
 	// Bye tells peer, after what was sent before, that this worker needs
 	// nothing more. When peer has said the same, PeerDone follows.
 	Bye(peer topology.Rank)
+	// Stop tells all neighbours, before what still waits to be sent, that the
+	// run is over early.
+	Stop(why *StoppedError)
 	// Drop ends the link to peer because of what came over it.
 	Drop(peer topology.Rank, why error)
 	// Recycle gives back the payload of a frame that was received.
@@ -46,6 +49,7 @@ const (
 	FrameIn                   // Frame came in
 	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
 	Refused                   // one end refused the other, see Err (*RefusedError)
+	Stopped                   // the neighbour says that the run is over early, see Err (*StoppedError)
 )
 
 // An Event is what happens on the link to Peer.
