@@ -1,0 +1,91 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestIdentityIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys", "peer.key")
+	first, err := OpenIdentity(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 {
+		t.Errorf("mode %04o, want 0600", mode)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenIdentity(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if again.ID() != first.ID() {
+		t.Errorf("id %s, want %s again", again.ID(), first.ID())
+	}
+}
+
+func TestIdentityInUseIsRefusedWithTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peer.key")
+	first, err := OpenIdentity(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if _, err := OpenIdentity(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
+		t.Errorf("error %v, want who uses it", err)
+	}
+	if _, err := ReadIdentity(path); err != nil {
+		t.Errorf("reading alone claims nothing: %v", err)
+	}
+}
+
+func TestIdentityRefusesBadFiles(t *testing.T) {
+	dir := t.TempDir()
+	good := filepath.Join(dir, "good")
+	if _, err := CreateIdentity(good); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateIdentity(good); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("made over another: %v", err)
+	}
+	wide := filepath.Join(dir, "wide")
+	key, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]struct {
+		data []byte
+		mode fs.FileMode
+		want string
+	}{
+		"wide":  {key, 0o640, "chmod 600"},
+		"empty": {nil, 0o600, "no key file"},
+		"cut":   {key[:20], 0o600, "no key file"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, file.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, file.mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenIdentity(path); err == nil || !strings.Contains(err.Error(), file.want) {
+			t.Errorf("%s: error %v, want %q", name, err, file.want)
+		}
+	}
+	if _, err := ReadIdentity(wide + "r"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want that there is none", err)
+	}
+}
