@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"gossiptrainer/configs"
@@ -39,6 +40,9 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	score, err := w.Evaluate(x)
 	if err != nil {
 		return err
+	}
+	if report.Number(score.Loss) == nil {
+		return fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
 	}
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
 	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{

@@ -38,6 +38,8 @@ type peer struct {
 	missing []int
 	step    report.Step
 	in, out meter
+
+	compute, wait, codec smooth
 }
 
 // NewBoard returns the board of a run that starts now.
@@ -78,6 +80,9 @@ func (b *Board) addStep(s report.Step, now time.Time) {
 		p.enter(report.Training, now)
 	}
 	p.step = s
+	p.compute.add(s.Compute)
+	p.wait.add(s.Wait)
+	p.codec.add(s.Codec)
 	p.out.add(s.Time, s.Sent.Wire)
 	p.in.add(s.Time, s.Received.Wire)
 	if b.started.IsZero() {

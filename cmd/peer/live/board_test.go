@@ -238,3 +238,17 @@ func TestTableDropsTheLeastColumnsFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestSmoothSettlesOnWhatStays(t *testing.T) {
+	var s smooth
+	s.add(10 * time.Millisecond)
+	if s.mean != 10*time.Millisecond {
+		t.Errorf("after the first: %v", s.mean)
+	}
+	for range 50 {
+		s.add(20 * time.Millisecond)
+	}
+	if s.mean < 19*time.Millisecond || s.mean > 20*time.Millisecond {
+		t.Errorf("after a change that stays: %v, want 20ms", s.mean)
+	}
+}

@@ -44,3 +44,21 @@ func (m *meter) rate() float64 {
 	}
 	return 8 * float64(last.bytes-first.bytes) / (last.at - first.at).Seconds()
 }
+
+// A smooth is the mean of a duration over the last few rounds: single rounds
+// jump too much to be read.
+type smooth struct {
+	mean  time.Duration
+	begun bool
+}
+
+// smoothing is how many rounds the mean is over, roughly.
+const smoothing = 8
+
+func (s *smooth) add(d time.Duration) {
+	if !s.begun {
+		s.mean, s.begun = d, true
+		return
+	}
+	s.mean += (d - s.mean) / smoothing
+}

@@ -38,9 +38,9 @@ var columns = []column{
 	{"ROUND", 6, 9, func(p *peer) string { return strconv.Itoa(p.step.Round) }},
 	{"LOSS", 7, 8, func(p *peer) string { return decimal(p.step.Loss) }},
 	{"GAP", 7, 7, func(p *peer) string { return strconv.FormatFloat(p.step.Gap, 'e', 1, 64) }},
-	{"COMPUTE ms", 10, 4, func(p *peer) string { return millis(p.step.Compute) }},
-	{"WAIT ms", 7, 5, func(p *peer) string { return millis(p.step.Wait) }},
-	{"CODEC ms", 8, 2, func(p *peer) string { return millis(p.step.Codec) }},
+	{"COMPUTE ms", 10, 4, func(p *peer) string { return millis(p.compute.mean) }},
+	{"WAIT ms", 7, 5, func(p *peer) string { return millis(p.wait.mean) }},
+	{"CODEC ms", 8, 2, func(p *peer) string { return millis(p.codec.mean) }},
 	{"OUT Mbit/s", 10, 6, func(p *peer) string { return megabits(p.out.rate()) }},
 	{"IN Mbit/s", 9, 3, func(p *peer) string { return megabits(p.in.rate()) }},
 }

@@ -31,6 +31,9 @@ type wait struct {
 // why. Waits for a peer that does not itself wait come first: they are the
 // cause of the others.
 func (b *Board) Waiting(now time.Time) []string {
+	if b.notice != "" && b.started.IsZero() {
+		return []string{b.notice} // before ranks are known there is no more to say
+	}
 	waits := b.waits(now)
 	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
 	var lines []string
@@ -40,9 +43,6 @@ func (b *Board) Waiting(now time.Time) []string {
 			break
 		}
 		lines = append(lines, w.explain(now))
-	}
-	if b.notice != "" && b.started.IsZero() {
-		lines = append([]string{b.notice}, lines...)
 	}
 	return lines
 }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gossiptrainer/node"
+	"gossiptrainer/report"
+)
+
+// A site is a folder with the run file and the keys of two machines that know
+// each other by a roster.
+type site struct {
+	t       *testing.T
+	dir     string
+	program string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	program, err := exec.LookPath("peer") // TestMain has put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, dir: t.TempDir(), program: program}
+	text := `
+name: pair
+topology: {size: 2}
+model: {name: quadratic, dim: 50}
+train: {rounds: 40, step_size: 0.1, momentum: 0}
+output: {dir: out}
+peers:
+`
+	for i := range 2 {
+		who, err := node.CreateIdentity(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += fmt.Sprintf("  - {id: %s, addrs: [%s]}\n", who.ID(), s.freeAddr())
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "pair.yaml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// freeAddr returns an address that was free a moment ago.
+func (s *site) freeAddr() string {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer l.Close()
+	return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", l.Addr().(*net.TCPAddr).Port)
+}
+
+// A machine is a peer that was started.
+type machine struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// start starts the peer that holds a key.
+func (s *site) start(key int, args ...string) *machine {
+	s.t.Helper()
+	roster, err := os.ReadFile(filepath.Join(s.dir, "pair.yaml"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	addr := strings.Split(strings.SplitAfter(string(roster), "addrs: [")[key+1], "]")[0]
+	args = append([]string{"run", "pair.yaml", "--json",
+		"--set", fmt.Sprintf("node.key=%d.key", key), "--set", "node.listen=[" + addr + "]"}, args...)
+	m := &machine{Cmd: exec.Command(s.program, args...)}
+	m.Dir, m.Stdout, m.Stderr = s.dir, &m.stdout, &m.stderr
+	if err := m.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return m
+}
+
+// end waits for the peer and returns its exit code.
+func (m *machine) end() int {
+	m.Wait()
+	return m.ProcessState.ExitCode()
+}
+
+func (m *machine) summary(t *testing.T) report.Summary {
+	t.Helper()
+	var s report.Summary
+	if err := json.Unmarshal(m.stdout.Bytes(), &s); err != nil {
+		t.Fatalf("%v: %s%s", err, m.stdout.String(), m.stderr.String())
+	}
+	return s
+}
+
+func TestTwoMachinesOfARosterTrainLikeTheSimulator(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first := s.start(0, "--rank", "0")
+	second := s.start(1)
+	for i, m := range []*machine{first, second} {
+		if code := m.end(); code != exitOK {
+			t.Fatalf("peer %d: exit code %d: %s", i, code, m.stderr.String())
+		}
+	}
+	one, other := first.summary(t), second.summary(t)
+	if one.Digest == "" || one.Digest != other.Digest || one.Mode != "run" || one.Peers != 2 {
+		t.Errorf("the two see %+v and %+v", one, other)
+	}
+	if one.Consensus != nil {
+		t.Errorf("consensus %v, though the other model is not at hand", *one.Consensus)
+	}
+	text, err := s.command("sim", "pair.yaml", "--json", "--quiet").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var simulated report.Summary
+	if err := json.Unmarshal(text, &simulated); err != nil {
+		t.Fatal(err)
+	}
+	if simulated.Digest != one.Digest {
+		t.Errorf("digest %s, the simulator's is %s", one.Digest, simulated.Digest)
+	}
+}
+
+func (s *site) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.program, args...)
+	cmd.Dir = s.dir
+	return cmd
+}
+
+func TestAPeerWithAnotherRankOrKeyIsToldSo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	m := s.start(1, "--rank", "0")
+	if code := m.end(); code != exitUsage || !strings.Contains(m.stderr.String(), "peer: run: --rank 0: this peer has rank 1") {
+		t.Errorf("exit code %d: %s", code, m.stderr.String())
+	}
+	err := s.command("run", "pair.yaml", "--set", "node.key=stranger.key").Run()
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || exit.ExitCode() == exitOK {
+		t.Errorf("a key that is not in the roster: %v", err)
+	}
+}
