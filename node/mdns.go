@@ -2,8 +2,11 @@ package node
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
@@ -39,17 +42,28 @@ func (n *Node) discover(found func(peer.AddrInfo)) {
 	})
 }
 
+var errNoMulticast = errors.New("no interface that is up has multicast")
+
+func hasMulticast() bool {
+	all, err := net.Interfaces()
+	return err != nil || slices.ContainsFunc(all, func(i net.Interface) bool {
+		return i.Flags&net.FlagUp != 0 && i.Flags&net.FlagMulticast != 0
+	})
+}
+
 // announceUntilHeard starts mDNS. Where no interface has multicast, one may
 // still come up: it tries again for as long as rest says so.
 func announceUntilHeard(h host.Host, service string, found notifee, log *slog.Logger, rest func() bool) mdns.Service {
 	for told := false; ; told = true {
-		s := mdns.NewMdnsService(h, service, found)
-		err := s.Start()
-		if err == nil {
-			log.Debug("looking for peers by mDNS", "service", service)
-			return s
+		err := errNoMulticast
+		if hasMulticast() {
+			s := mdns.NewMdnsService(h, service, found)
+			if err = s.Start(); err == nil {
+				log.Debug("looking for peers by mDNS", "service", service)
+				return s
+			}
+			s.Close()
 		}
-		s.Close()
 		if !told {
 			log.Warn("no mDNS: peers must be in the run file", "err", err)
 		}

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
-	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -36,7 +34,7 @@ type task struct {
 	slow           func(rank, k int) // called in each gradient; may be nil
 }
 
-func (c task) rows(t *testing.T) []topology.Row {
+func (c task) rows(t testing.TB) []topology.Row {
 	t.Helper()
 	if c.allReduce || c.n == 1 {
 		return topology.Cycle(c.n)
@@ -52,7 +50,7 @@ func (c task) rows(t *testing.T) []topology.Row {
 	return g.Rows()
 }
 
-func (c task) machine(t *testing.T, rank int, row topology.Row) gossip.Machine {
+func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
 	t.Helper()
 	x := make([]float32, c.dim)
 	alpha := func(int) float32 { return 0.05 }
@@ -81,7 +79,7 @@ func (c task) gradient(rank int) func(g []float32, k int, x []float32) (float32,
 	}
 }
 
-func (c task) worker(t *testing.T, rank int) Worker {
+func (c task) worker(t testing.TB, rank int) Worker {
 	t.Helper()
 	row := c.rows(t)[rank]
 	return Worker{
@@ -91,7 +89,7 @@ func (c task) worker(t *testing.T, rank int) Worker {
 }
 
 // lockStep runs the same workers without a network and returns the digests.
-func (c task) lockStep(t *testing.T) []string {
+func (c task) lockStep(t testing.TB) []string {
 	t.Helper()
 	rows := c.rows(t)
 	machines := make([]gossip.Machine, c.n)
@@ -133,7 +131,7 @@ type cluster struct {
 }
 
 // newCluster starts nodes on loopback; change may alter the options of each.
-func newCluster(t *testing.T, n, dim int, change func(rank int, o *Options)) *cluster {
+func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cluster {
 	t.Helper()
 	c := &cluster{logs: new(syncBuffer)}
 	var peers []Peer
@@ -168,7 +166,7 @@ func newCluster(t *testing.T, n, dim int, change func(rank int, o *Options)) *cl
 }
 
 // run joins and runs all nodes and returns what each came to.
-func (c *cluster) run(t *testing.T, ctx context.Context, job task) ([]report.Final, []error) {
+func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]report.Final, []error) {
 	t.Helper()
 	finals, errs := make([]report.Final, len(c.nodes)), make([]error, len(c.nodes))
 	var wg sync.WaitGroup
@@ -231,6 +229,3 @@ func (s *syncBuffer) String() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
-
-var _ = fmt.Sprint
-var _ = time.Now

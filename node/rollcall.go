@@ -366,15 +366,30 @@ func (r *rollCall) describe() string {
 	if a := &r.assembly; a.mine.phase != gathering {
 		parts = append(parts, "not agreed yet: "+r.names(a.lacking()))
 	}
-	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
-		parts = append(parts, r.refused[id].Error())
-	}
+	parts = append(parts, r.refusals()...)
 	for _, id := range slices.Sorted(maps.Keys(r.last)) {
 		if r.calls[id] == nil && r.refused[id] == nil {
 			parts = append(parts, fmt.Sprintf("%s not reached: %s", short(id), cause(r.last[id])))
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// refusals says once what several peers may have said.
+func (r *rollCall) refusals() []string {
+	var details []string
+	who := make(map[string][]peer.ID)
+	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
+		detail := r.refused[id].Detail
+		if who[detail] == nil {
+			details = append(details, detail)
+		}
+		who[detail] = append(who[detail], id)
+	}
+	for i, detail := range details {
+		details[i] = fmt.Sprintf("cannot work with %s: %s", r.names(who[detail]), detail)
+	}
+	return details
 }
 
 func (r *rollCall) names(ids []peer.ID) string {
