@@ -1,13 +1,13 @@
 package node
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"slices"
-	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -33,27 +33,19 @@ func (n *Node) discover(found func(peer.AddrInfo)) {
 		n.opts.find(found)
 		return
 	}
-	ctx := n.ctx
+	log := n.log // Join will give n.log the rank
 	n.wg.Go(func() {
-		if s := announceUntilHeard(n.host, serviceName(n.opts.RunID), found, n.log, func() bool { return sleep(ctx, 2*time.Second) }); s != nil {
-			<-ctx.Done()
+		if s := startMDNS(n.ctx, n.host, serviceName(n.opts.RunID), found, log); s != nil {
+			<-n.ctx.Done()
 			s.Close()
 		}
 	})
 }
 
-var errNoMulticast = errors.New("no interface that is up has multicast")
-
-func hasMulticast() bool {
-	all, err := net.Interfaces()
-	return err != nil || slices.ContainsFunc(all, func(i net.Interface) bool {
-		return i.Flags&net.FlagUp != 0 && i.Flags&net.FlagMulticast != 0
-	})
-}
-
-// announceUntilHeard starts mDNS. Where no interface has multicast, one may
-// still come up: it tries again for as long as rest says so.
-func announceUntilHeard(h host.Host, service string, found notifee, log *slog.Logger, rest func() bool) mdns.Service {
+// startMDNS announces h and looks for others. Where no interface has
+// multicast, one may still come up: it tries again until ctx ends, and returns
+// nil then.
+func startMDNS(ctx context.Context, h host.Host, service string, found notifee, log *slog.Logger) mdns.Service {
 	for told := false; ; told = true {
 		err := errNoMulticast
 		if hasMulticast() {
@@ -65,10 +57,19 @@ func announceUntilHeard(h host.Host, service string, found notifee, log *slog.Lo
 			s.Close()
 		}
 		if !told {
-			log.Warn("no mDNS: peers must be in the run file", "err", err)
+			log.Warn("no mDNS: only peers with an address in the run file are found", "err", err)
 		}
-		if !rest() {
+		if !sleep(ctx, lastRetry) {
 			return nil
 		}
 	}
+}
+
+var errNoMulticast = errors.New("no interface that is up has multicast")
+
+func hasMulticast() bool {
+	all, err := net.Interfaces()
+	return err != nil || slices.ContainsFunc(all, func(i net.Interface) bool {
+		return i.Flags&net.FlagUp != 0 && i.Flags&net.FlagMulticast != 0
+	})
 }
