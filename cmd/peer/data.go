@@ -126,11 +126,7 @@ func newDataFetch(c *console) *cobra.Command {
 func findSet(name, dir string) (data.Info, string, error) {
 	info, err := data.Lookup(name)
 	if err != nil {
-		e := &usageError{err: err}
-		if near := nearest(name, setNames()); near != "" {
-			e.hint = "did you mean " + near + "?"
-		}
-		return info, "", e
+		return info, "", oneOf("data: set", name, setNames())
 	}
 	root, err := data.Root(dir)
 	return info, root, err

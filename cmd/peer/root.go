@@ -49,6 +49,7 @@ func newRoot(c *console) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	root.CompletionOptions.DisableDefaultCmd = true // there is one of our own
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().SortFlags = false
@@ -59,49 +60,15 @@ func newRoot(c *console) *cobra.Command {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newReport(c), newConfig(c), newData(c), newTopology(c), newID(c), newVersion(c)} {
+	for _, cmd := range []*cobra.Command{newReport(c), newConfig(c), newData(c), newTopology(c), newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}
 	root.SetHelpCommandGroupID("look")
-	root.SetCompletionCommandGroupID("look")
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	retitle(root, map[string]string{"help": "help on a command", "completion": "print the completion script of a shell"})
+	root.SetHelpCommand(newHelp())
 	root.SetHelpTemplate(helpTemplate)
 	return root
 }
-
-// retitle gives commands that come with the parser words like all others have.
-func retitle(root *cobra.Command, titles map[string]string) {
-	for _, cmd := range root.Commands() {
-		if title, ok := titles[cmd.Name()]; ok {
-			cmd.Short = title
-		}
-	}
-}
-
-// helpTemplate is one screen: what it is, examples, then the rest.
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
-
-{{end}}{{if .HasExample}}Examples:
-{{.Example}}
-
-{{end}}Usage:
-{{if .HasAvailableSubCommands}}  {{.CommandPath}} COMMAND{{else}}  {{.UseLine}}{{end}}
-{{$cmds := .Commands}}{{if .Groups}}{{range $group := .Groups}}
-{{.Title}}
-{{range $cmds}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}{{end}}{{else if .HasAvailableSubCommands}}
-Commands:
-{{range $cmds}}{{if .IsAvailableCommand}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}{{if .HasAvailableInheritedFlags}}
-Everywhere:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}`
 
 // parent makes cmd a command that only has others below it.
 func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
@@ -162,6 +129,15 @@ func words(cmd *cobra.Command, more ...string) string {
 		return cmd.Name()
 	}
 	return strings.Join(append(path, more...), " ")
+}
+
+// oneOf says that a word is none of those that it can be.
+func oneOf(what, word string, candidates []string) error {
+	e := &usageError{err: fmt.Errorf("%s %q: want one of %s", what, word, strings.Join(candidates, ", "))}
+	if near := nearest(word, candidates); near != "" {
+		e.hint = "did you mean " + near + "?"
+	}
+	return e
 }
 
 // nearest returns the candidate that word is a misspelling of, "" if of none.

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/data"
+	"gossiptrainer/lab"
+	"gossiptrainer/node"
+	"gossiptrainer/train"
+)
+
+func TestExitCodes(t *testing.T) {
+	cause := errors.New("cause")
+	tests := []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"success", nil, 0},
+		{"anything else", cause, 1},
+		{"usage", usagef("no such thing"), 2},
+		{"run file", configs.Errorf("seed", "is wrong"), 3},
+		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
+		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
+		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},
+		{"diverged", train.ErrDiverged, 5},
+		{"arithmetic of a worker", &node.TrainingError{Err: cause}, 5},
+		{"data missing", &data.MissingError{Set: "mnist"}, 6},
+		{"data damaged", &data.ChecksumError{Set: "mnist"}, 6},
+		{"data of another form", &data.FormatError{Err: cause}, 6},
+		{"files of data", &filesError{"two", []error{&data.MissingError{Set: "mnist"}}}, 6},
+		{"what a peer of the lab asks for", &lab.PeerError{Code: 6}, 6},
+		{"a peer of the lab that was killed", &lab.PeerError{Code: -1}, 1},
+		{"interrupt", &signalError{os.Interrupt}, 130},
+		{"termination", &signalError{syscall.SIGTERM}, 143},
+		{"told already", &reportedError{usagef("x")}, 2},
+	}
+	for _, tt := range tests {
+		if got := exitCode(tt.err); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+		if tt.err == nil {
+			continue
+		}
+		if got := exitCode(fmt.Errorf("wrapped: %w", tt.err)); got != tt.want {
+			t.Errorf("%s, wrapped: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestErrorsAreDescribedWithTheirHints(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		text string
+		hint string
+	}{
+		{"plain", errors.New("sim: worker 3: stuck"), "peer: sim: worker 3: stuck", ""},
+		{"with a hint", fmt.Errorf("run: %w", &data.MissingError{Set: "mnist", File: "f", Dir: "d"}),
+			"peer: run: data: mnist: f: not found in d or its folder mnist", "peer data fetch mnist"},
+		{"of a peer of the lab", &lab.PeerError{Rank: 3, Round: 7, Reason: "loss is NaN", Hint: "lower train.step_size"},
+			"peer: lab: peer 3: after round 7: loss is NaN", "lower train.step_size"},
+	}
+	for _, tt := range tests {
+		got := describe(tt.err)
+		if got.text != tt.text || got.hint != tt.hint {
+			t.Errorf("%s: %q, hint %q; want %q, hint %q", tt.name, got.text, got.hint, tt.text, tt.hint)
+		}
+	}
+}
+
+func TestWhatBreaksWhileStoppingIsNotTheReason(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	broken := errors.New("link lost")
+	if got := stopped(ctx, broken); got != broken {
+		t.Errorf("before a signal: %v", got)
+	}
+	cancel(&signalError{os.Interrupt})
+	if got := exitCode(stopped(ctx, broken)); got != 130 {
+		t.Errorf("after a signal: exit code %d, want 130", got)
+	}
+}

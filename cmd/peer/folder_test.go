@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/report"
+)
+
+func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = filepath.Join(t.TempDir(), "runs")
+	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.FixedZone("", 3600))
+	var names []string
+	for range 3 {
+		f, err := makeFolder(cfg, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.close()
+		names = append(names, filepath.Base(f.dir))
+	}
+	stem := cfg.Name + "-20260504-020201"
+	if names[0] != stem || names[1] != stem+"-2" || names[2] != stem+"-3" {
+		t.Errorf("got %q, want %s, -2 and -3: UTC", names, stem)
+	}
+}
+
+func TestAFolderHoldsWhatTheRunLeaves(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := makeFolder(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.event(report.Event{Step: &report.Step{Rank: 1, Round: 10, Loss: 0.5}})
+	f.event(report.Event{Final: &report.Final{Rank: 1, Rounds: 10}})
+	if err := f.finish(report.Summary{Run: "x", Digest: "d"}); err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	run, err := report.Open(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Events) != 2 || run.Events[0].Step.Loss != 0.5 || run.Summary == nil || run.Summary.Digest != "d" {
+		t.Errorf("read back %+v, %+v", run.Events, run.Summary)
+	}
+	if _, err := configs.Load(configs.Source{File: f.path(runFileName)}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(cfg.Output.Dir, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := makeFolder(cfg, time.Now()); err == nil {
+		t.Error("a run in a folder that is a file")
+	}
+}

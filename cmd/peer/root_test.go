@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// everyCommand calls f for root and all commands below it.
+func everyCommand(root *cobra.Command, f func(*cobra.Command)) {
+	f(root)
+	for _, cmd := range root.Commands() {
+		everyCommand(cmd, f)
+	}
+}
+
+func TestHelpIsOneScreenWithExamplesFirst(t *testing.T) {
+	everyCommand(newRoot(newConsole()), func(cmd *cobra.Command) {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if n := strings.Count(text, "\n"); n > 40 {
+			t.Errorf("%s: %d lines of help", cmd.CommandPath(), n)
+		}
+		for line := range strings.Lines(text) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > 100 {
+				t.Errorf("%s: a line of %d characters: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		examples, usage := strings.Index(text, "Examples:"), strings.Index(text, "Usage:")
+		if examples < 0 || usage < examples {
+			t.Errorf("%s: examples at %d, usage at %d", cmd.CommandPath(), examples, usage)
+		}
+		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || cmd.Short[0] < 'a' || cmd.Short[0] > 'z' {
+			t.Errorf("%s: title %q", cmd.CommandPath(), cmd.Short)
+		}
+	})
+}
+
+func TestExamplesAreCommandsThatExist(t *testing.T) {
+	root := newRoot(newConsole())
+	everyCommand(root, func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			_, call, found := strings.Cut(line, "peer ")
+			if !found {
+				t.Errorf("%s: an example without the program: %q", cmd.CommandPath(), line)
+				continue
+			}
+			words := strings.Fields(call)
+			target, rest, err := root.Find(words)
+			if err != nil || target == root {
+				t.Errorf("%s: example %q: %v", cmd.CommandPath(), line, err)
+				continue
+			}
+			for _, word := range rest {
+				name, isFlag := strings.CutPrefix(word, "--")
+				if isFlag && target.Flags().Lookup(name) == nil && target.InheritedFlags().Lookup(name) == nil {
+					t.Errorf("%s: example %q: no flag %s", cmd.CommandPath(), line, word)
+				}
+			}
+		}
+	})
+}
+
+func TestNearest(t *testing.T) {
+	candidates := []string{"set", "json", "compute"}
+	for word, want := range map[string]string{"sed": "set", "jsn": "json", "comptue": "compute", "nothing": "", "": ""} {
+		if got := nearest(word, candidates); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestQuotedWordsAreReadBackByAShell(t *testing.T) {
+	tests := []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"peer", "lab", "ring8"}, "peer lab ring8"},
+		{[]string{"--set", "model.hidden=[8, 8]"}, "--set 'model.hidden=[8, 8]'"},
+		{[]string{"it's", ""}, `'it'\''s' ''`},
+	}
+	for _, tt := range tests {
+		if got := quoted(tt.words...); got != tt.want {
+			t.Errorf("quoted(%q) = %s, want %s", tt.words, got, tt.want)
+		}
+	}
+}
+
+func TestAUserWhoSetsGOMAXPROCSKeepsIt(t *testing.T) {
+	env := []string{"A=1"}
+	t.Setenv("GOMAXPROCS", "7")
+	if got := withProcessors(env, 4); len(got) != 1 {
+		t.Errorf("got %q", got)
+	}
+	os.Unsetenv("GOMAXPROCS")
+	got := withProcessors(env, 1<<20)
+	if len(got) != 2 || got[1] != "GOMAXPROCS=1" && got[1] != "GOMAXPROCS=2" {
+		t.Errorf("with more peers than cores: %q", got)
+	}
+}
