@@ -94,8 +94,8 @@ func (n *Node) Counters() Counters {
 	n.mu.Unlock()
 	c := Counters{Refused: n.refused.read()}
 	if links != nil {
+		c.Links = links.perLink() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()
-		c.Links = links.perLink()
 	}
 	if board != nil {
 		c.Telemetry = board.received.Load()
