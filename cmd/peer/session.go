@@ -106,12 +106,14 @@ func (s *session) summarize(models [][]float32) error {
 	if err := s.folder.finish(summary); err != nil {
 		return err
 	}
-	return s.c.print(summary, func(w io.Writer) error {
+	err = s.c.print(summary, func(w io.Writer) error {
 		if err := writeFinals(w, finals); err != nil {
 			return err
 		}
 		return summary.WriteTable(w)
 	})
+	s.c.next(quoted("peer", "report", s.folder.dir, "-o", summary.Run+".png"), "draw the run")
+	return err
 }
 
 // writeFinals prints the result of every peer.
