@@ -93,3 +93,13 @@ func (e *RefusedError) Error() string {
 
 // Permanent reports whether trying again is pointless while both processes live.
 func (e *RefusedError) Permanent() bool { return e.Reason != NotReady }
+
+// authentic reports whether the refusal is between peers that know the same
+// secret; in a roll call nothing else is compared before.
+func (e *RefusedError) authentic() bool {
+	switch e.Reason {
+	case NotReady, Stranger, Protocol, OtherRun, OtherSecret:
+		return false
+	}
+	return true
+}

@@ -127,8 +127,8 @@ func takePadded(b []byte, size int) (s string, rest []byte, ok bool) {
 // compare says what keeps two peers from working on one run, nil if nothing:
 // the run id, the first section that differs, or the sizes.
 func (h *hello) compare(theirs hello) *RefusedError {
-	if theirs.Run != h.Run {
-		return &RefusedError{Reason: OtherRun, Detail: fmt.Sprintf("run differs: ours is %q, theirs %q", h.Run, theirs.Run)}
+	if no := h.compareRun(theirs); no != nil {
+		return no
 	}
 	for _, s := range h.Sections {
 		i := sectionNamed(theirs.Sections, s.Name)
@@ -148,6 +148,14 @@ func (h *hello) compare(theirs hello) *RefusedError {
 	if theirs.N != h.N || theirs.Dim != h.Dim {
 		return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf("sizes differ: ours is %d workers of %d parameters, theirs %d of %d",
 			h.N, h.Dim, theirs.N, theirs.Dim)}
+	}
+	return nil
+}
+
+// compareRun refuses who takes part in another run.
+func (h *hello) compareRun(theirs hello) *RefusedError {
+	if theirs.Run != h.Run {
+		return &RefusedError{Reason: OtherRun, Detail: fmt.Sprintf("run differs: ours is %q, theirs %q", h.Run, theirs.Run)}
 	}
 	return nil
 }

@@ -21,11 +21,13 @@ import (
 // eventually waits for something that happens in other goroutines.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
 	for range 1000 {
 		if happened() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-look.C
 	}
 	t.Fatalf("%s: did not happen", what)
 }

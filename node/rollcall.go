@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,9 +15,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
-
-	"gossiptrainer/report"
-	"gossiptrainer/topology"
 )
 
 const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
@@ -135,12 +130,12 @@ func (r *rollCall) accept(s network.Stream) {
 // meet makes sure of the other end and listens to its ballots.
 func (r *rollCall) meet(t *talk, opened bool) error {
 	defer t.stream.Reset()
-	err := t.greet(r.me, r.me.compare)
+	err := t.greet(r.me, r.me.compareRun)
 	if err == nil {
 		err = t.prove(r.secret, r.host.ID(), r.me.Run)
 	}
 	if err == nil {
-		if no := r.roomFor(t.peer); no != nil {
+		if no := r.judge(t); no != nil {
 			err = t.refuse(no)
 		}
 	}
@@ -153,11 +148,15 @@ func (r *rollCall) meet(t *talk, opened bool) error {
 	return r.converse(newCall(t, opened == (r.host.ID() < t.peer)))
 }
 
-// roomFor refuses who is no member of a run that has all of them.
-func (r *rollCall) roomFor(id peer.ID) *RefusedError {
+// judge refuses who knows the secret but has another run file, or comes to a
+// run that has all its members.
+func (r *rollCall) judge(t *talk) *RefusedError {
+	if no := r.me.compare(t.theirs); no != nil {
+		return no
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.full(id)
+	return r.full(t.peer)
 }
 
 func (r *rollCall) full(id peer.ID) *RefusedError {
@@ -283,144 +282,4 @@ func (r *rollCall) over() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.assembly.mine.phase == committed
-}
-
-// members waits for the set of members. tell is called at the beginning and
-// every 10 seconds with how things are.
-func (r *rollCall) members(ctx context.Context, tell func(detail string)) ([]peer.ID, error) {
-	tick := time.NewTicker(patience)
-	defer tick.Stop()
-	tell("looking for peers")
-	for {
-		r.mu.Lock()
-		mine, outcast, detail := r.assembly.mine, r.outcast(), r.describe()
-		r.mu.Unlock()
-		if mine.phase == committed {
-			return mine.set, nil
-		}
-		if outcast {
-			return nil, errors.New(detail)
-		}
-		select {
-		case <-r.changed:
-		case <-tick.C:
-			tell(detail)
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%s: %w", detail, context.Cause(ctx))
-		}
-	}
-}
-
-// outcast reports whether there is no hope: the run goes on without this peer,
-// or nobody talks to it and as many as it needs have refused it for good.
-func (r *rollCall) outcast() bool {
-	for _, no := range r.refused {
-		if no.Reason == RunFull {
-			return true
-		}
-	}
-	against := 0
-	for id := range r.refused {
-		if r.host.Network().Connectedness(id) == network.Connected {
-			against++
-		}
-	}
-	return len(r.calls) == 0 && against >= max(1, r.me.N-1)
-}
-
-// release ends the calls when all members know that they are agreed, or after
-// 5 seconds, and closes the connections that the run does not need.
-func (r *rollCall) release(needed func(peer.ID) bool) {
-	for deadline := time.Now().Add(helloTime); !r.settled() && time.Now().Before(deadline); {
-		if !sleep(r.ctx, flushTime) {
-			return
-		}
-	}
-	sleep(r.ctx, flushTime)
-	r.mu.Lock()
-	members := r.assembly.mine.set
-	for _, c := range r.calls {
-		c.hangUp()
-	}
-	r.mu.Unlock()
-	for _, id := range members {
-		if !needed(id) {
-			r.host.Network().ClosePeer(id)
-		}
-	}
-}
-
-// settled reports whether all members are known to have agreed.
-func (r *rollCall) settled() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.assembly.all(committed)
-}
-
-// describe says who is there and what is missing, for people.
-func (r *rollCall) describe() string {
-	parts := []string{fmt.Sprintf("%d of %d peers are here", 1+len(r.calls), r.me.N)}
-	if names := r.names(slices.Sorted(maps.Keys(r.calls))); names != "" {
-		parts[0] += " (this one and " + names + ")"
-	}
-	if a := &r.assembly; a.mine.phase != gathering {
-		parts = append(parts, "not agreed yet: "+r.names(a.lacking()))
-	}
-	parts = append(parts, r.refusals()...)
-	for _, id := range slices.Sorted(maps.Keys(r.last)) {
-		if r.calls[id] == nil && r.refused[id] == nil {
-			parts = append(parts, fmt.Sprintf("%s not reached: %s", short(id), cause(r.last[id])))
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-// refusals says once what several peers may have said.
-func (r *rollCall) refusals() []string {
-	var details []string
-	who := make(map[string][]peer.ID)
-	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
-		detail := r.refused[id].Detail
-		if who[detail] == nil {
-			details = append(details, detail)
-		}
-		who[detail] = append(who[detail], id)
-	}
-	for i, detail := range details {
-		details[i] = fmt.Sprintf("cannot work with %s: %s", r.names(who[detail]), detail)
-	}
-	return details
-}
-
-func (r *rollCall) names(ids []peer.ID) string {
-	var out []string
-	for _, id := range ids {
-		out = append(out, short(id))
-	}
-	return strings.Join(out, ", ")
-}
-
-// callRoll joins a run whose members are not known beforehand.
-func (n *Node) callRoll(ctx context.Context) (*roster, error) {
-	if n.opts.JoinTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, fmt.Errorf("no agreement within %v", n.opts.JoinTimeout))
-		defer cancel()
-	}
-	roll := newRollCall(n)
-	n.mu.Lock()
-	n.roll = roll
-	n.mu.Unlock()
-	n.discover(roll.found)
-	set, err := roll.members(ctx, func(detail string) {
-		n.observe(report.Event{Status: &report.Status{Rank: unranked, State: report.Joining, Detail: detail}})
-	})
-	if err != nil {
-		return nil, &NetworkError{Op: "join", Err: err}
-	}
-	r := &roster{ids: set, self: topology.Rank(slices.Index(set, n.host.ID()))}
-	for _, id := range set {
-		r.addrs = append(r.addrs, n.host.Peerstore().Addrs(id))
-	}
-	return r, nil
 }

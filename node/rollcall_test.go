@@ -117,9 +117,7 @@ func TestRollCallRefusesAndBothEndsSayWhy(t *testing.T) {
 		want, section string
 		reason        Reason
 	}{
-		"another secret":       {func(o *Options) { o.JoinSecret = "open barley" }, "join secret differs", "", OtherSecret},
 		"another training":     {func(o *Options) { o.Sections[1].Hash[0] = 9 }, "section train of the run file differs", "train", OtherSection},
-		"another run":          {func(o *Options) { o.RunID = "toast" }, "run differs", "", OtherRun},
 		"a section is missing": {func(o *Options) { o.Sections = o.Sections[:1] }, "section", "train", OtherSection},
 		"another size":         {func(o *Options) { o.Dim = 101 }, "sizes differ", "", OtherShape},
 	}
@@ -133,6 +131,42 @@ func TestRollCallRefusesAndBothEndsSayWhy(t *testing.T) {
 				var net *NetworkError
 				if !errors.As(got.err, &net) || !strings.Contains(got.err.Error(), test.want) {
 					t.Errorf("error %v, want a network error with %q", got.err, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestStrangersDoNotEndARollCall(t *testing.T) {
+	tests := map[string]struct {
+		change func(o *Options)
+		want   string
+		reason Reason
+	}{
+		"another secret": {func(o *Options) { o.JoinSecret = "open barley" }, "join secret differs", OtherSecret},
+		"another run":    {func(o *Options) { o.RunID = "toast" }, "run differs", OtherRun},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c := new(town)
+			peers := []*Node{c.settle(t, 2, nil), c.settle(t, 2, test.change)}
+			waits := []<-chan joined{join(ctx, peers[0]), join(ctx, peers[1])}
+			for _, p := range peers {
+				eventually(t, "a refusal", func() bool { return p.Counters().Refused["refused "+test.reason.String()] > 0 })
+			}
+			for i, wait := range waits {
+				select {
+				case got := <-wait:
+					t.Errorf("peer %d gave up: %v", i, got.err)
+				default:
+				}
+			}
+			cancel()
+			for _, wait := range waits {
+				if got := <-wait; got.err == nil || !strings.Contains(got.err.Error(), test.want) {
+					t.Errorf("error %v, want it to say %q", got.err, test.want)
 				}
 			}
 		})
