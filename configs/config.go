@@ -107,7 +107,7 @@ type Model struct {
 
 // Train is the local optimizer.
 type Train struct {
-	Rounds      int     `json:"rounds" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds to train"`
+	Rounds      int     `json:"rounds" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"rounds to train"`
 	Batch       int     `json:"batch" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"samples per gradient and worker"`
 	StepSize    float64 `json:"step_size" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"alpha of the first round"`
 	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`

@@ -28,6 +28,7 @@ func Root(dir string) (string, error) {
 // own rows only.
 type Source struct {
 	Info   Info
+	dir    string
 	reader reader
 }
 
@@ -72,7 +73,7 @@ func Open(name, dir string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Info: info}
+	s := &Source{Info: info, dir: dir}
 	switch name {
 	case "glyphs":
 		s.reader = glyphsReader{info}
@@ -168,6 +169,16 @@ func (b *builder) floats(i int, label uint8) []float32 {
 	f := b.set.Shape.Features()
 	b.set.labels[k] = label
 	return b.set.floats[k*f : (k+1)*f]
+}
+
+// Find returns *MissingError if a file of the set is not there. It reads none.
+func (s *Source) Find() error {
+	for _, f := range s.Info.Files {
+		if _, err := locate(s.Info.Name, s.dir, f.names()...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // locate returns the path of the first of the given files that exists in dir's

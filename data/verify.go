@@ -38,11 +38,7 @@ func Verify(name, dir string) ([]FileReport, error) {
 
 func verifyFile(set, dir string, f File) FileReport {
 	r := FileReport{File: f.Name()}
-	var names []string
-	for _, known := range f.Known {
-		names = append(names, known.Name)
-	}
-	if r.Path, r.Err = locate(set, dir, names...); r.Err != nil {
+	if r.Path, r.Err = locate(set, dir, f.names()...); r.Err != nil {
 		return r
 	}
 	if r.Size, r.SHA256, r.Err = fileSum(r.Path); r.Err != nil {
@@ -56,6 +52,15 @@ func verifyFile(set, dir string, f File) FileReport {
 	}
 	r.Err = &ChecksumError{Set: set, File: r.Path, Got: r.SHA256, Want: f.Known[0].SHA256}
 	return r
+}
+
+// names returns the names under which a file may be there.
+func (f File) names() []string {
+	var names []string
+	for _, known := range f.Known {
+		names = append(names, known.Name)
+	}
+	return names
 }
 
 // fileSum returns the length of a file and its SHA-256 in hex.

@@ -17,6 +17,14 @@ type dataset struct {
 	test      func() (data.Set, error)
 }
 
+// FindData returns *data.MissingError if files of the data set are not there.
+func (r *Run) FindData() error {
+	if r.data == nil {
+		return nil
+	}
+	return r.data.source.Find()
+}
+
 // assembleData opens the data set. No samples are read, except of libsvm, whose
 // shape only its files know.
 func (r *Run) assembleData() error {

@@ -33,8 +33,11 @@ type session struct {
 // session or as soon as ctx ends, so that whatever comes then finds the terminal
 // as it was.
 func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (*session, error) {
+	err := run.FindData()
+	if err != nil {
+		return nil, err
+	}
 	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N())}
-	var err error
 	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
 		return nil, err
 	}
