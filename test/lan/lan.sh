@@ -124,6 +124,7 @@ strangers_are_refused() {
   refused otherfile algorithm
   says host1 algorithm
   say "another run file: refused, both ends name the section"
+  stop host1
   start 2 host2 lan-ring "${small[@]}" -v
   start 3 othersecret lan-ring "${small[@]}" --set node.join_secret=guess -v
   says othersecret secret
