@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/report"
@@ -52,8 +51,8 @@ func (r *rollCall) outcast() bool {
 		}
 	}
 	against := 0
-	for id, no := range r.refused {
-		if no.authentic() && r.host.Network().Connectedness(id) == network.Connected {
+	for _, no := range r.refused {
+		if no.authentic() {
 			against++
 		}
 	}
