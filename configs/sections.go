@@ -1,11 +1,13 @@
 package configs
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -108,9 +110,27 @@ func RunID(name string) string {
 
 // YAML returns the configuration as a run file with every key.
 func (c Config) YAML() []byte {
-	text, err := yaml.Marshal(c)
+	text, err := yaml.MarshalWithOptions(c, yaml.CustomMarshaler(marshalText))
 	if err != nil {
 		panic(fmt.Sprintf("internal error: configs: %v", err))
 	}
 	return text
+}
+
+// plainText is what YAML can only read as that very text: words that begin with
+// a letter, like names, rates, paths and multiaddrs.
+var plainText = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
+
+// marshalText quotes all other text, and words that have a meaning of their
+// own. JSON's quoted strings are YAML's.
+func marshalText(s string) ([]byte, error) {
+	var word any
+	if plainText.MatchString(s) && yaml.Unmarshal([]byte(s), &word) == nil && word == any(s) {
+		return []byte(s), nil
+	}
+	var quoted bytes.Buffer
+	e := json.NewEncoder(&quoted)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return bytes.TrimRight(quoted.Bytes(), "\n"), err
 }
