@@ -222,7 +222,7 @@ func (d *driver) handle(e Event) error {
 
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop} {
+	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, reason) {
 			return true
 		}

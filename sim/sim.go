@@ -123,7 +123,7 @@ func (s *simulation) handle(e event) error {
 	var err error
 	if e.frame != nil {
 		stream := StreamBytes(len(e.frame.Payload))
-		p.got.Payload += int64(len(e.frame.Payload))
+		p.got.Payload += payloadBytes(e.frame)
 		p.got.Stream += int64(stream)
 		p.got.Wire += int64(WireBytes(stream))
 		err = p.Machine.Receive(*e.frame)
@@ -149,7 +149,7 @@ func (s *simulation) act(p *peer) {
 	for _, f := range r.Send {
 		stream := StreamBytes(len(f.Payload))
 		bytes := WireBytes(stream)
-		p.sent.Payload += int64(len(f.Payload))
+		p.sent.Payload += payloadBytes(&f)
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
 		s.schedule(s.clocks.arrival(f.From, f.To, bytes, s.now), f.To, &f)
