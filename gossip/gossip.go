@@ -62,6 +62,8 @@ type Carrier interface {
 // A Verifier is a codec that recognises a message which it recovered wrongly:
 // its Mix returns an *algos.MismatchError, and wants Message.Repair.
 type Verifier interface {
+	// Verifies reports whether it does so in this run.
+	Verifies() bool
 	// AppendRepair appends what a receiver needs besides the message of round k
 	// to recover it for certain, and reports whether that is still known: it is
 	// for the last two rounds that were encoded.
