@@ -30,7 +30,7 @@ func (l *Loaded) derive() {
 	if t.Kind != "edges" && l.outranks("topology.file", "topology.kind") {
 		follow(l, "topology.file", &t.File, "")
 	}
-	if a.Name == "allreduce" && l.outranks("algorithm.codec", "algorithm.name") {
+	if !takesCodec(a.Name) && l.outranks("algorithm.codec", "algorithm.name") {
 		follow(l, "algorithm.codec", &a.Codec, "full")
 	}
 	switch {

@@ -163,8 +163,20 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.codec", "algorithm.name", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Name == "allreduce" && a.Codec != "full" && a.Bits != 32 {
-			wrong("algorithm.codec", "allreduce sends full precision: the codec must be full, got %s", a.Codec)
+		if !takesCodec(a.Name) && a.Codec != "full" && a.Bits != 32 {
+			wrong("algorithm.codec", "%s sends no models by a codec: the codec must be full, got %s", a.Name, a.Codec)
+		}
+	}},
+	{[]string{"algorithm.compressor.name", "algorithm.name"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if compresses(a.Name) && a.Compressor.Name == "qsgd" {
+			wrong("algorithm.compressor.name", "qsgd is not available in this version: %s needs full, linear, minmax, sign, topk or randomk", a.Name)
+		}
+	}},
+	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
+			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use certified or fixed")
 		}
 	}},
 }
@@ -209,4 +221,18 @@ func checkLink(at, rate string, latency Duration, wrong complain) {
 	if time.Duration(latency) > longest {
 		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(latency))
 	}
+}
+
+// takesCodec says whether an algorithm sends models by algorithm.codec.
+func takesCodec(algorithm string) bool {
+	return algorithm == "dpsgd" || algorithm == "d2" || algorithm == "adpsgd"
+}
+
+// compresses says whether an algorithm uses algorithm.compressor.
+func compresses(algorithm string) bool {
+	switch algorithm {
+	case "choco", "deepsqueeze", "dcd", "ecd", "naive":
+		return true
+	}
+	return false
 }
