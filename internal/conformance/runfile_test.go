@@ -69,7 +69,7 @@ type runAlgorithm struct {
 	Gamma         float64 // choco
 	Eta           float64 // deepsqueeze
 	Seed          seed
-	Events        []json.RawMessage // adpsgd
+	Events        []event // adpsgd
 }
 
 type runMoniqua struct {

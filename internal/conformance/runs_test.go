@@ -22,7 +22,7 @@ import (
 func TestConformanceRuns(t *testing.T) {
 	covered := 0
 	for _, file := range loadRuns(t) {
-		if file.Algorithm.missing() {
+		if file.Algorithm.missing() || file.Algorithm.Name == "adpsgd" { // by events, see TestConformancePairwise
 			continue
 		} else if _, ok := find(algorithms, file.Algorithm.variety()); !ok || !file.Problem.known() {
 			t.Errorf("%s: unknown algorithm %q or problem %q", file.Name, file.Algorithm.variety(), file.Problem.Kind)
