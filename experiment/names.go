@@ -16,6 +16,10 @@ type method struct {
 	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
 	payload func(r *Run) int // bytes of the largest message
 	codec   bool             // sends models by the codec of the run file
+	// admit returns the graph to use, or why there is none; nil: any will do.
+	admit func(*Run, *topology.Graph) (*topology.Graph, error)
+	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
+	unsuited func(configs.Compressor, quant.Properties) string
 }
 
 var methods = map[string]method{
@@ -25,6 +29,18 @@ var methods = map[string]method{
 		payload: modelPayload,
 		codec:   true,
 	},
+	"d2": {
+		rows:    (*topology.Graph).Rows,
+		build:   buildD2,
+		payload: modelPayload,
+		codec:   true,
+		admit:   admitD2,
+	},
+	"choco":       {rows: (*topology.Graph).Rows, build: buildChoco, payload: compressedPayload, unsuited: wantsContraction},
+	"deepsqueeze": {rows: (*topology.Graph).Rows, build: buildDeepSqueeze, payload: compressedPayload, unsuited: wantsContraction},
+	"dcd":         {rows: (*topology.Graph).Rows, build: buildDCD, payload: compressedPayload, unsuited: wantsUnbiased},
+	"ecd":         {rows: (*topology.Graph).Rows, build: buildECD, payload: compressedPayload, unsuited: wantsUnbiased},
+	"naive":       {rows: (*topology.Graph).Rows, build: buildNaive, payload: compressedPayload, unsuited: suitsAll},
 	"allreduce": {
 		rows:    func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) },
 		build:   buildAllReduce,
@@ -46,6 +62,31 @@ func buildDPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, erro
 
 func buildAllReduce(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
 	return &algos.AllReduce{X: x, Alpha: r.schedule.StepSize, Rank: int(rank), Workers: r.N()}, nil
+}
+
+func buildChoco(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.Choco{X: x, Alpha: r.schedule.StepSize, Gamma: float32(r.cfg.Algorithm.Gamma), Compression: c}, err
+}
+
+func buildDeepSqueeze(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.DeepSqueeze{X: x, Alpha: r.schedule.StepSize, Eta: float32(r.cfg.Algorithm.Gamma), Compression: c}, err
+}
+
+func buildDCD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.DCD{X: x, Alpha: r.schedule.StepSize, Row: r.rows[rank], Compression: c}, err
+}
+
+func buildECD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.ECD{X: x, Alpha: r.schedule.StepSize, Row: r.rows[rank], Compression: c}, err
+}
+
+func buildNaive(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.Naive{X: x, Alpha: r.schedule.StepSize, Compression: c}, err
 }
 
 // quantized says whether models travel as symbols of the modulo codec.

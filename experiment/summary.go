@@ -139,18 +139,26 @@ func consensus(models [][]float32, mean []float32) float64 {
 }
 
 // Label returns the name of the algorithm in tables: what is sent decides
-// between dpsgd and moniqua.
+// between dpsgd and moniqua, d2 and moniqua-d2.
 func (r *Run) Label() string {
-	if r.quantized() {
+	switch name := r.cfg.Algorithm.Name; {
+	case !r.quantized():
+		return name
+	case name == "dpsgd":
 		return "moniqua"
+	default:
+		return "moniqua-" + name
 	}
-	return r.cfg.Algorithm.Name
 }
 
-// Bits returns the bits per parameter on the wire, 32 in full precision.
+// Bits returns the bits per parameter on the wire, 32 in full precision and
+// where a compressor has no fixed number of them.
 func (r *Run) Bits() int {
-	if r.quantized() {
+	switch {
+	case r.quantized():
 		return r.cfg.Algorithm.Bits
+	case r.method.unsuited != nil:
+		return compressedBits(r.cfg.Algorithm.Compressor)
 	}
 	return fullBits
 }

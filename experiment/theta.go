@@ -44,9 +44,11 @@ func certifiedTheta(r *Run, rounding moniqua.Rounding) (func(k int) float64, err
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.Certified{
-		S: spectrum.S, S1: spectrum.S1, Rho: spectrum.Rho, Levels: r.levels(), Rounding: rounding,
-	}.Rule(updates)
+	certificate, err := r.certificate(spectrum, rounding)
+	if err != nil {
+		return nil, err
+	}
+	return certificate.Rule(updates)
 }
 
 func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {

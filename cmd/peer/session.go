@@ -35,6 +35,9 @@ func (c *console) begin(run *experiment.Run, mode string) (*session, error) {
 	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
 		return nil, err
 	}
+	for _, warning := range run.Warnings() {
+		c.say("warning: %s", warning)
+	}
 	c.say("run folder: %s", s.folder.dir)
 	s.display = c.newDisplay(describeRun(run))
 	return s, nil
