@@ -15,8 +15,13 @@ import (
 )
 
 // ErrDiverged is wrapped by the error of a round in which the loss or the
-// update direction is not finite.
+// update direction is not finite, or the model has left all bounds.
 var ErrDiverged = errors.New("training diverged")
+
+// farthest is the magnitude of a parameter that no training returns from; of a
+// loss, which may be quadratic in the parameters, it is the square. Beyond it
+// sums lose what they add, long before they are infinite.
+const farthest = 1e15
 
 // A Rule says how a gradient becomes an update direction. The zero Rule
 // leaves it as it is.
@@ -82,8 +87,11 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 // the loss of the batch. g stays the caller's: momentum is kept apart. The
 // error wraps ErrDiverged; g is then of no use.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
+	if most := vec.MaxAbs(x); !(most <= farthest) {
+		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
+	}
 	loss = o.objective.Gradient(g, x, o.batches(k))
-	if v := float64(loss); math.IsNaN(v) || math.IsInf(v, 0) {
+	if v := math.Abs(float64(loss)); !(v <= farthest*farthest) {
 		return loss, fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
 	}
 	if o.decay > 0 {
