@@ -136,7 +136,7 @@ func (s *simulation) handle(e event) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("sim: worker %d round %d: %w", p.rank, p.round, err)
+		return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
 	}
 	s.act(p)
 	return nil
