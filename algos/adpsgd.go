@@ -19,9 +19,6 @@ import (
 // the models moves by the gradients alone. With the Moniqua codec this is
 // algorithm 3 of Lu & De Sa, ICML 2020.
 
-// half is the weight of an exchange: both ends come to the middle.
-const half = 0.5
-
 // ADPSGD is one worker of AD-PSGD. It keeps no vector besides X; the snapshot
 // belongs to who decides when to exchange.
 //
@@ -31,6 +28,9 @@ type ADPSGD struct {
 	X     []float32 // the model x_i, updated in place
 	Alpha StepSize
 	Codec func(peer topology.Rank) Codec // of the link to peer, the same at both ends
+	// Weight is how much of the way to the other model an exchange goes: ½ in
+	// the paper, γ/2 with slack γ.
+	Weight float32
 
 	in [1]Message
 }
@@ -44,7 +44,7 @@ func (a *ADPSGD) Offer(dst []byte, number int, peer topology.Rank) ([]byte, erro
 }
 
 // Answer appends the model as it is to dst, for the worker that has made the
-// offer, and moves it half the way to the one offered. On error the model is
+// offer, and moves it towards the one offered. On error the model is
 // unchanged.
 func (a *ADPSGD) Answer(dst []byte, number int, from topology.Rank, offer []byte) ([]byte, Mixed, error) {
 	start := len(dst)
@@ -56,7 +56,7 @@ func (a *ADPSGD) Answer(dst []byte, number int, from topology.Rank, offer []byte
 	return dst, mixed, err
 }
 
-// Settle moves the model by half of what separated the answer from the offer:
+// Settle moves the model in the direction from what was offered to the answer:
 // at is the model that was offered, mine its payload. On error the model is
 // unchanged.
 func (a *ADPSGD) Settle(number int, at []float32, mine []byte, from topology.Rank, answer []byte) (Mixed, error) {
@@ -64,7 +64,7 @@ func (a *ADPSGD) Settle(number int, at []float32, mine []byte, from topology.Ran
 }
 
 func (a *ADPSGD) move(number int, at []float32, mine []byte, from topology.Rank, theirs []byte) (Mixed, error) {
-	a.in[0] = Message{From: from, Weight: half, Payload: theirs}
+	a.in[0] = Message{From: from, Weight: a.Weight, Payload: theirs}
 	mixed, err := a.Codec(from).Mix(a.X, number, at, mine, a.in[:])
 	a.in[0] = Message{}
 	return mixed, err

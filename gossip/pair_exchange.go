@@ -14,6 +14,8 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 	switch {
 	case p == nil || f.To != w.self:
 		return nil, ErrStranger
+	case f.Kind != Data:
+		return nil, ErrUnasked
 	case f.Hop < 0 || f.Hop >= pairHops:
 		return nil, ErrNoSuchHop
 	}

@@ -98,7 +98,7 @@ func newCrowd(t fataler, rows []topology.Row, rounds int) *crowd {
 		for j := range x {
 			x[j] = float32(100*i + j)
 		}
-		a := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }, Codec: l.to}
+		a := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }, Codec: l.to, Weight: 0.5}
 		w, err := gossip.NewPair(topology.Rank(i), rows[i], a, c.plan)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +158,7 @@ func (c *crowd) deliver(i, p int, keep bool) {
 
 func (c *crowd) receive(i int, f gossip.Frame) {
 	err := c.workers[i].Receive(f)
-	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop} {
+	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, refusal) {
 			return
 		}
@@ -197,7 +197,7 @@ func (c *crowd) link(i, j int, up bool) {
 func (c *crowd) spoil(i int, choose func(n int) int) {
 	c.receive(i, gossip.Frame{
 		From: topology.Rank(choose(len(c.rows)+1) - 1), To: topology.Rank(i + choose(2)),
-		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Payload: make([]byte, choose(8)),
+		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Kind: gossip.FrameKind(choose(2)), Payload: make([]byte, choose(8)),
 	})
 }
 

@@ -220,7 +220,7 @@ func pairs(t testing.TB, rows []topology.Row, dim, rounds int, codec func(i, j i
 		for c := range x {
 			x[c] = float32(math.Sin(float64(3*i+c))) / 4
 		}
-		alg := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }}
+		alg := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }, Weight: 0.5}
 		codecs := make([]algos.Codec, len(rows))
 		for j := range codecs {
 			codecs[j] = codec(i, j)

@@ -122,7 +122,7 @@ func (d *driver) advance() {
 		d.t.Recycle(payload)
 	}
 	d.waiting = append(d.waiting[:0], r.Waiting...)
-	if (r.Compute || r.Done) && r.Round > d.round {
+	if r.Round > d.round {
 		d.finish(r.Round)
 	}
 	if r.Compute {

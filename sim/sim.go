@@ -40,6 +40,7 @@ type Options struct {
 // A Result is what a run cost.
 type Result struct {
 	Time   time.Duration  // virtual time at which the last worker finished
+	Rounds []int          // per worker: rounds finished
 	Sent   []report.Bytes // per worker; Wire is modelled
 	Events int            // events handled
 }
@@ -64,6 +65,7 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 	s.wait()
 	res := Result{Time: s.now, Events: s.events}
 	for i := range s.peers {
+		res.Rounds = append(res.Rounds, s.peers[i].round)
 		res.Sent = append(res.Sent, s.peers[i].sent)
 	}
 	return res, err

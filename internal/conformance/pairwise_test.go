@@ -65,7 +65,7 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 		t.Fatalf("%d events in %d steps", len(file.Algorithm.Events), file.Steps)
 	}
 	for i := range n {
-		a := &algos.ADPSGD{X: narrowed(file.X0[i]), Alpha: r.alpha}
+		a := &algos.ADPSGD{X: narrowed(file.X0[i]), Alpha: r.alpha, Weight: 0.5}
 		codec := r.codec(t, i)
 		a.Codec = func(topology.Rank) algos.Codec { return codec }
 		r.algs = append(r.algs, a)
