@@ -183,6 +183,35 @@ func TestAModelBeyondAllBoundsHasDiverged(t *testing.T) {
 	}
 }
 
+// The first loss is the measure: a problem of large numbers has not diverged.
+func TestALossBeyondAllBoundsHasDiverged(t *testing.T) {
+	tests := []struct {
+		name     string
+		losses   []float32
+		diverged bool
+	}{
+		{"grown ten thousandfold", []float32{2, 1, 21000}, true},
+		{"grown a hundredfold", []float32{2, 1, 200}, false},
+		{"from nothing", []float32{0, 9000}, false},
+		{"from nothing to much", []float32{0, 11000}, true},
+		{"large from the start", []float32{1e9, 5e9}, false},
+		{"of minus infinity", []float32{1, float32(math.Inf(-1))}, true},
+		{"NaN from the start", []float32{float32(math.NaN())}, true},
+	}
+	for _, test := range tests {
+		f := &fixed{gradient: []float32{0}}
+		o := newOracle(t, f, NoData, Rule{})
+		var err error
+		for k, loss := range test.losses {
+			f.loss = loss
+			_, err = o.Gradient(make([]float32, 1), k, make([]float32, 1))
+		}
+		if errors.Is(err, ErrDiverged) != test.diverged {
+			t.Errorf("a loss %s: error %v, want diverged: %v", test.name, err, test.diverged)
+		}
+	}
+}
+
 func TestRulesOutOfRange(t *testing.T) {
 	nan := math.NaN()
 	for _, r := range []Rule{
