@@ -46,8 +46,8 @@ type Topology struct {
 
 // Algorithm says what a round does.
 type Algorithm struct {
-	Name       string     `json:"name" jsonschema:"enum=dpsgd,enum=d2,enum=choco,enum=deepsqueeze,enum=dcd,enum=ecd,enum=naive,enum=allreduce" jsonschema_extras:"x-later=adpsgd" jsonschema_description:"update rule"`
-	Codec      string     `json:"codec" jsonschema:"enum=moniqua,enum=full" jsonschema_description:"how dpsgd and d2 send a model: modulo quantized or float32; full for every other algorithm"`
+	Name       string     `json:"name" jsonschema:"enum=dpsgd,enum=d2,enum=choco,enum=deepsqueeze,enum=dcd,enum=ecd,enum=naive,enum=adpsgd,enum=allreduce" jsonschema_description:"update rule"`
+	Codec      string     `json:"codec" jsonschema:"enum=moniqua,enum=full" jsonschema_description:"how dpsgd, d2 and adpsgd send a model: modulo quantized or float32; full for every other algorithm"`
 	Bits       int        `json:"bits" jsonschema:"enum=1,enum=2,enum=3,enum=4,enum=5,enum=6,enum=7,enum=8,enum=9,enum=10,enum=11,enum=12,enum=13,enum=14,enum=15,enum=16,enum=32" jsonschema_description:"bits per parameter on the wire; 32 = full precision whatever the codec"`
 	Levels     int        `json:"levels" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"symbols per parameter, 2 to 65536, instead of bits; 0 = 2^bits"`
 	Rounding   string     `json:"rounding" jsonschema:"enum=dither,enum=nearest,enum=shared,enum=stochastic" jsonschema_description:"moniqua: how a value becomes a grid index; shared and stochastic need 3 levels"`
@@ -119,6 +119,8 @@ type Train struct {
 	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
 	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
 	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
+	// Slow is keyed by rank.
+	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of adpsgd alone"`
 }
 
 // Limit describes a peer's link: honoured by sim.
@@ -187,7 +189,7 @@ func Default() Config {
 		Wire:       Wire{Entropy: "none"},
 		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},
 		Model:      Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
-		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9},
+		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Slow: map[string]float64{}},
 		Limit:      Limit{Links: map[string]LinkLimit{}},
 		Peers:      []Peer{},
 		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls"},

@@ -127,6 +127,11 @@ func TestBadFiles(t *testing.T) {
 		{"a link that is none", "limit: {links: {\"0:1\": {rate: 1mbit}}}\n", 1, 24, "two ranks like 0-1"},
 		{"a link beyond the graph", "limit: {links: {\"0-8\": {rate: 1mbit}}}\n", 1, 24, "no worker 8 in a ring of 8"},
 		{"a link with a wrong rate", "limit: {links: {\"0-1\": {rate: fast}}}\n", 1, 31, "like 100mbit"},
+		{"a slow worker beyond the graph", "train: {slow: {\"8\": 2}}\n", 1, 21, "no worker \"8\" in a ring of 8"},
+		{"a slow worker that is no rank", "train: {slow: {first: 2}}\n", 1, 23, "no worker \"first\""},
+		{"a worker made faster", "train: {slow: {\"2\": 0.5}}\n", 1, 21, "a factor from 1 to 1000, got 0.5"},
+		{"a certificate for adpsgd", "algorithm: {name: adpsgd}\n", 1, 19, "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got certified"},
+		{"an order in adpsgd", "algorithm: {name: adpsgd, codec: full, order: atc}\n", 1, 47, "adpsgd has no order"},
 		{"a name with a slash", "name: a/b\n", 1, 7, "letters, digits"},
 		{"a roster too short", "peers:\n  - {id: " + id + "}\n", 2, 3, "the roster has 1 entries, but the ring has 8 workers"},
 		{"an entry without id", "topology: {size: 1}\npeers:\n  - addrs: []\n", 3, 5, "lacks the key id"},
@@ -227,7 +232,7 @@ func TestOverridesNameTheirLayer(t *testing.T) {
 		src  Source
 		want string
 	}{
-		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}}, "train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay: --set train.batchs=3"},
+		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}}, "train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay, slow: --set train.batchs=3"},
 		{"unknown section in --set", Source{Set: []string{"trane.batch=3"}}, "did you mean train?"},
 		{"--set without value", Source{Set: []string{"train.batch"}}, "must be key=value: --set train.batch"},
 		{"--set with an empty number", Source{Set: []string{"train.batch="}}, "has no value: --set train.batch="},
@@ -357,7 +362,7 @@ func TestEdgesAreFoundBesideTheRunFile(t *testing.T) {
 func TestFilesThatAreNotThere(t *testing.T) {
 	tests := []struct{ file, want string }{
 		{"ring9", "did you mean ring8?"},
-		{"nothing-like-it", "presets: lan-ring, ring8-cifar, ring8-fashion, ring8, "},
+		{"nothing-like-it", "presets: adpsgd6, lan-ring, ring8-cifar, ring8-fashion, ring8, "},
 		{"absent.yaml", "cannot be read: no such file or directory: absent.yaml"},
 		{"./ring8", "cannot be read: no such file or directory: ./ring8"},
 		{"..", "cannot be read: is a directory"},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -175,6 +176,27 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
+		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule != "fixed" {
+			wrong("algorithm.theta.rule", "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got %s", a.Theta.Rule)
+		}
+	}},
+	{[]string{"algorithm.order", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name == "adpsgd" && a.Order != "cta" {
+			wrong("algorithm.order", "adpsgd has no order of exchange and gradient step: leave it out, got %s", a.Order)
+		}
+	}},
+	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name == "adpsgd" && a.LocalSteps != 1 {
+			wrong("algorithm.local_steps", "adpsgd offers one exchange per step: must be 1, got %d", a.LocalSteps)
+		}
+	}},
+	{[]string{"algorithm.theta.verify", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name == "adpsgd" && a.Theta.Verify {
+			wrong("algorithm.theta.verify", "not available for adpsgd in this version: must be false")
+		}
+	}},
+	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
 		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
 			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use certified or fixed")
 		}
@@ -195,6 +217,17 @@ var otherRules = []rule{
 			}
 		}
 	}},
+	{[]string{"train.slow", "topology"}, func(c *Config, wrong complain) {
+		for _, rank := range slices.Sorted(maps.Keys(c.Train.Slow)) {
+			i, err := strconv.Atoi(rank)
+			switch at := "train.slow." + rank; {
+			case err != nil || strconv.Itoa(i) != rank || i < 0 || i >= c.Topology.Size:
+				wrong(at, "there is no worker %s in a %s of %d", show(rank), c.Topology.Kind, c.Topology.Size)
+			case c.Train.Slow[rank] < 1 || c.Train.Slow[rank] > slowest:
+				wrong(at, "must be a factor from 1 to %d, got %v", slowest, c.Train.Slow[rank])
+			}
+		}
+	}},
 	{[]string{"limit.rate", "limit.latency"}, func(c *Config, wrong complain) {
 		checkLink("limit", c.Limit.Rate, c.Limit.Latency, wrong)
 	}},
@@ -212,6 +245,9 @@ var otherRules = []rule{
 	}},
 	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},
 }
+
+// slowest bounds the factors of train.slow.
+const slowest = 1000
 
 func checkLink(at, rate string, latency Duration, wrong complain) {
 	const longest = time.Hour

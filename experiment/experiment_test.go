@@ -137,7 +137,7 @@ func summarize(t testing.TB, r *Run, res Results) report.Summary {
 func TestPresetsAssemble(t *testing.T) {
 	dims := map[string]int{
 		"ring8": 784*64 + 64 + 64*10 + 10, "lan-ring": 784*64 + 64 + 64*10 + 10, "ring8-fashion": 784*128 + 128 + 128*10 + 10,
-		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0,
+		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0, "adpsgd6": 784*64 + 64 + 64*10 + 10,
 	}
 	for _, p := range configs.Presets() {
 		t.Run(p.Name, func(t *testing.T) {
@@ -156,7 +156,11 @@ func TestPresetsAssemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := r.Dim(); w.MaxPayload != want { // 8 bit
+			want := r.Dim() // 8 bit
+			if p.Name == "adpsgd6" {
+				want += gossip.CensusBytes(r.N())
+			}
+			if w.MaxPayload != want {
 				t.Errorf("want payloads of %d bytes, got %d", want, w.MaxPayload)
 			}
 			x := w.Machine.Params()

@@ -15,7 +15,9 @@ type method struct {
 	rows    func(*topology.Graph) []topology.Row
 	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
 	payload func(r *Run) int // bytes of the largest message
-	codec   bool             // sends models by the codec of the run file
+	// machine replaces build for what has no rounds in common.
+	machine func(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error)
+	codec   bool // sends models by the codec of the run file
 	// admit returns the graph to use, or why there is none; nil: any will do.
 	admit func(*Run, *topology.Graph) (*topology.Graph, error)
 	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
@@ -41,6 +43,7 @@ var methods = map[string]method{
 	"dcd":         {rows: (*topology.Graph).Rows, build: buildDCD, payload: compressedPayload, unsuited: wantsUnbiased},
 	"ecd":         {rows: (*topology.Graph).Rows, build: buildECD, payload: compressedPayload, unsuited: wantsUnbiased},
 	"naive":       {rows: (*topology.Graph).Rows, build: buildNaive, payload: compressedPayload, unsuited: suitsAll},
+	"adpsgd":      {rows: (*topology.Graph).Rows, machine: buildADPSGD, payload: pairPayload, codec: true},
 	"allreduce": {
 		rows:    func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) },
 		build:   buildAllReduce,

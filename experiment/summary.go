@@ -57,6 +57,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	var sent report.Bytes
 	for _, f := range finals {
 		s.Rounds = min(s.Rounds, f.Rounds)
+		s.Steps += f.Rounds
 		s.Time = max(s.Time, f.Time.Seconds())
 		s.Loss += f.Loss / float64(n)
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
@@ -65,6 +66,9 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		sent.Payload += f.Sent.Payload
 		sent.Stream += f.Sent.Stream
 		sent.Wire += f.Sent.Wire
+	}
+	if s.Time > 0 {
+		s.Rate = float64(s.Steps) / s.Time
 	}
 	s.BytesPerPeer = report.Bytes{
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),

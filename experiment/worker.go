@@ -93,11 +93,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	}
 	x := make([]float32, r.dim)
 	objective.Init(x, r.cfg.Seed)
-	algorithm, err := r.method.build(r, rank, x)
-	if err != nil {
-		return nil, err
-	}
-	machine, err := gossip.New(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds)
+	machine, err := r.machine(rank, x)
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,11 @@ func (c *census) count(worker topology.Rank) {
 	c.total++
 }
 
-// size returns the bytes of the census in a payload.
-func (c *census) size() int { return 4 * len(c.steps) }
+// CensusBytes returns the bytes that the steps of all workers take at the end
+// of the payloads of a PairWorker.
+func CensusBytes(workers int) int { return 4 * workers }
+
+func (c *census) size() int { return CensusBytes(len(c.steps)) }
 
 // append appends the counts to dst, 4 bytes each, little-endian, by rank.
 func (c *census) append(dst []byte) []byte {

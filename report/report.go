@@ -8,7 +8,7 @@ import "time"
 
 // Bytes counts what one worker has sent, at three layers.
 type Bytes struct {
-	Payload int64 `json:"payload"` // the algorithm's payloads
+	Payload int64 `json:"payload"` // the algorithm's payloads: symbols and index hashes, not repairs
 	Stream  int64 `json:"stream"`  // frames on the stream, headers included
 	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
 }
@@ -78,7 +78,9 @@ type Summary struct {
 	Algorithm    string   `json:"algorithm"`
 	Bits         int      `json:"bits"`
 	Peers        int      `json:"peers"`
-	Rounds       int      `json:"rounds"`
+	Rounds       int      `json:"rounds"`      // of the worker that did the fewest
+	Steps        int      `json:"steps"`       // of all workers
+	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set

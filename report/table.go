@@ -17,6 +17,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("algorithm", "%s, %d bit", s.Algorithm, s.Bits)
 	row("peers", "%d", s.Peers)
 	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
+	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
 	row("test loss", "%s", short(&s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
 		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))

@@ -65,7 +65,9 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	}
 	result, err := sim.Run(ctx, simWorkers(workers), sim.Options{
 		Network: network,
-		Compute: func(topology.Rank, int) time.Duration { return compute },
+		Compute: func(rank topology.Rank, _ int) time.Duration {
+			return time.Duration(float64(compute) * run.Slowdown(rank))
+		},
 		Rounds:  run.Config().Train.Rounds,
 		Every:   run.Config().Output.Every,
 		Observe: s.event,
@@ -123,7 +125,7 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 		models[rank] = w.Machine.Params()
 		digest := train.Digest(models[rank])
 		final := report.Final{
-			Rank: rank, Rounds: s.run.Config().Train.Rounds, Digest: hex.EncodeToString(digest[:]),
+			Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
 			Sent: result.Sent[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 		}
 		if err := conclude(&final, s.run, w, s.folder.dir); err != nil {
