@@ -42,6 +42,12 @@ func (a *Choco) Descend(k int, g []float32) error {
 	return nil
 }
 
+// Local subtracts α_k·g.
+func (a *Choco) Local(k int, g []float32) error {
+	vec.Axpy(a.X, -a.Alpha(k), g)
+	return nil
+}
+
 // Send appends q_i.
 func (a *Choco) Send(k, _ int, dst []byte) (out []byte, err error) {
 	out, a.mine, err = a.Compression.send(dst, k, a.g)

@@ -1,5 +1,7 @@
 package algos
 
+import "gossiptrainer/internal/vec"
+
 // D2 is one worker of D²: Tang et al., "D²: Decentralized Training over
 // Decentralized Data", ICML 2018, algorithm 1,
 //
@@ -13,13 +15,21 @@ package algos
 // What is sent is z, by any Codec: with Moniqua's, x_{k+1} = z + Σ_j W_ij (ẑ_j − ẑ_i)
 // recovers against z. W needs λₙ > −1/3. A round that one worker skips alone
 // breaks the recursion: the rounds are in lock-step.
+//
+// D² adds to each gradient step the correction c = x − r, which in the end is
+// what the worker's own gradient is off the mean. Of H steps between two
+// exchanges each adds c/H (Alghunaim, "Local Exact-Diffusion for Decentralized
+// Optimization and Learning", 2023), so that the optimum stays a fixed point, and
+// r ← z − c.
 type D2 struct {
 	X     []float32 // the model x_{k,i}, z while a round mixes; updated in place
 	Alpha StepSize
 	Codec Codec
+	Every int // H, 0 means 1
 
-	r    []float32
-	mine []byte // the payload of this round, owned by the machine
+	r     []float32
+	local bool   // steps were taken since the last exchange: r holds c
+	mine  []byte // the payload of this round, owned by the machine
 }
 
 // Plan lays out one exchange per round. Its message needs the gradient.
@@ -40,12 +50,38 @@ func (a *D2) Descend(k int, g []float32) error {
 		return nil
 	}
 	r, g := a.r[:len(a.X)], g[:len(a.X)]
+	if a.local {
+		a.local = false
+		share := 1 / float32(a.Every)
+		for c, x := range a.X {
+			z := x - float32(alpha*g[c]) + float32(share*r[c])
+			a.X[c], r[c] = z, z-r[c]
+		}
+		return nil
+	}
 	for c, x := range a.X {
 		half := x - float32(alpha*g[c])
 		a.X[c], r[c] = half+(x-r[c]), half
 	}
 	return nil
 }
+
+// Local subtracts α_k·g and adds c/H.
+func (a *D2) Local(k int, g []float32) error {
+	switch {
+	case a.r == nil:
+		a.r = make([]float32, len(a.X)) // x_{−1} = x_0: c = 0
+	case !a.local:
+		vec.Sub(a.r, a.X, a.r)
+	}
+	a.local = true
+	vec.Axpy(a.X, -a.Alpha(k), g)
+	vec.Axpy(a.X, 1/float32(a.Every), a.r)
+	return nil
+}
+
+// Carries returns the codec.
+func (a *D2) Carries() Codec { return a.Codec }
 
 // Send appends z as the codec encodes it.
 func (a *D2) Send(k, _ int, dst []byte) ([]byte, error) {

@@ -37,6 +37,12 @@ func (a *DeepSqueeze) Descend(k int, g []float32) error {
 	return nil
 }
 
+// Local subtracts α_k·g.
+func (a *DeepSqueeze) Local(k int, g []float32) error {
+	vec.Axpy(a.X, -a.Alpha(k), g)
+	return nil
+}
+
 // Send appends c_i.
 func (a *DeepSqueeze) Send(k, _ int, dst []byte) (out []byte, err error) {
 	out, a.mine, err = a.Compression.send(dst, k, a.e)

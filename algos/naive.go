@@ -28,6 +28,9 @@ func (a *Naive) Descend(k int, g []float32) error {
 	return nil
 }
 
+// Local subtracts α_k·g.
+func (a *Naive) Local(k int, g []float32) error { return a.Descend(k, g) }
+
 // Send appends C(x).
 func (a *Naive) Send(k, _ int, dst []byte) (out []byte, err error) {
 	return a.Compression.Own.Compress(dst, k, a.X)

@@ -26,9 +26,10 @@ const (
 type Worker struct {
 	self   topology.Rank
 	alg    Algorithm
-	local  Local    // alg, if H > 1
-	verify Verifier // nil unless the codec verifies
-	noter  Noter    // nil unless the codec is one
+	local  Local       // alg, if H > 1
+	codec  algos.Codec // nil unless alg is a Carrier
+	verify Verifier    // nil unless the codec verifies
+	noter  Noter       // nil unless the codec is one
 	plan   algos.Plan
 	rounds int
 	every  int // H
@@ -80,10 +81,11 @@ func NewLocal(self topology.Rank, row topology.Row, alg Algorithm, rounds, every
 		outbox: newOutbox(self, row.Out, plan.Lead+1),
 	}
 	if c, ok := alg.(Carrier); ok {
-		if v, ok := c.Carries().(Verifier); ok && v.Verifies() {
+		w.codec = c.Carries()
+		if v, ok := w.codec.(Verifier); ok && v.Verifies() {
 			w.verify = v
 		}
-		w.noter, _ = c.Carries().(Noter)
+		w.noter, _ = w.codec.(Noter)
 	}
 	if err := w.begin(); err != nil {
 		return nil, err
@@ -174,6 +176,9 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 
 // Mixed returns what the last finished mixing saw.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
+
+// Codec returns the codec that carries the messages, nil where there is none.
+func (w *Worker) Codec() algos.Codec { return w.codec }
 
 // ExtraMemory returns the algorithm's and that of verification.
 func (w *Worker) ExtraMemory() int {
