@@ -290,11 +290,14 @@ func (d *network) check(want [][]float32) {
 	}
 }
 
-// codecs and algorithms that the schedules are tried on.
-var families = []struct {
+// A family makes runs of one kind.
+type family struct {
 	name string
 	make func(g graph, dim, rounds int) setup
-}{
+}
+
+// codecs and algorithms that the schedules are tried on.
+var families = []family{
 	{"dpsgd cta", func(g graph, dim, rounds int) setup {
 		return g.dpsgd(dim, rounds, algos.CTA, func(int) algos.Codec { return algos.Full{} })
 	}},

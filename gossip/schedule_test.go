@@ -1,6 +1,7 @@
 package gossip_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,7 +15,7 @@ import (
 // Frames in any order, twice, lost with their link and sent again, and frames
 // that nobody sent: the parameters are those of lock-step, bit for bit.
 func TestEveryScheduleGivesTheParametersOfLockstep(t *testing.T) {
-	for _, family := range families {
+	for _, family := range slices.Concat(families, compressed) {
 		t.Run(family.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
