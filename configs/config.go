@@ -56,15 +56,15 @@ type Algorithm struct {
 	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
 	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd and naive"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
-	LocalSteps int        `json:"local_steps" jsonschema_extras:"x-reserved=true" jsonschema_description:"gradient steps between exchanges (reserved)"`
+	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
 }
 
 // Theta is the bound on neighbour differences that Moniqua needs.
 type Theta struct {
-	Rule   string  `json:"rule" jsonschema:"enum=certified,enum=theorem,enum=fixed" jsonschema_extras:"x-later=measured adaptive" jsonschema_description:"certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
+	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run, needs verify; measured = twice the largest gap of about 20 exchanges in full precision; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
-	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"certified, theorem: every coordinate of the update direction is clipped to this; 0 = 1"`
-	Verify bool    `json:"verify" jsonschema_extras:"x-reserved=true" jsonschema_description:"send a hash of the grid indices and repair wrong ones (reserved)"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
+	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients; false for adpsgd"`
 }
 
 // Compressor is the C(·) of the algorithms that send neither models in full
@@ -182,7 +182,7 @@ func Default() Config {
 		Topology: Topology{Kind: "ring", Size: 8, Slack: 1},
 		Algorithm: Algorithm{
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
-			Theta: Theta{Rule: "certified"}, Order: "cta", Gamma: 1,
+			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta", Gamma: 1,
 			Compressor: Compressor{Name: "qsgd", Bits: 4, Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192},
 			Controller: Controller{Name: "fix"}, LocalSteps: 1,
 		},

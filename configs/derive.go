@@ -42,6 +42,11 @@ func (l *Loaded) derive() {
 	case a.Levels > 1 && l.outranks("algorithm.bits", "algorithm.levels"):
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
 	}
+	if a.Name == "adpsgd" && l.outranks("algorithm.theta.verify", "algorithm.name") {
+		follow(l, "algorithm.theta.verify", &a.Theta.Verify, false)
+	} else if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
+		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
+	}
 	if a.Theta.Rule != "fixed" && l.outranks("algorithm.theta.value", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.value", &a.Theta.Value, 0)
 	}

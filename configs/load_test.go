@@ -41,7 +41,7 @@ func problems(t testing.TB, err error) []Problem {
 	return e.Problems
 }
 
-func TestTheListingInTheDesignIsTheDefault(t *testing.T) {
+func TestTheListingInTheDesignLoads(t *testing.T) {
 	l, err := Load(Source{File: "testdata/complete.yaml"})
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +51,7 @@ func TestTheListingInTheDesignIsTheDefault(t *testing.T) {
 	want.Data.Name = "fashion-mnist"
 	want.Model.Hidden = []int{128}
 	want.Train.Rounds = 600
+	want.Algorithm.Theta = Theta{Rule: "certified"} // since then adaptive has become the default
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Errorf("complete.yaml (-want +got):\n%s", diff)
 	}
@@ -100,8 +101,9 @@ func TestBadFiles(t *testing.T) {
 		{"a model of a later version", "model: {name: vgg16}\n", 1, 15, "vgg16 is not available in this version: must be one of quadratic, logistic"},
 		{"a codec under choco", "algorithm: {name: choco, codec: moniqua, compressor: {name: sign}}\n", 1, 33, "choco sends no models by a codec: the codec must be full, got moniqua"},
 		{"the theorem under d2", "algorithm: {name: d2, theta: {rule: theorem}}\n", 1, 37, "no constants for d2"},
-		{"a theta rule of a later version", "algorithm: {theta: {rule: adaptive}}\n", 1, 27, "not available in this version"},
-		{"verification", "algorithm: {theta: {verify: true}}\n", 1, 29, "not available in this version"},
+		{"adaptive without verification", "algorithm: {theta: {verify: false}}\n", 1, 29, "learns from verification"},
+		{"local steps of dcd", "algorithm: {name: dcd, local_steps: 2, compressor: {name: linear}}\n", 1, 37, "must be 1, got 2"},
+		{"no local step", "algorithm: {local_steps: 0}\n", 1, 26, "must be at least 1"},
 		{"a gamma of 0", "algorithm: {gamma: 0}\n", 1, 20, "must be above 0, got 0"},
 		{"a gamma above 1", "algorithm: {gamma: 1.5}\n", 1, 20, "must be at most 1, got 1.5"},
 		{"a compressor of a later version", "algorithm: {name: ecd, compressor: {bits: 8}}\n", 1, 19, "qsgd is not available in this version: ecd needs full, linear, minmax"},
@@ -130,7 +132,7 @@ func TestBadFiles(t *testing.T) {
 		{"a slow worker beyond the graph", "train: {slow: {\"8\": 2}}\n", 1, 21, "no worker \"8\" in a ring of 8"},
 		{"a slow worker that is no rank", "train: {slow: {first: 2}}\n", 1, 23, "no worker \"first\""},
 		{"a worker made faster", "train: {slow: {\"2\": 0.5}}\n", 1, 21, "a factor from 1 to 1000, got 0.5"},
-		{"a certificate for adpsgd", "algorithm: {name: adpsgd}\n", 1, 19, "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got certified"},
+		{"a certificate for adpsgd", "algorithm: {name: adpsgd}\n", 1, 19, "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got adaptive"},
 		{"an order in adpsgd", "algorithm: {name: adpsgd, codec: full, order: atc}\n", 1, 47, "adpsgd has no order"},
 		{"a name with a slash", "name: a/b\n", 1, 7, "letters, digits"},
 		{"a roster too short", "peers:\n  - {id: " + id + "}\n", 2, 3, "the roster has 1 entries, but the ring has 8 workers"},

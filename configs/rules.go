@@ -136,6 +136,14 @@ func checkAddrs(key string, addrs []string, wrong complain) {
 	}
 }
 
+// oneStep says why an algorithm takes no local steps.
+var oneStep = map[string]string{
+	"adpsgd":    "offers one exchange per step",
+	"allreduce": "averages gradients, not models (dpsgd of order atc on a complete graph averages models)",
+	"dcd":       "has replicas that must follow every step of a model",
+	"ecd":       "has replicas that must follow every step of a model",
+}
+
 var algorithmRules = []rule{
 	{[]string{"algorithm.levels", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
@@ -186,8 +194,14 @@ var algorithmRules = []rule{
 		}
 	}},
 	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
-		if a := c.Algorithm; a.Name == "adpsgd" && a.LocalSteps != 1 {
-			wrong("algorithm.local_steps", "adpsgd offers one exchange per step: must be 1, got %d", a.LocalSteps)
+		if a := c.Algorithm; a.LocalSteps != 1 && oneStep[a.Name] != "" {
+			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, oneStep[a.Name], a.LocalSteps)
+		}
+	}},
+	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 && a.Name != "adpsgd" {
+			wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
 		}
 	}},
 	{[]string{"algorithm.theta.verify", "algorithm.name"}, func(c *Config, wrong complain) {

@@ -40,7 +40,7 @@ func buildD2(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &algos.D2{X: x, Alpha: r.schedule.StepSize, Codec: codec}, nil
+	return &algos.D2{X: x, Alpha: r.schedule.StepSize, Codec: codec, Every: r.cfg.Algorithm.LocalSteps}, nil
 }
 
 // certificate returns what the certified rule needs to know of the graph: its

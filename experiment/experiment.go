@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/model"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
@@ -24,8 +25,9 @@ type Run struct {
 	method   method
 	rows     []topology.Row
 	schedule train.Schedule
-	theta    func(k int) float64 // nil in full precision
-	bound    float64             // of the update direction, 0 = none
+	theta    func(k int) float64 // nil in full precision and under control
+	control  func() (*moniqua.Control, error)
+	bound    float64 // of the update direction, 0 = none
 	layout   []model.Param
 	dim      int
 	data     *dataset // nil for an objective without data

@@ -5,7 +5,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/data"
 	"gossiptrainer/gossip"
-	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -28,13 +27,13 @@ var methods = map[string]method{
 	"dpsgd": {
 		rows:    (*topology.Graph).Rows,
 		build:   buildDPSGD,
-		payload: modelPayload,
+		payload: roundPayload,
 		codec:   true,
 	},
 	"d2": {
 		rows:    (*topology.Graph).Rows,
 		build:   buildD2,
-		payload: modelPayload,
+		payload: roundPayload,
 		codec:   true,
 		admit:   admitD2,
 	},
@@ -113,11 +112,7 @@ func (r *Run) codec(rank topology.Rank) (algos.Codec, error) {
 	if !r.quantized() {
 		return algos.Full{}, nil
 	}
-	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
-	if err != nil {
-		return nil, err
-	}
-	return moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
+	return r.moniqua(rank)
 }
 
 func modelPayload(r *Run) int {
@@ -129,6 +124,19 @@ func modelPayload(r *Run) int {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked the levels
 	}
 	return packing.Len(r.dim)
+}
+
+// roundPayload is modelPayload for codecs that verify, which may have to send
+// repairs, or begin in full precision.
+func roundPayload(r *Run) int {
+	if !r.quantized() {
+		return modelPayload(r)
+	}
+	codec, err := r.moniqua(0)
+	if err != nil {
+		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it
+	}
+	return codec.MaxPayload(r.dim)
 }
 
 // partitions are the ways to cut a train split into shards.

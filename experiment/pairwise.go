@@ -19,7 +19,7 @@ func (r *Run) machine(rank topology.Rank, x []float32) (gossip.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gossip.New(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds)
+	return gossip.NewLocal(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps)
 }
 
 // buildADPSGD builds the machine of AD-PSGD. Slack γ makes the half of the way

@@ -29,9 +29,6 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
 		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
-	if r.theta != nil {
-		s.Theta.Value = r.theta(r.cfg.Train.Rounds - 1)
-	}
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
 	}
@@ -53,6 +50,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	}
 	n := len(finals)
 	s.Rounds = finals[0].Rounds
+	s.Theta = sumThetas(finals)
 	mean, least := 0.0, math.Inf(1)
 	var sent report.Bytes
 	for _, f := range finals {
@@ -74,6 +72,22 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
 	}
 	s.Accuracy.Mean, s.Accuracy.Min = report.Number(mean), report.Number(least)
+}
+
+// sumThetas returns the largest bound and the sums of what became of it, which
+// are known if all workers know them.
+func sumThetas(finals []report.Final) report.Theta {
+	sum := report.Theta{Violations: new(int64)}
+	for _, f := range finals {
+		sum.Value = max(sum.Value, f.Theta.Value)
+		sum.Repaired += f.Theta.Repaired
+		if f.Theta.Violations == nil {
+			sum.Violations = nil
+		} else if sum.Violations != nil {
+			*sum.Violations += *f.Theta.Violations
+		}
+	}
+	return sum
 }
 
 // digest returns the digest of all final models, "" if some are missing.

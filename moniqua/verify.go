@@ -42,7 +42,7 @@ type repair struct {
 // Verifies reports whether payloads end with a hash.
 func (c *Codec) Verifies() bool { return c.Verify }
 
-// AppendRepair appends the quotients of round k, at most MaxRepair bytes, if
+// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if
 // that is one of the two rounds encoded last.
 func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
 	for _, kept := range c.verification.kept {
@@ -59,13 +59,21 @@ func (c *Codec) ExtraMemory() int {
 	return cap(v.kept[0].data) + cap(v.kept[1].data)
 }
 
-// MaxRepair returns the most bytes that a repair of d coordinates has.
-func (c *Codec) MaxRepair(d int) (int, error) {
+// MaxPayload returns the most bytes that a message or a repair of d coordinates
+// has.
+func (c *Codec) MaxPayload(d int) int {
 	packing, err := quant.NewPacking(c.Levels)
 	if err != nil {
-		return 0, err
+		return 0 // no codec at all
 	}
-	return maxQuotients(d, blockOf(packing)), nil
+	most := packing.Len(d)
+	if c.Verify {
+		most = max(most+hashLen, maxQuotients(d, blockOf(packing)))
+	}
+	if c.Control != nil {
+		most = max(most, 4*d) // full precision
+	}
+	return most
 }
 
 // full reports whether round k is one of full precision, in which nothing can be

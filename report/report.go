@@ -60,6 +60,7 @@ type Final struct {
 	Digest      string        `json:"digest"`   // of this replica's parameters
 	Sent        Bytes         `json:"sent"`
 	ExtraMemory int64         `json:"extra_memory_bytes"`
+	Theta       Theta         `json:"theta"`
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
 	Time        time.Duration `json:"time_ns"` // first round's begin to last round's end
 }
@@ -103,8 +104,10 @@ type Accuracy struct {
 }
 
 // Theta is the modulo codec's bound at the end of a run and what became of it.
+// Without verification nobody can know of violations: what is recovered then
+// looks like any other model.
 type Theta struct {
-	Value      float64 `json:"value"`
-	Violations int64   `json:"violations"`
-	Repaired   int64   `json:"repaired"`
+	Value      float64 `json:"value"`      // 0 where there is none
+	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null where they are not verified
+	Repaired   int64   `json:"repaired"`   // those of them that were repaired before use
 }

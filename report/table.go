@@ -26,7 +26,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
 	row("extra memory", "%s", Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
-		row("theta", "%s, %d violations, %d repaired", short(&s.Theta.Value), s.Theta.Violations, s.Theta.Repaired)
+		row("theta", "%s, %s", short(&s.Theta.Value), s.Theta.verdict())
 	}
 	row("digest", "%.16s", s.Digest)
 	if err := t.Flush(); err != nil {
@@ -51,4 +51,12 @@ func Size(bytes int64) string {
 		v /= 1000
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[unit]
+}
+
+// verdict says what became of a bound.
+func (t Theta) verdict() string {
+	if t.Violations == nil {
+		return "not verified"
+	}
+	return fmt.Sprintf("%d violations, %d repaired", *t.Violations, t.Repaired)
 }

@@ -59,6 +59,7 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	if err != nil {
 		return err
 	}
+	final.Theta = w.Bound()
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
 	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
 		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
