@@ -55,6 +55,9 @@ func play(role, rank string) int {
 		fmt.Fprintln(os.Stderr, "about to give up")
 		leash.Fail(Failure{Reason: "loss is NaN", Hint: "lower train.step_size", Code: 5})
 		return 5
+	case "echo":
+		leash.Fail(Failure{Reason: "peer 2 stopped the run", Code: 4, Echo: true})
+		return 4
 	case "panic":
 		panic("internal error: a peer that breaks")
 	case "quit":
@@ -184,6 +187,21 @@ func TestAPeerThatEndsEarlyStopsTheRun(t *testing.T) {
 				t.Errorf("error %q, want %q", err, want)
 			}
 		})
+	}
+}
+
+// Peers that stop because another one did say so at about the same time as that
+// one says why: whoever is first, it is the cause that counts.
+func TestThePeerThatOthersEchoIsNamed(t *testing.T) {
+	for _, roles := range [][]string{{"echo", "echo", "fail", "wait"}, {"wait", "echo", "panic", "echo"}} {
+		peer, ok := errors.AsType[*PeerError]((&stage{t: t}).run(t.Context(), roles...))
+		if !ok || peer.Rank != 2 || peer.Code == 4 {
+			t.Errorf("%v: got %+v, want peer 2's own words", roles, peer)
+		}
+	}
+	err := (&stage{t: t, grace: 50 * time.Millisecond}).run(t.Context(), "wait", "echo", "wait")
+	if peer, ok := errors.AsType[*PeerError](err); !ok || peer.Rank != 1 || peer.Code != 4 {
+		t.Errorf("an echo of nothing: got %+v, want peer 1", peer)
 	}
 }
 

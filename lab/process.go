@@ -17,6 +17,7 @@ type process struct {
 
 	contact Contact
 	round   int
+	failed  bool // has said why it gives up
 	words   words
 }
 

@@ -24,7 +24,8 @@ type Contact struct {
 type Failure struct {
 	Reason string `json:"reason"`
 	Hint   string `json:"hint,omitempty"`
-	Code   int    `json:"code"` // exit code, ≥ 1
+	Code   int    `json:"code"`           // exit code, ≥ 1
+	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, which knows why
 }
 
 // An order is one line to a peer: exactly one field is set.

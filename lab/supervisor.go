@@ -17,6 +17,7 @@ type supervisor struct {
 	ready, done, exited int
 	stopping            bool
 	failure             *PeerError
+	patience            <-chan time.Time // ends the wait for the peer that others echo
 	deadline            <-chan time.Time // kills what is left
 }
 
@@ -38,6 +39,8 @@ func (s *supervisor) loop(ctx context.Context) error {
 		case <-cancelled:
 			cancelled = nil
 			s.stop()
+		case <-s.patience:
+			s.stop()
 		case <-s.deadline:
 			s.kill()
 		}
@@ -57,7 +60,7 @@ func (s *supervisor) hear(n news) {
 	switch {
 	case n.ended:
 		s.exited++
-		if !s.stopping {
+		if !p.failed {
 			s.fail(n.rank, ending(n.err))
 		}
 	case n.line != "":
@@ -74,6 +77,7 @@ func (s *supervisor) hear(n news) {
 		}
 		s.options.Event(*n.notice.Event)
 	case n.notice.Failed != nil:
+		p.failed = true
 		s.fail(n.rank, n.notice.Failed)
 	case n.notice.Done:
 		if s.done++; s.done == len(s.procs) {
@@ -94,12 +98,16 @@ func (s *supervisor) introduce() {
 }
 
 // fail notes the first failure and stops the run: what other peers say after
-// that is a consequence.
+// that is a consequence. An echo waits for the peer that it comes from.
 func (s *supervisor) fail(rank int, f *Failure) {
-	if s.stopping {
+	if s.stopping || f.Echo && s.failure != nil {
 		return
 	}
 	s.failure = &PeerError{Rank: rank, Round: s.procs[rank].round, Reason: f.Reason, Hint: f.Hint, Code: f.Code}
+	if f.Echo {
+		s.patience = time.After(s.options.Grace)
+		return
+	}
 	s.stop()
 }
 

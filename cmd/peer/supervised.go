@@ -29,6 +29,9 @@ func runSupervised(ctx context.Context, c *console, path string, rank int) error
 	}
 	said := describe(err)
 	failure := lab.Failure{Reason: strings.TrimPrefix(said.text, "peer: "), Hint: said.hint, Code: exitCode(err)}
+	if stop, ok := errors.AsType[*node.StoppedError](err); ok {
+		failure.Echo = stop.Rank != topology.Rank(rank)
+	}
 	return &reportedError{errors.Join(err, leash.Fail(failure))}
 }
 
