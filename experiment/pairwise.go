@@ -59,6 +59,10 @@ func (r *Run) linkCodec(rank, peer topology.Rank) (algos.Codec, error) {
 // steps, which travels with it.
 func pairPayload(r *Run) int { return modelPayload(r) + gossip.CensusBytes(r.N()) }
 
+// Asynchronous reports whether the workers wait for nobody, so that some do more
+// steps than others.
+func (r *Run) Asynchronous() bool { return r.method.machine != nil }
+
 // Slowdown returns by which factor the gradients of a worker take longer than
 // they must, 1 or more. In an experiment it stands for a slow machine.
 func (r *Run) Slowdown(rank topology.Rank) float64 {

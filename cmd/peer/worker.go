@@ -19,6 +19,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	final, err := n.Run(ctx, node.Worker{
 		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), Theta: w.Theta,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
+		Asynchronous: run.Asynchronous(),
 	})
 	if err != nil {
 		return final, err
