@@ -58,7 +58,7 @@ func kept(c configs.Compressor, d int) int {
 // assembleCompressor makes sure that the compressor fits the model and warns
 // where theory says that it does not fit the algorithm.
 func (r *Run) assembleCompressor() error {
-	if r.method.unsuited == nil {
+	if !r.Compresses() {
 		return nil
 	}
 	c := r.cfg.Algorithm.Compressor
@@ -75,6 +75,9 @@ func (r *Run) assembleCompressor() error {
 	}
 	return nil
 }
+
+// Compresses says whether messages are made by algorithm.compressor.
+func (r *Run) Compresses() bool { return r.method.unsuited != nil }
 
 // compressor returns the C(·) of what worker rank sends.
 func (r *Run) compressor(rank topology.Rank) (compressor, error) {

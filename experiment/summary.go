@@ -175,7 +175,7 @@ func (r *Run) Bits() int {
 	switch {
 	case r.quantized():
 		return r.cfg.Algorithm.Bits
-	case r.method.unsuited != nil:
+	case r.Compresses():
 		return compressedBits(r.cfg.Algorithm.Compressor)
 	}
 	return fullBits

@@ -35,12 +35,17 @@ func (c *console) begin(run *experiment.Run, mode string) (*session, error) {
 	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
 		return nil, err
 	}
-	for _, warning := range run.Warnings() {
-		c.say("warning: %s", warning)
-	}
+	c.warn(run)
 	c.say("run folder: %s", s.folder.dir)
 	s.display = c.newDisplay(describeRun(run))
 	return s, nil
+}
+
+// warn says what is likely to be a mistake in a run that can be done.
+func (c *console) warn(run *experiment.Run) {
+	for _, warning := range run.Warnings() {
+		c.say("warning: %s", warning)
+	}
 }
 
 func (c *console) newDisplay(run live.Run) live.Display {
