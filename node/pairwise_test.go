@@ -78,3 +78,24 @@ func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
 		t.Errorf("%d steps in the results of %d gradients, want at least %d", done, steps, n*rounds)
 	}
 }
+
+func TestANeighbourStartedAnewIsRefusedWhereRoundsDoNotTell(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		paced bool
+		ever  bool
+		epoch uint64
+		want  bool
+	}{
+		{"first link", false, false, 8, true},
+		{"the same process", false, true, 7, true},
+		{"another process", false, true, 8, false},
+		{"another process, but rounds tell", true, true, 8, true},
+	} {
+		e := &edge{links: &links{paced: c.paced}, ever: c.ever, life: 7}
+		no := e.recognise(hello{Epoch: c.epoch})
+		if (no == nil) != c.want || no != nil && no.Reason != LostState {
+			t.Errorf("%s: %v", c.name, no)
+		}
+	}
+}

@@ -22,8 +22,8 @@ func newSim(c *console) *cobra.Command {
 		Short: "train in one process, on a virtual clock over modelled links",
 		Long: `train in one process, on a virtual clock over modelled links
 
-The parameters are those of the same run with "peer lab" or on a LAN, bit for bit. The
-time is what the links of the run file and the time of a gradient make it.`,
+The parameters are those of the same run with "peer lab" or on a LAN, bit for bit, unless
+the workers are asynchronous (adpsgd), when they depend on the times. The time is what the links of the run file and the time of a gradient make it.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms`,
 		Args: arguments(0, 1),
@@ -82,7 +82,11 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	if err := s.summarize(models); err != nil {
 		return err
 	}
-	c.next(file.command("lab"), "the same run with real peers: the same digest")
+	why := "the same run with real peers: the same digest"
+	if run.Asynchronous() {
+		why = "the same run with real peers, which take their own time"
+	}
+	c.next(file.command("lab"), why)
 	return nil
 }
 
