@@ -101,19 +101,24 @@ func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, err := r.unverified(rounding, rank)
+	if err != nil {
+		return nil, err
+	}
+	c.Verify = a.Theta.Verify
+	return c, nil
+}
+
+// unverified builds the codec of worker rank, which does not verify.
+func (r *Run) unverified(rounding moniqua.Rounding, rank topology.Rank) (*moniqua.Codec, error) {
 	if r.control == nil {
-		c, err := moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
-		if err != nil {
-			return nil, err
-		}
-		c.Verify = a.Theta.Verify
-		return c, nil
+		return moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
 	}
 	control, err := r.control()
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.NewControlled(r.levels(), rounding, control, a.Theta.Verify, r.cfg.Seed, rank)
+	return moniqua.NewControlled(r.levels(), rounding, control, r.cfg.Seed, rank)
 }
 
 // thetaOf returns the bound of a machine's codec by round, nil without one.

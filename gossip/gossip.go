@@ -78,8 +78,8 @@ type Noter interface {
 	// Note returns what to send with the messages of round k.
 	Note(k int) uint32
 	// Mixed reports what the mixing of round k saw: the neighbours' notes, and
-	// whether some message had to be repaired.
-	Mixed(k int, notes []uint32, saw algos.Mixed, repaired bool)
+	// how many of their messages had to be repaired.
+	Mixed(k int, notes []uint32, saw algos.Mixed, repaired int)
 }
 
 // A Local algorithm can take gradient steps between exchanges.

@@ -293,10 +293,11 @@ func controlled(t fataler, rule func(moniqua.ControlPlan) (*moniqua.Control, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec, err := moniqua.NewControlled(levels, moniqua.Dither, control, true, 1, topology.Rank(i))
+	codec, err := moniqua.NewControlled(levels, moniqua.Dither, control, 1, topology.Rank(i))
 	if err != nil {
 		t.Fatal(err)
 	}
+	codec.Verify = true
 	return codec
 }
 

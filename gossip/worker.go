@@ -278,7 +278,7 @@ func (w *Worker) mix() (done bool, err error) {
 	w.mixed = mixed
 	w.repair.Repaired += int64(repaired)
 	if w.noter != nil {
-		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired > 0)
+		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
 	}
 	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
 	return true, nil

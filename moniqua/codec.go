@@ -49,14 +49,14 @@ func New(levels int, rounding Rounding, theta func(k int) float64, seed uint64, 
 	return c, nil
 }
 
-// NewControlled returns the codec of worker rank that verifies or not and takes
-// θ from control, or the reason why there is none.
-func NewControlled(levels int, rounding Rounding, control *Control, verify bool, seed uint64, rank topology.Rank) (*Codec, error) {
+// NewControlled returns the codec of worker rank that takes θ from control, or
+// the reason why there is none.
+func NewControlled(levels int, rounding Rounding, control *Control, seed uint64, rank topology.Rank) (*Codec, error) {
 	if err := rounding.Check(levels); err != nil {
 		return nil, err
 	}
 	return &Codec{
-		Levels: levels, Rounding: rounding, Theta: control.Theta, Seed: seed, Rank: rank, Verify: verify, Control: control,
+		Levels: levels, Rounding: rounding, Theta: control.Theta, Seed: seed, Rank: rank, Control: control,
 	}, nil
 }
 

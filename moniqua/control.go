@@ -105,12 +105,12 @@ func (c *Control) epoch(k int) int { return k / c.plan.Every / c.length() }
 
 // mixed enters what the exchange of round k saw, after which the next one may
 // begin.
-func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired bool) {
+func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	gap := float64(saw.Gap)
 	if !c.Full(k) {
 		gap /= c.Theta(k)
 	}
-	c.seen = c.seen.or(newNote(gap, repaired))
+	c.seen = c.seen.or(newNote(gap, repaired > 0))
 	for _, n := range notes {
 		c.told = c.told.or(note(n))
 	}

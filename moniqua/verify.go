@@ -89,7 +89,7 @@ func (c *Codec) Note(k int) uint32 {
 }
 
 // Mixed tells the control of θ what it needs to know.
-func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired bool) {
+func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	if c.Control != nil {
 		c.Control.mixed(k, notes, saw, repaired)
 	}

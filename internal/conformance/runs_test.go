@@ -109,6 +109,7 @@ func (r *run) algorithm(t *testing.T, i int, x []float32) gossip.Algorithm {
 	if err != nil {
 		t.Fatal(err)
 	}
+	codec.Verify = a.Verify
 	r.codecs = append(r.codecs, codec)
 	return r.exchanging(x, codec, order)
 }
@@ -131,6 +132,23 @@ type witness struct {
 	payloads [][]byte    // by round
 }
 
+// hashBytes returns the bytes of the index hash, which the reference does not
+// count, nor repairs.
+func (r *run) hashBytes() int {
+	if r.Algorithm.Verify {
+		return 8
+	}
+	return 0
+}
+
+// Carries returns the codec of an algorithm that has one.
+func (w *witness) Carries() algos.Codec {
+	if c, ok := w.Algorithm.(gossip.Carrier); ok {
+		return c.Carries()
+	}
+	return nil
+}
+
 func (w *witness) Send(k, hop int, dst []byte) ([]byte, error) {
 	out, err := w.Algorithm.Send(k, hop, dst)
 	if hop == 0 {
@@ -148,7 +166,9 @@ func (r *run) drive(t *testing.T) {
 		for i, w := range r.workers {
 			ready := w.Ready()
 			for _, f := range ready.Send {
-				r.bytes[i] += len(f.Payload)
+				if f.Kind == gossip.Data {
+					r.bytes[i] += len(f.Payload) - r.hashBytes()
+				}
 				if err := r.workers[f.To].Receive(f); err != nil {
 					t.Fatal(err)
 				}
@@ -276,7 +296,7 @@ func (r *run) checkFirstMessages(t *testing.T) {
 				t.Errorf("%s indices (-want +got):\n%s", what, diff)
 			}
 			symbols := make([]uint16, len(indices))
-			if err := packing.Unpack(symbols, r.sent[peer].payloads[want.Step]); err != nil {
+			if err := packing.Unpack(symbols, r.symbols(int(peer), want.Step)); err != nil {
 				t.Fatal(err)
 			}
 			if diff := gocmp.Diff(want.Symbols[p], symbols); diff != "" {
@@ -287,6 +307,12 @@ func (r *run) checkFirstMessages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// symbols returns those that worker i sent in round k, packed.
+func (r *run) symbols(i, k int) []byte {
+	payload := r.sent[i].payloads[k]
+	return payload[:len(payload)-r.hashBytes()]
 }
 
 // indices returns those of the model that worker i sent in round k.
@@ -337,6 +363,13 @@ func (r *run) checkDecoding(t *testing.T) {
 	})
 	if diff := gocmp.Diff(want, r.decodeErrors(t)); diff != "" {
 		t.Errorf("decode errors (-want +got):\n%s", diff)
+	}
+	var caught int64
+	for _, w := range r.workers {
+		caught += w.Repairs().Violations
+	}
+	if r.Algorithm.Verify && caught != int64(len(want)) {
+		t.Errorf("%d wrong messages were caught, want %d", caught, len(want))
 	}
 }
 
