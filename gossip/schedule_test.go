@@ -89,6 +89,14 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		{"moniqua", ring, func(i int, x []float32) gossip.Algorithm {
 			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: &moniqua.Codec{Levels: 16, Theta: constantly(1)}}
 		}},
+		{"moniqua, verified and adaptive", ring, func(i int, x []float32) gossip.Algorithm {
+			control, err := moniqua.Adaptive(moniqua.ControlPlan{Diameter: 2, Every: 1, Start: 1, Unit: constantly(1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			codec := &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true}
+			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec}
+		}},
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}
 		}},
