@@ -26,11 +26,12 @@ type session struct {
 	mu     sync.Mutex
 	last   []report.Step // by rank; Round 0 where there was none
 	finals []report.Final
+	watch  report.Watch
 }
 
 // begin opens the record and the display of a run.
 func (c *console) begin(run *experiment.Run, mode string) (*session, error) {
-	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N())}
+	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim()}}
 	var err error
 	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
 		return nil, err
@@ -67,6 +68,9 @@ func (s *session) event(e report.Event) {
 	switch {
 	case e.Step != nil && e.Step.Rank < len(s.last):
 		s.last[e.Step.Rank] = *e.Step
+		if warning := s.watch.See(*e.Step); warning != "" {
+			fmt.Fprintf(s.display, "warning: %s\n", warning)
+		}
 	case e.Final != nil:
 		s.finals = append(s.finals, *e.Final)
 	}
