@@ -24,6 +24,7 @@ type Message struct {
 	From    topology.Rank
 	Weight  float32 // W_ij
 	Payload []byte
+	Repair  []byte // what makes the message certain, nil unless a MismatchError asked for it
 }
 
 // Mixed is what one call of Mix saw of the neighbours.
@@ -55,6 +56,16 @@ func (e *MessageError) Error() string {
 	return fmt.Sprintf("message from worker %d: %v", e.From, e.Err)
 }
 func (e *MessageError) Unwrap() error { return e.Err }
+
+// A MismatchError says whose messages were recovered wrongly. They are sound:
+// with their Repair they can be used.
+type MismatchError struct {
+	From []topology.Rank // in increasing rank; valid until the next Mix
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("messages from workers %v: recovered wrongly", e.From)
+}
 
 // A StepSize is α_k as a function of the round k = 0, 1, …
 type StepSize func(k int) float32

@@ -45,6 +45,13 @@ func (a *DPSGD) Descend(k int, g []float32) error {
 	return nil
 }
 
+// Local subtracts α_k·g: local steps between exchanges (Stich, "Local SGD
+// Converges Fast and Communicates Little", ICLR 2019).
+func (a *DPSGD) Local(k int, g []float32) error { return a.Descend(k, g) }
+
+// Carries returns the codec.
+func (a *DPSGD) Carries() Codec { return a.Codec }
+
 // Send appends the model as the codec encodes it.
 func (a *DPSGD) Send(k, _ int, dst []byte) ([]byte, error) {
 	start := len(dst)

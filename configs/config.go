@@ -32,12 +32,13 @@ type Config struct {
 
 // Topology says who talks to whom.
 type Topology struct {
-	Kind  string  `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=edges" jsonschema_description:"graph; weights are Metropolis-Hastings"`
-	Size  int     `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
-	Rows  int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
-	Cols  int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
-	File  string  `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
-	Slack float64 `json:"slack" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits"`
+	Kind      string  `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=edges" jsonschema_description:"graph; weights are Metropolis-Hastings"`
+	Size      int     `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
+	Rows      int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
+	Cols      int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
+	File      string  `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
+	Slack     float64 `json:"slack" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits"`
+	AutoSlack bool    `json:"auto_slack" jsonschema_description:"d2: where the graph needs slack for it, take nine tenths of the largest instead of refusing"`
 
 	// Edges is the content of File, read by Load.
 	Edges [][2]topology.Rank `json:"-"`
@@ -45,35 +46,40 @@ type Topology struct {
 
 // Algorithm says what a round does.
 type Algorithm struct {
-	Name       string     `json:"name" jsonschema:"enum=dpsgd,enum=allreduce" jsonschema_extras:"x-later=d2 adpsgd choco deepsqueeze dcd ecd naive" jsonschema_description:"update rule"`
-	Codec      string     `json:"codec" jsonschema:"enum=moniqua,enum=full" jsonschema_description:"how dpsgd sends a model: modulo quantized or float32; allreduce sends float32"`
+	Name       string     `json:"name" jsonschema:"enum=dpsgd,enum=d2,enum=choco,enum=deepsqueeze,enum=dcd,enum=ecd,enum=naive,enum=adpsgd,enum=allreduce" jsonschema_description:"update rule"`
+	Codec      string     `json:"codec" jsonschema:"enum=moniqua,enum=full" jsonschema_description:"how dpsgd, d2 and adpsgd send a model: modulo quantized or float32; full for every other algorithm"`
 	Bits       int        `json:"bits" jsonschema:"enum=1,enum=2,enum=3,enum=4,enum=5,enum=6,enum=7,enum=8,enum=9,enum=10,enum=11,enum=12,enum=13,enum=14,enum=15,enum=16,enum=32" jsonschema_description:"bits per parameter on the wire; 32 = full precision whatever the codec"`
 	Levels     int        `json:"levels" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"symbols per parameter, 2 to 65536, instead of bits; 0 = 2^bits"`
 	Rounding   string     `json:"rounding" jsonschema:"enum=dither,enum=nearest,enum=shared,enum=stochastic" jsonschema_description:"moniqua: how a value becomes a grid index; shared and stochastic need 3 levels"`
 	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
-	Gamma      float64    `json:"gamma" jsonschema_extras:"x-reserved=true" jsonschema_description:"consensus step of choco, eta of deepsqueeze (reserved)"`
-	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of the error-feedback algorithms (reserved)"`
+	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
+	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd and naive"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
-	LocalSteps int        `json:"local_steps" jsonschema_extras:"x-reserved=true" jsonschema_description:"gradient steps between exchanges (reserved)"`
+	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
 }
 
 // Theta is the bound on neighbour differences that Moniqua needs.
 type Theta struct {
-	Rule   string  `json:"rule" jsonschema:"enum=certified,enum=theorem,enum=fixed" jsonschema_extras:"x-later=measured adaptive" jsonschema_description:"certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
+	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run, needs verify; measured = twice the largest gap of about 20 exchanges in full precision; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
-	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"certified, theorem: every coordinate of the update direction is clipped to this; 0 = 1"`
-	Verify bool    `json:"verify" jsonschema_extras:"x-reserved=true" jsonschema_description:"send a hash of the grid indices and repair wrong ones (reserved)"`
+	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
+	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients; false for adpsgd"`
 }
 
-// Compressor is the C(·) of the error-feedback algorithms (reserved).
+// Compressor is the C(·) of the algorithms that send neither models in full
+// precision nor by the modulo codec.
 type Compressor struct {
-	Name   string  `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"compressor (reserved)"`
-	Bits   int     `json:"bits" jsonschema_extras:"x-reserved=true" jsonschema_description:"bits per parameter (reserved)"`
+	Name   string  `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor; qsgd is not available in this version"`
+	Bits   int     `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"minmax: bits per parameter"`
+	Mode   string  `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
+	Step   float64 `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
+	K      int     `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
+	Ratio  float64 `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
 	Norm   string  `json:"norm" jsonschema_extras:"x-reserved=true" jsonschema_description:"norm that scales a bucket (reserved)"`
-	Bucket int     `json:"bucket" jsonschema_extras:"x-reserved=true" jsonschema_description:"parameters per bucket (reserved)"`
+	Bucket int     `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"minmax, sign: parameters that share a scale; 0 = all"`
 	Clip   float64 `json:"clip" jsonschema_extras:"x-reserved=true" jsonschema_description:"clipping in standard deviations, 0 = none (reserved)"`
-	Scaled bool    `json:"scaled" jsonschema_extras:"x-reserved=true" jsonschema_description:"scale an unbiased compressor to a contraction (reserved)"`
+	Scaled bool    `json:"scaled" jsonschema_description:"randomk: scale the unbiased compressor to a contraction, as choco and deepsqueeze need it"`
 }
 
 // Controller chooses bits while a run goes on (reserved).
@@ -113,6 +119,8 @@ type Train struct {
 	Schedule    string  `json:"schedule" jsonschema:"enum=constant,enum=cosine" jsonschema_description:"step size over the rounds; cosine falls to 0"`
 	Momentum    float64 `json:"momentum" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of the last direction that is kept"`
 	WeightDecay float64 `json:"weight_decay" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"factor of the parameters added to the gradient"`
+	// Slow is keyed by rank.
+	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of adpsgd alone"`
 }
 
 // Limit describes a peer's link: honoured by sim.
@@ -174,14 +182,14 @@ func Default() Config {
 		Topology: Topology{Kind: "ring", Size: 8, Slack: 1},
 		Algorithm: Algorithm{
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
-			Theta: Theta{Rule: "certified"}, Order: "cta", Gamma: 1,
-			Compressor: Compressor{Name: "qsgd", Bits: 4, Norm: "linf", Bucket: 8192},
+			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta", Gamma: 1,
+			Compressor: Compressor{Name: "qsgd", Bits: 4, Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192},
 			Controller: Controller{Name: "fix"}, LocalSteps: 1,
 		},
 		Wire:       Wire{Entropy: "none"},
 		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},
 		Model:      Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
-		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9},
+		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Slow: map[string]float64{}},
 		Limit:      Limit{Links: map[string]LinkLimit{}},
 		Peers:      []Peer{},
 		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls"},

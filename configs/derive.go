@@ -30,7 +30,7 @@ func (l *Loaded) derive() {
 	if t.Kind != "edges" && l.outranks("topology.file", "topology.kind") {
 		follow(l, "topology.file", &t.File, "")
 	}
-	if a.Name == "allreduce" && l.outranks("algorithm.codec", "algorithm.name") {
+	if !takesCodec(a.Name) && l.outranks("algorithm.codec", "algorithm.name") {
 		follow(l, "algorithm.codec", &a.Codec, "full")
 	}
 	switch {
@@ -41,6 +41,11 @@ func (l *Loaded) derive() {
 		follow(l, "algorithm.levels", &a.Levels, 0)
 	case a.Levels > 1 && l.outranks("algorithm.bits", "algorithm.levels"):
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
+	}
+	if a.Name == "adpsgd" && l.outranks("algorithm.theta.verify", "algorithm.name") {
+		follow(l, "algorithm.theta.verify", &a.Theta.Verify, false)
+	} else if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
+		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
 	}
 	if a.Theta.Rule != "fixed" && l.outranks("algorithm.theta.value", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.value", &a.Theta.Value, 0)

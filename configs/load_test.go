@@ -40,7 +40,7 @@ func problems(t testing.TB, err error) []Problem {
 	return e.Problems
 }
 
-func TestTheListingInTheDesignIsTheDefault(t *testing.T) {
+func TestTheListingInTheDesignLoads(t *testing.T) {
 	l, err := Load(Source{File: "testdata/complete.yaml"})
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +50,7 @@ func TestTheListingInTheDesignIsTheDefault(t *testing.T) {
 	want.Data.Name = "fashion-mnist"
 	want.Model.Hidden = []int{128}
 	want.Train.Rounds = 600
+	want.Algorithm.Theta = Theta{Rule: "certified"} // since then adaptive has become the default
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Errorf("complete.yaml (-want +got):\n%s", diff)
 	}
@@ -97,11 +98,18 @@ func TestBadFiles(t *testing.T) {
 		{"1 level", "algorithm: {levels: 1}\n", 1, 21, "must be 2 to 65536"},
 		{"bits and levels that differ", "algorithm: {bits: 4, levels: 5}\n", 1, 30, "5 levels need 3 bits, but bits is 4"},
 		{"a quantized all-reduce", "algorithm: {name: allreduce, codec: moniqua}\n", 1, 37, "the codec must be full"},
-		{"an algorithm of a later version", "algorithm: {name: d2}\n", 1, 19, "d2 is not available in this version: must be one of dpsgd, allreduce"},
-		{"a theta rule of a later version", "algorithm: {theta: {rule: adaptive}}\n", 1, 27, "not available in this version"},
-		{"verification", "algorithm: {theta: {verify: true}}\n", 1, 29, "not available in this version"},
-		{"gamma", "algorithm: {gamma: 0.5}\n", 1, 20, "not available in this version: only 1 is"},
-		{"a compressor", "algorithm: {compressor: {name: topk}}\n", 1, 32, "not available in this version"},
+		{"a model of a later version", "model: {name: vgg16}\n", 1, 15, "vgg16 is not available in this version: must be one of quadratic, logistic"},
+		{"a codec under choco", "algorithm: {name: choco, codec: moniqua, compressor: {name: sign}}\n", 1, 33, "choco sends no models by a codec: the codec must be full, got moniqua"},
+		{"the theorem under d2", "algorithm: {name: d2, theta: {rule: theorem}}\n", 1, 37, "no constants for d2"},
+		{"adaptive without verification", "algorithm: {theta: {verify: false}}\n", 1, 29, "learns from verification"},
+		{"local steps of dcd", "algorithm: {name: dcd, local_steps: 2, compressor: {name: linear}}\n", 1, 37, "must be 1, got 2"},
+		{"no local step", "algorithm: {local_steps: 0}\n", 1, 26, "must be at least 1"},
+		{"a gamma of 0", "algorithm: {gamma: 0}\n", 1, 20, "must be above 0, got 0"},
+		{"a gamma above 1", "algorithm: {gamma: 1.5}\n", 1, 20, "must be at most 1, got 1.5"},
+		{"a compressor of a later version", "algorithm: {name: ecd, compressor: {bits: 8}}\n", 1, 19, "qsgd is not available in this version: ecd needs full, linear, minmax"},
+		{"a compressor that nobody knows", "algorithm: {compressor: {name: top}}\n", 1, 32, "did you mean topk?"},
+		{"a norm", "algorithm: {compressor: {norm: l2}}\n", 1, 32, `not available in this version: only "linf" is`},
+		{"a ratio above 1", "algorithm: {compressor: {ratio: 2}}\n", 1, 33, "must be at most 1, got 2"},
 		{"entropy coding", "wire: {entropy: zstd}\n", 1, 17, "not available in this version"},
 		{"checkpoints", "checkpoint: {every: 100}\n", 1, 21, "not available in this version"},
 		{"reweighting", "faults: {on_lost_neighbor: reweight}\n", 1, 28, "not available in this version"},
@@ -121,6 +129,11 @@ func TestBadFiles(t *testing.T) {
 		{"a link that is none", "limit: {links: {\"0:1\": {rate: 1mbit}}}\n", 1, 24, "two ranks like 0-1"},
 		{"a link beyond the graph", "limit: {links: {\"0-8\": {rate: 1mbit}}}\n", 1, 24, "no worker 8 in a ring of 8"},
 		{"a link with a wrong rate", "limit: {links: {\"0-1\": {rate: fast}}}\n", 1, 31, "like 100mbit"},
+		{"a slow worker beyond the graph", "train: {slow: {\"8\": 2}}\n", 1, 21, "no worker \"8\" in a ring of 8"},
+		{"a slow worker that is no rank", "train: {slow: {first: 2}}\n", 1, 23, "no worker \"first\""},
+		{"a worker made faster", "train: {slow: {\"2\": 0.5}}\n", 1, 21, "a factor from 1 to 1000, got 0.5"},
+		{"a certificate for adpsgd", "algorithm: {name: adpsgd}\n", 1, 19, "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got adaptive"},
+		{"an order in adpsgd", "algorithm: {name: adpsgd, codec: full, order: atc}\n", 1, 47, "adpsgd has no order"},
 		{"a name with a slash", "name: a/b\n", 1, 7, "letters, digits"},
 		{"a roster too short", "peers:\n  - {id: " + id + "}\n", 2, 3, "the roster has 1 entries, but the ring has 8 workers"},
 		{"an entry without id", "topology: {size: 1}\npeers:\n  - addrs: []\n", 3, 5, "lacks the key id"},
@@ -219,7 +232,7 @@ func TestOverridesNameTheirLayer(t *testing.T) {
 		src  Source
 		want string
 	}{
-		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}}, "train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay: --set train.batchs=3"},
+		{"unknown key in --set", Source{Set: []string{"train.batchs=3"}}, "train.batchs: unknown key; train has rounds, batch, step_size, schedule, momentum, weight_decay, slow: --set train.batchs=3"},
 		{"unknown section in --set", Source{Set: []string{"trane.batch=3"}}, "did you mean train?"},
 		{"--set without value", Source{Set: []string{"train.batch"}}, "must be key=value: --set train.batch"},
 		{"--set with an empty number", Source{Set: []string{"train.batch="}}, "has no value: --set train.batch="},
@@ -297,6 +310,11 @@ func TestKeysThatFollowFromOthers(t *testing.T) {
 			func(c *Config) { c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "allreduce", "full", 32 }},
 		{"the codec of all-reduce over a file for Moniqua", "algorithm: {codec: moniqua, bits: 4}", []string{"algorithm.name=allreduce"},
 			func(c *Config) { c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "allreduce", "full", 32 }},
+		{"the codec of choco", "algorithm: {name: choco, compressor: {name: sign}}", nil,
+			func(c *Config) {
+				c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits, c.Algorithm.Compressor.Name = "choco", "full", 32, "sign"
+			}},
+		{"the codec of d2", "name: run", []string{"algorithm.name=d2"}, func(c *Config) { c.Algorithm.Name = "d2" }},
 		{"the bits of full precision", "algorithm: {codec: full, bits: 8}", nil,
 			func(c *Config) { c.Algorithm.Codec, c.Algorithm.Bits = "full", 32 }},
 		{"the bits of levels", "algorithm: {levels: 5}", nil,
@@ -344,7 +362,7 @@ func TestEdgesAreFoundBesideTheRunFile(t *testing.T) {
 func TestFilesThatAreNotThere(t *testing.T) {
 	tests := []struct{ file, want string }{
 		{"ring9", "did you mean ring8?"},
-		{"nothing-like-it", "presets: lan-ring, ring8-cifar, ring8-fashion, ring8, "},
+		{"nothing-like-it", "presets: adpsgd6, lan-ring, one-label10, ring8-cifar, ring8-fashion, ring8, "},
 		{"absent.yaml", "cannot be read: no such file or directory: absent.yaml"},
 		{"./ring8", "cannot be read: no such file or directory: ./ring8"},
 		{"..", "cannot be read: is a directory"},

@@ -37,7 +37,7 @@ func TestPresetsLoadAndSayWhatTheyAre(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"ring8", "ring8-fashion", "torus4x4-fashion", "ring8-cifar", "lan-ring"} {
+	for _, want := range []string{"ring8", "ring8-fashion", "torus4x4-fashion", "ring8-cifar", "lan-ring", "one-label10"} {
 		if !strings.Contains(strings.Join(names, " ")+" ", want+" ") {
 			t.Errorf("no preset %s in %v", want, names)
 		}

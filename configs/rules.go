@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -135,6 +136,14 @@ func checkAddrs(key string, addrs []string, wrong complain) {
 	}
 }
 
+// oneStep says why an algorithm takes no local steps.
+var oneStep = map[string]string{
+	"adpsgd":    "offers one exchange per step",
+	"allreduce": "averages gradients, not models (dpsgd of order atc on a complete graph averages models)",
+	"dcd":       "has replicas that must follow every step of a model",
+	"ecd":       "has replicas that must follow every step of a model",
+}
+
 var algorithmRules = []rule{
 	{[]string{"algorithm.levels", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
@@ -163,8 +172,47 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.codec", "algorithm.name", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Name == "allreduce" && a.Codec != "full" && a.Bits != 32 {
-			wrong("algorithm.codec", "allreduce sends full precision: the codec must be full, got %s", a.Codec)
+		if !takesCodec(a.Name) && a.Codec != "full" && a.Bits != 32 {
+			wrong("algorithm.codec", "%s sends no models by a codec: the codec must be full, got %s", a.Name, a.Codec)
+		}
+	}},
+	{[]string{"algorithm.compressor.name", "algorithm.name"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if compresses(a.Name) && a.Compressor.Name == "qsgd" {
+			wrong("algorithm.compressor.name", "qsgd is not available in this version: %s needs full, linear, minmax, sign, topk or randomk", a.Name)
+		}
+	}},
+	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule != "fixed" {
+			wrong("algorithm.theta.rule", "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got %s", a.Theta.Rule)
+		}
+	}},
+	{[]string{"algorithm.order", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name == "adpsgd" && a.Order != "cta" {
+			wrong("algorithm.order", "adpsgd has no order of exchange and gradient step: leave it out, got %s", a.Order)
+		}
+	}},
+	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.LocalSteps != 1 && oneStep[a.Name] != "" {
+			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, oneStep[a.Name], a.LocalSteps)
+		}
+	}},
+	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 && a.Name != "adpsgd" {
+			wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
+		}
+	}},
+	{[]string{"algorithm.theta.verify", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name == "adpsgd" && a.Theta.Verify {
+			wrong("algorithm.theta.verify", "not available for adpsgd in this version: must be false")
+		}
+	}},
+	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
+			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use certified or fixed")
 		}
 	}},
 }
@@ -180,6 +228,17 @@ var otherRules = []rule{
 		for i, width := range c.Model.Hidden {
 			if width < 1 || width > widest {
 				wrong(fmt.Sprintf("model.hidden.%d", i), "must be 1 to %d, got %d", widest, width)
+			}
+		}
+	}},
+	{[]string{"train.slow", "topology"}, func(c *Config, wrong complain) {
+		for _, rank := range slices.Sorted(maps.Keys(c.Train.Slow)) {
+			i, err := strconv.Atoi(rank)
+			switch at := "train.slow." + rank; {
+			case err != nil || strconv.Itoa(i) != rank || i < 0 || i >= c.Topology.Size:
+				wrong(at, "there is no worker %s in a %s of %d", show(rank), c.Topology.Kind, c.Topology.Size)
+			case c.Train.Slow[rank] < 1 || c.Train.Slow[rank] > slowest:
+				wrong(at, "must be a factor from 1 to %d, got %v", slowest, c.Train.Slow[rank])
 			}
 		}
 	}},
@@ -201,6 +260,9 @@ var otherRules = []rule{
 	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},
 }
 
+// slowest bounds the factors of train.slow.
+const slowest = 1000
+
 func checkLink(at, rate string, latency Duration, wrong complain) {
 	const longest = time.Hour
 	if _, err := ParseRate(rate); err != nil {
@@ -209,4 +271,18 @@ func checkLink(at, rate string, latency Duration, wrong complain) {
 	if time.Duration(latency) > longest {
 		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(latency))
 	}
+}
+
+// takesCodec says whether an algorithm sends models by algorithm.codec.
+func takesCodec(algorithm string) bool {
+	return algorithm == "dpsgd" || algorithm == "d2" || algorithm == "adpsgd"
+}
+
+// compresses says whether an algorithm uses algorithm.compressor.
+func compresses(algorithm string) bool {
+	switch algorithm {
+	case "choco", "deepsqueeze", "dcd", "ecd", "naive":
+		return true
+	}
+	return false
 }

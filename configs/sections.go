@@ -91,7 +91,7 @@ func sameKeys() map[string]bool {
 
 func mark(keys map[string]bool, path string, value any) {
 	section, ok := value.(map[string]any)
-	if !ok {
+	if !ok || len(section) == 0 {
 		keys[path] = true
 		return
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/model"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
@@ -24,12 +25,14 @@ type Run struct {
 	method   method
 	rows     []topology.Row
 	schedule train.Schedule
-	theta    func(k int) float64 // nil in full precision
-	bound    float64             // of the update direction, 0 = none
+	theta    func(k int) float64 // nil in full precision and under control
+	control  func() (*moniqua.Control, error)
+	bound    float64 // of the update direction, 0 = none
 	layout   []model.Param
 	dim      int
 	data     *dataset // nil for an objective without data
 	scorer   *scorer
+	warnings []string
 }
 
 // New assembles cfg as far as that needs no samples. What does not fit together
@@ -41,7 +44,7 @@ func New(cfg configs.Config) (*Run, error) {
 	if r.method, ok = methods[cfg.Algorithm.Name]; !ok {
 		return nil, configs.Errorf("algorithm.name", "%q is not one of %v", cfg.Algorithm.Name, slices.Sorted(maps.Keys(methods)))
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel} {
+	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleCompressor} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}
@@ -59,6 +62,11 @@ func (r *Run) assembleGraph() error {
 	}
 	// Metropolis weights on a connected graph are symmetric, doubly stochastic
 	// and have ρ < 1: all that D-PSGD asks of W (SPEC 2.3).
+	if r.method.admit != nil {
+		if graph, err = r.method.admit(r, graph); err != nil {
+			return err
+		}
+	}
 	r.graph = graph
 	r.rows = r.method.rows(graph)
 	return r.checkLinks()
@@ -121,6 +129,10 @@ func (r *Run) Config() configs.Config { return r.cfg }
 // Graph returns the graph of the configuration; for all-reduce, whose messages
 // go around a cycle, it only gives the number of workers.
 func (r *Run) Graph() *topology.Graph { return r.graph }
+
+// Warnings returns what is legal in the configuration and yet likely to be a
+// mistake, each with its fix: for people, before the run.
+func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
 
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }

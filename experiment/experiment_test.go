@@ -98,7 +98,7 @@ func evaluate(t testing.TB, all []*Worker, res Results) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res.Finals[i].Loss, res.Finals[i].Accuracy = score.Loss, score.Accuracy
+		res.Finals[i].Loss, res.Finals[i].Accuracy, res.Finals[i].Theta = score.Loss, score.Accuracy, w.Bound()
 	}
 }
 
@@ -137,7 +137,7 @@ func summarize(t testing.TB, r *Run, res Results) report.Summary {
 func TestPresetsAssemble(t *testing.T) {
 	dims := map[string]int{
 		"ring8": 784*64 + 64 + 64*10 + 10, "lan-ring": 784*64 + 64 + 64*10 + 10, "ring8-fashion": 784*128 + 128 + 128*10 + 10,
-		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0,
+		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0, "one-label10": 784*128 + 128 + 128*10 + 10, "adpsgd6": 784*64 + 64 + 64*10 + 10,
 	}
 	for _, p := range configs.Presets() {
 		t.Run(p.Name, func(t *testing.T) {
@@ -156,7 +156,12 @@ func TestPresetsAssemble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := r.Dim(); w.MaxPayload != want { // 8 bit
+			const block = 1024
+			want := 4*r.Dim() + 5*((r.Dim()+block-1)/block) // repairs, should they be needed
+			if p.Name == "adpsgd6" {
+				want = r.Dim() + gossip.CensusBytes(r.N()) // 8 bit
+			}
+			if w.MaxPayload != want {
 				t.Errorf("want payloads of %d bytes, got %d", want, w.MaxPayload)
 			}
 			x := w.Machine.Params()
@@ -176,6 +181,12 @@ func TestRunsRepeatBitForBit(t *testing.T) {
 		{"atc", []string{"algorithm.order=atc", "algorithm.codec=full"}},
 		{"all-reduce", []string{"algorithm.name=allreduce"}},
 		{"moniqua 8 bit", nil},
+		{"moniqua 8 bit certified", []string{"algorithm.theta={rule: certified, verify: false}"}},
+		{"moniqua 8 bit measured", []string{"algorithm.theta={rule: measured, verify: false}", "topology.size=2", "train.rounds=26"}},
+		{"moniqua with a theta far too small", []string{"algorithm.theta={rule: fixed, value: 1e-4}"}},
+		{"moniqua with local steps", []string{"algorithm.local_steps=3"}},
+		{"d2 with local steps", []string{"algorithm.name=d2", "topology.slack=0.6", "algorithm.local_steps=2"}},
+		{"choco with local steps", []string{"algorithm.name=choco", "algorithm.local_steps=2", "algorithm.compressor.name=sign"}},
 		{"moniqua 4 bit nearest on a torus", []string{"algorithm.bits=4", "algorithm.rounding=nearest", "topology.kind=torus", "topology.rows=2", "topology.cols=3"}},
 		{"moniqua 3 bit", []string{"algorithm.bits=3"}},
 		{"moniqua 5 levels by the theorem", []string{"algorithm.levels=5", "algorithm.theta.rule=theorem"}},
@@ -271,8 +282,8 @@ func TestMistakesAreFoundAtTheirKeys(t *testing.T) {
 		set      []string
 		at, want string
 	}{
-		{"1 bit without certificate", []string{"algorithm.bits=1"}, "--set algorithm.bits=1", "no certificate on this graph"},
-		{"too little slack for 3 bits on a torus", []string{"topology.kind=torus", "topology.rows=4", "topology.cols=4", "algorithm.bits=3"}, "--set algorithm.bits=3", "no certificate"},
+		{"1 bit without certificate", []string{"algorithm.theta.rule=certified", "algorithm.bits=1"}, "--set algorithm.theta.rule=certified", "no certificate on this graph"},
+		{"too little slack for 3 bits on a torus", []string{"topology.kind=torus", "topology.rows=4", "topology.cols=4", "algorithm.theta.rule=certified", "algorithm.bits=3"}, "--set algorithm.theta.rule=certified", "no certificate"},
 		{"a disconnected file of edges", []string{"topology.kind=edges", "topology.file=" + edges}, "--set topology.kind=edges", "not connected"},
 		{"a limit where no edge is", []string{"limit.links.0-4.rate=1mbit"}, "--set limit.links.0-4.rate", "workers 0 and 4 are no neighbours in ring:8"},
 		{"more labels than there are", []string{"data.partition=labels", "data.per_worker=11"}, "--set data.per_worker=11", "glyphs has 10 labels"},
@@ -322,8 +333,11 @@ func TestTheBoundClipsOnlyWhereThetaNeedsIt(t *testing.T) {
 		set  []string
 		want float64
 	}{
-		{nil, 1},
+		{nil, 0},
 		{[]string{"algorithm.theta.bound=0.25"}, 0.25},
+		{[]string{"algorithm.theta.rule=measured"}, 0},
+		{[]string{"algorithm.theta.rule=certified"}, 1},
+		{[]string{"algorithm.theta={rule: certified, bound: 0.25}"}, 0.25},
 		{[]string{"algorithm.theta.rule=theorem"}, 1},
 		{[]string{"algorithm.theta={rule: fixed, value: 2}"}, 0},
 		{[]string{"algorithm.bits=32"}, 0},

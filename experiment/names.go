@@ -5,7 +5,6 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/data"
 	"gossiptrainer/gossip"
-	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -15,16 +14,35 @@ type method struct {
 	rows    func(*topology.Graph) []topology.Row
 	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
 	payload func(r *Run) int // bytes of the largest message
-	codec   bool             // sends models by the codec of the run file
+	// machine replaces build for what has no rounds in common.
+	machine func(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error)
+	codec   bool // sends models by the codec of the run file
+	// admit returns the graph to use, or why there is none; nil: any will do.
+	admit func(*Run, *topology.Graph) (*topology.Graph, error)
+	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
+	unsuited func(configs.Compressor, quant.Properties) string
 }
 
 var methods = map[string]method{
 	"dpsgd": {
 		rows:    (*topology.Graph).Rows,
 		build:   buildDPSGD,
-		payload: modelPayload,
+		payload: roundPayload,
 		codec:   true,
 	},
+	"d2": {
+		rows:    (*topology.Graph).Rows,
+		build:   buildD2,
+		payload: roundPayload,
+		codec:   true,
+		admit:   admitD2,
+	},
+	"choco":       {rows: (*topology.Graph).Rows, build: buildChoco, payload: compressedPayload, unsuited: wantsContraction},
+	"deepsqueeze": {rows: (*topology.Graph).Rows, build: buildDeepSqueeze, payload: compressedPayload, unsuited: wantsContraction},
+	"dcd":         {rows: (*topology.Graph).Rows, build: buildDCD, payload: compressedPayload, unsuited: wantsUnbiased},
+	"ecd":         {rows: (*topology.Graph).Rows, build: buildECD, payload: compressedPayload, unsuited: wantsUnbiased},
+	"naive":       {rows: (*topology.Graph).Rows, build: buildNaive, payload: compressedPayload, unsuited: suitsAll},
+	"adpsgd":      {rows: (*topology.Graph).Rows, machine: buildADPSGD, payload: pairPayload, codec: true},
 	"allreduce": {
 		rows:    func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) },
 		build:   buildAllReduce,
@@ -48,6 +66,31 @@ func buildAllReduce(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, 
 	return &algos.AllReduce{X: x, Alpha: r.schedule.StepSize, Rank: int(rank), Workers: r.N()}, nil
 }
 
+func buildChoco(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.Choco{X: x, Alpha: r.schedule.StepSize, Gamma: float32(r.cfg.Algorithm.Gamma), Compression: c}, err
+}
+
+func buildDeepSqueeze(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.DeepSqueeze{X: x, Alpha: r.schedule.StepSize, Eta: float32(r.cfg.Algorithm.Gamma), Compression: c}, err
+}
+
+func buildDCD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.DCD{X: x, Alpha: r.schedule.StepSize, Row: r.rows[rank], Compression: c}, err
+}
+
+func buildECD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.ECD{X: x, Alpha: r.schedule.StepSize, Row: r.rows[rank], Compression: c}, err
+}
+
+func buildNaive(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	c, err := r.compression(rank)
+	return &algos.Naive{X: x, Alpha: r.schedule.StepSize, Compression: c}, err
+}
+
 // quantized says whether models travel as symbols of the modulo codec.
 func (r *Run) quantized() bool {
 	a := r.cfg.Algorithm
@@ -69,11 +112,7 @@ func (r *Run) codec(rank topology.Rank) (algos.Codec, error) {
 	if !r.quantized() {
 		return algos.Full{}, nil
 	}
-	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
-	if err != nil {
-		return nil, err
-	}
-	return moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
+	return r.moniqua(rank)
 }
 
 func modelPayload(r *Run) int {
@@ -85,6 +124,19 @@ func modelPayload(r *Run) int {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked the levels
 	}
 	return packing.Len(r.dim)
+}
+
+// roundPayload is modelPayload for codecs that verify, which may have to send
+// repairs, or begin in full precision.
+func roundPayload(r *Run) int {
+	if !r.quantized() {
+		return modelPayload(r)
+	}
+	codec, err := r.moniqua(0)
+	if err != nil {
+		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it
+	}
+	return codec.MaxPayload(r.dim)
 }
 
 // partitions are the ways to cut a train split into shards.

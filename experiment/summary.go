@@ -29,9 +29,6 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
 		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
-	if r.theta != nil {
-		s.Theta.Value = r.theta(r.cfg.Train.Rounds - 1)
-	}
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
 	}
@@ -53,10 +50,12 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	}
 	n := len(finals)
 	s.Rounds = finals[0].Rounds
+	s.Theta = sumThetas(finals)
 	mean, least := 0.0, math.Inf(1)
 	var sent report.Bytes
 	for _, f := range finals {
 		s.Rounds = min(s.Rounds, f.Rounds)
+		s.Steps += f.Rounds
 		s.Time = max(s.Time, f.Time.Seconds())
 		s.Loss += f.Loss / float64(n)
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
@@ -66,10 +65,29 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		sent.Stream += f.Sent.Stream
 		sent.Wire += f.Sent.Wire
 	}
+	if s.Time > 0 {
+		s.Rate = float64(s.Steps) / s.Time
+	}
 	s.BytesPerPeer = report.Bytes{
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
 	}
 	s.Accuracy.Mean, s.Accuracy.Min = report.Number(mean), report.Number(least)
+}
+
+// sumThetas returns the largest bound and the sums of what became of it, which
+// are known if all workers know them.
+func sumThetas(finals []report.Final) report.Theta {
+	sum := report.Theta{Violations: new(int64)}
+	for _, f := range finals {
+		sum.Value = max(sum.Value, f.Theta.Value)
+		sum.Repaired += f.Theta.Repaired
+		if f.Theta.Violations == nil {
+			sum.Violations = nil
+		} else if sum.Violations != nil {
+			*sum.Violations += *f.Theta.Violations
+		}
+	}
+	return sum
 }
 
 // digest returns the digest of all final models, "" if some are missing.
@@ -139,18 +157,26 @@ func consensus(models [][]float32, mean []float32) float64 {
 }
 
 // Label returns the name of the algorithm in tables: what is sent decides
-// between dpsgd and moniqua.
+// between dpsgd and moniqua, d2 and moniqua-d2.
 func (r *Run) Label() string {
-	if r.quantized() {
+	switch name := r.cfg.Algorithm.Name; {
+	case !r.quantized():
+		return name
+	case name == "dpsgd":
 		return "moniqua"
+	default:
+		return "moniqua-" + name
 	}
-	return r.cfg.Algorithm.Name
 }
 
-// Bits returns the bits per parameter on the wire, 32 in full precision.
+// Bits returns the bits per parameter on the wire, 32 in full precision and
+// where a compressor has no fixed number of them.
 func (r *Run) Bits() int {
-	if r.quantized() {
+	switch {
+	case r.quantized():
 		return r.cfg.Algorithm.Bits
+	case r.Compresses():
+		return compressedBits(r.cfg.Algorithm.Compressor)
 	}
 	return fullBits
 }

@@ -29,8 +29,11 @@ func TestSummaryOfARun(t *testing.T) {
 	if want := (report.Bytes{Payload: 10, Stream: 20, Wire: 30}); s.BytesPerPeer != want || s.ExtraMemory != 2 {
 		t.Errorf("want %v and 2 bytes, got %v and %d", want, s.BytesPerPeer, s.ExtraMemory)
 	}
-	if s.Theta.Value != r.theta(11) || s.Theta.Value <= 0 {
-		t.Errorf("theta: want that of round 11, %v, got %v", r.theta(11), s.Theta.Value)
+	if want := all[0].Theta(11); s.Theta.Value != want || want <= 0 {
+		t.Errorf("theta: want that of round 11, %v, got %v", want, s.Theta.Value)
+	}
+	if v := s.Theta.Violations; v == nil || *v == 0 || *v != s.Theta.Repaired {
+		t.Errorf("theta: want violations at the start, all of them repaired, got %+v", s.Theta)
 	}
 	mean, least := 0.0, 1.0
 	for _, f := range res.Finals {

@@ -1,16 +1,30 @@
 package experiment
 
 import (
+	"math"
+
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 
-// thetaRules are the ways to choose the bound of the modulo codec.
+// thetaRules are the ways to choose the bound of the modulo codec in advance.
 var thetaRules = map[string]func(r *Run, rounding moniqua.Rounding) (func(k int) float64, error){
 	"certified": certifiedTheta,
 	"theorem":   theoremTheta,
 	"fixed":     fixedTheta,
+}
+
+// thetaControls are the ways to choose it while the run goes on.
+var thetaControls = map[string]struct {
+	control func(moniqua.ControlPlan) (*moniqua.Control, error)
+	// scaled says whether the bound follows the step size.
+	scaled bool
+}{
+	"adaptive": {moniqua.Adaptive, true},
+	"measured": {moniqua.Measured, false},
 }
 
 // defaultBound is the G_∞ of a run file that says 0.
@@ -27,12 +41,108 @@ func (r *Run) assembleTheta() error {
 	if err != nil {
 		return configs.Errorf("algorithm.rounding", "%v", err)
 	}
-	r.theta, err = thetaRules[a.Theta.Rule](r, rounding)
+	r.bound = a.Theta.Bound
+	if rule, ok := thetaRules[a.Theta.Rule]; ok {
+		r.theta, err = rule(r, rounding)
+		r.theta = portable(r.theta)
+	} else {
+		err = r.newCheckedControl(rounding)
+	}
 	if err != nil {
 		return configs.Errorf("algorithm.theta.rule", "%v", err).
 			With("algorithm.bits", "algorithm.levels", "algorithm.rounding", "algorithm.theta.value", "algorithm.theta.bound", "topology.kind", "topology.slack")
 	}
 	return nil
+}
+
+// portable rounds what a rule says up to a float32. Rules use functions like the
+// cosine whose last bits may depend on the type of the CPU, and the theta of two
+// workers must have the same bits.
+func portable(theta func(k int) float64) func(k int) float64 {
+	return func(k int) float64 {
+		exact := theta(k)
+		rounded := float32(exact)
+		if float64(rounded) < exact {
+			rounded = math.Nextafter32(rounded, math.MaxFloat32)
+		}
+		return float64(rounded)
+	}
+}
+
+// startStep is the distance of grid values before anything is known of the
+// gradients, in units of the step size: theta is then too small rather than too
+// large, which is found and repaired at once.
+const startStep = 1. / 64
+
+// newCheckedControl enters how the control of each worker is made, if it can be.
+func (r *Run) newCheckedControl(rounding moniqua.Rounding) error {
+	rule, rounds := thetaControls[r.cfg.Algorithm.Theta.Rule], r.cfg.Train.Rounds
+	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
+	if err := grid.Check(); err != nil {
+		return err
+	}
+	plan := moniqua.ControlPlan{
+		Diameter: r.graph.Diameter(), Every: r.cfg.Algorithm.LocalSteps, Start: startStep / grid.Step(),
+		Unit: portable(moniqua.LargestStep(r.schedule.At, rounds, r.cfg.Algorithm.LocalSteps)),
+	}
+	if !rule.scaled {
+		plan.Start *= plan.Unit(0)
+		plan.Unit = func(int) float64 { return 1 }
+	}
+	r.control = func() (*moniqua.Control, error) { return rule.control(plan) }
+	_, err := r.control()
+	return err
+}
+
+// moniqua builds the codec of worker rank.
+func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
+	a := r.cfg.Algorithm
+	rounding, err := moniqua.ParseRounding(a.Rounding)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.unverified(rounding, rank)
+	if err != nil {
+		return nil, err
+	}
+	c.Verify = a.Theta.Verify
+	return c, nil
+}
+
+// unverified builds the codec of worker rank, which does not verify.
+func (r *Run) unverified(rounding moniqua.Rounding, rank topology.Rank) (*moniqua.Codec, error) {
+	if r.control == nil {
+		return moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
+	}
+	control, err := r.control()
+	if err != nil {
+		return nil, err
+	}
+	return moniqua.NewControlled(r.levels(), rounding, control, r.cfg.Seed, rank)
+}
+
+// thetaOf returns the bound of a machine's codec by round, nil without one.
+func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
+	if w, ok := m.(*gossip.Worker); ok {
+		if c, ok := w.Codec().(*moniqua.Codec); ok {
+			return c.Theta
+		}
+	}
+	return r.theta
+}
+
+// bounds says what became of the bound of a machine that is done.
+func (r *Run) bounds(m gossip.Machine, theta func(k int) float64) report.Theta {
+	var t report.Theta
+	if theta != nil {
+		t.Value = theta(r.cfg.Train.Rounds - 1)
+	}
+	if w, ok := m.(*gossip.Worker); ok {
+		if seen := w.Repairs(); seen.Verified {
+			t.Violations, t.Repaired = &seen.Violations, seen.Repaired
+		}
+	}
+	return t
 }
 
 func fixedTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
@@ -44,9 +154,11 @@ func certifiedTheta(r *Run, rounding moniqua.Rounding) (func(k int) float64, err
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.Certified{
-		S: spectrum.S, S1: spectrum.S1, Rho: spectrum.Rho, Levels: r.levels(), Rounding: rounding,
-	}.Rule(updates)
+	certificate, err := r.certificate(spectrum, rounding)
+	if err != nil {
+		return nil, err
+	}
+	return certificate.Rule(updates)
 }
 
 func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
@@ -60,10 +172,11 @@ func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
 // bounded bounds the update direction, as both rules that compute theta need
 // it, and returns what else they need.
 func (r *Run) bounded() (topology.Spectrum, moniqua.Updates, error) {
-	r.bound = r.cfg.Algorithm.Theta.Bound
 	if r.bound == 0 {
 		r.bound = defaultBound
 	}
 	spectrum, err := r.graph.Spectrum()
-	return spectrum, moniqua.Updates{Step: r.schedule.At, Rounds: r.cfg.Train.Rounds, Bound: r.bound}, err
+	return spectrum, moniqua.Updates{
+		Step: r.schedule.At, Rounds: r.cfg.Train.Rounds, Bound: r.bound, Every: r.cfg.Algorithm.LocalSteps,
+	}, err
 }

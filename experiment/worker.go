@@ -6,6 +6,7 @@ import (
 	"gossiptrainer/data"
 	"gossiptrainer/gossip"
 	"gossiptrainer/model"
+	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
@@ -20,6 +21,8 @@ type Worker struct {
 	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 	// Theta is the bound of the modulo codec by round, nil without one.
 	Theta func(k int) float64
+	// Bound returns what became of the modulo codec's bound, at the end.
+	Bound func() report.Theta
 	// MaxPayload is the largest number of bytes that a message of the run has.
 	MaxPayload int
 	// Evaluate scores x on the test split, with this worker's running
@@ -93,17 +96,14 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	}
 	x := make([]float32, r.dim)
 	objective.Init(x, r.cfg.Seed)
-	algorithm, err := r.method.build(r, rank, x)
+	machine, err := r.machine(rank, x)
 	if err != nil {
 		return nil, err
 	}
-	machine, err := gossip.New(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds)
-	if err != nil {
-		return nil, err
-	}
+	theta := r.thetaOf(machine)
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Machine: machine,
-		Gradient: oracle.Gradient, Theta: r.theta, MaxPayload: r.method.payload(r),
+		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r),
 		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
 	}, nil
 }

@@ -35,11 +35,58 @@ type Algorithm interface {
 	ExtraMemory() int
 }
 
+// A FrameKind says what a frame is for.
+type FrameKind uint8
+
+const (
+	Data    FrameKind = iota // the message of (round, hop)
+	Request                  // the receiver of that message could not recover it: asks for its repair
+	Repair                   // what makes the message certain
+)
+
 // A Frame is one message on one directed link.
 type Frame struct {
 	From, To   topology.Rank
+	Kind       FrameKind
 	Round, Hop int
-	Payload    []byte
+	Note       uint32 // of a Data frame: what a Noter tells besides the message
+	Payload    []byte // empty in a Request
+}
+
+// A Carrier is an algorithm whose messages a codec makes. If that codec is a
+// Verifier or a Noter, the protocol serves it.
+type Carrier interface {
+	Carries() algos.Codec
+}
+
+// A Verifier is a codec that recognises a message which it recovered wrongly:
+// its Mix returns an *algos.MismatchError, and wants Message.Repair.
+type Verifier interface {
+	// Verifies reports whether it does so in this run.
+	Verifies() bool
+	// AppendRepair appends what a receiver needs besides the message of round k
+	// to recover it for certain, and reports whether that is still known: it is
+	// for the last two rounds that were encoded.
+	AppendRepair(dst []byte, k int) ([]byte, bool)
+	// ExtraMemory returns the bytes kept for that.
+	ExtraMemory() int
+}
+
+// A Noter is a codec that lets all workers agree on something by what it adds to
+// the frames.
+type Noter interface {
+	// Note returns what to send with the messages of round k.
+	Note(k int) uint32
+	// Mixed reports what the mixing of round k saw: the neighbours' notes, and
+	// how many of their messages had to be repaired.
+	Mixed(k int, notes []uint32, saw algos.Mixed, repaired int)
+}
+
+// A Local algorithm can take gradient steps between exchanges.
+type Local interface {
+	// Local applies the update direction g of round k, in which nothing is
+	// exchanged. It may use g as scratch.
+	Local(k int, g []float32) error
 }
 
 // Ready is the work a driver must do before it calls the Machine again.
@@ -70,7 +117,8 @@ var (
 	ErrDuplicate = errors.New("gossip: frame already received")
 	ErrEarly     = errors.New("gossip: frame too far ahead")
 	ErrStranger  = errors.New("gossip: frame from a worker that is no neighbour")
-	ErrNoSuchHop = errors.New("gossip: frame of a hop that rounds do not have")
+	ErrNoSuchHop = errors.New("gossip: frame of an exchange that the run does not have")
+	ErrUnasked   = errors.New("gossip: repair that nobody asked for, or that is not to be had")
 )
 
 // A Machine is one worker's side of the protocol. It is not safe for

@@ -17,15 +17,21 @@ type inbox struct {
 // An exchange holds the messages of one slot in the order of the row, which is
 // by increasing rank, as an algorithm wants them.
 type exchange struct {
-	in  []algos.Message
-	got []bool // which of them are there; an empty payload is a payload
-	n   int    // how many
+	in    []algos.Message
+	notes []uint32
+	got   []bool // which of them are there; an empty payload is a payload
+	n     int    // how many
+	wrong []bool // which of them need their Repair
+	lacks int    // how many of those have none yet
 }
 
 func newInbox(in []topology.Edge, slots int) inbox {
 	b := inbox{exchanges: make([]exchange, slots)}
 	for s := range b.exchanges {
-		x := exchange{in: make([]algos.Message, len(in)), got: make([]bool, len(in))}
+		x := exchange{
+			in: make([]algos.Message, len(in)), notes: make([]uint32, len(in)),
+			got: make([]bool, len(in)), wrong: make([]bool, len(in)),
+		}
 		for i, e := range in {
 			x.in[i] = algos.Message{From: e.Peer, Weight: float32(e.Weight)}
 		}
@@ -36,25 +42,76 @@ func newInbox(in []topology.Edge, slots int) inbox {
 
 func (b *inbox) at(slot int) *exchange { return &b.exchanges[slot%len(b.exchanges)] }
 
-// put keeps the payload of a neighbour.
-func (b *inbox) put(slot int, from topology.Rank, payload []byte) error {
+// put keeps the message of a neighbour.
+func (b *inbox) put(slot int, f Frame) error {
 	x := b.at(slot)
-	i := x.index(from)
+	i := x.index(f.From)
 	if i < 0 {
 		return ErrStranger
 	}
 	if x.got[i] {
 		return ErrDuplicate
 	}
-	x.in[i].Payload, x.got[i] = payload, true
+	x.in[i].Payload, x.notes[i], x.got[i] = f.Payload, f.Note, true
 	x.n++
 	return nil
 }
 
-// complete reports whether all neighbours' messages are there.
+// suspect enters that the message of a neighbour needs its repair, unless it
+// has one or is not there.
+func (b *inbox) suspect(slot int, from topology.Rank) bool {
+	x := b.at(slot)
+	i := x.index(from)
+	if i < 0 || !x.got[i] || x.wrong[i] {
+		return false
+	}
+	x.wrong[i] = true
+	x.lacks++
+	return true
+}
+
+// lacks reports whether the repair of a neighbour's message is missing.
+func (b *inbox) lacks(slot int, from topology.Rank) bool {
+	x := b.at(slot)
+	i := x.index(from)
+	return i >= 0 && x.wrong[i] && x.in[i].Repair == nil
+}
+
+// mend keeps the repair of a neighbour's message.
+func (b *inbox) mend(slot int, from topology.Rank, repair []byte) error {
+	x := b.at(slot)
+	i := x.index(from)
+	switch {
+	case i < 0:
+		return ErrStranger
+	case !x.wrong[i]:
+		return ErrUnasked
+	case x.in[i].Repair != nil:
+		return ErrDuplicate
+	case repair == nil:
+		repair = []byte{}
+	}
+	x.in[i].Repair = repair
+	x.lacks--
+	return nil
+}
+
+// complete reports whether all neighbours' messages are there, with the
+// repairs that they need.
 func (b *inbox) complete(slot int) bool {
 	x := b.at(slot)
-	return x.n == len(x.in)
+	return x.n == len(x.in) && x.lacks == 0
+}
+
+// repaired returns how many messages of a complete slot needed repair.
+func (b *inbox) repaired(slot int) int {
+	n := 0
+	for _, wrong := range b.at(slot).wrong {
+		if wrong {
+			n++
+		}
+	}
+	return n
 }
 
 // messages returns the messages of a complete slot.
@@ -64,31 +121,41 @@ func (b *inbox) messages(slot int) []algos.Message { return b.at(slot).in }
 func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
 	for i := range x.in {
-		spent = append(spent, x.in[i].Payload)
-		x.in[i].Payload, x.got[i] = nil, false
+		spent = x.take(i, spent)
 	}
-	x.n = 0
 	return spent
 }
 
-// discard removes one message and returns its payload, if it is there.
-func (b *inbox) discard(slot int, from topology.Rank) (payload []byte, ok bool) {
+// discard removes one message, if it is there, and appends what it held to spent.
+func (b *inbox) discard(slot int, from topology.Rank, spent [][]byte) (_ [][]byte, ok bool) {
 	x := b.at(slot)
 	i := x.index(from)
 	if i < 0 || !x.got[i] {
-		return nil, false
+		return spent, false
 	}
-	payload = x.in[i].Payload
-	x.in[i].Payload, x.got[i] = nil, false
-	x.n--
-	return payload, true
+	return x.take(i, spent), true
 }
 
-// appendMissing appends the neighbours whose messages lack to dst.
+// take removes message i, which is there, and appends what it held to spent.
+func (x *exchange) take(i int, spent [][]byte) [][]byte {
+	m := &x.in[i]
+	spent = append(spent, m.Payload)
+	switch {
+	case m.Repair != nil:
+		spent = append(spent, m.Repair)
+	case x.wrong[i]:
+		x.lacks--
+	}
+	m.Payload, m.Repair, x.notes[i], x.got[i], x.wrong[i] = nil, nil, 0, false, false
+	x.n--
+	return spent
+}
+
+// appendMissing appends the neighbours whose messages or repairs lack to dst.
 func (b *inbox) appendMissing(dst []topology.Rank, slot int) []topology.Rank {
 	x := b.at(slot)
 	for i, m := range x.in {
-		if !x.got[i] {
+		if !x.got[i] || x.wrong[i] && m.Repair == nil {
 			dst = append(dst, m.From)
 		}
 	}

@@ -19,6 +19,17 @@ type setup struct {
 	dim    int
 	rounds int
 	alg    func(i int, x []float32) gossip.Algorithm
+
+	every int                                       // rounds per exchange, 0 means 1
+	exact func(i int, x []float32) gossip.Algorithm // what lock-step runs instead of alg, if not nil
+}
+
+// reference returns the setup that lock-step can run.
+func (s setup) reference() setup {
+	if s.exact != nil {
+		s.alg = s.exact
+	}
+	return s
 }
 
 func (s setup) algorithms() []gossip.Algorithm {
@@ -50,7 +61,7 @@ func slope(g []float32, i, k int, x []float32) {
 // lockstep runs s without the package under test: all workers take each step
 // of the plan together. It returns the final models.
 func lockstep(t fataler, s setup) [][]float32 {
-	all := s.algorithms()
+	all := s.reference().algorithms()
 	must := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -58,6 +69,14 @@ func lockstep(t fataler, s setup) [][]float32 {
 	}
 	sent, grads, models := make([][]byte, len(all)), make([][]float32, len(all)), make([][]float32, len(all))
 	for k := range s.rounds {
+		if every := max(1, s.every); (k+1)%every != 0 {
+			for i, a := range all {
+				grads[i] = make([]float32, s.dim)
+				slope(grads[i], i, k, a.Params())
+				must(a.(gossip.Local).Local(k, grads[i]))
+			}
+			continue
+		}
 		for i, a := range all {
 			grads[i] = make([]float32, s.dim)
 			slope(grads[i], i, k, a.Params())
@@ -121,7 +140,7 @@ func newNetwork(t fataler, s setup) *network {
 		flight: make([][]packet, n), taken: make([]int, n),
 	}
 	for i, a := range s.algorithms() {
-		w, err := gossip.New(topology.Rank(i), s.rows[i], a, s.rounds)
+		w, err := gossip.NewLocal(topology.Rank(i), s.rows[i], a, s.rounds, max(1, s.every))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +188,7 @@ func (d *network) deliver(i, p int, keep bool) {
 
 func (d *network) receive(i int, f gossip.Frame) {
 	err := d.machines[i].Receive(f)
-	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop} {
+	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, refusal) {
 			return
 		}
@@ -205,11 +224,15 @@ func (d *network) reset(i, j int) {
 // nobody, of another time.
 func (d *network) spoil(i int, choose func(n int) int) {
 	n := len(d.machines)
-	d.receive(i, gossip.Frame{
-		From: topology.Rank(choose(n+1) - 1), To: topology.Rank(i),
+	f := gossip.Frame{
+		From: topology.Rank(choose(n+1) - 1), To: topology.Rank(i), Kind: gossip.FrameKind(choose(4)),
 		Round: choose(d.setup.rounds+3) - 1, Hop: choose(4) - 1,
 		Payload: make([]byte, 4*d.setup.dim+1),
-	})
+	}
+	d.receive(i, f)
+	if f.Kind == gossip.Request && f.From >= 0 && int(f.From) < n {
+		d.reset(int(f.From), i) // who asks for nothing has had its answer on this link
+	}
 }
 
 // act takes one action, chosen by choose, which returns a number in 0..n−1.
@@ -267,11 +290,14 @@ func (d *network) check(want [][]float32) {
 	}
 }
 
-// codecs and algorithms that the schedules are tried on.
-var families = []struct {
+// A family makes runs of one kind.
+type family struct {
 	name string
 	make func(g graph, dim, rounds int) setup
-}{
+}
+
+// codecs and algorithms that the schedules are tried on.
+var families = []family{
 	{"dpsgd cta", func(g graph, dim, rounds int) setup {
 		return g.dpsgd(dim, rounds, algos.CTA, func(int) algos.Codec { return algos.Full{} })
 	}},
@@ -290,9 +316,25 @@ var families = []struct {
 	}},
 	{"allreduce", func(g graph, dim, rounds int) setup {
 		n := len(g)
-		return setup{topology.Cycle(n), dim, rounds, func(i int, x []float32) gossip.Algorithm {
+		return setup{rows: topology.Cycle(n), dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}
 		}}
+	}},
+	{"local steps", func(g graph, dim, rounds int) setup {
+		s := g.dpsgd(dim, 2*rounds, algos.CTA, func(int) algos.Codec { return algos.Full{} })
+		s.every = 2
+		return s
+	}},
+	{"moniqua of 4 bits with a theta far too small", func(g graph, dim, rounds int) setup {
+		return g.verified(dim, rounds, algos.CTA, moniqua.Codec{Levels: 16, Theta: constantly(0.2), Seed: 1})
+	}},
+	{"moniqua of 1 bit with a theta far too small, local steps", func(g graph, dim, rounds int) setup {
+		s := g.verified(dim, 3*rounds, algos.ATC, moniqua.Codec{Levels: 2, Theta: constantly(0.1), Seed: 1})
+		s.every = 3
+		return s
+	}},
+	{"moniqua of 9 levels with a theta somewhat too small", func(g graph, dim, rounds int) setup {
+		return g.verified(dim, rounds, algos.ATC, moniqua.Codec{Levels: 9, Rounding: moniqua.Nearest, Theta: constantly(1), Seed: 1})
 	}},
 }
 
@@ -348,7 +390,7 @@ func (g graph) rows() []topology.Row {
 }
 
 func (g graph) dpsgd(dim, rounds int, order algos.Order, codec func(i int) algos.Codec) setup {
-	return setup{g.rows(), dim, rounds, func(i int, x []float32) gossip.Algorithm {
+	return setup{rows: g.rows(), dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
 		return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec(i), Order: order}
 	}}
 }

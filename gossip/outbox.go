@@ -31,10 +31,16 @@ type outbox struct {
 	peers []topology.Rank
 	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
 	sent  int     // slots sent so far
+
+	repaired [][]bool // by kept slot and receiver: whether it got the repair on its present link
 }
 
 func newOutbox(self topology.Rank, peers []topology.Rank, slots int) outbox {
-	return outbox{self: self, peers: peers, kept: make([]Frame, slots)}
+	b := outbox{self: self, peers: peers, kept: make([]Frame, slots), repaired: make([][]bool, slots)}
+	for s := range b.repaired {
+		b.repaired[s] = make([]bool, len(peers))
+	}
+	return b
 }
 
 func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
@@ -43,9 +49,38 @@ func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
 func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
 
 // keep enters the frames of the slot to be sent next.
-func (b *outbox) keep(round, hop int, payload []byte) {
-	*b.at(b.sent) = Frame{From: b.self, Round: round, Hop: hop, Payload: payload}
+func (b *outbox) keep(f Frame) {
+	f.From = b.self
+	*b.at(b.sent) = f
+	clear(b.repaired[b.sent%len(b.kept)])
 	b.sent++
+}
+
+// grant notes that peer gets the repair of a slot, or says why not. It gets one
+// per link, so that requests cannot be used to make this worker send for ever.
+func (b *outbox) grant(slot int, peer topology.Rank) error {
+	i := slices.Index(b.peers, peer)
+	switch {
+	case i < 0:
+		return ErrStranger
+	case slot >= b.sent:
+		return ErrEarly
+	case slot < max(0, b.sent-len(b.kept)):
+		return ErrStale
+	case b.repaired[slot%len(b.kept)][i]:
+		return ErrDuplicate
+	}
+	b.repaired[slot%len(b.kept)][i] = true
+	return nil
+}
+
+// relink forgets which repairs peer got: they may have been lost.
+func (b *outbox) relink(peer topology.Rank) {
+	if i := slices.Index(b.peers, peer); i >= 0 {
+		for s := range b.repaired {
+			b.repaired[s][i] = false
+		}
+	}
 }
 
 // appendLast appends the frames of the last slot, one per receiver, to dst.

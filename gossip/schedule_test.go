@@ -1,6 +1,7 @@
 package gossip_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,7 +15,7 @@ import (
 // Frames in any order, twice, lost with their link and sent again, and frames
 // that nobody sent: the parameters are those of lock-step, bit for bit.
 func TestEveryScheduleGivesTheParametersOfLockstep(t *testing.T) {
-	for _, family := range families {
+	for _, family := range slices.Concat(families, compressed) {
 		t.Run(family.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -87,6 +88,14 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		}},
 		{"moniqua", ring, func(i int, x []float32) gossip.Algorithm {
 			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: &moniqua.Codec{Levels: 16, Theta: constantly(1)}}
+		}},
+		{"moniqua, verified and adaptive", ring, func(i int, x []float32) gossip.Algorithm {
+			control, err := moniqua.Adaptive(moniqua.ControlPlan{Diameter: 2, Every: 1, Start: 1, Unit: constantly(1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			codec := &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true}
+			return &algos.DPSGD{X: x, Alpha: decreasing, Codec: codec}
 		}},
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}

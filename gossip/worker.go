@@ -20,19 +20,26 @@ const (
 )
 
 // A Worker is the machine of a synchronous algorithm: a round ends when the
-// gradient and every neighbour's message of every hop have been used. The
-// exchanges of a run are numbered through by slots, round·hops + hop.
+// gradient and every neighbour's message of every hop have been used. Of every
+// H rounds the last one exchanges, the others take the gradient step alone. The
+// exchanges of a run are numbered through by slots, ⌊round/H⌋·hops + hop.
 type Worker struct {
 	self   topology.Rank
 	alg    Algorithm
+	local  Local       // alg, if H > 1
+	codec  algos.Codec // nil unless alg is a Carrier
+	verify Verifier    // nil unless the codec verifies
+	noter  Noter       // nil unless the codec is one
 	plan   algos.Plan
 	rounds int
+	every  int // H
 
 	phase  phase
 	k, hop int       // the exchange to mix next
 	asked  bool      // Ready has asked for the gradient of round k
 	g      []float32 // the gradient of round k
 	mixed  algos.Mixed
+	repair Repairs
 	failed error // why the machine has stopped for good
 
 	inbox  inbox
@@ -53,15 +60,32 @@ var _ Machine = (*Worker)(nil)
 // the beginning of round 0 of rounds ≥ 0. It fails if the plan of alg makes no
 // sense or its first message cannot be made.
 func New(self topology.Rank, row topology.Row, alg Algorithm, rounds int) (*Worker, error) {
+	return NewLocal(self, row, alg, rounds, 1)
+}
+
+// NewLocal is New for a worker that exchanges only in the last of every so many
+// rounds, ≥ 1. It fails if that is more than one and alg is not Local.
+func NewLocal(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int) (*Worker, error) {
 	plan := alg.Plan()
 	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
 		return nil, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
 			self, rounds, plan.Hops, plan.Lead)
 	}
+	local, ok := alg.(Local)
+	if every < 1 || every > 1 && !ok {
+		return nil, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in each", self, every)
+	}
 	w := &Worker{
-		self: self, alg: alg, plan: plan, rounds: rounds,
+		self: self, alg: alg, local: local, plan: plan, rounds: rounds, every: every,
 		inbox:  newInbox(row.In, plan.Lead+1),
 		outbox: newOutbox(self, row.Out, plan.Lead+1),
+	}
+	if c, ok := alg.(Carrier); ok {
+		w.codec = c.Carries()
+		if v, ok := w.codec.(Verifier); ok && v.Verifies() {
+			w.verify = v
+		}
+		w.noter, _ = w.codec.(Noter)
 	}
 	if err := w.begin(); err != nil {
 		return nil, err
@@ -105,6 +129,9 @@ func (w *Worker) Gradient(g []float32) error {
 		return fmt.Errorf("gossip: worker %d round %d: gradient: holds NaN or Inf", w.self, w.k)
 	}
 	w.phase, w.g = exchanging, g
+	if !w.exchanges() {
+		return w.step()
+	}
 	if !w.plan.Overlap {
 		if err := w.descend(); err != nil {
 			return err
@@ -114,7 +141,7 @@ func (w *Worker) Gradient(g []float32) error {
 }
 
 // Receive keeps f until its exchange is mixed: at once if it is the last that
-// was missing, at most Plan.Lead slots later.
+// was missing, at most Plan.Lead slots later. A request is answered.
 func (w *Worker) Receive(f Frame) error {
 	if w.failed != nil {
 		return w.failed
@@ -123,14 +150,14 @@ func (w *Worker) Receive(f Frame) error {
 		return fmt.Errorf("%w: worker %d at round %d hop %d: round %d hop %d from worker %d to %d",
 			err, w.self, w.k, w.hop, f.Round, f.Hop, f.From, f.To)
 	}
-	if w.phase != exchanging {
+	if w.phase != exchanging || !w.exchanges() || f.Kind == Request {
 		return nil
 	}
 	return w.exchange()
 }
 
-// Link sends the frames that peer may still need again if up; a link that went
-// down changes nothing.
+// Link sends the frames that peer may still need again if up, and asks again
+// for a repair that has not come; a link that went down changes nothing.
 func (w *Worker) Link(peer topology.Rank, up bool) {
 	if !up {
 		return
@@ -138,6 +165,10 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 	send := &w.ready[0].send
 	*send = slices.DeleteFunc(*send, func(f Frame) bool { return f.To == peer })
 	*send = w.outbox.appendAgain(*send, peer)
+	w.outbox.relink(peer)
+	if w.inbox.lacks(w.slot(), peer) {
+		w.ask(peer)
+	}
 }
 
 // Params returns the current model.
@@ -146,11 +177,22 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 // Mixed returns what the last finished mixing saw.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
-// ExtraMemory returns the algorithm's.
-func (w *Worker) ExtraMemory() int { return w.alg.ExtraMemory() }
+// Codec returns the codec that carries the messages, nil where there is none.
+func (w *Worker) Codec() algos.Codec { return w.codec }
+
+// ExtraMemory returns the algorithm's and that of verification.
+func (w *Worker) ExtraMemory() int {
+	if w.verify == nil {
+		return w.alg.ExtraMemory()
+	}
+	return w.alg.ExtraMemory() + w.verify.ExtraMemory()
+}
 
 // slot returns the number of the exchange to mix next.
-func (w *Worker) slot() int { return w.k*w.plan.Hops + w.hop }
+func (w *Worker) slot() int { return w.k/w.every*w.plan.Hops + w.hop }
+
+// exchanges reports whether anything is exchanged in round k.
+func (w *Worker) exchanges() bool { return (w.k+1)%w.every == 0 }
 
 // begin starts round k: what overlaps with the gradient is sent now.
 func (w *Worker) begin() error {
@@ -160,7 +202,7 @@ func (w *Worker) begin() error {
 		return nil
 	}
 	w.phase = computing
-	if w.plan.Overlap && w.plan.Hops > 0 {
+	if w.plan.Overlap && w.plan.Hops > 0 && w.exchanges() {
 		return w.tell()
 	}
 	return nil
@@ -176,7 +218,7 @@ func (w *Worker) exchange() error {
 		if !w.inbox.complete(w.slot()) {
 			return nil
 		}
-		if err := w.mix(); err != nil {
+		if done, err := w.mix(); !done {
 			return err
 		}
 	}
@@ -184,6 +226,15 @@ func (w *Worker) exchange() error {
 		if err := w.descend(); err != nil {
 			return err
 		}
+	}
+	w.k++
+	return w.begin()
+}
+
+// step ends a round in which nothing is exchanged.
+func (w *Worker) step() error {
+	if err := w.local.Local(w.k, w.g); err != nil {
+		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
 	}
 	w.k++
 	return w.begin()
@@ -206,50 +257,81 @@ func (w *Worker) tell() error {
 	if err != nil {
 		return w.fail(w.located(err))
 	}
-	w.outbox.keep(w.k, w.hop, payload)
+	f := Frame{Round: w.k, Hop: w.hop, Payload: payload}
+	if w.noter != nil {
+		f.Note = w.noter.Note(w.k)
+	}
+	w.outbox.keep(f)
 	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
 	return nil
 }
 
-// mix uses the messages of the current hop. A message that cannot be used is
-// forgotten, and the hop waits for it again.
-func (w *Worker) mix() error {
-	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(w.slot()))
-	if err == nil {
-		w.mixed = mixed
-		w.ready[0].spent = w.inbox.clear(w.slot(), w.ready[0].spent)
-		return nil
+// mix uses the messages of the current hop. It is not done if one of them
+// cannot be used, which is forgotten and waited for again, or needs its repair.
+func (w *Worker) mix() (done bool, err error) {
+	slot := w.slot()
+	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(slot))
+	if err != nil {
+		return false, w.unmixed(err)
+	}
+	repaired := w.inbox.repaired(slot)
+	w.mixed = mixed
+	w.repair.Repaired += int64(repaired)
+	if w.noter != nil {
+		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
+	}
+	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
+	return true, nil
+}
+
+// unmixed deals with what has kept messages from being mixed.
+func (w *Worker) unmixed(err error) error {
+	var wrong *algos.MismatchError
+	if errors.As(err, &wrong) {
+		return w.askAll(wrong)
 	}
 	var bad *algos.MessageError
 	if !errors.As(err, &bad) {
 		return w.fail(w.located(err))
 	}
-	payload, ok := w.inbox.discard(w.slot(), bad.From)
+	spent, ok := w.inbox.discard(w.slot(), bad.From, w.ready[0].spent)
 	if !ok {
 		return w.fail(w.located(err))
 	}
-	w.ready[0].spent = append(w.ready[0].spent, payload)
+	w.ready[0].spent = spent
 	return w.located(err)
 }
 
-// admit puts f into the inbox or says why not.
+// admit takes f in or says why not.
 func (w *Worker) admit(f Frame) error {
 	switch {
 	case f.To != w.self:
 		return ErrStranger
-	case f.Hop < 0 || f.Hop >= w.plan.Hops:
+	case f.Hop < 0 || f.Hop >= w.plan.Hops || f.Round >= 0 && f.Round%w.every != w.every-1:
 		return ErrNoSuchHop
+	case f.Round < 0:
+		return ErrStale
+	case f.Kind == Request:
+		return w.answer(f)
 	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
 		return ErrStale
-	case f.Round >= w.rounds || f.Round-w.k > w.plan.Lead:
+	case f.Round >= w.rounds || f.Round/w.every-w.k/w.every > w.plan.Lead:
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
-	slot := f.Round*w.plan.Hops + f.Hop
-	if slot-w.slot() > w.plan.Lead {
+	slot := w.slotOf(f)
+	switch {
+	case slot-w.slot() > w.plan.Lead:
 		return ErrEarly
+	case f.Kind == Repair:
+		return w.inbox.mend(slot, f.From, f.Payload)
+	case f.Kind != Data:
+		return ErrUnasked
 	}
-	return w.inbox.put(slot, f.From, f.Payload)
+	return w.inbox.put(slot, f)
 }
+
+// slotOf returns the number of the exchange that f belongs to.
+func (w *Worker) slotOf(f Frame) int { return f.Round/w.every*w.plan.Hops + f.Hop }
 
 // fail stops the machine for good.
 func (w *Worker) fail(err error) error {

@@ -57,7 +57,7 @@ func (c Certified) remedy() string {
 	if 2*c.amplification() < 1 {
 		remedy += ", a smaller slack γ"
 	}
-	return remedy + ", or the rule fixed or theorem"
+	return remedy + ", or the rule adaptive"
 }
 
 // fewestLevels returns the smallest N that has a certificate: S1·2δ/(1−2δ) < 1

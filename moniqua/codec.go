@@ -1,6 +1,7 @@
 package moniqua
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -13,8 +14,8 @@ import (
 )
 
 // A Codec is the modulo codec of one worker. Its fields must not change once
-// it is used; all workers of a run agree on all of them but Rank. The methods
-// are safe for concurrent use.
+// it is used; all workers of a run agree on all of them but Rank and Control.
+// The methods are safe for concurrent use unless it verifies or is controlled.
 //
 //	encode:  k_i = ⌊x/D + u⌋, sent as the symbol k_i mod N
 //	decode:  k'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
@@ -27,9 +28,15 @@ type Codec struct {
 	Theta    func(k int) float64 // θ_k > 0, the same at all workers, see Theorem and Certified
 	Seed     uint64              // of the rounding noise
 	Rank     topology.Rank       // whose own noise Stochastic takes
+	Verify   bool                // payloads end with the index hash, see AppendRepair
+	Control  *Control            // where Theta comes from, if it changes with the run; of this worker
+
+	verification verification
 }
 
-var _ algos.Codec = (*Codec)(nil)
+var (
+	_ algos.Codec = (*Codec)(nil)
+)
 
 // New returns the codec of worker rank, or the reason why there is none: levels
 // out of range or too few for the rounding mode, no theta, or one that is not
@@ -40,6 +47,17 @@ func New(levels int, rounding Rounding, theta func(k int) float64, seed uint64, 
 		return nil, err
 	}
 	return c, nil
+}
+
+// NewControlled returns the codec of worker rank that takes θ from control, or
+// the reason why there is none.
+func NewControlled(levels int, rounding Rounding, control *Control, seed uint64, rank topology.Rank) (*Codec, error) {
+	if err := rounding.Check(levels); err != nil {
+		return nil, err
+	}
+	return &Codec{
+		Levels: levels, Rounding: rounding, Theta: control.Theta, Seed: seed, Rank: rank, Control: control,
+	}, nil
 }
 
 // Grid returns the grid of round k. It fails if the codec's fields or θ_k admit none.
@@ -54,10 +72,13 @@ func (c *Codec) Grid(k int) (Grid, error) {
 	return g, nil
 }
 
-// Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, to dst. It
-// fails, with dst as it was, if a coordinate is NaN or infinite or its index
-// reaches ±2³¹.
+// Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with
+// Verify the 8 bytes of their index hash to dst. It fails, with dst as it was, if
+// a coordinate is NaN or infinite or its index reaches ±2³¹.
 func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
+	if c.full(k) {
+		return algos.Full{}.Encode(dst, k, x)
+	}
 	r, err := c.round(k)
 	if err != nil {
 		return dst, err
@@ -66,8 +87,12 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		index   [blockLen]int64
 		symbols [blockLen]uint16
 		start   = len(dst)
+		kept    *repair
 	)
-	dst = slices.Grow(dst, r.packing.Len(len(x)))
+	if c.Verify {
+		kept = c.verification.begin(k)
+	}
+	dst = slices.Grow(dst, r.packing.Len(len(x))+hashLen)
 	for first := 0; first < len(x); first += r.block {
 		part := x[first:min(first+r.block, len(x))]
 		if err := r.indices(index[:len(part)], part, first); err != nil {
@@ -77,6 +102,13 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		if dst, err = r.packing.Pack(dst, symbols[:len(part)]); err != nil {
 			return dst[:start], fmt.Errorf("moniqua: internal error: %w", err)
 		}
+		if c.Verify {
+			c.verification.note(&r, kept, index[:len(part)], symbols[:len(part)])
+		}
+	}
+	if c.Verify {
+		kept.valid = true
+		dst = binary.LittleEndian.AppendUint64(dst, c.verification.hash.Sum())
 	}
 	return dst, nil
 }
@@ -86,14 +118,25 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 // own indices are recovered from mine in the same way, which is exact. acc
 // rounds once per coordinate.
 //
-// x must be the model that mine was encoded from in the same round.
+// x must be the model that mine was encoded from in the same round. With Verify
+// the error is an *algos.MismatchError where indices were recovered wrongly and
+// there is no Repair yet.
 func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+	if c.full(k) {
+		return algos.Full{}.Mix(acc, k, x, mine, in)
+	}
 	r, err := c.round(k)
 	if err != nil {
 		return algos.Mixed{}, err
 	}
 	if err := r.checkMix(acc, x, mine, in); err != nil {
 		return algos.Mixed{}, err
+	}
+	if c.Verify {
+		if err := c.verification.check(&r, x, in); err != nil {
+			return algos.Mixed{}, err
+		}
+		c.verification.start(in)
 	}
 	var (
 		m       mixer
@@ -102,7 +145,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	)
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
 		end := min(first+r.block, len(x))
-		if err := m.block(&r, x[first:end], first, mine, in); err != nil {
+		if err := m.block(&r, x[first:end], first, mine, in, c.verification.rest); err != nil {
 			return algos.Mixed{}, fmt.Errorf("moniqua: internal error: %w", err)
 		}
 		top, count := m.drain(acc[first:end])
@@ -118,8 +161,9 @@ type mixer struct {
 	low, own, symbols [blockLen]uint16
 }
 
-// block sums the messages over the coordinates x, which begin at first.
-func (m *mixer) block(r *round, x []float32, first int, mine []byte, in []algos.Message) error {
+// block sums the messages over the coordinates x, which begin at first. Of
+// those that are repaired it takes the indices from repairs, as far as not read.
+func (m *mixer) block(r *round, x []float32, first int, mine []byte, in []algos.Message, repairs [][]byte) error {
 	n := len(x)
 	low, own, symbols := m.low[:n], m.own[:n], m.symbols[:n]
 	from, to := r.packing.Len(first), r.packing.Len(first+n)
@@ -136,9 +180,31 @@ func (m *mixer) block(r *round, x []float32, first int, mine []byte, in []algos.
 		if err := r.packing.Unpack(symbols, in[j].Payload[from:to]); err != nil {
 			return err
 		}
-		m.add(symbols, low, own, levels, float32(float64(in[j].Weight)*r.grid.Step()))
+		scale := float32(float64(in[j].Weight) * r.grid.Step())
+		if in[j].Repair == nil {
+			m.add(symbols, low, own, levels, scale)
+			continue
+		}
+		var err error
+		if repairs[j], err = m.addRepaired(r, repairs[j], symbols, own, scale); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// addRepaired is add for one neighbour whose indices are given by quotients.
+func (m *mixer) addRepaired(r *round, repair []byte, symbols, own []uint16, scale float32) (rest []byte, err error) {
+	var theirs [blockLen]int32
+	if rest, err = r.mend(theirs[:len(symbols)], repair, symbols); err != nil {
+		return nil, err
+	}
+	for i := range symbols {
+		difference := int64(theirs[i]) - (m.index[i] + int64(own[i]))
+		m.sum[i] += float32(scale * float32(difference))
+		m.peak[i] = max(m.peak[i], int32(min(max(difference, -difference), math.MaxInt32)))
+	}
+	return rest, nil
 }
 
 // A round is the codec in one round.
@@ -147,7 +213,8 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int // coordinates per block: a multiple of the packing's group
+	block   int // coordinates per block
+	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
 }
@@ -161,8 +228,10 @@ func (c *Codec) round(k int) (round, error) {
 	if err != nil {
 		return round{}, err
 	}
-	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels)}
-	r.block = blockLen / packing.Group() * packing.Group()
+	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing)}
+	if c.Verify {
+		r.tail = hashLen
+	}
 	r.encode = rounder{step: grid.Step(), scale: 1 / grid.Step(), key: c.noise(k), random: true}
 	r.windows = r.encode
 	r.windows.window, r.windows.half = true, float64(grid.Levels)/2
@@ -177,6 +246,9 @@ func (c *Codec) round(k int) (round, error) {
 	}
 	return r, nil
 }
+
+// blockOf returns the coordinates per block: a multiple of the packing's group.
+func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
 
 // noise returns the source of u in round k.
 func (c *Codec) noise(k int) rng.Key {
@@ -216,15 +288,23 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	if err := r.checkReference(x); err != nil {
 		return err
 	}
-	if err := r.packing.Check(mine, len(x)); err != nil {
+	if err := r.checkPayload(mine, len(x)); err != nil {
 		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
 	}
 	for _, message := range in {
-		if err := r.packing.Check(message.Payload, len(x)); err != nil {
+		if err := r.checkPayload(message.Payload, len(x)); err != nil {
 			return &algos.MessageError{From: message.From, Err: fmt.Errorf("moniqua: round %d: %w", r.k, err)}
 		}
 	}
 	return nil
+}
+
+// checkPayload makes sure that payload holds d symbols and the hash, if any.
+func (r *round) checkPayload(payload []byte, d int) error {
+	if len(payload) < r.tail {
+		return fmt.Errorf("%d bytes: the hash alone takes %d", len(payload), r.tail)
+	}
+	return r.packing.Check(payload[:len(payload)-r.tail], d)
 }
 
 // checkReference makes sure that every coordinate of x is within 2³² steps of 0.

@@ -38,7 +38,7 @@ func (c *Codec) Decode(dst []int32, k int, x []float32, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.packing.Check(payload, len(x)); err != nil {
+	if err := r.checkPayload(payload, len(x)); err != nil {
 		return fmt.Errorf("moniqua: round %d: %w", k, err)
 	}
 	if err := r.checkReference(x); err != nil {

@@ -12,7 +12,11 @@ type Updates struct {
 	Step   func(k int) float64 // α_k ≥ 0
 	Rounds int                 // of the run; later rounds are legal but slower to look up
 	Bound  float64             // G_∞ > 0: bounds every coordinate of the applied g, momentum and weight decay included
+	Every  int                 // H, rounds per exchange: so many updates drive the models apart at a time; 0 means 1
 }
+
+// every returns H.
+func (u Updates) every() int { return max(1, u.Every) }
 
 func (u Updates) check() error {
 	if u.Step == nil {
@@ -74,6 +78,14 @@ func largestStep(u Updates, memory int) func(k int) float64 {
 
 // proportional returns the rule θ_k = factor·(largest α in the graph's memory).
 func proportional(factor, rho float64, u Updates) func(k int) float64 {
-	largest := largestStep(u, Memory(rho))
+	largest := largestStep(u, Memory(rho)*u.every())
+	factor *= float64(u.every())
 	return func(k int) float64 { return factor * largest(k) }
+}
+
+// LargestStep returns the largest step of the last 100 exchanges, H = every
+// rounds each, as a function of the round: what the differences of neighbours
+// are about proportional to.
+func LargestStep(step func(k int) float64, rounds, every int) func(k int) float64 {
+	return largestStep(Updates{Step: step, Rounds: rounds}, calm*every)
 }

@@ -77,7 +77,7 @@ func TestCertificatesThatDoNotExist(t *testing.T) {
 	}{
 		{2, Dither, "use at least 6 levels (3 bits), or the rule"},
 		{4, Nearest, "grid errors return 1.46-fold"},
-		{5, Nearest, "a smaller slack γ, or the rule fixed or theorem"},
+		{5, Nearest, "a smaller slack γ, or the rule adaptive"},
 		{6, Nearest, ""},
 		{8, Stochastic, "at least 11 levels"},
 		{10, Shared, "at least 11 levels"},

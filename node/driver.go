@@ -121,7 +121,7 @@ func (d *driver) advance() {
 		d.t.Recycle(payload)
 	}
 	d.waiting = append(d.waiting[:0], r.Waiting...)
-	if (r.Compute || r.Done) && r.Round > d.round {
+	if r.Round > d.round {
 		d.finish(r.Round)
 	}
 	if r.Compute {
@@ -222,7 +222,7 @@ func (d *driver) handle(e Event) error {
 
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop} {
+	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, reason) {
 			return true
 		}

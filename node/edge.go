@@ -46,8 +46,9 @@ type edge struct {
 	mu    sync.Mutex
 	link  *link // nil while there is none
 	since time.Time
-	ever  bool  // there has been a link
-	last  error // why there is none
+	ever  bool   // there has been a link
+	life  uint64 // epoch of the process at its other end
+	last  error  // why there is none
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
@@ -111,6 +112,17 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 	return t, nil
 }
 
+// recognise refuses a neighbour that has been started anew where its rounds do
+// not tell: it has lost its model, and the exchanges that are in doubt.
+func (e *edge) recognise(theirs hello) *RefusedError {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.links.paced || !e.ever || e.life == theirs.Epoch {
+		return nil
+	}
+	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew", e.rank)}
+}
+
 // openStream connects to id, if it must, and opens a stream. That succeeds
 // even if id wants nothing of this peer: only an answer says that it does.
 func openStream(ctx context.Context, h host.Host, id peer.ID, p protocol.ID) (network.Stream, error) {
@@ -132,7 +144,10 @@ func (e *edge) settle(t *talk) error {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
-		return mine.compareRank(theirs, e.rank)
+		if no := mine.compareRank(theirs, e.rank); no != nil {
+			return no
+		}
+		return e.recognise(theirs)
 	})
 	if err == nil {
 		err = t.agree()
@@ -239,7 +254,9 @@ func (e *edge) set(k *link, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.link, e.last, e.since = k, why, time.Now()
-	e.ever = e.ever || k != nil
+	if k != nil {
+		e.ever, e.life = true, k.epoch
+	}
 }
 
 func (e *edge) current() *link {

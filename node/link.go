@@ -82,22 +82,39 @@ func (k *link) write() error {
 		if !ok {
 			return nil
 		}
-		h := wire.Header{Kind: wire.Data, Round: o.frame.Round, Hop: o.frame.Hop, Epoch: k.edge.links.me.Epoch}
-		if o.bye {
-			h = wire.Header{Kind: wire.Bye, Epoch: h.Epoch}
-		}
+		h := k.header(o)
 		if err := wire.PutHeader(buf, h, o.frame.Payload); err != nil {
 			return err
 		}
 		if err := k.send(buf, o.frame.Payload); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
-		k.edge.sent.payload.Add(int64(len(o.frame.Payload)))
+		if h.Kind == wire.Data {
+			k.edge.sent.payload.Add(int64(len(o.frame.Payload)))
+		}
 		k.edge.sent.stream.Add(int64(wire.HeaderLen + len(o.frame.Payload)))
 		if o.bye {
-			return k.parting(func() { k.told = true })
+			if err := k.parting(func() { k.told = true }); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// The kinds of frames of a machine, on the wire.
+var (
+	toWire   = map[gossip.FrameKind]wire.Kind{gossip.Data: wire.Data, gossip.Request: wire.Request, gossip.Repair: wire.Repair}
+	fromWire = map[wire.Kind]gossip.FrameKind{wire.Data: gossip.Data, wire.Request: gossip.Request, wire.Repair: gossip.Repair}
+)
+
+// header describes what is to be sent.
+func (k *link) header(o outgoing) wire.Header {
+	epoch := k.edge.links.me.Epoch
+	if o.bye {
+		return wire.Header{Kind: wire.Bye, Epoch: epoch}
+	}
+	f := o.frame
+	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Note: f.Note, Epoch: epoch}
 }
 
 // send writes the header that buf begins with and the payload. The beginning
@@ -150,7 +167,9 @@ func (k *link) read() error {
 		if err := wire.Verify(h, payload); err != nil {
 			return links.refused.frame(err)
 		}
-		k.edge.received.payload.Add(int64(h.Len))
+		if h.Kind == wire.Data {
+			k.edge.received.payload.Add(int64(h.Len))
+		}
 		k.edge.received.stream.Add(int64(wire.HeaderLen + h.Len))
 		if h.Kind == wire.Bye {
 			if err := k.bye(payload); err != nil {
@@ -159,7 +178,8 @@ func (k *link) read() error {
 			continue
 		}
 		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{
-			From: k.edge.rank, To: links.roster.self, Round: h.Round, Hop: h.Hop, Payload: payload,
+			From: k.edge.rank, To: links.roster.self, Kind: fromWire[h.Kind],
+			Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload,
 		}})
 	}
 }

@@ -28,7 +28,8 @@ type links struct {
 	log     *slog.Logger
 	me      hello
 	roster  *roster
-	limit   int // bytes of payload
+	limit   int  // bytes of payload
+	paced   bool // neighbours are in the same round or the next
 	edges   map[topology.Rank]*edge
 	events  chan Event
 	round   atomic.Int64 // rounds finished, for the hello
@@ -46,15 +47,15 @@ var _ Transport = (*links)(nil)
 // eventRoom is how many events may wait for the worker; readers wait beyond.
 const eventRoom = 64
 
-// newLinks starts making the links that row asks for.
-func newLinks(n *Node, row topology.Row, limit int) *links {
+// newLinks starts making the links that the row of w asks for.
+func newLinks(n *Node, w *Worker) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(limit, maxHalt),
+		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, ctx: ctx, cancel: cancel,
 	}
-	for _, rank := range neighbours(row) {
+	for _, rank := range neighbours(w.Row) {
 		l.edges[rank] = newEdge(l, rank)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
@@ -164,8 +165,13 @@ func (l *links) Recycle(payload []byte) { l.pool.put(payload) }
 // Events delivers what happens on the links.
 func (l *links) Events() <-chan Event { return l.events }
 
-// Round enters the rounds finished into the hellos to come.
-func (l *links) Round(finished int) { l.round.Store(int64(finished)) }
+// Round enters the rounds finished into the hellos to come. Where they say
+// nothing about the neighbours they stay 0, in all hellos.
+func (l *links) Round(finished int) {
+	if l.paced {
+		l.round.Store(int64(finished))
+	}
+}
 
 // Trouble says how the link to peer is.
 func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble() }

@@ -14,6 +14,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 type task struct {
 	n, dim, rounds int
 	allReduce      bool
+	verified       bool              // Moniqua at 4 bits, first with a theta far too small
 	slow           func(rank, k int) // called in each gradient; may be nil
 }
 
@@ -54,7 +56,7 @@ func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
 	t.Helper()
 	x := make([]float32, c.dim)
 	alpha := func(int) float32 { return 0.05 }
-	var alg gossip.Algorithm = &algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{}}
+	var alg gossip.Algorithm = &algos.DPSGD{X: x, Alpha: alpha, Codec: c.codec(t, rank)}
 	if c.allReduce {
 		alg = &algos.AllReduce{X: x, Alpha: alpha, Rank: rank, Workers: c.n}
 	}
@@ -63,6 +65,20 @@ func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func (c task) codec(t testing.TB, rank int) algos.Codec {
+	t.Helper()
+	if !c.verified {
+		return algos.Full{}
+	}
+	control, err := moniqua.Adaptive(moniqua.ControlPlan{
+		Diameter: c.n / 2, Every: 1, Start: 1e-3, Unit: func(int) float64 { return 1 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: topology.Rank(rank)}
 }
 
 func (c task) gradient(rank int) func(g []float32, k int, x []float32) (float32, error) {
@@ -186,13 +202,15 @@ func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]report.Fin
 
 func TestRunEqualsLockStep(t *testing.T) {
 	tests := map[string]task{
-		"one worker alone":         {n: 1, dim: 100, rounds: 20},
-		"two workers":              {n: 2, dim: 1000, rounds: 50},
-		"ring of three":            {n: 3, dim: 1000, rounds: 50},
-		"ring of eight":            {n: 8, dim: 3000, rounds: 30},
-		"all-reduce among two":     {n: 2, dim: 1000, rounds: 30, allReduce: true},
-		"all-reduce among five":    {n: 5, dim: 1003, rounds: 30, allReduce: true},
-		"frames of several chunks": {n: 3, dim: 100_000, rounds: 5},
+		"one worker alone":          {n: 1, dim: 100, rounds: 20},
+		"two workers":               {n: 2, dim: 1000, rounds: 50},
+		"ring of three":             {n: 3, dim: 1000, rounds: 50},
+		"ring of eight":             {n: 8, dim: 3000, rounds: 30},
+		"all-reduce among two":      {n: 2, dim: 1000, rounds: 30, allReduce: true},
+		"all-reduce among five":     {n: 5, dim: 1003, rounds: 30, allReduce: true},
+		"repairs on a ring of four": {n: 4, dim: 1000, rounds: 30, verified: true},
+		"repairs until the end":     {n: 3, dim: 1000, rounds: 3, verified: true},
+		"frames of several chunks":  {n: 3, dim: 100_000, rounds: 5},
 	}
 	for name, job := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -39,6 +39,9 @@ type Worker struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
+	// Asynchronous says that the workers wait for nobody: neighbours may be any
+	// number of rounds apart.
+	Asynchronous bool
 }
 
 // Run trains to the end of the last round and stays until no neighbour needs
@@ -59,7 +62,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if err != nil {
 		return report.Final{}, err
 	}
-	links := newLinks(n, w.Row, w.MaxPayload)
+	links := newLinks(n, &w)
 	n.mu.Lock()
 	n.links, n.board = links, board
 	n.mu.Unlock()

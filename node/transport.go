@@ -31,7 +31,7 @@ type Transport interface {
 	// Trouble says, for people, how the link to peer is.
 	Trouble(peer topology.Rank) string
 	// Round says how many rounds are finished, which neighbours that return
-	// are told.
+	// are told where it means something to them.
 	Round(finished int)
 	// Bytes returns what has been sent and received so far.
 	Bytes() (sent, received report.Bytes)

@@ -1,9 +1,10 @@
-// Package quant turns integers into bytes and back: it packs symbols 0..N−1
-// densely and hashes grid indices.
+// Package quant turns vectors into few bytes and back: it holds the compressors
+// of the baselines, packs symbols 0..N−1 densely and hashes grid indices.
 //
-// It does not quantize: which symbol a number takes is the caller's matter.
+// It knows no algorithm: what is compressed, and what becomes of the error, is
+// the caller's matter, and the modulo quantizer is package moniqua's.
 //
-// A power of two N = 2^b is a bit stream: symbol m takes the stream bits
+// Symbols are packed densely. A power of two N = 2^b is a bit stream: symbol m takes the stream bits
 // m·b .. m·b+b−1, least significant bit first, and stream bit t is bit t mod 8
 // of byte ⌊t/8⌋. Unused bits of the last byte are zero.
 //

@@ -8,7 +8,7 @@ import "time"
 
 // Bytes counts what one worker has sent, at three layers.
 type Bytes struct {
-	Payload int64 `json:"payload"` // the algorithm's payloads
+	Payload int64 `json:"payload"` // the algorithm's payloads: symbols and index hashes, not repairs
 	Stream  int64 `json:"stream"`  // frames on the stream, headers included
 	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
 }
@@ -60,6 +60,7 @@ type Final struct {
 	Digest      string        `json:"digest"`   // of this replica's parameters
 	Sent        Bytes         `json:"sent"`
 	ExtraMemory int64         `json:"extra_memory_bytes"`
+	Theta       Theta         `json:"theta"`
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
 	Time        time.Duration `json:"time_ns"` // first round's begin to last round's end
 }
@@ -78,7 +79,9 @@ type Summary struct {
 	Algorithm    string   `json:"algorithm"`
 	Bits         int      `json:"bits"`
 	Peers        int      `json:"peers"`
-	Rounds       int      `json:"rounds"`
+	Rounds       int      `json:"rounds"`      // of the worker that did the fewest
+	Steps        int      `json:"steps"`       // of all workers
+	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set
@@ -101,8 +104,10 @@ type Accuracy struct {
 }
 
 // Theta is the modulo codec's bound at the end of a run and what became of it.
+// Without verification nobody can know of violations: what is recovered then
+// looks like any other model.
 type Theta struct {
-	Value      float64 `json:"value"`
-	Violations int64   `json:"violations"`
-	Repaired   int64   `json:"repaired"`
+	Value      float64 `json:"value"`      // 0 where there is none
+	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null where they are not verified
+	Repaired   int64   `json:"repaired"`   // those of them that were repaired before use
 }

@@ -17,6 +17,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("algorithm", "%s, %d bit", s.Algorithm, s.Bits)
 	row("peers", "%d", s.Peers)
 	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
+	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
 	row("test loss", "%s", short(&s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
 		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))
@@ -25,7 +26,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
 	row("extra memory", "%s", Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
-		row("theta", "%s, %d violations, %d repaired", short(&s.Theta.Value), s.Theta.Violations, s.Theta.Repaired)
+		row("theta", "%s, %s", short(&s.Theta.Value), s.Theta.verdict())
 	}
 	row("digest", "%.16s", s.Digest)
 	if err := t.Flush(); err != nil {
@@ -50,4 +51,12 @@ func Size(bytes int64) string {
 		v /= 1000
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64) + " " + units[unit]
+}
+
+// verdict says what became of a bound.
+func (t Theta) verdict() string {
+	if t.Violations == nil {
+		return "not verified"
+	}
+	return fmt.Sprintf("%d violations, %d repaired", *t.Violations, t.Repaired)
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/topology"
 	"gossiptrainer/wire"
 )
@@ -34,6 +35,15 @@ const (
 
 // StreamBytes returns the bytes of a frame on the stream.
 func StreamBytes(payload int) int { return wire.HeaderLen + payload }
+
+// payloadBytes returns the bytes of a frame that are the algorithm's payload:
+// requests and repairs count as overhead of the stream.
+func payloadBytes(f *gossip.Frame) int64 {
+	if f.Kind != gossip.Data {
+		return 0
+	}
+	return int64(len(f.Payload))
+}
 
 // WireBytes returns the bytes at the socket of n bytes on the stream, as TLS
 // and yamux make them.

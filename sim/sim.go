@@ -40,6 +40,7 @@ type Options struct {
 // A Result is what a run cost.
 type Result struct {
 	Time   time.Duration  // virtual time at which the last worker finished
+	Rounds []int          // per worker: rounds finished
 	Sent   []report.Bytes // per worker; Wire is modelled
 	Events int            // events handled
 }
@@ -64,6 +65,7 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 	s.wait()
 	res := Result{Time: s.now, Events: s.events}
 	for i := range s.peers {
+		res.Rounds = append(res.Rounds, s.peers[i].round)
 		res.Sent = append(res.Sent, s.peers[i].sent)
 	}
 	return res, err
@@ -123,7 +125,7 @@ func (s *simulation) handle(e event) error {
 	var err error
 	if e.frame != nil {
 		stream := StreamBytes(len(e.frame.Payload))
-		p.got.Payload += int64(len(e.frame.Payload))
+		p.got.Payload += payloadBytes(e.frame)
 		p.got.Stream += int64(stream)
 		p.got.Wire += int64(WireBytes(stream))
 		err = p.Machine.Receive(*e.frame)
@@ -136,7 +138,7 @@ func (s *simulation) handle(e event) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("sim: worker %d round %d: %w", p.rank, p.round, err)
+		return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
 	}
 	s.act(p)
 	return nil
@@ -149,7 +151,7 @@ func (s *simulation) act(p *peer) {
 	for _, f := range r.Send {
 		stream := StreamBytes(len(f.Payload))
 		bytes := WireBytes(stream)
-		p.sent.Payload += int64(len(f.Payload))
+		p.sent.Payload += payloadBytes(&f)
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
 		s.schedule(s.clocks.arrival(f.From, f.To, bytes, s.now), f.To, &f)

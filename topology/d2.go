@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -21,6 +22,13 @@ func (s Spectrum) D2Admissible() bool { return s.LambdaN > d2Bound+d2Tolerance }
 // D2MaxSlack returns the slack below which γW + (1−γ)I is admissible for D²,
 // 4/(3(1−λₙ)). It may exceed 1, and counts from W as it is, slack included.
 func (s Spectrum) D2MaxSlack() float64 { return 4 / (3 * s.Beta) }
+
+// D2Rho returns the factor per round at which D² forgets, in [0, 1) if it is
+// admissible: with x_k ∝ μ^k an eigenvalue λ < 1 of W has μ² − 2λμ + λ = 0, hence
+// |μ| = √λ, or |λ| + √(λ² − λ) where λ is negative.
+func (s Spectrum) D2Rho() float64 {
+	return max(math.Sqrt(max(s.Lambda2, 0)), math.Sqrt(max(s.LambdaN*s.LambdaN-s.LambdaN, 0))-s.LambdaN)
+}
 
 // D2Sums returns the path sums of the certified theta rule for D², the largest
 // over all edges (i, j), with v = e_i − e_j and the recursion x ← W·z,

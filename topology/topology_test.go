@@ -2,6 +2,7 @@ package topology
 
 import (
 	"math"
+	"math/cmplx"
 	"slices"
 	"strings"
 	"testing"
@@ -316,5 +317,31 @@ func TestAGraphCannotBeChangedFromOutside(t *testing.T) {
 	}
 	if got := g.Spec().Edges[0]; got != [2]Rank{0, 1} {
 		t.Errorf("Spec().Edges[0] = %v", got)
+	}
+}
+
+// The factor per round of the recursion x ← W(2x − x_prev), found by running it
+// on the eigenvectors: μ² = 2λμ − λ.
+func TestD2RhoIsTheLargestRoot(t *testing.T) {
+	for _, spec := range []Spec{{Kind: Ring, N: 5, Slack: 1}, {Kind: Ring, N: 8, Slack: 0.6}, {Kind: Ring, N: 10, Slack: 0.9}, {Kind: Complete, N: 6, Slack: 1}, {Kind: Torus, Rows: 4, Cols: 4, Slack: 0.75}} {
+		g, err := New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := g.Spectrum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0.0
+		for _, lambda := range s.Values[1:] {
+			root := cmplx.Sqrt(complex(lambda*lambda-lambda, 0))
+			want = max(want, cmplx.Abs(complex(lambda, 0)+root), cmplx.Abs(complex(lambda, 0)-root))
+		}
+		if got := s.D2Rho(); math.Abs(got-want) > 1e-7 || got >= 1 {
+			t.Errorf("%v: %v, want %v below 1", spec, got, want)
+		}
+	}
+	if got := (Spectrum{}).D2Rho(); got != 0 {
+		t.Errorf("a lone worker: %v", got)
 	}
 }

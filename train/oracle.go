@@ -15,8 +15,14 @@ import (
 )
 
 // ErrDiverged is wrapped by the error of a round in which the loss or the
-// update direction is not finite.
+// update direction is not finite, or the model has left all bounds.
 var ErrDiverged = errors.New("training diverged")
+
+// What no training returns from.
+const (
+	farthest = 1e15 // magnitude of a parameter: sums lose what they add, long before they are infinite
+	worst    = 1e4  // loss, in units of the worker's first one or, if that is below 1, of 1
+)
 
 // A Rule says how a gradient becomes an update direction. The zero Rule
 // leaves it as it is.
@@ -61,6 +67,7 @@ type Oracle struct {
 	decay, mu, bound float32
 	momentum         []float32 // nil if μ = 0
 	clipped          int
+	scale            float64 // of the loss: the first one, at least 1; 0 before it
 }
 
 // NewOracle returns the oracle of a worker over its own objective and batches.
@@ -82,8 +89,14 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 // the loss of the batch. g stays the caller's: momentum is kept apart. The
 // error wraps ErrDiverged; g is then of no use.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
+	if most := vec.MaxAbs(x); !(most <= farthest) {
+		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
+	}
 	loss = o.objective.Gradient(g, x, o.batches(k))
-	if v := float64(loss); math.IsNaN(v) || math.IsInf(v, 0) {
+	if o.scale == 0 {
+		o.scale = max(1, math.Abs(float64(loss)))
+	}
+	if v := float64(loss); !(v <= worst*o.scale) || math.IsInf(v, 0) {
 		return loss, fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
 	}
 	if o.decay > 0 {

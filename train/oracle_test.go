@@ -174,6 +174,44 @@ func TestDivergenceNamesWorkerAndRound(t *testing.T) {
 	}
 }
 
+func TestAModelBeyondAllBoundsHasDiverged(t *testing.T) {
+	o := newOracle(t, fixed{gradient: []float32{0, 0}}, NoData, Rule{})
+	for x, diverged := range map[float32]bool{0.9e15: false, -1.1e15: true, float32(math.NaN()): true, float32(math.Inf(-1)): true} {
+		if _, err := o.Gradient(make([]float32, 2), 5, []float32{1, x}); errors.Is(err, ErrDiverged) != diverged {
+			t.Errorf("x = %v: error %v, want diverged: %v", x, err, diverged)
+		}
+	}
+}
+
+// The first loss is the measure: a problem of large numbers has not diverged.
+func TestALossBeyondAllBoundsHasDiverged(t *testing.T) {
+	tests := []struct {
+		name     string
+		losses   []float32
+		diverged bool
+	}{
+		{"grown ten thousandfold", []float32{2, 1, 21000}, true},
+		{"grown a hundredfold", []float32{2, 1, 200}, false},
+		{"from nothing", []float32{0, 9000}, false},
+		{"from nothing to much", []float32{0, 11000}, true},
+		{"large from the start", []float32{1e9, 5e9}, false},
+		{"of minus infinity", []float32{1, float32(math.Inf(-1))}, true},
+		{"NaN from the start", []float32{float32(math.NaN())}, true},
+	}
+	for _, test := range tests {
+		f := &fixed{gradient: []float32{0}}
+		o := newOracle(t, f, NoData, Rule{})
+		var err error
+		for k, loss := range test.losses {
+			f.loss = loss
+			_, err = o.Gradient(make([]float32, 1), k, make([]float32, 1))
+		}
+		if errors.Is(err, ErrDiverged) != test.diverged {
+			t.Errorf("a loss %s: error %v, want diverged: %v", test.name, err, test.diverged)
+		}
+	}
+}
+
 func TestRulesOutOfRange(t *testing.T) {
 	nan := math.NaN()
 	for _, r := range []Rule{

@@ -3,11 +3,12 @@
 //
 //	 0        4        5      6      8               16              24       28       32
 //	┌────────┬────────┬──────┬──────┬───────────────┬───────────────┬────────┬────────┬─────────┐
-//	│ length │version │ kind │ hop  │     round     │     epoch     │ crc32c │   0    │ payload │
+//	│ length │version │ kind │ hop  │     round     │     epoch     │ crc32c │  note  │ payload │
 //	│  u32   │  u8    │ u8   │ u16  │      u64      │      u64      │  u32   │  u32   │ length  │
 //	└────────┴────────┴──────┴──────┴───────────────┴───────────────┴────────┴────────┴─────────┘
 //
-// length is that of the payload. epoch names the life of the sending process.
+// length is that of the payload. note is a word besides the message, 0 where
+// there is nothing to say. epoch names the life of the sending process.
 // crc32c is the Castagnoli checksum of the other 28 header bytes followed by
 // the payload. Who sent a frame and who is meant by it follows from the link.
 //
@@ -33,8 +34,10 @@ const Version = 1
 type Kind uint8
 
 const (
-	Data Kind = 1 // the message of (round, hop)
-	Bye  Kind = 2 // the last frame of a link: the sender leaves on purpose; the payload may say why
+	Data    Kind = 1 // the message of (round, hop)
+	Bye     Kind = 2 // the sender is done and leaves on purpose: nothing follows but repairs; the payload may say why
+	Request Kind = 3 // asks for the repair of the message of (round, hop)
+	Repair  Kind = 4 // the repair of the message of (round, hop)
 )
 
 // String returns the name of k.
@@ -44,6 +47,10 @@ func (k Kind) String() string {
 		return "data"
 	case Bye:
 		return "bye"
+	case Request:
+		return "request"
+	case Repair:
+		return "repair"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -51,8 +58,9 @@ func (k Kind) String() string {
 // A Header is a frame without its payload.
 type Header struct {
 	Kind  Kind
-	Round int    // 0..2^63−1
-	Hop   int    // 0..65535
+	Round int // 0..2^63−1
+	Hop   int // 0..65535
+	Note  uint32
 	Epoch uint64 // of the sending process
 	Len   int    // bytes of payload, 0..2^32−1
 
@@ -65,7 +73,6 @@ var (
 	ErrTruncated = errors.New("wire: header is cut off")
 	ErrVersion   = errors.New("wire: unknown version")
 	ErrKind      = errors.New("wire: unknown kind")
-	ErrReserved  = errors.New("wire: reserved field is not zero")
 	ErrRange     = errors.New("wire: number out of range")
 	ErrTooLong   = errors.New("wire: payload too long")
 	ErrChecksum  = errors.New("wire: wrong checksum")
@@ -73,14 +80,14 @@ var (
 
 // Where the fields are.
 const (
-	atLen      = 0
-	atVersion  = 4
-	atKind     = 5
-	atHop      = 6
-	atRound    = 8
-	atEpoch    = 16
-	atSum      = 24
-	atReserved = 28
+	atLen     = 0
+	atVersion = 4
+	atKind    = 5
+	atHop     = 6
+	atRound   = 8
+	atEpoch   = 16
+	atSum     = 24
+	atNote    = 28
 )
 
 // PutHeader writes the header of a frame with this payload into the first
@@ -98,7 +105,7 @@ func PutHeader(dst []byte, h Header, payload []byte) error {
 	binary.LittleEndian.PutUint16(dst[atHop:], uint16(h.Hop))
 	binary.LittleEndian.PutUint64(dst[atRound:], uint64(h.Round))
 	binary.LittleEndian.PutUint64(dst[atEpoch:], h.Epoch)
-	binary.LittleEndian.PutUint32(dst[atReserved:], 0)
+	binary.LittleEndian.PutUint32(dst[atNote:], h.Note)
 	binary.LittleEndian.PutUint32(dst[atSum:], checksum(headSum(dst), payload))
 	return nil
 }
@@ -125,9 +132,6 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 	if v := b[atVersion]; v != Version {
 		return Header{}, fmt.Errorf("%w: %d, want %d", ErrVersion, v, Version)
 	}
-	if r := binary.LittleEndian.Uint32(b[atReserved:]); r != 0 {
-		return Header{}, fmt.Errorf("%w: %#x", ErrReserved, r)
-	}
 	size, round := binary.LittleEndian.Uint32(b[atLen:]), binary.LittleEndian.Uint64(b[atRound:])
 	if int64(size) > int64(limit) {
 		return Header{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, limit)
@@ -139,6 +143,7 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 		Kind:  Kind(b[atKind]),
 		Round: int(round),
 		Hop:   int(binary.LittleEndian.Uint16(b[atHop:])),
+		Note:  binary.LittleEndian.Uint32(b[atNote:]),
 		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
 		Len:   int(size),
 		head:  headSum(b),
@@ -162,7 +167,7 @@ func Verify(h Header, payload []byte) error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case h.Kind != Data && h.Kind != Bye:
+	case h.Kind < Data || h.Kind > Repair:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case h.Round < 0:
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
@@ -176,7 +181,7 @@ func (h Header) check() error {
 
 // headSum is the checksum of the header b, without the field for it.
 func headSum(b []byte) uint32 {
-	return checksum(checksum(0, b[:atSum]), b[atReserved:HeaderLen])
+	return checksum(checksum(0, b[:atSum]), b[atNote:HeaderLen])
 }
 
 // checksum continues sum over b.

@@ -35,6 +35,9 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"first round", wire.Header{Kind: wire.Data}, []byte{1, 2, 3}},
 		{"empty payload", wire.Header{Kind: wire.Data, Round: 7, Hop: 2, Epoch: 5}, nil},
 		{"largest numbers", wire.Header{Kind: wire.Data, Round: math.MaxInt, Hop: math.MaxUint16, Epoch: math.MaxUint64}, []byte("x")},
+		{"note of a message", wire.Header{Kind: wire.Data, Round: 9, Note: math.MaxUint32}, []byte("y")},
+		{"request", wire.Header{Kind: wire.Request, Round: 4, Hop: 1}, nil},
+		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1}, []byte("quotients")},
 		{"goodbye with a reason", wire.Header{Kind: wire.Bye, Round: 600, Epoch: 9}, []byte("all rounds are over")},
 	}
 	for _, test := range tests {
@@ -55,7 +58,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 				t.Errorf("payload %q of length %d, want %q", payload, h.Len, test.payload)
 			}
 			if h.Kind != test.header.Kind || h.Round != test.header.Round ||
-				h.Hop != test.header.Hop || h.Epoch != test.header.Epoch {
+				h.Hop != test.header.Hop || h.Note != test.header.Note || h.Epoch != test.header.Epoch {
 				t.Errorf("header %+v, want %+v", h, test.header)
 			}
 		})
@@ -65,12 +68,12 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 // The layout of the package comment, field by field: peers of other builds
 // depend on these bytes.
 func TestLayout(t *testing.T) {
-	header := wire.Header{Kind: wire.Data, Hop: 0x0201, Round: 0x1817161514131211, Epoch: 0x2827262524232221}
+	header := wire.Header{Kind: wire.Data, Hop: 0x0201, Round: 0x1817161514131211, Note: 0x34333231, Epoch: 0x2827262524232221}
 	frame, err := wire.AppendFrame(nil, header, []byte{0xAA, 0xBB, 0xCC})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := hex.DecodeString("03000000" + "01" + "01" + "0102" + "1112131415161718" + "2122232425262728" + "00000000" + "00000000" + "aabbcc")
+	want, _ := hex.DecodeString("03000000" + "01" + "01" + "0102" + "1112131415161718" + "2122232425262728" + "00000000" + "31323334" + "aabbcc")
 	covered := append(bytes.Clone(want[:24]), want[28:]...)
 	binary.LittleEndian.PutUint32(want[24:], crc32.Checksum(covered, crc32.MakeTable(crc32.Castagnoli)))
 	if !bytes.Equal(frame, want) {
@@ -92,8 +95,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"one byte short", func(b []byte) []byte { return b[:wire.HeaderLen-1] }, wire.ErrTruncated},
 		{"version of the future", func(b []byte) []byte { b[4] = 2; return b }, wire.ErrVersion},
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
-		{"kind of the future", func(b []byte) []byte { b[5] = 3; return b }, wire.ErrKind},
-		{"reserved field in use", func(b []byte) []byte { b[31] = 1; return b }, wire.ErrReserved},
+		{"kind of the future", func(b []byte) []byte { b[5] = 5; return b }, wire.ErrKind},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
 		{"round beyond 63 bits", func(b []byte) []byte { b[15] = 0x80; return b }, wire.ErrRange},
@@ -164,7 +166,7 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 }
 
 func TestKindsHaveNames(t *testing.T) {
-	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", 9: "kind 9"} {
+	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", 9: "kind 9"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

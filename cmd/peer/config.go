@@ -32,6 +32,7 @@ func newConfigCheck(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.warn(run)
 			fmt.Fprintln(c.out, "ok: "+describeInFull(run))
 			c.next(file.command("lab"), "run it on this machine")
 			return nil

@@ -17,12 +17,15 @@ func describeTopology(run *experiment.Run) string {
 	return fmt.Sprintf("%s of %d", s.Kind, s.N)
 }
 
-// describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit.
+// describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit; choco, sign 1 bit.
 func describeAlgorithm(run *experiment.Run) string {
 	a := run.Config().Algorithm
 	name := a.Name
 	if label := run.Label(); label != name {
 		name += ", " + label
+	}
+	if run.Compresses() {
+		name += ", " + a.Compressor.Name
 	}
 	if a.Levels > 0 && run.Label() != a.Name {
 		return fmt.Sprintf("%s %d levels", name, a.Levels)

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/data"
 	"gossiptrainer/lab"
 	"gossiptrainer/node"
+	"gossiptrainer/sim"
 	"gossiptrainer/train"
 )
 
@@ -61,7 +62,7 @@ func exitCode(err error) int {
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
-	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err):
+	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*node.RefusedError](err), isA[*node.StoppedError](err):
 		return exitNetwork

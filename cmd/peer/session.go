@@ -27,6 +27,7 @@ type session struct {
 	mu     sync.Mutex
 	last   []report.Step // by rank; Round 0 where there was none
 	finals []report.Final
+	watch  report.Watch
 }
 
 // begin opens the record and the display of a run. The display closes with the
@@ -37,10 +38,11 @@ func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (
 	if err != nil {
 		return nil, err
 	}
-	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N())}
+	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim()}}
 	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
 		return nil, err
 	}
+	c.warn(run)
 	c.say("run folder: %s", s.folder.dir)
 	if mode != "sim" && isLimited(run.Config().Limit) {
 		c.say("note: limit: only the simulator keeps to it, the links of %s are as fast as they are", mode)
@@ -48,6 +50,13 @@ func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (
 	s.display = c.newDisplay(describeRun(run))
 	context.AfterFunc(ctx, s.display.Close)
 	return s, nil
+}
+
+// warn says what is likely to be a mistake in a run that can be done.
+func (c *console) warn(run *experiment.Run) {
+	for _, warning := range run.Warnings() {
+		c.say("warning: %s", warning)
+	}
 }
 
 func (c *console) newDisplay(run live.Run) live.Display {
@@ -69,6 +78,9 @@ func (s *session) event(e report.Event) {
 	switch {
 	case e.Step != nil && e.Step.Rank < len(s.last):
 		s.last[e.Step.Rank] = *e.Step
+		if warning := s.watch.See(*e.Step); warning != "" {
+			fmt.Fprintf(s.display, "warning: %s\n", warning)
+		}
 	case e.Final != nil:
 		s.finals = append(s.finals, *e.Final)
 	}

@@ -22,8 +22,9 @@ func newSim(c *console) *cobra.Command {
 		Short: "train in one process, on a virtual clock over modelled links",
 		Long: `train in one process, on a virtual clock over modelled links
 
-The parameters are those of the same run with "peer lab" or on a LAN, bit for bit. The
-time is what the links of the run file and the time of a gradient make it.`,
+The parameters are those of the same run with "peer lab" or on a LAN, bit for bit; those
+of asynchronous workers (adpsgd) depend on the times. The time is what the links of the
+run file and the time of a gradient make it.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms`,
 		Args: arguments(0, 1),
@@ -65,7 +66,9 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	}
 	result, err := sim.Run(ctx, simWorkers(workers), sim.Options{
 		Network: network,
-		Compute: func(topology.Rank, int) time.Duration { return compute },
+		Compute: func(rank topology.Rank, _ int) time.Duration {
+			return time.Duration(float64(compute) * run.Slowdown(rank))
+		},
 		Rounds:  run.Config().Train.Rounds,
 		Every:   run.Config().Output.Every,
 		Observe: s.event,
@@ -80,7 +83,11 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	if err := s.summarize(models); err != nil {
 		return err
 	}
-	c.next(file.command("lab"), "the same run with real peers: the same digest")
+	why := "the same run with real peers: the same digest"
+	if run.Asynchronous() {
+		why = "the same run with real peers, which take their own time"
+	}
+	c.next(file.command("lab"), why)
 	return nil
 }
 
@@ -123,7 +130,7 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 		models[rank] = w.Machine.Params()
 		digest := train.Digest(models[rank])
 		final := report.Final{
-			Rank: rank, Rounds: s.run.Config().Train.Rounds, Digest: hex.EncodeToString(digest[:]),
+			Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
 			Sent: result.Sent[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 		}
 		if err := conclude(&final, s.run, w, s.folder.dir); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
@@ -17,8 +18,9 @@ import (
 func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, dir string) (report.Final, error) {
 	cfg := run.Config()
 	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta,
+		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), Theta: w.Theta,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
+		Asynchronous: run.Asynchronous(),
 	})
 	if err != nil {
 		return final, err
@@ -26,6 +28,24 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	n.Say(report.Testing, "")
 	return final, conclude(&final, run, w, dir)
 }
+
+// slowed makes a gradient take factor times as long as it must, by waiting.
+func slowed(ctx context.Context, gradient gradient, factor float64) gradient {
+	if factor <= 1 {
+		return gradient
+	}
+	return func(g []float32, k int, x []float32) (float32, error) {
+		began := time.Now()
+		loss, err := gradient(g, k, x)
+		select {
+		case <-time.After(time.Duration(float64(time.Since(began)) * (factor - 1))):
+		case <-ctx.Done():
+		}
+		return loss, err
+	}
+}
+
+type gradient = func(g []float32, k int, x []float32) (loss float32, err error)
 
 func lostPolicy(cfg configs.Config) node.LostPolicy {
 	if cfg.Faults.OnLostNeighbor == "stop" {
@@ -44,6 +64,7 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	if report.Number(score.Loss) == nil {
 		return fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
 	}
+	final.Theta = w.Bound()
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
 	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
 		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),

@@ -63,13 +63,13 @@ type runAlgorithm struct {
 	WeightDecay   float64 `json:"weight_decay"`
 	Moniqua       *runMoniqua
 	Verify        bool
-	Compressor    *runCompressor
+	Compressor    *compressorSpec
 	ErrorFeedback bool    `json:"error_feedback"`
 	Server        string  // allreduce
 	Gamma         float64 // choco
 	Eta           float64 // deepsqueeze
 	Seed          seed
-	Events        []json.RawMessage // adpsgd
+	Events        []event // adpsgd
 }
 
 type runMoniqua struct {
@@ -77,14 +77,6 @@ type runMoniqua struct {
 	Mode   string
 	Theta  perRound
 	Seed   seed
-}
-
-// A runCompressor is known by its name; the rest is up to the compressor.
-type runCompressor struct{ Name string }
-
-func (c *runCompressor) UnmarshalJSON(text []byte) error {
-	type lenient runCompressor
-	return json.Unmarshal(text, (*lenient)(c))
 }
 
 func (a *runAlgorithm) UnmarshalJSON(text []byte) error {
@@ -155,4 +147,16 @@ func (a runAlgorithm) variety() string {
 		name += " with a compressor"
 	}
 	return name
+}
+
+// missing says whether a part of the algorithm is not yet covered.
+func (a runAlgorithm) missing() bool {
+	if row, ok := find(algorithms, a.variety()); ok && row.test == "" {
+		return true
+	}
+	if a.Compressor == nil {
+		return false
+	}
+	row, ok := find(compressors, a.Compressor.Name)
+	return ok && row.test == ""
 }

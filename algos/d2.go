@@ -1,0 +1,100 @@
+package algos
+
+import "gossiptrainer/internal/vec"
+
+// D2 is one worker of D²: Tang et al., "D²: Decentralized Training over
+// Decentralized Data", ICML 2018, algorithm 1,
+//
+//	z_k = 2x_k − x_{k−1} − α_k g_k + α_{k−1} g_{k−1},  x_{k+1,i} = Σ_j W_ij z_{k,j},
+//
+// which removes the error that D-PSGD keeps when the workers' data differ. With
+// r = x_{k−1} − α_{k−1} g_{k−1}, one vector is enough:
+//
+//	z = 2x − α_k g − r,  r ← x − α_k g;  z = x − α_0 g in round 0.
+//
+// What is sent is z, by any Codec: with Moniqua's, x_{k+1} = z + Σ_j W_ij (ẑ_j − ẑ_i)
+// recovers against z. W needs λₙ > −1/3. A round that one worker skips alone
+// breaks the recursion: the rounds are in lock-step.
+//
+// D² adds to each gradient step the correction c = x − r, which in the end is
+// what the worker's own gradient is off the mean. Of H steps between two
+// exchanges each adds c/H (Alghunaim, "Local Exact-Diffusion for Decentralized
+// Optimization and Learning", 2023), so that the optimum stays a fixed point, and
+// r ← z − c.
+type D2 struct {
+	X     []float32 // the model x_{k,i}, z while a round mixes; updated in place
+	Alpha StepSize
+	Codec Codec
+	Every int // H, 0 means 1
+
+	r     []float32
+	local bool   // steps were taken since the last exchange: r holds c
+	mine  []byte // the payload of this round, owned by the machine
+}
+
+// Plan lays out one exchange per round. Its message needs the gradient.
+func (a *D2) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
+
+// Params returns x_{k,i}.
+func (a *D2) Params() []float32 { return a.X }
+
+// Descend turns x into z.
+func (a *D2) Descend(k int, g []float32) error {
+	alpha := a.Alpha(k)
+	if k == 0 {
+		a.r = make([]float32, len(a.X))
+		for c, x := range a.X {
+			half := x - float32(alpha*g[c])
+			a.X[c], a.r[c] = half, half
+		}
+		return nil
+	}
+	r, g := a.r[:len(a.X)], g[:len(a.X)]
+	if a.local {
+		a.local = false
+		share := 1 / float32(a.Every)
+		for c, x := range a.X {
+			z := x - float32(alpha*g[c]) + float32(share*r[c])
+			a.X[c], r[c] = z, z-r[c]
+		}
+		return nil
+	}
+	for c, x := range a.X {
+		half := x - float32(alpha*g[c])
+		a.X[c], r[c] = half+(x-r[c]), half
+	}
+	return nil
+}
+
+// Local subtracts α_k·g and adds c/H.
+func (a *D2) Local(k int, g []float32) error {
+	switch {
+	case a.r == nil:
+		a.r = make([]float32, len(a.X)) // x_{−1} = x_0: c = 0
+	case !a.local:
+		vec.Sub(a.r, a.X, a.r)
+	}
+	a.local = true
+	vec.Axpy(a.X, -a.Alpha(k), g)
+	vec.Axpy(a.X, 1/float32(a.Every), a.r)
+	return nil
+}
+
+// Carries returns the codec.
+func (a *D2) Carries() Codec { return a.Codec }
+
+// Send appends z as the codec encodes it.
+func (a *D2) Send(k, _ int, dst []byte) ([]byte, error) {
+	start := len(dst)
+	dst, err := a.Codec.Encode(dst, k, a.X)
+	a.mine = dst[start:]
+	return dst, err
+}
+
+// Mix moves z towards the neighbours' in place.
+func (a *D2) Mix(k, _ int, in []Message) (Mixed, error) {
+	return a.Codec.Mix(a.X, k, a.X, a.mine, in)
+}
+
+// ExtraMemory returns the bytes of r.
+func (a *D2) ExtraMemory() int { return floatBytes * len(a.r) }

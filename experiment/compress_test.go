@@ -1,0 +1,126 @@
+package experiment
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gossiptrainer/configs"
+)
+
+// Settings with which each algorithm runs.
+var decentralized = []struct {
+	name, label string
+	bits        int
+	vectors     int // extra memory in vectors, on a ring
+	set         []string
+}{
+	{"d2", "d2", 32, 1, []string{"algorithm.name=d2", "algorithm.codec=full", "topology.slack=0.9"}},
+	{"d2 of 8 bits", "moniqua-d2", 8, 1, []string{"algorithm.name=d2", "algorithm.theta={rule: certified, verify: false}", "topology.slack=0.9"}},
+	{"choco with sign", "choco", 1, 2, []string{"algorithm.name=choco", "algorithm.compressor.name=sign", "algorithm.gamma=0.3"}},
+	{"choco with random-k", "choco", 32, 2, []string{"algorithm.name=choco", "algorithm.compressor={name: randomk, ratio: 0.1, scaled: true}", "algorithm.gamma=0.1"}},
+	{"choco with top-k", "choco", 32, 2, []string{"algorithm.name=choco", "algorithm.compressor={name: topk, k: 100}", "algorithm.gamma=0.3"}},
+	{"deepsqueeze", "deepsqueeze", 4, 1, []string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: minmax, bits: 4, bucket: 100}", "algorithm.gamma=0.5"}},
+	{"dcd", "dcd", 8, 2, []string{"algorithm.name=dcd", "algorithm.compressor={name: minmax, bits: 8, mode: stochastic}"}},
+	{"ecd", "ecd", 32, 3, []string{"algorithm.name=ecd", "algorithm.compressor={name: linear, mode: stochastic}"}},
+	{"naive", "naive", 32, 0, []string{"algorithm.name=naive", "algorithm.compressor.name=linear"}},
+}
+
+func TestDecentralizedAlgorithmsRunAsNamed(t *testing.T) {
+	for _, test := range decentralized {
+		t.Run(test.name, func(t *testing.T) {
+			r := assemble(t, append(slices.Clone(quick), test.set...)...)
+			if r.Label() != test.label || r.Bits() != test.bits {
+				t.Errorf("%s of %d bits, want %s of %d", r.Label(), r.Bits(), test.label, test.bits)
+			}
+			if w := r.Warnings(); len(w) > 0 {
+				t.Errorf("warnings: %v", w)
+			}
+			all := workers(t, r)
+			first := digest(t, r, all, 1)
+			for i, w := range all {
+				if got := w.Machine.ExtraMemory(); got != 4*r.Dim()*test.vectors {
+					t.Errorf("worker %d: %d bytes of extra memory, want %d vectors", i, got, test.vectors)
+				}
+			}
+			if again := digest(t, r, workers(t, r), r.N()-1); again != first {
+				t.Errorf("the workers of one run in another order: %s and %s", first, again)
+			}
+		})
+	}
+}
+
+func TestWarningsNameTheFix(t *testing.T) {
+	tests := []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"algorithm.name=choco", "algorithm.compressor.name=randomk"}, "set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: linear, mode: stochastic}"}, "set algorithm.compressor.mode: nearest"},
+		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=minmax"}, "set algorithm.compressor.mode: stochastic"},
+		{[]string{"algorithm.name=ecd", "algorithm.compressor={name: randomk, scaled: true}"}, "set algorithm.compressor.scaled: false"},
+		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=topk"}, "take linear or minmax with algorithm.compressor.mode: stochastic"},
+		{[]string{"algorithm.name=d2", "topology.auto_slack=true"}, "topology.slack is 0.9 instead of 1"},
+		{[]string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4, auto_slack: true}"}, "topology.slack is 0.75 instead of 1"},
+	}
+	for _, test := range tests {
+		got := strings.Join(assemble(t, test.set...).Warnings(), "\n")
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%v: warnings %q, want %q", test.set, got, test.want)
+		}
+	}
+	for _, set := range [][]string{
+		{"algorithm.name=d2", "topology.size=5", "topology.auto_slack=true"},
+		{"algorithm.name=choco", "algorithm.compressor.name=full"},
+		{"algorithm.name=dcd", "algorithm.compressor.name=full"},
+		{"algorithm.name=deepsqueeze", "algorithm.compressor.name=minmax"},
+	} {
+		if got := assemble(t, set...).Warnings(); len(got) > 0 {
+			t.Errorf("%v: warnings %v, want none", set, got)
+		}
+	}
+}
+
+func TestAutomaticSlackTouchesOnlyWhatNeedsIt(t *testing.T) {
+	for size, want := range map[string]float64{"5": 1, "8": 0.9} {
+		r := assemble(t, "algorithm.name=d2", "topology.auto_slack=true", "topology.size="+size)
+		if got := r.Graph().Spec().Slack; got < want-1e-9 || got > want+1e-9 {
+			t.Errorf("ring of %s: slack %v, want %v", size, got, want)
+		}
+		sum := r.Row(0).Self
+		for _, e := range r.Row(0).In {
+			sum += e.Weight
+		}
+		if sum < 1-1e-9 || sum > 1+1e-9 {
+			t.Errorf("ring of %s: row 0 sums to %v", size, sum)
+		}
+	}
+}
+
+func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
+	tests := []struct {
+		name     string
+		set      []string
+		at, want string
+	}{
+		{"d2 on an even ring", []string{"algorithm.name=d2"}, "--set algorithm.name=d2", "set the slack below 1, or topology.auto_slack: true"},
+		{"d2 on a torus", []string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4}"}, "--set algorithm.name=d2", "has -0.6: set the slack below 0.8333"},
+		{"d2 at the bound", []string{"topology.size=4", "algorithm.name=d2", "topology.slack=1"}, "--set topology.slack=1", "λₙ > -1/3"},
+		{"more coordinates than there are", []string{"algorithm.name=choco", "model.name=quadratic", "algorithm.compressor={name: topk, k: 101}"}, "--set", "topk cannot send 101 parameters of a model that has 100"},
+		{"too few bits for d2", []string{"algorithm.name=d2", "algorithm.theta.rule=certified", "topology.slack=0.9", "algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l := load(t, "", test.set...)
+			_, err := New(l.Config)
+			var e *configs.Error
+			if !errors.As(l.Locate(err), &e) {
+				t.Fatalf("want a *configs.Error, got %v", err)
+			}
+			if p := e.Problems[0]; !strings.HasPrefix(p.Where(), test.at) || !strings.Contains(p.Message, test.want) {
+				t.Errorf("want %q at %q, got %v", test.want, test.at, p)
+			}
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+)
+
+// A theta far too small is repaired: the models are those of the smallest theta
+// that is never violated, up to the grid, and every message was wrong at some
+// time. A theta that is large enough is never repaired.
+func TestViolationsAreCountedAndRepaired(t *testing.T) {
+	tests := []struct {
+		name, theta string
+		violated    bool
+		known       bool
+	}{
+		{"far too small", "{rule: fixed, value: 1e-4}", true, true},
+		{"certified", "{rule: certified}", false, true},
+		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", false, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := assemble(t, append([]string{"topology.size=3", "algorithm.theta=" + test.theta}, quick...)...)
+			all := workers(t, r)
+			res := drive(t, r, all, 1)
+			evaluate(t, all, res)
+			got := summarize(t, r, res).Theta
+			if known := got.Violations != nil; known != test.known {
+				t.Fatalf("violations known: %v, want %v", known, test.known)
+			}
+			if test.known && (*got.Violations > 0) != test.violated {
+				t.Errorf("%d violations, want some: %v", *got.Violations, test.violated)
+			}
+			if test.known && *got.Violations != got.Repaired {
+				t.Errorf("%d violations, %d repaired", *got.Violations, got.Repaired)
+			}
+		})
+	}
+}
+
+// Adaptive comes close to full precision without tuning: with few bits, and one
+// with slack.
+func TestAdaptiveFindsATheta(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains the preset six times")
+	}
+	accuracy := func(set ...string) float64 {
+		r := assemble(t, append([]string{"train.rounds=120", "topology.size=6", "model.hidden=[24]"}, set...)...)
+		all := workers(t, r)
+		res := drive(t, r, all, 1)
+		evaluate(t, all, res)
+		return *summarize(t, r, res).Accuracy.Mean
+	}
+	full := accuracy("algorithm.bits=32")
+	tests := []struct {
+		name string
+		set  []string
+		lost float64
+	}{
+		{"8 bits", []string{"algorithm.bits=8"}, 0.01},
+		{"4 bits", []string{"algorithm.bits=4"}, 0.01},
+		{"4 bits of d2", []string{"algorithm.bits=4", "algorithm.name=d2", "topology.slack=0.6"}, 0.02},
+		{"1 bit with slack", []string{"algorithm.bits=1", "topology.slack=0.1"}, 0.03},
+		{"8 bits, measured", []string{"algorithm.theta.rule=measured"}, 0.01},
+	}
+	for _, test := range tests {
+		if got := accuracy(test.set...); got < full-test.lost {
+			t.Errorf("%s: accuracy %v, in full precision %v", test.name, got, full)
+		}
+	}
+}
+
+func TestPortableRoundsUp(t *testing.T) {
+	for _, exact := range []float64{1, 0.1, 1e-3, math.Pi, 1e-40} {
+		got := portable(func(int) float64 { return exact })(0)
+		if got < exact || got > exact*(1+1e-6)+1e-44 || float64(float32(got)) != got {
+			t.Errorf("%v becomes %v, want the next float32", exact, got)
+		}
+	}
+}

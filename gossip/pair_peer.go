@@ -1,0 +1,90 @@
+package gossip
+
+import (
+	"encoding/binary"
+
+	"gossiptrainer/topology"
+)
+
+// A pairPeer is how things stand with one neighbour.
+type pairPeer struct {
+	rank     topology.Rank
+	up       bool // it can be reached
+	declined bool // it has declined in this step
+	finished bool // it will offer nothing more
+
+	next  int   // number of the next offer to it
+	doubt offer // whose link broke, if open
+
+	seen    int    // number of the last offer from it that was answered or declined
+	replied bool   // answered
+	reply   []byte // to that offer: it was not lost if there is a newer offer
+	held    Frame  // its offer, which waits for the own one to end
+	holds   bool
+}
+
+// An offer is one that this worker has made.
+type offer struct {
+	open    bool
+	number  int
+	at      []float32 // the model offered, the reference for the reply
+	payload []byte    // the model encoded, and the census
+}
+
+func newPairPeer(self, rank topology.Rank) pairPeer {
+	mine, theirs := 0, 1
+	if rank < self {
+		mine, theirs = 1, 0
+	}
+	return pairPeer{rank: rank, up: true, next: mine, seen: theirs - 2}
+}
+
+// peer returns the neighbour of that rank, nil if there is none.
+func (w *PairWorker) peer(rank topology.Rank) *pairPeer {
+	for i := range w.peers {
+		if w.peers[i].rank == rank {
+			return &w.peers[i]
+		}
+	}
+	return nil
+}
+
+// A census counts the steps of all workers. Counts only grow, so two of them
+// are joined by the maximum, in any order and any number of times.
+type census struct {
+	steps []uint32
+	total int
+}
+
+func newCensus(workers int) census { return census{steps: make([]uint32, workers)} }
+
+// count adds one step of a worker.
+func (c *census) count(worker topology.Rank) {
+	c.steps[worker]++
+	c.total++
+}
+
+// CensusBytes returns the bytes that the steps of all workers take at the end
+// of the payloads of a PairWorker.
+func CensusBytes(workers int) int { return 4 * workers }
+
+func (c *census) size() int { return CensusBytes(len(c.steps)) }
+
+// append appends the counts to dst, 4 bytes each, little-endian, by rank.
+func (c *census) append(dst []byte) []byte {
+	for _, n := range c.steps {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
+	return dst
+}
+
+// join takes in the counts of another worker, except for those of self, who
+// knows best.
+func (c *census) join(self topology.Rank, counts []byte) {
+	for i, n := range c.steps {
+		if theirs := binary.LittleEndian.Uint32(counts[4*i:]); theirs > n && i != int(self) {
+			c.total += int(theirs - n)
+			c.steps[i] = theirs
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package gossip
+
+import (
+	"gossiptrainer/algos"
+	"gossiptrainer/topology"
+)
+
+// A message that a codec recovered wrongly is sound: every other receiver may
+// have recovered it well, and it must mean the same to all of them, or the mean
+// of the models drifts. So it is never sent anew. Its receiver keeps it, asks
+// its sender for what it takes to be certain, and mixes when all repairs of the
+// hop are there: the run is the one in which nothing had been wrong, bit for
+// bit.
+//
+// The sender still knows the answer. It cannot be more than Lead slots ahead of
+// one who has not mixed, as in outbox, and is told when a link broke.
+
+// Repairs counts the messages that a worker recovered wrongly.
+type Repairs struct {
+	Violations int64 // messages found to be wrong, and asked for
+	Repaired   int64 // those of them that were mixed in the end
+	Verified   bool  // whether wrong messages would be found at all
+}
+
+// Repairs returns what has been counted so far.
+func (w *Worker) Repairs() Repairs {
+	r := w.repair
+	r.Verified = w.verify != nil
+	return r
+}
+
+// askAll asks for the repairs of messages that were recovered wrongly.
+func (w *Worker) askAll(wrong *algos.MismatchError) error {
+	for _, from := range wrong.From {
+		if !w.inbox.suspect(w.slot(), from) {
+			return w.fail(w.located(wrong))
+		}
+		w.repair.Violations++
+		w.ask(from)
+	}
+	return nil
+}
+
+// ask asks for the repair of a neighbour's message of the current hop.
+func (w *Worker) ask(from topology.Rank) {
+	w.ready[0].send = append(w.ready[0].send, Frame{
+		From: w.self, To: from, Kind: Request, Round: w.k, Hop: w.hop,
+	})
+}
+
+// answer sends the repair that a request asks for, or says why not.
+func (w *Worker) answer(f Frame) error {
+	if w.verify == nil {
+		return ErrUnasked
+	}
+	if f.Round >= w.rounds || f.Round/w.every > w.k/w.every {
+		return ErrEarly // before slots are counted, so that no round overflows
+	}
+	if err := w.outbox.grant(w.slotOf(f), f.From); err != nil {
+		return err
+	}
+	// The codec's own copy is not sent: a request that is none, from a worker
+	// that is ahead, would let it be rewritten while it is on its way.
+	repair, ok := w.verify.AppendRepair(nil, f.Round)
+	if !ok {
+		return ErrUnasked
+	}
+	w.ready[0].send = append(w.ready[0].send, Frame{
+		From: w.self, To: f.From, Kind: Repair, Round: f.Round, Hop: f.Hop, Payload: repair,
+	})
+	w.ready[0].spent = append(w.ready[0].spent, f.Payload)
+	return nil
+}

@@ -1,0 +1,158 @@
+package conformance
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/topology"
+)
+
+// An event of a pairwise run: both average, then peer descends along its
+// gradient at its own model as it was delay events earlier, 0 being the one
+// before this averaging.
+type event struct {
+	Peer, Partner topology.Rank
+	Delay         int
+}
+
+// Pairwise runs through the exchange that the machine of package gossip uses:
+// offer, answer, settle. The event is the number of the exchange.
+func TestConformancePairwise(t *testing.T) {
+	covered := 0
+	for _, file := range loadRuns(t) {
+		if file.Algorithm.Name != "adpsgd" {
+			continue
+		}
+		covered++
+		t.Run(file.Name, func(t *testing.T) {
+			r := newPairwise(t, file)
+			for e, event := range file.Algorithm.Events {
+				r.happen(t, e, event)
+			}
+			r.checkModels(t)
+			r.checkEnd(t)
+			r.checkBytes(t)
+			if file.Algorithm.Moniqua != nil {
+				r.checkFirstMessages(t)
+				r.checkWrong(t)
+				near(t, "largest gap of neighbours over theta", r.gap, file.GapOverTheta, 10*file.Tolerance.Float32)
+			}
+		})
+	}
+	if covered == 0 {
+		t.Error("no run file is covered")
+	}
+}
+
+// A pairwise run counts events where others count rounds.
+type pairwise struct {
+	run
+	algs  []*algos.ADPSGD
+	gap   float64
+	wrong []decodeError
+}
+
+func newPairwise(t *testing.T, file runFile) *pairwise {
+	t.Helper()
+	g := file.Topology.graph(t)
+	n := g.N()
+	r := &pairwise{run: run{runFile: file, rows: g.Rows(), bytes: make([]int, n), models: make([][][]float32, 1, file.Steps+1)}}
+	if len(file.Algorithm.Events) != file.Steps {
+		t.Fatalf("%d events in %d steps", len(file.Algorithm.Events), file.Steps)
+	}
+	for i := range n {
+		a := &algos.ADPSGD{X: narrowed(file.X0[i]), Alpha: r.alpha, Weight: 0.5}
+		codec := r.codec(t, i)
+		a.Codec = func(topology.Rank) algos.Codec { return codec }
+		r.algs = append(r.algs, a)
+		r.momentum = append(r.momentum, make([]float64, len(a.X)))
+		r.sent = append(r.sent, &witness{models: make([][]float32, file.Steps), payloads: make([][]byte, file.Steps)})
+		r.models[0] = append(r.models[0], slices.Clone(a.X))
+	}
+	return r
+}
+
+func (r *pairwise) codec(t *testing.T, i int) algos.Codec {
+	t.Helper()
+	m := r.Algorithm.Moniqua
+	if m == nil {
+		return algos.Full{}
+	}
+	rounding, err := moniqua.ParseRounding(m.Mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := moniqua.New(m.Levels, rounding, m.Theta.at, uint64(m.Seed), topology.Rank(i))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.codecs = append(r.codecs, codec)
+	return codec
+}
+
+// happen lets event e take place.
+func (r *pairwise) happen(t *testing.T, e int, event event) {
+	t.Helper()
+	i, j := event.Peer, event.Partner
+	one, other := r.algs[i], r.algs[j]
+	r.sent[i].models[e], r.sent[j].models[e] = slices.Clone(one.X), slices.Clone(other.X)
+	offer, err := one.Offer(nil, e, j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, _, err := other.Answer(nil, e, i, offer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Settle(e, r.sent[i].models[e], offer, j, answer); err != nil {
+		t.Fatal(err)
+	}
+	r.sent[i].payloads[e], r.sent[j].payloads[e] = bytes.Clone(offer), bytes.Clone(answer)
+	r.bytes[i] += len(offer)
+	r.bytes[j] += len(answer)
+	r.compare(t, e, i, j)
+	one.Descend(e, r.direction(int(i), r.models[max(0, e-event.Delay)][i]))
+	var now [][]float32
+	for _, a := range r.algs {
+		now = append(now, slices.Clone(a.X))
+	}
+	r.models = append(r.models, now)
+}
+
+// compare notes how far apart the two models of exchange e were, and which
+// indices either end has got wrong.
+func (r *pairwise) compare(t *testing.T, e int, i, j topology.Rank) {
+	t.Helper()
+	if r.codecs == nil {
+		return
+	}
+	for _, ends := range [][2]topology.Rank{{i, j}, {j, i}} {
+		receiver, sender := ends[0], ends[1]
+		sent, got := r.indices(t, e, int(sender)), make([]int32, len(r.X0[0]))
+		if err := r.codecs[receiver].Decode(got, e, r.sent[receiver].models[e], r.sent[sender].payloads[e]); err != nil {
+			t.Fatal(err)
+		}
+		wrong := decodeError{Step: e, Receiver: receiver, Sender: sender}
+		for c := range got {
+			if got[c] != sent[c] {
+				wrong.Coords++
+			}
+			apart := math.Abs(float64(r.sent[i].models[e][c]) - float64(r.sent[j].models[e][c]))
+			r.gap = max(r.gap, apart/r.Algorithm.Moniqua.Theta.at(e))
+		}
+		if wrong.Coords > 0 {
+			r.wrong = append(r.wrong, wrong)
+		}
+	}
+}
+
+func (r *pairwise) checkWrong(t *testing.T) {
+	t.Helper()
+	if !slices.Equal(r.wrong, r.DecodeErrors) {
+		t.Errorf("decode errors %v, want %v", r.wrong, r.DecodeErrors)
+	}
+}

@@ -1,0 +1,126 @@
+package moniqua
+
+import (
+	"math"
+	"testing"
+
+	"gossiptrainer/algos"
+)
+
+// runControl shows the gap of each exchange to the control of a lone worker and
+// returns its thetas.
+func runControl(t *testing.T, c *Control, exchanges int, gap func(k int) float64) []float64 {
+	t.Helper()
+	thetas := make([]float64, exchanges)
+	for k := range thetas {
+		thetas[k] = c.Theta(k)
+		g, wrong := gap(k), 0
+		if !c.Full(k) && g >= thetas[k] {
+			wrong = 1
+		}
+		c.mixed(k, nil, algos.Mixed{Gap: float32(g)}, wrong)
+	}
+	return thetas
+}
+
+func one(int) float64 { return 1 }
+
+func mustControl(t *testing.T, make func(ControlPlan) (*Control, error), plan ControlPlan) *Control {
+	t.Helper()
+	c, err := make(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAdaptiveGrowsToTheGapAtOnce(t *testing.T) {
+	c := mustControl(t, Adaptive, ControlPlan{Diameter: 1, Every: 1, Start: 0.01, Unit: one})
+	got := runControl(t, c, 6, func(int) float64 { return 1 })
+	// Epochs of 2: seen in the first, told in the second, known in the third.
+	for k, want := range []float64{0.01, 0.01, 0.01, 0.01, 1.28, 1.28} {
+		if math.Abs(got[k]-want) > 1e-12 {
+			t.Errorf("exchange %d: theta %v, want %v", k, got[k], want)
+		}
+	}
+}
+
+func TestAdaptiveShrinks(t *testing.T) {
+	small := func(int) float64 { return 0.3 }
+	fresh := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 64, Unit: one})
+	if got := runControl(t, fresh, 40, small)[39]; got < 0.5 || got > 1 {
+		t.Errorf("started far too large: theta %v after 40 exchanges, want halvings to 0.5 .. 1", got)
+	}
+	c := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 0.5, Unit: one})
+	got := runControl(t, c, 240, func(k int) float64 {
+		if k == 0 {
+			return 0.6
+		}
+		return 0.3
+	})
+	if got[90] != 1 || math.Abs(got[120]-0.97) > 1e-12 || math.Abs(got[230]-0.97*0.97) > 1e-12 {
+		t.Errorf("after a violation: theta %v, %v, %v; want 1, 0.97, 0.97²", got[90], got[120], got[230])
+	}
+	still := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 0.5, Unit: one})
+	if got := runControl(t, still, 100, func(int) float64 { return 0 })[99]; got != 0.5 {
+		t.Errorf("where nothing moves: theta %v, want 0.5: there is nothing to learn", got)
+	}
+}
+
+func TestMeasuredTakesTwiceTheLargestGap(t *testing.T) {
+	c := mustControl(t, Measured, ControlPlan{Diameter: 4, Every: 2, Start: 9, Unit: one})
+	for k := range 100 {
+		if full := k < 2*25; c.Full(k) != full {
+			t.Fatalf("round %d in full precision: %v, want %v", k, c.Full(k), full)
+		}
+		if k%2 == 1 {
+			c.mixed(k, nil, algos.Mixed{Gap: float32(k)}, 0)
+		}
+	}
+	// Four epochs of 5 exchanges count: up to round 39.
+	if got := c.Theta(99); got != 78 {
+		t.Errorf("theta %v, want 78", got)
+	}
+}
+
+func TestNotesOfStrangersDoNoHarm(t *testing.T) {
+	for name, n := range map[string]uint32{
+		"NaN": math.Float32bits(float32(math.NaN())), "infinity": math.Float32bits(float32(math.Inf(1))), "all bits": math.MaxUint32,
+	} {
+		c := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Unit: one})
+		for k := range 500 {
+			c.mixed(k, []uint32{n}, algos.Mixed{}, 0)
+			if theta := c.Theta(k + 1); !(theta > 0) || math.IsInf(theta, 0) || theta > math.MaxFloat32 {
+				t.Fatalf("%s: theta %v", name, theta)
+			}
+		}
+	}
+}
+
+func TestControlsThatCannotBe(t *testing.T) {
+	for name, plan := range map[string]ControlPlan{
+		"no unit":           {Every: 1, Start: 1},
+		"no start":          {Every: 1, Unit: one},
+		"infinite start":    {Every: 1, Start: math.Inf(1), Unit: one},
+		"no exchange":       {Start: 1, Unit: one},
+		"negative diameter": {Diameter: -1, Every: 1, Start: 1, Unit: one},
+	} {
+		if _, err := Adaptive(plan); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func FuzzNote(f *testing.F) {
+	f.Add(uint32(0), uint32(1))
+	f.Add(uint32(math.MaxUint32), uint32(1<<31))
+	f.Fuzz(func(t *testing.T, a, b uint32) {
+		both := note(a).or(note(b))
+		if both != note(b).or(note(a)) || both.or(note(a)) != both {
+			t.Errorf("%#x and %#x: the order of arrival counts", a, b)
+		}
+		if g := both.gap(largestNote); !(g >= 0 && g <= largestNote) {
+			t.Errorf("%#x and %#x: gap %v", a, b, g)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package moniqua
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/bits"
+)
+
+// Quotients m = (k − s)/N are what a receiver needs beyond the symbols s to know
+// the indices k for certain. Most of them are equal, so each block of
+// coordinates is written by frame of reference (Goldstein, Ramakrishnan and
+// Shaft, "Compressing relations and indexes", ICDE 1998): their minimum as 4
+// bytes, a width of 0 to 32 bits as 1 byte, and the differences to the minimum
+// as a bit stream, least significant bit first.
+
+const quotientHead = 5 // bytes of minimum and width
+
+// maxQuotients returns the most bytes that d quotients in blocks take.
+func maxQuotients(d, block int) int {
+	return 4*d + quotientHead*((d+block-1)/block)
+}
+
+// appendQuotients appends one block of quotients to dst.
+func appendQuotients(dst []byte, m []int32) []byte {
+	low, high := m[0], m[0]
+	for _, v := range m {
+		low, high = min(low, v), max(high, v)
+	}
+	width := bits.Len32(uint32(high) - uint32(low))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
+	dst = append(dst, byte(width))
+	if width == 0 {
+		return dst
+	}
+	var (
+		word uint64 // stream bits not yet written
+		held int    // how many, < 32
+	)
+	for _, v := range m {
+		word |= uint64(uint32(v)-uint32(low)) << held
+		held += width
+		if held >= 32 {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(word))
+			word, held = word>>32, held-32
+		}
+	}
+	for ; held > 0; held -= 8 {
+		dst = append(dst, byte(word))
+		word >>= 8
+	}
+	return dst
+}
+
+var errQuotients = errors.New("moniqua: repair: cut off, or of another length")
+
+// readQuotients reads one block of quotients from src and returns the rest.
+func readQuotients(dst []int32, src []byte) (rest []byte, err error) {
+	if len(src) < quotientHead {
+		return nil, errQuotients
+	}
+	low, width := int64(int32(binary.LittleEndian.Uint32(src))), int(src[4])
+	src = src[quotientHead:]
+	size := (len(dst)*width + 7) / 8
+	if width > 32 || len(src) < size {
+		return nil, errQuotients
+	}
+	body := src[:size]
+	var (
+		word uint64 // stream bits read but not yet used
+		held int
+		mask = uint64(1)<<width - 1
+	)
+	for i := range dst {
+		for held < width {
+			word |= uint64(body[0]) << held
+			body, held = body[1:], held+8
+		}
+		v := low + int64(word&mask)
+		if v > math.MaxInt32 {
+			return nil, errQuotients
+		}
+		dst[i] = int32(v)
+		word, held = word>>width, held-width
+	}
+	return src[size:], nil
+}
+
+// quotients writes (index − symbol)/N to dst.
+func (r *round) quotients(dst []int32, index []int64, symbols []uint16) {
+	dst, symbols = dst[:len(index)], symbols[:len(index)]
+	if n := r.grid.Levels; n&(n-1) == 0 {
+		shift := bits.TrailingZeros(uint(n))
+		for i, k := range index {
+			dst[i] = int32(k >> shift)
+		}
+		return
+	}
+	n := float64(r.grid.Levels)
+	for i, k := range index {
+		dst[i] = int32(float64(k-int64(symbols[i])) / n) // without remainder
+	}
+}
+
+// join writes the indices N·m + s to dst and reports whether all of them are
+// indices.
+func (r *round) join(dst, m []int32, symbols []uint16) bool {
+	n := int64(r.grid.Levels)
+	dst, symbols = dst[:len(m)], symbols[:len(m)]
+	sound := true
+	for i, q := range m {
+		k := n*int64(q) + int64(symbols[i])
+		sound = sound && -math.MaxInt32 <= k && k <= math.MaxInt32
+		dst[i] = int32(k)
+	}
+	return sound
+}

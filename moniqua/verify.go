@@ -1,0 +1,211 @@
+package moniqua
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/quant"
+)
+
+// With Verify a payload ends with the hash of the sender's indices, and a
+// receiver that recovered others, because the models differ by more than θ,
+// notices (Lu and De Sa, section 6). Instead of other indices it gets the
+// quotients of the same ones:
+//
+//	k_j = N·m_j + s_j
+//
+// The index is then the one that all other neighbours of j recovered, so the
+// iterates are those of a run without errors and their mean does not drift.
+
+const hashLen = 8
+
+// A verification is what a codec keeps to give repairs, and works with.
+type verification struct {
+	kept   [2]repair // of the last rounds encoded: a worker that has not mixed may be one round behind
+	last   int       // which of them is newer
+	hash   quant.IndexHash
+	theirs []quant.IndexHash // by message
+	rest   [][]byte          // by message: what of its repair is not read yet
+	wrong  algos.MismatchError
+}
+
+// A repair is the quotients of one round.
+type repair struct {
+	k     int
+	valid bool
+	data  []byte
+}
+
+// Verifies reports whether payloads end with a hash.
+func (c *Codec) Verifies() bool { return c.Verify }
+
+// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if
+// that is one of the two rounds encoded last.
+func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
+	for _, kept := range c.verification.kept {
+		if kept.valid && kept.k == k {
+			return append(dst, kept.data...), true
+		}
+	}
+	return dst, false
+}
+
+// ExtraMemory returns the bytes allocated for the quotients of two rounds.
+func (c *Codec) ExtraMemory() int {
+	v := &c.verification
+	return cap(v.kept[0].data) + cap(v.kept[1].data)
+}
+
+// MaxPayload returns the most bytes that a message or a repair of d coordinates
+// has.
+func (c *Codec) MaxPayload(d int) int {
+	packing, err := quant.NewPacking(c.Levels)
+	if err != nil {
+		return 0 // no codec at all
+	}
+	most := packing.Len(d)
+	if c.Verify {
+		most = max(most+hashLen, maxQuotients(d, blockOf(packing)))
+	}
+	if c.Control != nil {
+		most = max(most, 4*d) // full precision
+	}
+	return most
+}
+
+// full reports whether round k is one of full precision, in which nothing can be
+// recovered wrongly.
+func (c *Codec) full(k int) bool { return c.Control != nil && c.Control.Full(k) }
+
+// Note returns what the control of θ tells, 0 without one.
+func (c *Codec) Note(k int) uint32 {
+	if c.Control == nil {
+		return 0
+	}
+	return uint32(c.Control.told)
+}
+
+// Mixed tells the control of θ what it needs to know.
+func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
+	if c.Control != nil {
+		c.Control.mixed(k, notes, saw, repaired)
+	}
+}
+
+// begin makes room for the repair of round k.
+func (v *verification) begin(k int) *repair {
+	v.last = 1 - v.last
+	kept := &v.kept[v.last]
+	kept.k, kept.valid, kept.data = k, false, kept.data[:0]
+	v.hash.Reset()
+	return kept
+}
+
+// note enters one block of the indices that are being encoded.
+func (v *verification) note(r *round, kept *repair, index []int64, symbols []uint16) {
+	var indices, m [blockLen]int32
+	for i, k := range index {
+		indices[i] = int32(k)
+	}
+	v.hash.Write(indices[:len(index)])
+	r.quotients(m[:], index, symbols)
+	kept.data = appendQuotients(kept.data, m[:len(index)])
+}
+
+// check recovers all messages without using them. It returns a MismatchError
+// for those whose hash is another, and a MessageError for a repair that is none.
+func (v *verification) check(r *round, x []float32, in []algos.Message) error {
+	v.start(in)
+	for first := 0; first < len(x) && len(in) > 0; first += r.block {
+		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {
+			return err
+		}
+	}
+	v.wrong.From = v.wrong.From[:0]
+	for j := range in {
+		payload := in[j].Payload
+		agrees := v.theirs[j].Sum() == binary.LittleEndian.Uint64(payload[len(payload)-hashLen:])
+		switch {
+		case in[j].Repair == nil && !agrees:
+			v.wrong.From = append(v.wrong.From, in[j].From)
+		case in[j].Repair != nil && (!agrees || len(v.rest[j]) > 0):
+			return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("moniqua: round %d: repair: does not give the hash of the message", r.k)}
+		}
+	}
+	if len(v.wrong.From) > 0 {
+		return &v.wrong
+	}
+	return nil
+}
+
+// start gets ready to read the messages in from their beginning.
+func (v *verification) start(in []algos.Message) {
+	if len(v.theirs) < len(in) {
+		v.theirs, v.rest = make([]quant.IndexHash, len(in)), make([][]byte, len(in))
+	}
+	for j := range in {
+		v.theirs[j].Reset()
+		v.rest[j] = in[j].Repair
+	}
+}
+
+// block hashes the indices of all messages over the coordinates x.
+func (v *verification) block(r *round, x []float32, first int, in []algos.Message) error {
+	var (
+		index        [blockLen]int64
+		low, symbols [blockLen]uint16
+		indices      [blockLen]int32
+		n            = len(x)
+		from, to     = r.packing.Len(first), r.packing.Len(first + n)
+	)
+	if at := r.windows.round(index[:n], x, first); at >= 0 {
+		return r.strange(x[at], first+at)
+	}
+	r.divisor.residues(low[:n], index[:n])
+	for j := range in {
+		if err := r.packing.Unpack(symbols[:n], in[j].Payload[from:to]); err != nil {
+			return fmt.Errorf("moniqua: internal error: %w", err)
+		}
+		if in[j].Repair != nil {
+			var err error
+			if v.rest[j], err = r.mend(indices[:n], v.rest[j], symbols[:n]); err != nil {
+				return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
+			}
+		} else {
+			place(symbols[:n], symbols[:n], low[:n], int32(r.grid.Levels))
+			recover32(indices[:n], index[:n], symbols[:n])
+		}
+		v.theirs[j].Write(indices[:n])
+	}
+	return nil
+}
+
+// recover32 writes low + place to dst. What is no index, because x is far
+// beyond the sender's model, becomes one that no sender has.
+func recover32(dst []int32, low []int64, places []uint16) {
+	dst, places = dst[:len(low)], places[:len(low)]
+	for i, v := range low {
+		k := v + int64(places[i])
+		if int64(int32(k)) != k {
+			k = math.MinInt32
+		}
+		dst[i] = int32(k)
+	}
+}
+
+var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")
+
+// mend writes the indices of one block to dst and returns the rest of the repair.
+func (r *round) mend(dst []int32, repair []byte, symbols []uint16) (rest []byte, err error) {
+	var m [blockLen]int32
+	if rest, err = readQuotients(m[:len(dst)], repair); err != nil {
+		return nil, err
+	}
+	if !r.join(dst, m[:len(dst)], symbols) {
+		return nil, errRepaired
+	}
+	return rest, nil
+}

@@ -1,0 +1,64 @@
+package quant
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"gossiptrainer/internal/vec"
+)
+
+// Full is the compressor that does not compress: C(z) = z, 4 bytes per
+// coordinate, IEEE 754 binary32, little-endian. With it every algorithm is its
+// full-precision limit.
+type Full struct{}
+
+// Properties: exact.
+func (Full) Properties() Properties {
+	return Properties{Unbiased: true, Contraction: true, Deterministic: true}
+}
+
+// Len returns the bytes of a payload of d coordinates.
+func (Full) Len(d int) int { return 4 * d }
+
+// Compress appends z.
+func (Full) Compress(dst []byte, k int, z []float32) ([]byte, error) {
+	if err := checkVector("full", k, z); err != nil {
+		return dst, err
+	}
+	return vec.AppendLE(dst, z), nil
+}
+
+// Check makes sure that payload holds d finite floats.
+func (Full) Check(d int, payload []byte) error {
+	if err := checkLen("full", payload, 4*d, d); err != nil {
+		return err
+	}
+	return checkFloats("full", payload)
+}
+
+// AddTo adds w·z to acc.
+func (f Full) AddTo(acc []float32, w float32, _ int, payload []byte) error {
+	if err := f.Check(len(acc), payload); err != nil {
+		return err
+	}
+	for c := range acc {
+		acc[c] += float32(w * float32At(payload, c))
+	}
+	return nil
+}
+
+// float32At returns float number i of payload.
+func float32At(payload []byte, i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(payload[4*i:]))
+}
+
+// checkFloats makes sure that all floats of payload are finite.
+func checkFloats(name string, payload []byte) error {
+	for i := range len(payload) / 4 {
+		if !finite(float32At(payload, i)) {
+			return fmt.Errorf("quant: %s: float %d of %d is NaN or Inf", name, i, len(payload)/4)
+		}
+	}
+	return nil
+}
