@@ -33,8 +33,8 @@ type Mixed struct {
 	Moved int     // coordinates in which some x̂_j differs from x̂_i
 }
 
-// A Codec carries a model over a link (full precision, Moniqua). It has no
-// state, no clock and no random source of its own; k is the round.
+// A Codec carries a model over a link (full precision, Moniqua). It has no clock
+// and no random source of its own; k is the round.
 type Codec interface {
 	// Encode appends the payload of model x to dst. It fails on NaN and Inf.
 	Encode(dst []byte, k int, x []float32) ([]byte, error)
@@ -42,7 +42,8 @@ type Codec interface {
 	// to acc: all neighbours in one call, so that one pass over memory serves
 	// them all. x is the receiver's model, the reference for recovery, and
 	// mine its own payload of round k. acc may be x itself. On error acc is
-	// unchanged; an error caused by a message is a *MessageError.
+	// unchanged; an error caused by a message is a *MessageError, and a
+	// *MismatchError if messages need their Repair.
 	Mix(acc []float32, k int, x []float32, mine []byte, in []Message) (Mixed, error)
 }
 

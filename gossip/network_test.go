@@ -227,7 +227,7 @@ func (d *network) spoil(i int, choose func(n int) int) {
 	f := gossip.Frame{
 		From: topology.Rank(choose(n+1) - 1), To: topology.Rank(i), Kind: gossip.FrameKind(choose(4)),
 		Round: choose(d.setup.rounds+3) - 1, Hop: choose(4) - 1,
-		Payload: make([]byte, 4*d.setup.dim+1),
+		Payload: make([]byte, 4*d.setup.dim+11), // longer than any message
 	}
 	d.receive(i, f)
 	if f.Kind == gossip.Request && f.From >= 0 && int(f.From) < n {

@@ -3,9 +3,9 @@
 // choose its bound θ: a model travels as its grid indices modulo N, and the
 // receiver, whose own model differs by less than θ, recovers them exactly.
 //
-// It mixes no models by a matrix of its own, keeps no state between rounds, and
-// neither sends anything nor checks what was recovered: that is for package
-// algos, the drivers and the index hash.
+// It mixes no models by a matrix of its own and sends nothing: when a message has
+// to be repaired, package gossip asks for that. Between rounds it keeps only what
+// verification and the control of θ need.
 package moniqua
 
 import (

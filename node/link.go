@@ -74,7 +74,8 @@ func (k *link) wait() (why error, left bool) {
 	return k.why, k.heard
 }
 
-// write sends what is queued until the link is over.
+// write sends what is queued until the link is over: after Bye that can only be
+// repairs, which a neighbour in its last round may ask for.
 func (k *link) write() error {
 	buf := make([]byte, chunk)
 	for {
