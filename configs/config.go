@@ -70,16 +70,16 @@ type Theta struct {
 // Compressor is the C(·) of the algorithms that send neither models in full
 // precision nor by the modulo codec.
 type Compressor struct {
-	Name   string  `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor; qsgd is not available in this version"`
-	Bits   int     `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"minmax: bits per parameter"`
+	Name   string  `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor"`
+	Bits   int     `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"qsgd, minmax: bits per parameter; 2 to 8 for qsgd"`
 	Mode   string  `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
 	Step   float64 `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
 	K      int     `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
 	Ratio  float64 `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
-	Norm   string  `json:"norm" jsonschema_extras:"x-reserved=true" jsonschema_description:"norm that scales a bucket (reserved)"`
-	Bucket int     `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"minmax, sign: parameters that share a scale; 0 = all"`
+	Norm   string  `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd: what a bucket is scaled by, its length or its largest magnitude"`
+	Bucket int     `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"qsgd, minmax, sign: parameters that share a scale; 0 = all"`
 	Clip   float64 `json:"clip" jsonschema_extras:"x-reserved=true" jsonschema_description:"clipping in standard deviations, 0 = none (reserved)"`
-	Scaled bool    `json:"scaled" jsonschema_description:"randomk: scale the unbiased compressor to a contraction, as choco and deepsqueeze need it"`
+	Scaled bool    `json:"scaled" jsonschema_description:"qsgd, randomk: scale the unbiased compressor to a contraction, as choco and deepsqueeze need it"`
 }
 
 // Controller chooses bits while a run goes on (reserved).

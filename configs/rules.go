@@ -176,10 +176,9 @@ var algorithmRules = []rule{
 			wrong("algorithm.codec", "%s sends no models by a codec: the codec must be full, got %s", a.Name, a.Codec)
 		}
 	}},
-	{[]string{"algorithm.compressor.name", "algorithm.name"}, func(c *Config, wrong complain) {
-		a := c.Algorithm
-		if compresses(a.Name) && a.Compressor.Name == "qsgd" {
-			wrong("algorithm.compressor.name", "qsgd is not available in this version: %s needs full, linear, minmax, sign, topk or randomk", a.Name)
+	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm.Compressor; a.Name == "qsgd" && (a.Bits < 2 || a.Bits > 8) {
+			wrong("algorithm.compressor.bits", "qsgd needs 2 to 8 bits, got %d", a.Bits)
 		}
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
@@ -276,13 +275,4 @@ func checkLink(at, rate string, latency Duration, wrong complain) {
 // takesCodec says whether an algorithm sends models by algorithm.codec.
 func takesCodec(algorithm string) bool {
 	return algorithm == "dpsgd" || algorithm == "d2" || algorithm == "adpsgd"
-}
-
-// compresses says whether an algorithm uses algorithm.compressor.
-func compresses(algorithm string) bool {
-	switch algorithm {
-	case "choco", "deepsqueeze", "dcd", "ecd", "naive":
-		return true
-	}
-	return false
 }

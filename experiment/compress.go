@@ -36,6 +36,18 @@ var compressors = map[string]func(c configs.Compressor, d int, stream uint64) (c
 		}
 		return quant.NewMinMax(c.Bits, c.Bucket, mode, stream)
 	},
+	"qsgd": func(c configs.Compressor, _ int, stream uint64) (compressor, error) {
+		norm, err := quant.ParseNorm(c.Norm)
+		if err != nil {
+			return nil, err
+		}
+		q, err := quant.NewQSGD(c.Bits, c.Bucket, norm, stream)
+		if err != nil {
+			return nil, err
+		}
+		q.Scaled = c.Scaled
+		return q, nil
+	},
 	"sign": func(c configs.Compressor, _ int, _ uint64) (compressor, error) { return quant.NewSign(c.Bucket) },
 	"topk": func(c configs.Compressor, d int, _ uint64) (compressor, error) { return quant.NewTopK(kept(c, d)) },
 	"randomk": func(c configs.Compressor, d int, stream uint64) (compressor, error) {
@@ -123,7 +135,7 @@ func wantsContraction(c configs.Compressor, p quant.Properties) string {
 	switch {
 	case !p.Unbiased || p.Contraction:
 		return ""
-	case c.Name == "randomk":
+	case c.Name == "qsgd", c.Name == "randomk":
 		return "an unbiased compressor may diverge, it must be scaled to a contraction: set algorithm.compressor.scaled: true"
 	}
 	return "an unbiased compressor that is no contraction may diverge: set algorithm.compressor.mode: nearest"
@@ -134,12 +146,12 @@ func wantsUnbiased(c configs.Compressor, p quant.Properties) string {
 	switch {
 	case p.Unbiased:
 		return ""
-	case c.Name == "randomk":
+	case c.Name == "qsgd", c.Name == "randomk":
 		return "a biased compressor moves the mean of the models: set algorithm.compressor.scaled: false"
 	case c.Name == "linear", c.Name == "minmax":
 		return "a biased compressor moves the mean of the models: set algorithm.compressor.mode: stochastic"
 	}
-	return "a biased compressor moves the mean of the models: take linear or minmax with algorithm.compressor.mode: stochastic"
+	return "a biased compressor moves the mean of the models: take qsgd, or linear or minmax with algorithm.compressor.mode: stochastic"
 }
 
 // suitsAll is the rule of the algorithm that shows what goes wrong.
@@ -149,7 +161,7 @@ func suitsAll(configs.Compressor, quant.Properties) string { return "" }
 // number of them, 32 for the others.
 func compressedBits(c configs.Compressor) int {
 	switch c.Name {
-	case "minmax":
+	case "minmax", "qsgd":
 		return c.Bits
 	case "sign":
 		return 1

@@ -21,8 +21,10 @@ var decentralized = []struct {
 	{"choco with sign", "choco", 1, 2, []string{"algorithm.name=choco", "algorithm.compressor.name=sign", "algorithm.gamma=0.3"}},
 	{"choco with random-k", "choco", 32, 2, []string{"algorithm.name=choco", "algorithm.compressor={name: randomk, ratio: 0.1, scaled: true}", "algorithm.gamma=0.1"}},
 	{"choco with top-k", "choco", 32, 2, []string{"algorithm.name=choco", "algorithm.compressor={name: topk, k: 100}", "algorithm.gamma=0.3"}},
+	{"choco with qsgd", "choco", 4, 2, []string{"algorithm.name=choco", "algorithm.compressor.scaled=true", "algorithm.gamma=0.1"}},
 	{"deepsqueeze", "deepsqueeze", 4, 1, []string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: minmax, bits: 4, bucket: 100}", "algorithm.gamma=0.5"}},
 	{"dcd", "dcd", 8, 2, []string{"algorithm.name=dcd", "algorithm.compressor={name: minmax, bits: 8, mode: stochastic}"}},
+	{"dcd with qsgd", "dcd", 6, 2, []string{"algorithm.name=dcd", "algorithm.compressor={bits: 6, norm: l2, bucket: 64}"}},
 	{"ecd", "ecd", 32, 3, []string{"algorithm.name=ecd", "algorithm.compressor={name: linear, mode: stochastic}"}},
 	{"naive", "naive", 32, 0, []string{"algorithm.name=naive", "algorithm.compressor.name=linear"}},
 }
@@ -57,10 +59,12 @@ func TestWarningsNameTheFix(t *testing.T) {
 		want string
 	}{
 		{[]string{"algorithm.name=choco", "algorithm.compressor.name=randomk"}, "set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm.name=choco"}, "choco with qsgd: an unbiased compressor may diverge, it must be scaled to a contraction: set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm.name=dcd", "algorithm.compressor.scaled=true"}, "set algorithm.compressor.scaled: false"},
 		{[]string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: linear, mode: stochastic}"}, "set algorithm.compressor.mode: nearest"},
 		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=minmax"}, "set algorithm.compressor.mode: stochastic"},
 		{[]string{"algorithm.name=ecd", "algorithm.compressor={name: randomk, scaled: true}"}, "set algorithm.compressor.scaled: false"},
-		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=topk"}, "take linear or minmax with algorithm.compressor.mode: stochastic"},
+		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=topk"}, "take qsgd, or linear or minmax with algorithm.compressor.mode: stochastic"},
 		{[]string{"algorithm.name=d2", "topology.auto_slack=true"}, "topology.slack is 0.9 instead of 1"},
 		{[]string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4, auto_slack: true}"}, "topology.slack is 0.75 instead of 1"},
 	}
@@ -74,6 +78,7 @@ func TestWarningsNameTheFix(t *testing.T) {
 		{"algorithm.name=d2", "topology.size=5", "topology.auto_slack=true"},
 		{"algorithm.name=choco", "algorithm.compressor.name=full"},
 		{"algorithm.name=dcd", "algorithm.compressor.name=full"},
+		{"algorithm.name=ecd"},
 		{"algorithm.name=deepsqueeze", "algorithm.compressor.name=minmax"},
 	} {
 		if got := assemble(t, set...).Warnings(); len(got) > 0 {

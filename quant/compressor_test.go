@@ -27,6 +27,13 @@ func must[C compressor](c C, err error) compressor {
 	return c
 }
 
+func scaled(q *QSGD, err error) compressor {
+	if err == nil {
+		q.Scaled = true
+	}
+	return must(q, err)
+}
+
 // zoo returns every compressor for vectors of d ≥ 1 coordinates.
 func zoo(d int) map[string]compressor {
 	k := 1 + (d-1)/3
@@ -38,6 +45,11 @@ func zoo(d int) map[string]compressor {
 		"minmax 3 bits in fives": must(NewMinMax(3, 5, Nearest, 1)),
 		"minmax 8 bits":          must(NewMinMax(8, 0, Stochastic, 1)),
 		"minmax 16 bits":         must(NewMinMax(16, 1000, Nearest, 1)),
+		"qsgd 2 bits in fives":   must(NewQSGD(2, 5, LInf, 1)),
+		"qsgd 4 bits":            must(NewQSGD(4, 0, L2, 1)),
+		"qsgd 8 bits":            must(NewQSGD(8, 1000, LInf, 1)),
+		"qsgd scaled":            scaled(NewQSGD(2, 0, L2, 1)),
+		"qsgd scaled in nines":   scaled(NewQSGD(3, 9, LInf, 1)),
 		"sign":                   must(NewSign(0)),
 		"sign in sevens":         must(NewSign(7)),
 		"topk":                   must(NewTopK(k)),
@@ -134,13 +146,7 @@ func TestProperties(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			out := decoded(t, c, k, len(z), payload)
-			var off, length float64
-			for i, v := range z {
-				off += (float64(v) - float64(out[i])) * (float64(v) - float64(out[i]))
-				length += float64(v) * float64(v)
-			}
-			if c.Properties().Contraction && off > length*(1+1e-6) {
+			if off, length := squaredError(t, c, k, z); c.Properties().Contraction && off > length*(1+1e-6) {
 				rt.Errorf("%s: no contraction: %v of %v", name, off, length)
 			}
 			again, err := c.Compress(nil, k+1, z)
@@ -152,6 +158,25 @@ func TestProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// squaredError returns |C(z) − z|², the mean of 32 rounds from k on, and |z|².
+func squaredError(t *testing.T, c compressor, k int, z []float32) (off, length float64) {
+	t.Helper()
+	const rounds = 32
+	for _, v := range z {
+		length += float64(v) * float64(v)
+	}
+	for round := range rounds {
+		payload, err := c.Compress(nil, k+round, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range decoded(t, c, k+round, len(z), payload) {
+			off += (float64(z[i]) - float64(v)) * (float64(z[i]) - float64(v)) / rounds
+		}
+	}
+	return off, length
 }
 
 // The mean of n draws of a coordinate is within five standard deviations.
@@ -193,6 +218,9 @@ func TestCompressByHand(t *testing.T) {
 		{"half steps go up", must(NewLinear(1, Nearest, 0)), []float32{0.5, -0.5, -1.5, 2.4}, []float32{1, 0, -1, 2}, 16},
 		{"minmax of two bits", must(NewMinMax(2, 0, Nearest, 0)), []float32{0, 3, 1.5, 1.4}, []float32{0, 3, 2, 1}, 9},
 		{"minmax with a short last bucket", must(NewMinMax(1, 2, Nearest, 0)), []float32{0, 4, 7}, []float32{0, 4, 7}, 18},
+		{"qsgd on its grid", must(NewQSGD(3, 0, LInf, 0)), []float32{-3, 0, 2, -1}, []float32{-3, 0, 2, -1}, 6},
+		{"qsgd by the length", must(NewQSGD(2, 1, L2, 0)), []float32{-3, 0.5}, []float32{-3, 0.5}, 10},
+		{"qsgd scaled by 1/(1+1/9)", scaled(NewQSGD(3, 1, L2, 0)), []float32{10, -20}, []float32{9, -18}, 10},
 		{"the sign of zero is +", must(NewSign(0)), []float32{-3, 0, 1.5, -1.5}, []float32{-1.5, 1.5, 1.5, -1.5}, 5},
 		{"ties go to the lowest index", must(NewTopK(3)), []float32{1, -2, 2, 3, 2}, []float32{0, -2, 2, 3, 0}, 24},
 		{"zeros may be largest", must(NewTopK(2)), []float32{0, 0, 0}, []float32{0, 0, 0}, 16},
@@ -250,6 +278,9 @@ func TestCompressorsRefuse(t *testing.T) {
 	if _, err := must(NewRandomK(1, Amplified, 0)).Compress(nil, 0, []float32{3e38, 3e38, 3e38}); err == nil {
 		t.Error("an amplified value of Inf was sent")
 	}
+	if got, err := must(NewQSGD(4, 0, L2, 0)).Compress([]byte{9}, 0, []float32{3e38, 3e38}); err == nil || len(got) != 1 {
+		t.Errorf("a norm of Inf: % x, %v", got, err)
+	}
 	for what, err := range map[string]error{
 		"step 0":     second(NewLinear(0, Nearest, 0)),
 		"step NaN":   second(NewLinear(math.NaN(), Nearest, 0)),
@@ -257,6 +288,10 @@ func TestCompressorsRefuse(t *testing.T) {
 		"17 bits":    second(NewMinMax(17, 0, Nearest, 0)),
 		"a bucket":   second(NewMinMax(2, -1, Nearest, 0)),
 		"a bucket 2": second(NewSign(-1)),
+		"1 bit":      second(NewQSGD(1, 0, LInf, 0)),
+		"9 bits":     second(NewQSGD(9, 0, LInf, 0)),
+		"a bucket 3": second(NewQSGD(4, -1, LInf, 0)),
+		"a norm":     second(ParseNorm("l1")),
 		"top 0":      second(NewTopK(0)),
 		"random 0":   second(NewRandomK(0, AsIs, 0)),
 		"a mode":     second(ParseMode("dither")),
@@ -274,6 +309,7 @@ func FuzzAddTo(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 128, 63, 1}, uint16(3))
 	f.Add([]byte{0, 0, 192, 127, 5}, uint16(3))
 	f.Add(bytes.Repeat([]byte{1, 0, 0, 0}, 4), uint16(4))
+	f.Add([]byte{0, 0, 128, 63, 0x98}, uint16(1))
 	f.Fuzz(func(t *testing.T, payload []byte, dim uint16) {
 		d := 1 + int(dim)%300
 		for name, c := range zoo(d) {
@@ -345,7 +381,7 @@ func BenchmarkCompress(b *testing.B) {
 	for i := range z {
 		z[i] = float32(math.Sin(float64(i)))
 	}
-	for _, name := range []string{"linear nearest", "minmax 8 bits", "sign", "topk", "randomk"} {
+	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "sign", "topk", "randomk"} {
 		c := zoo(d)[name]
 		b.Run(name, func(b *testing.B) {
 			var payload []byte

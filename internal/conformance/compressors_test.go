@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -21,6 +22,8 @@ import (
 type compressorSpec struct {
 	Name     string
 	Bits     int
+	Norm     string
+	Scaled   bool
 	Bucket   int
 	Step     float64
 	Mode     string
@@ -63,6 +66,8 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 		made, err = quant.NewLinear(c.Step, mode, stream)
 	case "minmax":
 		made, err = quant.NewMinMax(c.Bits, c.Bucket, mode, stream)
+	case "qsgd":
+		made, err = c.qsgd(stream)
 	case "sign":
 		made, err = quant.NewSign(c.Bucket)
 	case "topk":
@@ -76,6 +81,18 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 		t.Fatal(err)
 	}
 	return made
+}
+
+func (c compressorSpec) qsgd(stream uint64) (*quant.QSGD, error) {
+	norm, err := quant.ParseNorm(c.Norm)
+	if err != nil {
+		return nil, err
+	}
+	q, err := quant.NewQSGD(c.Bits, c.Bucket, norm, stream)
+	if err == nil {
+		q.Scaled = c.Scaled
+	}
+	return q, err
 }
 
 // compressed returns worker i's update rule with its compressors.
@@ -154,8 +171,13 @@ func (c *quantizerCase) check(t *testing.T) {
 	if len(payload) != c.PayloadBytes {
 		t.Errorf("%d bytes, want %d", len(payload), c.PayloadBytes)
 	}
-	if linear, ok := compressor.(*quant.Linear); ok && c.Compressor.Mode == "stochastic" {
-		payload = c.listed(linear)
+	switch compressor := compressor.(type) {
+	case *quant.Linear:
+		if c.Compressor.Mode == "stochastic" {
+			payload = c.listed(compressor)
+		}
+	case *quant.QSGD:
+		payload = c.listedQSGD(t, compressor, payload)
 	}
 	output := make([]float32, len(c.V))
 	if err := compressor.AddTo(output, 1, c.Round, payload); err != nil {
@@ -181,6 +203,37 @@ func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 	return payload
 }
 
+// listedQSGD is the same for QSGD, with the norms of payload.
+func (c *quantizerCase) listedQSGD(t *testing.T, q *quant.QSGD, payload []byte) (listed []byte) {
+	t.Helper()
+	packing, err := quant.NewPacking(1 << c.Compressor.Bits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := 0; first < len(c.V); first += c.bucket() {
+		end := min(first+c.bucket(), len(c.V))
+		norm := math.Float32frombits(binary.LittleEndian.Uint32(payload))
+		var symbols []uint16
+		for i := first; i < end; i++ {
+			symbols = append(symbols, q.Symbol(c.V[i], norm, c.U[i]))
+		}
+		listed = append(listed, payload[:4]...)
+		if listed, err = packing.Pack(listed, symbols); err != nil {
+			t.Fatal(err)
+		}
+		payload = payload[4+packing.Len(end-first):]
+	}
+	return listed
+}
+
+// bucket returns the coordinates that share a scale.
+func (c *quantizerCase) bucket() int {
+	if c.Compressor.Bucket == 0 {
+		return len(c.V)
+	}
+	return c.Compressor.Bucket
+}
+
 // symbols reads them back from a payload, bucket by bucket.
 func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) {
 	t.Helper()
@@ -193,6 +246,8 @@ func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) 
 		return symbols
 	case "minmax":
 		header, levels = 8, 1<<c.Compressor.Bits
+	case "qsgd":
+		header, levels = 4, 1<<c.Compressor.Bits
 	case "sign":
 		header, levels = 4, 2
 	default:
@@ -202,11 +257,7 @@ func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	bucket := c.Compressor.Bucket
-	if bucket == 0 {
-		bucket = len(c.V)
-	}
-	for part := range slices.Chunk(c.V, bucket) {
+	for part := range slices.Chunk(c.V, c.bucket()) {
 		read := make([]uint16, len(part))
 		end := header + packing.Len(len(part))
 		if err := packing.Unpack(read, payload[header:end]); err != nil {

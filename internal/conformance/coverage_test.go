@@ -54,7 +54,7 @@ var (
 		{"full", "TestConformanceRuns", ""},
 		{"linear", "TestConformanceQuantizer", ""},
 		{"minmax", "TestConformanceQuantizer", ""},
-		{"qsgd", "", "QSGD"},
+		{"qsgd", "TestConformanceQuantizer", ""},
 		{"terngrad", "", "TernGrad"},
 		{"nuqsgd", "", "NUQSGD"},
 		{"levels", "", "ALQ and AMQ"},

@@ -158,9 +158,17 @@ func (w *witness) Send(k, hop int, dst []byte) ([]byte, error) {
 	return out, err
 }
 
-// drive takes all workers to the end, delivering each frame at once.
+// drive takes all workers to the end.
 func (r *run) drive(t *testing.T) {
 	t.Helper()
+	if err := r.advance(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// advance takes all workers to the end, delivering each frame at once, or to
+// where one of them fails.
+func (r *run) advance() error {
 	for done := 0; done < len(r.workers); {
 		done = 0
 		for i, w := range r.workers {
@@ -170,13 +178,13 @@ func (r *run) drive(t *testing.T) {
 					r.bytes[i] += len(f.Payload) - r.hashBytes()
 				}
 				if err := r.workers[f.To].Receive(f); err != nil {
-					t.Fatal(err)
+					return err
 				}
 			}
 			if ready.Compute {
 				r.models[ready.Round][i] = slices.Clone(ready.At)
 				if err := w.Gradient(r.direction(i, ready.At)); err != nil {
-					t.Fatal(err)
+					return err
 				}
 			}
 			if ready.Done {
@@ -185,6 +193,7 @@ func (r *run) drive(t *testing.T) {
 			}
 		}
 	}
+	return nil
 }
 
 // direction returns the gradient of worker i at x with weight decay and
