@@ -21,7 +21,7 @@ type hello struct {
 	N        int
 	Dim      int
 	Rank     int // unranked before the roll call
-	Round    int // rounds finished
+	Round    int // exchanges finished: rounds, unless there are local steps
 	Epoch    uint64
 	Sections []Section
 }
@@ -161,14 +161,14 @@ func (h *hello) compareRun(theirs hello) *RefusedError {
 }
 
 // compareRank checks what a neighbour says of its place and its progress.
-// Synchronous neighbours are never two rounds apart; one that is has lost its
+// Synchronous neighbours are never two exchanges apart; one that is has lost its
 // model and could not be helped by the frames that are kept for it.
 func (h *hello) compareRank(theirs hello, want topology.Rank) *RefusedError {
 	if theirs.Rank != int(want) {
 		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
 	}
 	if gap := theirs.Round - h.Round; gap > 1 || gap < -1 {
-		return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d rounds, worker %d has finished %d",
+		return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d exchanges, worker %d has finished %d",
 			h.Rank, h.Round, theirs.Rank, theirs.Round)}
 	}
 	return nil

@@ -29,10 +29,11 @@ type links struct {
 	me      hello
 	roster  *roster
 	limit   int  // bytes of payload
-	paced   bool // neighbours are in the same round or the next
+	paced   bool // neighbours are in the same exchange or the next
+	local   int  // rounds to one exchange
 	edges   map[topology.Rank]*edge
 	events  chan Event
-	round   atomic.Int64 // rounds finished, for the hello
+	done    atomic.Int64 // exchanges finished, for the hello
 	bytes   *traffic
 	refused *refusals
 	pool    pool
@@ -51,7 +52,7 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous,
+		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, local: max(w.LocalSteps, 1),
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, ctx: ctx, cancel: cancel,
 	}
@@ -84,7 +85,7 @@ func (l *links) serves(id peer.ID) bool {
 // hello returns what to say of this peer now.
 func (l *links) hello() hello {
 	h := l.me
-	h.Round = int(l.round.Load())
+	h.Round = int(l.done.Load())
 	return h
 }
 
@@ -169,7 +170,7 @@ func (l *links) Events() <-chan Event { return l.events }
 // nothing about the neighbours they stay 0, in all hellos.
 func (l *links) Round(finished int) {
 	if l.paced {
-		l.round.Store(int64(finished))
+		l.done.Store(int64(finished / l.local))
 	}
 }
 

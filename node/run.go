@@ -39,6 +39,8 @@ type Worker struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
+	// LocalSteps is how many rounds there are to one exchange; 0 is 1.
+	LocalSteps int
 	// Asynchronous says that the workers wait for nobody: neighbours may be any
 	// number of rounds apart.
 	Asynchronous bool
