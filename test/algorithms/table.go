@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// heading names the columns.
+func heading() []string {
+	return []string{
+		"algorithm", "extra vectors", "payload, bytes", "compute, ms", "wait, ms", "codec, ms", "in all, ms", "accuracy, %",
+	}
+}
+
+// cells returns the row of a result under heading.
+func (r result) cells() []string {
+	if r.code != 0 {
+		return []string{r.name, "-", "-", "-", "-", "-", "-", fmt.Sprintf("exit %d", r.code)}
+	}
+	accuracy := "-"
+	if r.accuracy != nil {
+		accuracy = fmt.Sprintf("%.2f", 100**r.accuracy)
+	}
+	return []string{
+		r.name, fmt.Sprintf("%.2f", r.vectors), fmt.Sprintf("%.0f", r.payload),
+		milliseconds(r.compute), milliseconds(r.wait), milliseconds(r.codec), milliseconds(r.all), accuracy,
+	}
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond))
+}
+
+// document returns the Markdown text of all results.
+func document(results []result) string {
+	table := [][]string{heading()}
+	var commands strings.Builder
+	for _, r := range results {
+		table = append(table, r.cells())
+		fmt.Fprintf(&commands, "    # %s\n    peer %s\n", r.name, strings.Join(r.command(), " "))
+		if r.code != 0 {
+			fmt.Fprintf(&commands, "    # exit %d: %s\n", r.code, r.why)
+		}
+	}
+	return fmt.Sprintf(`# Algorithms on Fashion-MNIST
+
+Eight peers, as eight processes on one machine, train the network of the preset %s.
+The rounds, batches and step sizes are the preset's unless a command below says otherwise.
+This file is written by `+"`go run ./test/algorithms -o docs/results/algorithms.md`"+`.
+
+%s
+* Extra vectors: memory of the algorithm beyond model and gradient, in multiples of the model; the largest of the peers. Moniqua's is what
+  verification keeps for repairs; AD-PSGD's is the model its gradient is taken at and the messages it keeps.
+* Payload: bytes that a peer sends in a round to all its neighbours together; repairs and framing are not in it.
+* Compute, wait, codec: the median over the recorded rounds of all peers. In all: time of the run per round of a peer.
+* Accuracy: on the test set, mean of the replicas after equal rounds; in AD-PSGD the peers share the sum of the rounds.
+* exit: the run failed, and this is the exit code; the reason stands below.
+
+Machine: %d cores, %s/%s, %s. Eight peers share the cores, so the times are those of a full machine. They differ from run to run;
+payloads and accuracies do not, except for AD-PSGD, whose peers meet when they meet, and for last bits on other processors.
+
+## Commands
+
+%s`, preset, aligned(table), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
+}
+
+// aligned returns a Markdown table, the first column flush left and the others
+// flush right; the first row is the heading.
+func aligned(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for n, row := range rows {
+		for i, cell := range row {
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				cell += space
+			} else {
+				cell = space + cell
+			}
+			b.WriteString("| " + cell + " ")
+		}
+		b.WriteString("|\n")
+		if n == 0 {
+			b.WriteString("|" + strings.Repeat("-", widths[0]+2))
+			for _, w := range widths[1:] {
+				b.WriteString("|" + strings.Repeat("-", w+1) + ":")
+			}
+			b.WriteString("|\n")
+		}
+	}
+	return b.String()
+}
