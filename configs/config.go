@@ -169,8 +169,9 @@ type Checkpoint struct {
 
 // Output is what a run leaves behind.
 type Output struct {
-	Dir   string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
-	Every int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
+	Dir      string `json:"dir" jsonschema:"minLength=1" jsonschema_description:"folder in which a folder per run is made"`
+	Every    int    `json:"every" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"rounds between records"`
+	Evaluate int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
 }
 
 // Default returns the configuration of an empty run file: eight workers on a

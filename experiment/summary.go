@@ -120,8 +120,8 @@ func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
 	}
 	mean := Mean(models)
 	s.Consensus = report.Number(consensus(models, mean))
-	if r.cfg.Model.Name == "resnet" && r.cfg.Model.Norm == "batch" {
-		return nil // the mean model has no running statistics
+	if !r.ScoresMean() {
+		return nil
 	}
 	score, err := r.Evaluate(mean)
 	if err != nil {
@@ -130,6 +130,10 @@ func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
 	s.Accuracy.AverageModel = report.Number(score.Accuracy)
 	return nil
 }
+
+// ScoresMean says whether the mean of the replicas can be evaluated: with batch
+// normalization it has no running statistics.
+func (r *Run) ScoresMean() bool { return r.cfg.Model.Name != "resnet" || r.cfg.Model.Norm != "batch" }
 
 // Mean returns the mean of models of one length, summed in float64 in the order
 // given.

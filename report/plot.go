@@ -55,16 +55,21 @@ func WriteFigure(w io.Writer, run *Run, format string) error {
 	if err != nil {
 		return err
 	}
-	panels := [][]*plot.Plot{{loss, gap}}
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Points(14), PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10}
-	cells := plot.Align(panels, tiles, draw.New(canvas))
-	for i, p := range panels[0] {
-		p.Draw(cells[0][i])
-	}
+	drawPanels(draw.New(canvas), loss, gap)
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
 	return nil
+}
+
+// drawPanels draws two panels side by side.
+func drawPanels(page draw.Canvas, left, right *plot.Plot) {
+	panels := [][]*plot.Plot{{left, right}}
+	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Points(14), PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10}
+	cells := plot.Align(panels, tiles, page)
+	for i, p := range panels[0] {
+		p.Draw(cells[0][i])
+	}
 }
 
 // Format returns the format that a figure's file name asks for.

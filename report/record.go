@@ -118,6 +118,23 @@ func (f *Final) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// MarshalJSON writes a Score with null for what has no meaning.
+func (s Score) MarshalJSON() ([]byte, error) {
+	type plain Score
+	return json.Marshal(struct {
+		plain
+		Loss     *float64 `json:"loss"`
+		Accuracy *float64 `json:"accuracy"`
+	}{plain(s), Number(s.Loss), Number(s.Accuracy)})
+}
+
+// UnmarshalJSON reads a Score; null becomes NaN.
+func (s *Score) UnmarshalJSON(text []byte) error {
+	type plain Score
+	s.Loss, s.Accuracy = math.NaN(), math.NaN() // which null leaves
+	return json.Unmarshal(text, (*plain)(s))
+}
+
 // Number returns v as the JSON of a record knows numbers: nil, which becomes
 // null, for NaN and infinities.
 func Number(v float64) *float64 {

@@ -65,9 +65,21 @@ type Final struct {
 	Time        time.Duration `json:"time_ns"` // first round's begin to last round's end
 }
 
+// Average is the rank of the mean of all replicas in a Score.
+const Average = -1
+
+// A Score is how well a model does on the test set during training.
+type Score struct {
+	Rank     int     `json:"rank"`     // of the replica, or Average
+	Round    int     `json:"round"`    // rounds finished, 1..
+	Loss     float64 `json:"loss"`     // NaN and infinities are written as null
+	Accuracy float64 `json:"accuracy"` // NaN is written as null
+}
+
 // An Event is one line of a record: exactly one field is set.
 type Event struct {
 	Step   *Step   `json:"step,omitempty"`
+	Score  *Score  `json:"score,omitempty"`
 	Status *Status `json:"status,omitempty"`
 	Final  *Final  `json:"final,omitempty"`
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/google/renameio/v2"
@@ -16,44 +18,80 @@ import (
 func newReport(c *console) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "sum up and draw a run from its folder",
-		Long: `sum up and draw a run from its folder
+		Use:   "report DIR...",
+		Short: "sum up and draw a run from its folder, or compare runs",
+		Long: `sum up and draw a run from its folder, or compare runs
 
-DIR is the folder that run, lab or sim has left, also of a run that goes on.`,
+DIR is the folder that run, lab or sim has left, also of a run that goes on. Of two or
+more, the figure shows accuracy and loss on the test set, of the average model where
+"peer sim" has evaluated it, else the mean over the replicas: set output.evaluate.`,
 		Example: `  peer report runs/ring8-20261121-100500
-  peer report runs/ring8-20261121-100500 -o loss.png`,
-		Args: arguments(1, 1),
+  peer report runs/ring8-20261121-100500 -o loss.png
+  peer report runs/ring8-* -o accuracy.png`,
+		Args: arguments(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
-			run, err := report.Open(args[0])
-			if errors.Is(err, fs.ErrNotExist) {
-				return &usageError{err: err, hint: "peer lab prints the folder of its run"}
-			}
+			runs, err := openRuns(args)
 			if err != nil {
 				return err
 			}
 			if file != "" {
-				if err := c.draw(run, file); err != nil {
+				if err := c.draw(runs, file); err != nil {
 					return err
 				}
 			}
-			if run.Summary == nil {
-				c.say("%s: no summary: the run goes on or was stopped", args[0])
-				return nil
-			}
-			return c.print(run.Summary, run.Summary.WriteTable)
+			return c.sumUp(runs)
 		},
 	}
-	cmd.Flags().StringVarP(&file, "output", "o", "", "draw loss and differences between neighbours into `file`.png, .svg or .pdf")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "draw into `file`.png, .svg or .pdf")
 	c.addJSON(cmd)
 	return cmd
 }
 
-// draw writes the figure of a run; a figure that cannot be drawn replaces
-// nothing.
-func (c *console) draw(run *report.Run, file string) error {
+func openRuns(dirs []string) ([]*report.Run, error) {
+	runs := make([]*report.Run, len(dirs))
+	for i, dir := range dirs {
+		run, err := report.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, &usageError{err: err, hint: "peer lab prints the folder of its run"}
+		}
+		if err != nil {
+			return nil, err
+		}
+		runs[i] = run
+	}
+	return runs, nil
+}
+
+// sumUp prints the summary of a run, or a table of several.
+func (c *console) sumUp(runs []*report.Run) error {
+	var finished []*report.Summary
+	for _, run := range runs {
+		if run.Summary == nil {
+			c.say("%s: no summary: the run goes on or was stopped", run.Dir)
+			continue
+		}
+		finished = append(finished, run.Summary)
+	}
+	switch {
+	case len(runs) > 1:
+		return c.print(finished, func(w io.Writer) error { return report.WriteRuns(w, finished) })
+	case len(finished) == 1:
+		return c.print(finished[0], finished[0].WriteTable)
+	}
+	return nil
+}
+
+// draw writes the figure of a run, or of a comparison of several; a figure that
+// cannot be drawn replaces nothing.
+func (c *console) draw(runs []*report.Run, file string) error {
 	var figure bytes.Buffer
-	if err := report.WriteFigure(&figure, run, report.Format(file)); err != nil {
+	var err error
+	if len(runs) == 1 {
+		err = report.WriteFigure(&figure, runs[0], report.Format(file))
+	} else {
+		err = report.WriteComparison(&figure, runs, report.Format(file))
+	}
+	if err != nil {
 		return &usageError{err: err, hint: "-o loss.png, -o loss.svg or -o loss.pdf"}
 	}
 	const readable fs.FileMode = 0o644

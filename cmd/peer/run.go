@@ -113,7 +113,7 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int) error 
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, s.folder.dir)
+	final, err := trainOn(ctx, n, s.run, w, outlet{s.folder.dir, s.event})
 	if err != nil {
 		return err
 	}

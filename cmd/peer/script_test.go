@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 			"run-folder":   runFolder,
 			"same-digest":  sameDigest,
 			"other-digest": otherDigest,
+			"same-as":      sameAs,
+			"folders":      folders,
 		},
 	})
 }
@@ -86,6 +88,27 @@ func sameDigest(ts *testscript.TestScript, neg bool, args []string) {
 func otherDigest(ts *testscript.TestScript, neg bool, args []string) {
 	if digestOf(ts, "stdout") == digestOf(ts, args[0]) {
 		ts.Fatalf("the same digest")
+	}
+}
+
+// same-as FILE compares the last summary with one that was kept.
+func sameAs(ts *testscript.TestScript, neg bool, args []string) {
+	if digestOf(ts, "stdout") != digestOf(ts, args[0]) {
+		ts.Fatalf("another digest")
+	}
+}
+
+// folders DIR PARENT... makes the only run folder in each parent known as
+// DIR/PARENT.
+func folders(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o777))
+	for _, parent := range args[1:] {
+		dirs, err := filepath.Glob(filepath.Join(ts.MkAbs(parent), "*"))
+		ts.Check(err)
+		if neg || len(dirs) != 1 {
+			ts.Fatalf("found the folders %q, want one", dirs)
+		}
+		ts.Check(os.Symlink(dirs[0], filepath.Join(ts.MkAbs(args[0]), parent)))
 	}
 }
 

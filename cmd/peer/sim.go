@@ -64,7 +64,8 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 			return err
 		}
 	}
-	result, err := sim.Run(ctx, simWorkers(workers), sim.Options{
+	means := newAverager(run, s.event)
+	result, err := sim.Run(ctx, s.simWorkers(workers, means), sim.Options{
 		Network: network,
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(compute) * run.Slowdown(rank))
@@ -80,6 +81,9 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	if err := means.conclude(models); err != nil {
+		return err
+	}
 	if err := s.summarize(models); err != nil {
 		return err
 	}
@@ -91,10 +95,11 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	return nil
 }
 
-func simWorkers(workers []*experiment.Worker) []sim.Worker {
+func (s *session) simWorkers(workers []*experiment.Worker, means *averager) []sim.Worker {
 	simulated := make([]sim.Worker, len(workers))
 	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta}
+		evaluated := means.watched(scored(s.run, w, w.Gradient, s.event))
+		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: evaluated, Theta: w.Theta}
 	}
 	return simulated
 }

@@ -76,7 +76,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if _, err := n.Join(ctx); err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, run, worker, filepath.Dir(path))
+	final, err := trainOn(ctx, n, run, worker, outlet{filepath.Dir(path), o.Observe})
 	if err != nil {
 		return err
 	}
@@ -98,6 +98,8 @@ func rankOf(e report.Event) int {
 	switch {
 	case e.Step != nil:
 		return e.Step.Rank
+	case e.Score != nil:
+		return e.Score.Rank
 	case e.Status != nil:
 		return e.Status.Rank
 	case e.Final != nil:

@@ -13,20 +13,28 @@ import (
 	"gossiptrainer/train"
 )
 
+// An outlet is where a worker's results go: its model into a folder, the scores of
+// its replica to whoever observes.
+type outlet struct {
+	dir     string
+	observe func(report.Event)
+}
+
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
-// it in dir.
-func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, dir string) (report.Final, error) {
+// it.
+func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, to outlet) (report.Final, error) {
 	cfg := run.Config()
+	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), Theta: w.Theta,
+		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
-		Asynchronous: run.Asynchronous(),
+		LocalSteps: cfg.Algorithm.LocalSteps, Asynchronous: run.Asynchronous(),
 	})
 	if err != nil {
 		return final, err
 	}
 	n.Say(report.Testing, "")
-	return final, conclude(&final, run, w, dir)
+	return final, conclude(&final, run, w, to.dir)
 }
 
 // slowed makes a gradient take factor times as long as it must, by waiting.

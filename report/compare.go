@@ -1,0 +1,142 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// runStyle returns the colour (Okabe and Ito) and the dashes of the i-th run in
+// a comparison. Seven colours and five kinds of dashes make 35 styles, and
+// neighbours differ in both: lines are told apart in grey too.
+func runStyle(i int) draw.LineStyle {
+	colors := [...]color.Color{
+		blue, orange, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
+		color.RGBA{0, 0, 0, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
+	}
+	dashes := [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {8, 2.5, 2, 2.5}, {14, 3}}
+	return draw.LineStyle{Color: colors[i%len(colors)], Dashes: dashes[i%len(dashes)], Width: vg.Points(1.6)}
+}
+
+// Shape of the legend above a comparison.
+const (
+	legendColumns = 4
+	legendRow     = 16 // points
+)
+
+// WriteComparison draws the test accuracy and the test loss of runs against
+// rounds, one line per run. format is png, svg or pdf.
+func WriteComparison(w io.Writer, runs []*Run, format string) error {
+	canvas, err := newCanvas(format)
+	if err != nil {
+		return err
+	}
+	accuracy := newPanel("round", "test accuracy")
+	loss := newPanel("round", "test loss")
+	names := Labels(runs)
+	entries := make([]plot.Legend, len(runs))
+	for i, run := range runs {
+		points := run.Curve()
+		if len(points) < 2 {
+			return fmt.Errorf("report: figure: %s holds %d scores, a curve needs 2: train with output.evaluate", run.Dir, len(points))
+		}
+		line := addCurve(loss, points, i, func(p Point) float64 { return p.Loss })
+		addCurve(accuracy, points, i, func(p Point) float64 { return p.Accuracy })
+		entries[i] = plot.NewLegend()
+		entries[i].TextStyle, entries[i].ThumbnailWidth = loss.Legend.TextStyle, vg.Points(34)
+		entries[i].Top, entries[i].Left = true, true
+		entries[i].Add(names[i], line)
+	}
+	page := draw.New(canvas)
+	height := drawLegend(page, entries)
+	drawPanels(draw.Crop(page, 0, 0, 0, -height), accuracy, loss)
+	if _, err := canvas.WriteTo(w); err != nil {
+		return fmt.Errorf("report: figure: %w", err)
+	}
+	return nil
+}
+
+// addCurve draws one value of the i-th run where it is a number.
+func addCurve(p *plot.Plot, points []Point, i int, value func(Point) float64) *plotter.Line {
+	line := &plotter.Line{LineStyle: runStyle(i)}
+	for _, at := range points {
+		if v := value(at); Number(v) != nil {
+			line.XYs = append(line.XYs, plotter.XY{X: float64(at.Round), Y: v})
+		}
+	}
+	if len(line.XYs) > 0 {
+		p.Add(line)
+	}
+	return line
+}
+
+// drawLegend draws the legend in rows along the top of the page, where it
+// covers nothing, and returns its height.
+func drawLegend(page draw.Canvas, entries []plot.Legend) vg.Length {
+	columns := min(legendColumns, len(entries))
+	rows := (len(entries) + columns - 1) / columns
+	const margin = 8
+	width := (page.Max.X - page.Min.X - 2*margin) / vg.Length(columns)
+	for i := range entries {
+		row, column := i/columns, i%columns
+		cell := page
+		cell.Min.X += margin + vg.Length(column)*width
+		cell.Max.X = cell.Min.X + width
+		cell.Max.Y -= margin/2 + vg.Length(row*legendRow)
+		entries[i].Draw(cell)
+	}
+	return vg.Length(rows*legendRow) + margin
+}
+
+// Labels names runs by algorithm and bits, and by their folder too where that
+// is not enough or not known.
+func Labels(runs []*Run) []string {
+	labels := make([]string, len(runs))
+	count := map[string]int{}
+	for i, run := range runs {
+		if run.Summary != nil {
+			labels[i] = fmt.Sprintf("%s, %d bit", run.Summary.Algorithm, run.Summary.Bits)
+		}
+		count[labels[i]]++
+	}
+	for i, run := range runs {
+		folder := filepath.Base(run.Dir)
+		switch {
+		case labels[i] == "":
+			labels[i] = folder
+		case count[labels[i]] > 1:
+			labels[i] += " (" + folder + ")"
+		}
+	}
+	return labels
+}
+
+// WriteRuns prints a table of finished runs, a line for each.
+func WriteRuns(w io.Writer, runs []*Summary) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t")
+	for _, s := range runs {
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s s\t\n", s.Algorithm, s.Bits,
+			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
+			short(&s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// share writes an accuracy to four decimals; a missing one as a dash.
+func share(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *v)
+}

@@ -1,0 +1,133 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func score(rank, round int, loss, accuracy float64) Event {
+	return Event{Score: &Score{Rank: rank, Round: round, Loss: loss, Accuracy: accuracy}}
+}
+
+func TestScoreWithoutMeaningIsNull(t *testing.T) {
+	text, err := json.Marshal(Score{Rank: 3, Round: 7, Loss: math.Inf(1), Accuracy: math.NaN()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"rank":3,"round":7,"loss":null,"accuracy":null}`; string(text) != want {
+		t.Errorf("%s, want %s", text, want)
+	}
+	var back Score
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Rank != 3 || back.Round != 7 || !math.IsNaN(back.Loss) || !math.IsNaN(back.Accuracy) {
+		t.Errorf("%+v", back)
+	}
+	if err := json.Unmarshal([]byte(`{"rank":-1,"round":9,"loss":0.5,"accuracy":0.25}`), &back); err != nil || back != (Score{-1, 9, 0.5, 0.25}) {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+func TestCurve(t *testing.T) {
+	replicas := []Event{
+		score(1, 20, 3, 0.5), score(0, 10, 2, 0.25), score(1, 10, 4, 0.75), score(0, 20, 1, 0.5),
+		score(0, 30, 1, 0.5), // the other one is not that far
+	}
+	end := []Event{
+		{Final: &Final{Rank: 0, Rounds: 40, Loss: 1, Accuracy: 0.75}},
+		{Final: &Final{Rank: 1, Rounds: 40, Loss: 2, Accuracy: 0.25}},
+		{Final: &Final{Rank: 2, Rounds: 40, Loss: 9, Accuracy: 0}}, // on another machine: its scores are not here
+	}
+	for _, c := range []struct {
+		name   string
+		events []Event
+		want   []Point
+	}{
+		{"no score", end, nil},
+		{"means of the replicas", replicas, []Point{{10, 3, 0.5}, {20, 2, 0.5}}},
+		{"and their results", append(replicas, end...), []Point{{10, 3, 0.5}, {20, 2, 0.5}, {40, 1.5, 0.5}}},
+		{"the average model comes first", append(replicas, score(Average, 10, 0.5, 0.9)), []Point{{10, 0.5, 0.9}}},
+		{"without accuracy", []Event{score(0, 10, 2, math.NaN())}, []Point{{10, 2, math.NaN()}}},
+	} {
+		run := &Run{Events: c.events}
+		if diff := cmp.Diff(c.want, run.Curve(), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+func TestLabelsTellRunsApart(t *testing.T) {
+	dpsgd := &Summary{Algorithm: "dpsgd", Bits: 32}
+	got := Labels([]*Run{
+		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &Summary{Algorithm: "moniqua", Bits: 8}},
+		{Dir: "runs/c", Summary: dpsgd}, {Dir: "runs/d"},
+	})
+	want := []string{"dpsgd, 32 bit (a)", "moniqua, 8 bit", "dpsgd, 32 bit (c)", "d"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestComparisonNeedsCurves(t *testing.T) {
+	good := &Run{Dir: "good", Events: []Event{score(Average, 10, 2, 0.2), score(Average, 20, 1, 0.6)}}
+	lossOnly := &Run{Dir: "quadratic", Events: []Event{score(0, 10, 2, math.NaN()), score(0, 20, 1, math.NaN())}}
+	bare := &Run{Dir: "bare", Events: sample()}
+	for format, head := range map[string]string{"png": "\x89PNG", "svg": "<?xml", "pdf": "%PDF"} {
+		for name, runs := range map[string][]*Run{
+			"mixed": {good, lossOnly, good, good, good}, "no accuracy": {lossOnly, lossOnly},
+		} {
+			var b bytes.Buffer
+			if err := WriteComparison(&b, runs, format); err != nil || !strings.HasPrefix(b.String(), head) {
+				t.Errorf("%s as %s: %.8q, %v", name, format, b.String(), err)
+			}
+		}
+	}
+	err := WriteComparison(&bytes.Buffer{}, []*Run{good, bare}, "png")
+	if err == nil || !strings.Contains(err.Error(), "bare holds 0 scores") || !strings.Contains(err.Error(), "output.evaluate") {
+		t.Errorf("a run without scores: %v", err)
+	}
+	if err := WriteComparison(&bytes.Buffer{}, []*Run{good, good}, "gif"); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+		t.Errorf("gif: %v", err)
+	}
+}
+
+func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
+	seen := map[string]int{}
+	for i := range 35 {
+		style := runStyle(i)
+		if j, ok := seen[fmt.Sprint(style)]; ok {
+			t.Errorf("run %d looks like run %d", i, j)
+		}
+		seen[fmt.Sprint(style)] = i
+		if cmp.Equal(style.Dashes, runStyle(i+1).Dashes) {
+			t.Errorf("runs %d and %d have the same dashes", i, i+1)
+		}
+	}
+}
+
+func TestTableOfRuns(t *testing.T) {
+	mean, average := 0.875, 0.9
+	var b bytes.Buffer
+	err := WriteRuns(&b, []*Summary{
+		{Algorithm: "moniqua-d2", Bits: 8, Loss: 0.5, Time: 1.5, Accuracy: Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: Bytes{Payload: 2_500_000}},
+		{Algorithm: "allreduce", Bits: 32},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines:\n%s", len(lines), b.String())
+	}
+	if got, want := strings.Fields(lines[1]), []string{"moniqua-d2", "8", "0.8750", "-", "0.9000", "0.5", "2.5", "MB", "1.5", "s"}; !cmp.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,67 @@
+package report
+
+import "slices"
+
+// A Point is a score of a run at a round.
+type Point struct {
+	Round    int
+	Loss     float64
+	Accuracy float64 // NaN where it has no meaning
+}
+
+// Curve returns how a run did on the test set, by round: the scores of the
+// average model where the record has them, else the means over the replicas of
+// which it has scores, their results at the end included.
+func (r *Run) Curve() []Point {
+	var average []Point
+	replicas := map[int]map[int]Point{} // by rank, by round
+	for _, e := range r.Events {
+		switch s := e.Score; {
+		case s == nil:
+		case s.Rank == Average:
+			average = append(average, Point{s.Round, s.Loss, s.Accuracy})
+		default:
+			if replicas[s.Rank] == nil {
+				replicas[s.Rank] = map[int]Point{}
+			}
+			replicas[s.Rank][s.Round] = Point{s.Round, s.Loss, s.Accuracy}
+		}
+	}
+	if len(average) > 0 {
+		return average
+	}
+	for _, e := range r.Events {
+		if f := e.Final; f != nil && replicas[f.Rank] != nil {
+			replicas[f.Rank][f.Rounds] = Point{f.Rounds, f.Loss, f.Accuracy}
+		}
+	}
+	return meanPoints(replicas)
+}
+
+// meanPoints returns the means of the rounds in which every replica has a
+// score, summed in rank order.
+func meanPoints(replicas map[int]map[int]Point) []Point {
+	var ranks []int
+	rounds := map[int]int{} // how many replicas have a score
+	for rank, points := range replicas {
+		ranks = append(ranks, rank)
+		for round := range points {
+			rounds[round]++
+		}
+	}
+	slices.Sort(ranks)
+	var means []Point
+	for round, count := range rounds {
+		if count < len(ranks) {
+			continue
+		}
+		mean := Point{Round: round}
+		for _, rank := range ranks {
+			mean.Loss += replicas[rank][round].Loss / float64(len(ranks))
+			mean.Accuracy += replicas[rank][round].Accuracy / float64(len(ranks))
+		}
+		means = append(means, mean)
+	}
+	slices.SortFunc(means, func(a, b Point) int { return a.Round - b.Round })
+	return means
+}
