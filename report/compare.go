@@ -54,6 +54,8 @@ func WriteComparison(w io.Writer, runs []*Run, format string) error {
 		entries[i].Top, entries[i].Left = true, true
 		entries[i].Add(names[i], line)
 	}
+	widen(accuracy)
+	widen(loss)
 	page := draw.New(canvas)
 	height := drawLegend(page, entries)
 	drawPanels(draw.Crop(page, 0, 0, 0, -height), accuracy, loss)
@@ -75,6 +77,16 @@ func addCurve(p *plot.Plot, points []Point, i int, value func(Point) float64) *p
 		p.Add(line)
 	}
 	return line
+}
+
+// widen lets a panel begin at round 0 and keeps its curves off its edges.
+func widen(p *plot.Plot) {
+	if span := p.Y.Max - p.Y.Min; span >= 0 { // there are curves
+		const margin = 0.04
+		p.X.Min = 0
+		p.Y.Min -= margin * span
+		p.Y.Max += margin * span
+	}
 }
 
 // drawLegend draws the legend in rows along the top of the page, where it
