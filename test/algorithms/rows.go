@@ -38,6 +38,7 @@ func rows() []row {
 		{"Moniqua-D² 8 bit, slack 0.9", append(algorithm("d2"), "topology.slack=0.9")},
 		{"ChocoSGD sign, γ 0.3", algorithm("choco", sign, "gamma=0.3")},
 		{"ChocoSGD top 1 %, γ 0.2", algorithm("choco", topK, "gamma=0.2")},
+		{"ChocoSGD top 1 %, γ 0.05", algorithm("choco", topK, "gamma=0.05")},
 		{"DeepSqueeze min-max 8 bit, γ 0.5", algorithm("deepsqueeze", minmax, "gamma=0.5")},
 		{"DCD min-max 8 bit", algorithm("dcd", minmax, unbiased)},
 		{"DCD min-max 1 bit", algorithm("dcd", coarse, unbiased)},

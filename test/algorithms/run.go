@@ -34,11 +34,11 @@ type result struct {
 
 // costs are those of one worker and round, unless they say otherwise.
 type costs struct {
-	vectors              float64 // of the model's length, held beyond model and gradient
-	payload              float64 // bytes sent
-	compute, wait, codec time.Duration
-	all                  time.Duration
-	accuracy             *float64 // mean over the replicas at the end, nil if it has no meaning
+	vectors        float64       // of the model's length, held beyond model and gradient
+	payload        float64       // bytes sent
+	compute, codec time.Duration // where nothing disturbs
+	all            time.Duration // mean, on the machine as it is
+	accuracy       *float64      // mean over the replicas at the end, nil if it has no meaning
 }
 
 // run makes the run in the new folder dir. A run that fails is a result; an
@@ -53,14 +53,14 @@ func (r row) run(ctx context.Context, program, dir string) (result, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaints
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
-	data, err := filepath.Abs(os.Getenv("PEER_DATA"))
-	if err != nil {
-		return got, err
-	}
-	if os.Getenv("PEER_DATA") != "" {
+	if data := os.Getenv("PEER_DATA"); data != "" { // perhaps relative to where we are
+		data, err := filepath.Abs(data)
+		if err != nil {
+			return got, err
+		}
 		cmd.Env = append(os.Environ(), "PEER_DATA="+data)
 	}
-	err = cmd.Run()
+	err := cmd.Run()
 	if ctx.Err() != nil {
 		return got, context.Cause(ctx)
 	}
@@ -92,8 +92,11 @@ func measure(summary []byte, runs string) (costs, error) {
 		return costs{}, fmt.Errorf("summary: %w", err)
 	}
 	folders, err := filepath.Glob(filepath.Join(runs, "*"))
-	if err != nil || len(folders) != 1 {
-		return costs{}, fmt.Errorf("%d run folders, want 1: %w", len(folders), err)
+	if err != nil {
+		return costs{}, err
+	}
+	if len(folders) != 1 {
+		return costs{}, fmt.Errorf("%d run folders, want 1", len(folders))
 	}
 	run, err := report.Open(folders[0])
 	if err != nil {
@@ -112,23 +115,28 @@ func measure(summary []byte, runs string) (costs, error) {
 	return c, nil
 }
 
-// typical returns the median times of the recorded rounds of all workers.
+// undisturbed is the share of rounds in which a worker has a core to itself even
+// where there are many more workers than cores.
+const undisturbed = 0.1
+
+// typical returns the times of a round that nothing disturbs, over the recorded
+// rounds of all workers: what the work takes, not what others take from it.
 func typical(events []report.Event) costs {
-	var compute, wait, codec []time.Duration
+	var compute, codec []time.Duration
 	for _, e := range events {
 		if e.Step != nil && e.Step.Round > 0 {
 			compute = append(compute, e.Step.Compute)
-			wait = append(wait, e.Step.Wait)
 			codec = append(codec, e.Step.Codec)
 		}
 	}
-	return costs{compute: median(compute), wait: median(wait), codec: median(codec)}
+	return costs{compute: quantile(compute, undisturbed), codec: quantile(codec, undisturbed)}
 }
 
-// median returns the upper median, 0 of nothing.
-func median(of []time.Duration) time.Duration {
+// quantile returns the value that a share p < 1 of the others lies below, 0 of
+// nothing.
+func quantile(of []time.Duration, p float64) time.Duration {
 	if len(of) == 0 {
 		return 0
 	}
-	return slices.Sorted(slices.Values(of))[len(of)/2]
+	return slices.Sorted(slices.Values(of))[int(p*float64(len(of)))]
 }
