@@ -27,11 +27,13 @@ func rows() []row {
 	full := "bits=32"
 	sign, topK := "compressor.name=sign", "compressor.name=topk compressor.ratio=0.01"
 	minmax, coarse := "compressor.name=minmax compressor.bits=8", "compressor.name=minmax compressor.bits=1"
+	qsgd := "compressor.name=qsgd compressor.bits=2"
 	linear, unbiased := "compressor.name=linear", "compressor.mode=stochastic"
 	return []row{
 		{"D-PSGD 32 bit", algorithm("dpsgd", full)},
 		{"AllReduce 32 bit", algorithm("allreduce")},
 		{"Moniqua 8 bit", nil},
+		{"Moniqua 8 bit, not verified", algorithm("dpsgd", "theta.rule=certified theta.verify=false")},
 		{"Moniqua 4 bit", algorithm("dpsgd", "bits=4")},
 		{"Moniqua 1 bit, slack 0.1", append(algorithm("dpsgd", "bits=1"), "topology.slack=0.1")},
 		{"D² 32 bit, slack 0.9", append(algorithm("d2", full), "topology.slack=0.9")},
@@ -42,8 +44,10 @@ func rows() []row {
 		{"DeepSqueeze min-max 8 bit, γ 0.5", algorithm("deepsqueeze", minmax, "gamma=0.5")},
 		{"DCD min-max 8 bit", algorithm("dcd", minmax, unbiased)},
 		{"DCD min-max 1 bit", algorithm("dcd", coarse, unbiased)},
+		{"DCD QSGD 2 bit", algorithm("dcd", qsgd)},
 		{"ECD linear, step 0.001", algorithm("ecd", linear, "compressor.step=0.001", unbiased)},
 		{"ECD min-max 1 bit", algorithm("ecd", coarse, unbiased)},
+		{"ECD QSGD 2 bit", algorithm("ecd", qsgd)},
 		{"naive linear, step 0.01", algorithm("naive", linear, "compressor.step=0.01")},
 		{"AD-PSGD 32 bit", algorithm("adpsgd", full)},
 		{"Moniqua-AD 8 bit, θ 0.5", algorithm("adpsgd", "theta.rule=fixed theta.value=0.5")},
