@@ -257,7 +257,7 @@ func (d *driver) outcast() error {
 		}
 		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
 	}
-	return &NetworkError{Op: "join", Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
+	return &NetworkError{Op: opJoin, Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
 }
 
 // look checks once a second whether something has been missing for too long.

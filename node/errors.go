@@ -6,6 +6,9 @@ import (
 	"gossiptrainer/topology"
 )
 
+// opJoin is the Op of a peer that does not come into a run.
+const opJoin = "join"
+
 // A NetworkError says that this peer could not take part: it found too few
 // others, was refused, or lost a neighbour it may not lose.
 type NetworkError struct {

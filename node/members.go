@@ -147,7 +147,7 @@ func (n *Node) callRoll(ctx context.Context) (*roster, error) {
 		n.observe(report.Event{Status: &report.Status{Rank: unranked, State: report.Joining, Detail: detail}})
 	})
 	if err != nil {
-		return nil, &NetworkError{Op: "join", Err: err}
+		return nil, &NetworkError{Op: opJoin, Err: err}
 	}
 	r := &roster{ids: set, self: topology.Rank(slices.Index(set, n.host.ID()))}
 	for _, id := range set {

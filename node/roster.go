@@ -43,7 +43,7 @@ func newRoster(peers []Peer, n int, self peer.ID) (*roster, error) {
 		}
 	}
 	if r.self == unranked {
-		return nil, &NetworkError{Op: "join", Err: fmt.Errorf("this peer's id %s is not in the roster of %d", self, n)}
+		return nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("this peer's id %s is not in the roster of %d", self, n)}
 	}
 	return r, nil
 }

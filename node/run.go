@@ -49,8 +49,9 @@ type Worker struct {
 // Run trains to the end of the last round and stays until no neighbour needs
 // this worker any more. The result lacks what only a test set can tell.
 //
-// It fails with *TrainingError, *NetworkError or *StoppedError, and tells the
-// other workers why, so that they stop as well; or, within a second, with an
+// It fails with *TrainingError, *NetworkError or *StoppedError, and, unless no
+// neighbour works with it, tells the other workers why, so that they stop as
+// well; or, within a second, with an
 // error that wraps the cause of ctx's end. A Gradient that is being computed
 // then goes on in the background.
 func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
@@ -78,19 +79,33 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	err = d.run(ctx)
 	if err != nil {
 		d.status(report.Failed, err.Error(), nil)
-		var why *StoppedError
-		if !errors.As(err, &why) {
-			why = &StoppedError{Rank: w.Rank, Reason: err.Error()}
-		}
-		links.Stop(why)
-		if why.Rank == w.Rank {
-			board.stopOthers(why)
-		} else {
-			sleep(board.ctx, flushTime) // for what is being passed on
+		if !isOutcast(err) {
+			passOn(err, w.Rank, links, board)
 		}
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err
+}
+
+// passOn tells the others that this worker stops and why, or who stopped it.
+func passOn(err error, self topology.Rank, links *links, board *board) {
+	var why *StoppedError
+	if !errors.As(err, &why) {
+		why = &StoppedError{Rank: self, Reason: err.Error()}
+	}
+	links.Stop(why)
+	if why.Rank == self {
+		board.stopOthers(why)
+	} else {
+		sleep(board.ctx, flushTime) // for what is being passed on
+	}
+}
+
+// isOutcast reports whether no neighbour works with this worker: then it is in
+// no position to stop the run of the others, who wait for one that fits.
+func isOutcast(err error) bool {
+	var net *NetworkError
+	return errors.As(err, &net) && net.Op == opJoin
 }
 
 // final is the result as far as the worker knows it.
