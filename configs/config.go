@@ -22,7 +22,7 @@ type Config struct {
 	Data       Data       `json:"data" jsonschema_description:"the data set and how it is cut into shards"`
 	Model      Model      `json:"model" jsonschema_description:"the objective"`
 	Train      Train      `json:"train" jsonschema_description:"the local optimizer"`
-	Limit      Limit      `json:"limit" jsonschema_description:"a peer's link, as the simulator models it"`
+	Limit      Limit      `json:"limit" jsonschema_description:"a peer's uplink and links: lab and run keep to it, sim computes with it"`
 	Peers      []Peer     `json:"peers" jsonschema:"maxItems=65536" jsonschema_description:"roster, in the order of the ranks; empty = the peers find each other by mDNS and roll call"`
 	Node       Node       `json:"node" jsonschema_description:"how this peer reaches others"`
 	Faults     Faults     `json:"faults" jsonschema_description:"what to do about lost neighbours"`
@@ -123,21 +123,28 @@ type Train struct {
 	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of adpsgd alone"`
 }
 
-// Limit describes a peer's link: honoured by sim.
+// Limit describes what a peer sends through.
 type Limit struct {
 	Rate    string               `json:"rate" jsonschema:"example=100mbit" jsonschema_description:"uplink in bit/s like 100mbit, 1gbit, 500kbit; empty = unlimited"`
+	Burst   int                  `json:"burst" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"bytes that may leave at once after a pause"`
 	Latency Duration             `json:"latency" jsonschema_description:"one way, like 1.5ms"`
-	Jitter  Duration             `json:"jitter" jsonschema_extras:"x-reserved=true" jsonschema_description:"spread of the latency (reserved)"`
-	Loss    float64              `json:"loss" jsonschema_extras:"x-reserved=true" jsonschema_description:"share of packets lost (reserved)"`
+	Jitter  Duration             `json:"jitter" jsonschema_description:"spread of the latency to both sides"`
+	Loss    float64              `json:"loss" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of packets that are lost: sent again, and a round trip late"`
 	Links   map[string]LinkLimit `json:"links" jsonschema_description:"replaces the limit on single edges; keys like \"0-1\", smaller rank first; what an entry leaves out is unlimited"`
+}
+
+// Uplink returns the limit of what has no limit of its own.
+func (l Limit) Uplink() LinkLimit {
+	return LinkLimit{Rate: l.Rate, Burst: l.Burst, Latency: l.Latency, Jitter: l.Jitter, Loss: l.Loss}
 }
 
 // LinkLimit replaces Limit on one link.
 type LinkLimit struct {
 	Rate    string   `json:"rate" jsonschema:"example=100mbit" jsonschema_description:"bit/s in each direction; empty = unlimited"`
+	Burst   int      `json:"burst" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"bytes that may leave at once after a pause"`
 	Latency Duration `json:"latency" jsonschema_description:"one way, like 1.5ms"`
-	Jitter  Duration `json:"jitter" jsonschema_extras:"x-reserved=true" jsonschema_description:"spread of the latency (reserved)"`
-	Loss    float64  `json:"loss" jsonschema_extras:"x-reserved=true" jsonschema_description:"share of packets lost (reserved)"`
+	Jitter  Duration `json:"jitter" jsonschema_description:"spread of the latency to both sides"`
+	Loss    float64  `json:"loss" jsonschema:"minimum=0,exclusiveMaximum=1" jsonschema_description:"share of packets that are lost: sent again, and a round trip late"`
 }
 
 // Peer is one entry of the roster; the order gives the ranks.

@@ -241,8 +241,8 @@ var otherRules = []rule{
 			}
 		}
 	}},
-	{[]string{"limit.rate", "limit.latency"}, func(c *Config, wrong complain) {
-		checkLink("limit", c.Limit.Rate, c.Limit.Latency, wrong)
+	{[]string{"limit.rate", "limit.latency", "limit.jitter"}, func(c *Config, wrong complain) {
+		checkLink("limit", c.Limit.Uplink(), wrong)
 	}},
 	{[]string{"limit.links", "topology"}, func(c *Config, wrong complain) {
 		for _, key := range slices.Sorted(maps.Keys(c.Limit.Links)) {
@@ -253,7 +253,7 @@ var otherRules = []rule{
 			} else if j >= c.Topology.Size {
 				wrong(at, "there is no worker %d in a %s of %d", j, c.Topology.Kind, c.Topology.Size)
 			}
-			checkLink(at, c.Limit.Links[key].Rate, c.Limit.Links[key].Latency, wrong)
+			checkLink(at, c.Limit.Links[key], wrong)
 		}
 	}},
 	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},
@@ -262,13 +262,16 @@ var otherRules = []rule{
 // slowest bounds the factors of train.slow.
 const slowest = 1000
 
-func checkLink(at, rate string, latency Duration, wrong complain) {
+func checkLink(at string, l LinkLimit, wrong complain) {
 	const longest = time.Hour
-	if _, err := ParseRate(rate); err != nil {
-		wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(rate))
+	if _, err := ParseRate(l.Rate); err != nil {
+		wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(l.Rate))
 	}
-	if time.Duration(latency) > longest {
-		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(latency))
+	if time.Duration(l.Latency) > longest {
+		wrong(at+".latency", "must be at most %s, got %s", longest, time.Duration(l.Latency))
+	}
+	if l.Jitter > l.Latency {
+		wrong(at+".jitter", "must be at most the latency, %s, got %s", time.Duration(l.Latency), time.Duration(l.Jitter))
 	}
 }
 

@@ -33,11 +33,12 @@ func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
 type traffic struct {
 	total  tally
 	shared *quicreuse.ConnManager // nil over TCP
+	shaper *shaper                // above the counting; nil: bytes go at once
 	mu     sync.Mutex
 	peers  map[peer.ID]*tally
 }
 
-func newTraffic() *traffic { return &traffic{peers: make(map[peer.ID]*tally)} }
+func newTraffic(s *shaper) *traffic { return &traffic{shaper: s, peers: make(map[peer.ID]*tally)} }
 
 func (t *traffic) peer(id peer.ID) *tally {
 	t.mu.Lock()
@@ -91,7 +92,7 @@ type countingUpgrader struct {
 // Upgrade counts a connection that this host dialled.
 func (u *countingUpgrader) Upgrade(ctx context.Context, t transport.Transport, raw manet.Conn, dir network.Direction, id peer.ID, scope network.ConnManagementScope) (transport.CapableConn, error) {
 	c := u.traffic.count(raw)
-	up, err := u.Upgrader.Upgrade(ctx, t, c, dir, id, scope)
+	up, err := u.Upgrader.Upgrade(ctx, t, u.traffic.shaper.shape(c, c.id), dir, id, scope)
 	if err == nil {
 		c.belongsTo(up.RemotePeer())
 	}
@@ -124,7 +125,7 @@ func (l *countingListener) Accept() (manet.Conn, network.ConnManagementScope, er
 	l.mu.Lock()
 	l.open[key] = c
 	l.mu.Unlock()
-	return c, scope, nil
+	return l.traffic.shaper.shape(c, c.id), scope, nil
 }
 
 // take removes and returns the connection from key, if it is still want or want is nil.
@@ -164,6 +165,14 @@ type countedConn struct {
 	mu      sync.Mutex
 	own     Wire
 	peer    *tally
+	of      peer.ID // "" until it is known
+}
+
+// id returns whose connection it is, "" until that is known.
+func (c *countedConn) id() peer.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of
 }
 
 func (t *traffic) count(raw manet.Conn) *countedConn {
@@ -176,7 +185,7 @@ func (c *countedConn) belongsTo(id peer.ID) {
 	defer c.mu.Unlock()
 	to.out.Add(c.own.Out)
 	to.in.Add(c.own.In)
-	c.peer = to
+	c.peer, c.of = to, id
 }
 
 func (c *countedConn) add(out, in int64) {

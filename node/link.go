@@ -77,7 +77,7 @@ func (k *link) wait() (why error, left bool) {
 // write sends what is queued until the link is over: after Bye that can only be
 // repairs, which a neighbour in its last round may ask for.
 func (k *link) write() error {
-	buf := make([]byte, chunk)
+	buf := make([]byte, k.edge.links.bytes.shaper.pieces())
 	for {
 		o, ok := k.out.take(k.over)
 		if !ok {
@@ -121,13 +121,15 @@ func (k *link) header(o outgoing) wire.Header {
 // send writes the header that buf begins with and the payload. The beginning
 // of the payload travels with the header, the rest without being copied.
 func (k *link) send(buf, payload []byte) error {
+	shaper := k.edge.links.bytes.shaper
 	n := copy(buf[wire.HeaderLen:], payload)
 	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
+		shaper.pace(k.edge.id, k.over)
 		k.stream.SetWriteDeadline(time.Now().Add(progressTime))
 		if _, err := k.stream.Write(next); err != nil {
 			return err
 		}
-		n := min(len(rest), chunk)
+		n := min(len(rest), shaper.pieces())
 		next, rest = rest[:n], rest[n:]
 	}
 	return nil

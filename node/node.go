@@ -19,6 +19,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -63,6 +64,8 @@ type Options struct {
 	Listen     []string  // multiaddrs; empty: all interfaces, free ports
 	Transport  string    // TCP (also "") or QUIC
 	Security   string    // for TCP: TLS (also "") or Noise
+	// Network limits what this peer sends, over TCP only; the zero value does not.
+	Network shape.Network
 	// JoinTimeout bounds the roll call; 0 waits for ever.
 	JoinTimeout time.Duration
 	Logger      *slog.Logger // nil: silent
@@ -101,7 +104,7 @@ func New(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	bytes := newTraffic()
+	bytes := newTraffic(newShaper(o.Network))
 	h, err := newHost(o, bytes)
 	if err != nil {
 		return nil, err
@@ -132,6 +135,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), maxSections)
 	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
 		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, TCP, QUIC)
+	case o.Transport == QUIC && o.Network.Limited():
+		return errors.New("node: limits are kept over tcp only: choose transport tcp")
 	case o.Security != "" && o.Security != TLS && o.Security != Noise:
 		return fmt.Errorf("node: security %q: want %q or %q", o.Security, TLS, Noise)
 	}
@@ -181,6 +186,7 @@ func (n *Node) SetRoster(peers []Peer) error {
 
 func (n *Node) adopt(r *roster) {
 	r.store(n.host)
+	n.bytes.shaper.know(r)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.roster = r

@@ -2,7 +2,7 @@
 // modelled links.
 //
 // It computes what a real run would compute, bit for bit, and how long it would
-// take; it opens no socket and models neither packet loss nor jitter.
+// take; it opens no socket, and models no congestion control.
 package sim
 
 import (
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -29,7 +30,7 @@ type Worker struct {
 
 // Options say how time passes and who watches.
 type Options struct {
-	Network Network
+	Network shape.Network
 	// Compute returns the virtual time that a worker's gradient takes.
 	Compute func(worker topology.Rank, k int) time.Duration
 	Rounds  int                // rounds of the run, for the record's last line
@@ -50,14 +51,14 @@ type Result struct {
 // and waited for when virtual time says that it is ready.
 func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 	s := &simulation{
-		opt:    opt,
-		clocks: newClocks(len(workers), opt.Network),
-		peers:  make([]peer, len(workers)),
-		cores:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		opt:   opt,
+		peers: make([]peer, len(workers)),
+		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	for i := range s.peers {
 		p := &s.peers[i]
 		p.Worker, p.rank = workers[i], topology.Rank(i)
+		p.uplink = opt.Network.NewSender(p.rank)
 		p.g = make([]float32, len(p.Machine.Params()))
 		p.done = make(chan struct{}, 1)
 	}
@@ -72,10 +73,9 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 }
 
 type simulation struct {
-	opt    Options
-	clocks *clocks
-	peers  []peer
-	cores  chan struct{} // a token per gradient in computation
+	opt   Options
+	peers []peer
+	cores chan struct{} // a token per gradient in computation
 
 	queue  queue
 	seq    uint64
@@ -87,6 +87,8 @@ type simulation struct {
 type peer struct {
 	Worker
 	rank topology.Rank
+
+	uplink *shape.Sender
 
 	g         []float32
 	loss      float32
@@ -154,7 +156,8 @@ func (s *simulation) act(p *peer) {
 		p.sent.Payload += payloadBytes(&f)
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
-		s.schedule(s.clocks.arrival(f.From, f.To, bytes, s.now), f.To, &f)
+		_, arrives := p.uplink.Book(f.To, s.now, bytes)
+		s.schedule(arrives, f.To, &f)
 	}
 	if r.Round > p.round {
 		p.round = r.Round

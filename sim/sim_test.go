@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -75,7 +76,7 @@ func TestTimeOfARound(t *testing.T) {
 	send := func(frames int) time.Duration { // 1 byte a microsecond
 		return time.Duration(frames*frame) * time.Microsecond
 	}
-	network := Network{Uplink: Link{Rate: 8e6, Latency: 3 * time.Millisecond}}
+	network := shape.Network{Uplink: shape.Link{Rate: 8e6, Latency: 3 * time.Millisecond}}
 	const slow, fast = 50 * time.Millisecond, time.Millisecond
 	for _, c := range []struct {
 		name    string
@@ -118,10 +119,10 @@ func TestTimeChangesNoResult(t *testing.T) {
 	}
 	settings := []setting{
 		{"fast", Options{Compute: takes(0)}},
-		{"slow links", Options{Compute: takes(time.Millisecond), Network: Network{Uplink: Link{Rate: 1e4, Latency: time.Second}}}},
+		{"slow links", Options{Compute: takes(time.Millisecond), Network: shape.Network{Uplink: shape.Link{Rate: 1e4, Latency: time.Second}}}},
 		{"unequal workers", Options{Compute: func(i topology.Rank, k int) time.Duration {
 			return time.Duration(1+(7*int(i)+3*k)%11) * time.Millisecond
-		}, Network: Network{Links: map[[2]topology.Rank]Link{{0, 1}: {Rate: 1e5}, {2, 3}: {Latency: time.Second}}}}},
+		}, Network: shape.Network{Links: map[[2]topology.Rank]shape.Link{{0, 1}: {Rate: 1e5}, {2, 3}: {Latency: time.Second}}}}},
 	}
 	for name, make := range map[string]func() []Worker{
 		"cta": func() []Worker { return ring(t, 6, 7, algos.CTA) },
@@ -159,7 +160,7 @@ func TestRecord(t *testing.T) {
 	}
 	run(t, w, Options{
 		Compute: takes(time.Millisecond), Every: 8,
-		Network: Network{Uplink: Link{Latency: 5 * time.Millisecond}},
+		Network: shape.Network{Uplink: shape.Link{Latency: 5 * time.Millisecond}},
 		Observe: func(e report.Event) { steps = append(steps, *e.Step) },
 	})
 	var rounds []int

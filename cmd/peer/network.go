@@ -4,35 +4,34 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/sim"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
 
-// modelNetwork turns the limits of a run file into the simulator's links.
-func modelNetwork(l configs.Limit) (sim.Network, error) {
-	uplink, err := modelLink(l.Rate, l.Latency)
+// shapedNetwork turns the limits of a run file into links.
+func shapedNetwork(c configs.Config) (shape.Network, error) {
+	uplink, err := shapedLink(c.Limit.Uplink())
 	if err != nil {
-		return sim.Network{}, err
+		return shape.Network{}, err
 	}
-	network := sim.Network{Uplink: uplink, Links: make(map[[2]topology.Rank]sim.Link, len(l.Links))}
-	for key, limit := range l.Links {
+	network := shape.Network{Uplink: uplink, Links: make(map[[2]topology.Rank]shape.Link, len(c.Limit.Links)), Seed: c.Seed}
+	for key, limit := range c.Limit.Links {
 		i, j, err := configs.ParseLink(key)
 		if err != nil {
-			return sim.Network{}, err
+			return shape.Network{}, err
 		}
-		link, err := modelLink(limit.Rate, limit.Latency)
+		link, err := shapedLink(limit)
 		if err != nil {
-			return sim.Network{}, err
+			return shape.Network{}, err
 		}
 		network.Links[[2]topology.Rank{topology.Rank(i), topology.Rank(j)}] = link
 	}
 	return network, nil
 }
 
-func modelLink(rate string, latency configs.Duration) (sim.Link, error) {
-	bits, err := configs.ParseRate(rate)
-	return sim.Link{Rate: bits, Latency: time.Duration(latency)}, err
+func shapedLink(l configs.LinkLimit) (shape.Link, error) {
+	bits, err := configs.ParseRate(l.Rate)
+	return shape.Link{
+		Rate: bits, Burst: l.Burst, Latency: time.Duration(l.Latency), Jitter: time.Duration(l.Jitter), Loss: l.Loss,
+	}, err
 }
-
-// isLimited reports whether a run file asks for limits.
-func isLimited(l configs.Limit) bool { return l.Rate != "" || l.Latency != 0 || len(l.Links) > 0 }

@@ -65,7 +65,10 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.end()
-	options := nodeOptions(run)
+	options, err := nodeOptions(run)
+	if err != nil {
+		return err
+	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
 	if err := s.takePart(ctx, options, rank); err != nil {
 		return stopped(ctx, err)
@@ -74,12 +77,16 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 }
 
 // nodeOptions are the options that a run file gives.
-func nodeOptions(run *experiment.Run) node.Options {
+func nodeOptions(run *experiment.Run) (node.Options, error) {
 	cfg := run.Config()
+	network, err := shapedNetwork(cfg)
+	if err != nil {
+		return node.Options{}, err
+	}
 	o := node.Options{
 		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
 		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen,
-		Transport: cfg.Node.Transport, Security: cfg.Node.Security,
+		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: network,
 	}
 	for _, section := range cfg.Sections() {
 		o.Sections = append(o.Sections, node.Section{Name: section.Name, Hash: section.Hash})
@@ -87,7 +94,7 @@ func nodeOptions(run *experiment.Run) node.Options {
 	for _, p := range cfg.Peers {
 		o.Roster = append(o.Roster, node.Peer{ID: p.ID, Addrs: p.Addrs})
 	}
-	return o
+	return o, nil
 }
 
 // takePart joins the others, trains, and waits for everybody's results, which

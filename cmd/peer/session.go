@@ -44,9 +44,6 @@ func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (
 	}
 	c.warn(run)
 	c.say("run folder: %s", s.folder.dir)
-	if mode != "sim" && isLimited(run.Config().Limit) {
-		c.say("note: limit: only the simulator keeps to it, the links of %s are as fast as they are", mode)
-	}
 	s.display = c.newDisplay(describeRun(run))
 	context.AfterFunc(ctx, s.display.Close)
 	return s, nil

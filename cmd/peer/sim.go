@@ -46,7 +46,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	if err != nil {
 		return err
 	}
-	network, err := modelNetwork(run.Config().Limit)
+	network, err := shapedNetwork(run.Config())
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,10 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	o := nodeOptions(run)
+	o, err := nodeOptions(run)
+	if err != nil {
+		return err
+	}
 	o.Roster, o.JoinSecret, o.Listen = nil, "", []string{loopback(o.Transport)}
 	o.Logger = c.logger(c.err)
 	o.Observe = func(e report.Event) {

@@ -1,0 +1,95 @@
+// Package shape is the arithmetic of a network link: when bytes that are sent
+// now have left, and when they arrive.
+//
+// It moves no bytes and reads no clock. Package node keeps real connections to
+// its times, package sim makes virtual time of them, so that both mean the same
+// by a limit. Congestion control is not modelled: a link is used to the full.
+package shape
+
+import (
+	"time"
+
+	"gossiptrainer/internal/rng"
+)
+
+// A Link is one direction of a network link. The zero value is infinitely fast.
+type Link struct {
+	Rate    float64       // bits per second; 0 = unlimited
+	Burst   int           // bytes that may leave at once after a pause
+	Latency time.Duration // one way, ≥ 0
+	Jitter  time.Duration // the latency of a packet is uniform in Latency ± Jitter, at least 0
+	Loss    float64       // share of the packets that are lost and sent again, 0 to 1, exclusive
+}
+
+// Limited reports whether anything takes time on the link.
+func (l Link) Limited() bool { return l != Link{Burst: l.Burst} }
+
+// A Gate is where bytes leave one after another, at the rate of a link: one
+// uplink may serve many paths. The zero value is free.
+type Gate struct {
+	free time.Duration // when all that was booked has left
+}
+
+// Backlog returns how long what was booked still needs to leave.
+func (g *Gate) Backlog(now time.Duration) time.Duration { return max(0, g.free-now) }
+
+// leave books bytes and returns when they have left.
+func (g *Gate) leave(l Link, now time.Duration, bytes int) time.Duration {
+	if l.Rate <= 0 {
+		return now
+	}
+	g.free = max(g.free, now-l.serialise(l.Burst)) + l.serialise(bytes)
+	return max(g.free, now)
+}
+
+func (l Link) serialise(bytes int) time.Duration {
+	return time.Duration(float64(bytes) * 8 / l.Rate * float64(time.Second))
+}
+
+// A Path leads from a gate to one receiver, where bytes arrive in the order in
+// which they left. Seed is that of jitter and loss.
+type Path struct {
+	Seed uint64
+
+	packets int           // on the path so far
+	last    time.Duration // when the last one arrives
+}
+
+// packet is the payload of a TCP segment in Ethernet frames of 1500 bytes.
+const packet = 1448
+
+// Book sends bytes at time now through g along p and returns when the last of
+// them has left and when it arrives.
+//
+// A packet that is lost takes its share of the rate again and comes one round
+// trip, twice the latency, later. Packets behind it wait for it.
+func (p *Path) Book(l Link, g *Gate, now time.Duration, bytes int) (left, arrives time.Duration) {
+	if l.Jitter == 0 && l.Loss == 0 {
+		left = g.leave(l, now, bytes)
+		p.last = max(p.last, left+l.Latency)
+		return left, p.last
+	}
+	for left = now; bytes > 0; bytes -= packet {
+		var late time.Duration
+		left, late = p.one(l, g, now, min(bytes, packet))
+		p.last = max(p.last, left+late)
+	}
+	return left, max(p.last, left)
+}
+
+// one books a packet and returns when it has left and how long it is on its way.
+func (p *Path) one(l Link, g *Gate, now time.Duration, bytes int) (left, late time.Duration) {
+	key := rng.At(p.Seed, p.packets)
+	p.packets++
+	spread := 2*float64(key.Uniform(0)) - 1
+	late = max(0, l.Latency+time.Duration(spread*float64(l.Jitter)))
+	left = g.leave(l, now, bytes)
+	for try := uint32(1); try < tries && float64(key.Uniform(try)) < l.Loss; try++ {
+		left = g.leave(l, now, bytes)
+		late += 2 * l.Latency
+	}
+	return left, late
+}
+
+// tries bounds how often a packet is sent, so that a loss near 1 ends.
+const tries = 64

@@ -1,0 +1,193 @@
+package node
+
+import (
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// A shapedConn holds back what is written to it until the shaper says that it
+// would arrive. Its run passes the bytes on; Write waits only for room.
+type shapedConn struct {
+	manet.Conn
+	shaper *shaper
+	peer   func() peer.ID // "" before the handshake has told
+	over   chan struct{}  // closed when what has not gone is given up
+
+	mu       sync.Mutex
+	change   *sync.Cond
+	parcels  []parcel
+	free     [][]byte
+	held     int       // bytes in parcels
+	deadline time.Time // of Write
+	alarm    *time.Timer
+	closed   bool
+	failed   error
+}
+
+// A parcel is bytes that arrive together.
+type parcel struct {
+	bytes   []byte
+	arrives time.Time
+}
+
+// parcelLen bounds a parcel: small enough that a fast link is shaped smoothly.
+const parcelLen = 8 << 10
+
+// lastWords bounds how long a closed connection passes on what was written
+// before.
+const lastWords = 2 * time.Second
+
+// shape returns raw as it is if nothing is limited.
+func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
+	if s == nil {
+		return raw
+	}
+	if c, ok := raw.(interface{ SetNoDelay(bool) error }); ok {
+		c.SetNoDelay(true) // delays are the shaper's to make
+	}
+	c := &shapedConn{Conn: raw, shaper: s, peer: id, over: make(chan struct{})}
+	c.change = sync.NewCond(&c.mu)
+	go c.run()
+	return c
+}
+
+// Write takes b in, in parcels, as there is room.
+func (c *shapedConn) Write(b []byte) (n int, err error) {
+	room := c.shaper.room(c.peer())
+	for n < len(b) {
+		part := b[n:min(n+parcelLen, len(b))]
+		if err := c.put(part, room); err != nil {
+			return n, err
+		}
+		n += len(part)
+	}
+	return n, nil
+}
+
+// put waits for room for a parcel and takes it in.
+func (c *shapedConn) put(part []byte, room int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.failed == nil && !c.closed && c.held > 0 && c.held+len(part) > room {
+		if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
+			return os.ErrDeadlineExceeded
+		}
+		c.change.Wait()
+	}
+	switch {
+	case c.failed != nil:
+		return c.failed
+	case c.closed:
+		return net.ErrClosed
+	}
+	var buffer []byte
+	if last := len(c.free) - 1; last >= 0 {
+		buffer, c.free = c.free[last], c.free[:last]
+	}
+	p := parcel{bytes: append(buffer[:0], part...), arrives: c.shaper.book(c.peer(), len(part))}
+	c.parcels = append(c.parcels, p)
+	c.held += len(part)
+	c.change.Broadcast()
+	return nil
+}
+
+// run passes parcels on, each at its time, until the connection is closed and
+// all have gone.
+func (c *shapedConn) run() {
+	for {
+		p, ok := c.next()
+		if !ok {
+			c.Conn.Close()
+			return
+		}
+		timer := time.NewTimer(time.Until(p.arrives))
+		select {
+		case <-timer.C:
+		case <-c.over:
+			timer.Stop()
+			return
+		}
+		_, err := c.Conn.Write(p.bytes)
+		c.passed(p, err)
+	}
+}
+
+// next waits for the first parcel.
+func (c *shapedConn) next() (parcel, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.parcels) == 0 && !c.closed && c.failed == nil {
+		c.change.Wait()
+	}
+	if len(c.parcels) == 0 || c.failed != nil {
+		return parcel{}, false
+	}
+	return c.parcels[0], true
+}
+
+// passed takes the first parcel out, which has gone or failed to.
+func (c *shapedConn) passed(p parcel, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := copy(c.parcels, c.parcels[1:])
+	c.parcels[last] = parcel{}
+	c.parcels = c.parcels[:last]
+	c.free = append(c.free, p.bytes)
+	c.held -= len(p.bytes)
+	if err != nil {
+		c.failed = err
+	}
+	c.change.Broadcast()
+}
+
+// SetDeadline is that of reads and writes.
+func (c *shapedConn) SetDeadline(t time.Time) error {
+	if err := c.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline bounds how long Write waits for room.
+func (c *shapedConn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline = t
+	if c.alarm != nil {
+		c.alarm.Stop()
+		c.alarm = nil
+	}
+	if !t.IsZero() {
+		c.alarm = time.AfterFunc(time.Until(t), func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.change.Broadcast()
+		})
+	}
+	return nil
+}
+
+// Close ends reads and writes at once. What was written before still goes its
+// way, for a while: a refusal is the last thing that a stranger is told.
+func (c *shapedConn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	c.closed = true
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	c.change.Broadcast()
+	time.AfterFunc(lastWords, func() {
+		close(c.over)
+		c.Conn.Close()
+	})
+	return c.Conn.SetReadDeadline(time.Unix(1, 0))
+}
