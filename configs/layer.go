@@ -113,7 +113,7 @@ func defaultLayer() *layer {
 
 // fileLayer reads a run file or, by name, an embedded preset.
 func fileLayer(name string) *layer {
-	text, shown, err := readSource(name)
+	text, shown, err := readSource(name, Presets())
 	l := newLayer(shown)
 	if err != nil {
 		var located *Error
@@ -137,10 +137,9 @@ func fileLayer(name string) *layer {
 
 // readSource returns the text that FILE on the command line stands for and
 // what to call it in messages.
-func readSource(name string) (text []byte, shown string, err error) {
-	looksLikePath := strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
-	if !looksLikePath {
-		found, names := preset(name)
+func readSource(name string, presets []Preset) (text []byte, shown string, err error) {
+	if !isPath(name) {
+		found, names := preset(name, presets)
 		if found != nil {
 			return found.Text, name + " (embedded preset)", nil
 		}
@@ -156,6 +155,11 @@ func readSource(name string) (text []byte, shown string, err error) {
 		return nil, name, &Error{[]Problem{{Message: reason(err), Source: name}}}
 	}
 	return text, name, nil
+}
+
+// isPath says whether a name can only be that of a file.
+func isPath(name string) bool {
+	return strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
 }
 
 // readBounded reads a file of at most maxFile bytes, and one more of a larger

@@ -3,11 +3,12 @@ package configs
 import (
 	"embed"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml comparisons/*.yaml
 var presetFiles embed.FS
 
 // A Preset is a run file inside the binary: a named situation.
@@ -18,8 +19,13 @@ type Preset struct {
 }
 
 // Presets returns the embedded run files by name.
-func Presets() []Preset {
-	names, err := fs.Glob(presetFiles, "*.yaml")
+func Presets() []Preset { return presetsIn("*.yaml") }
+
+// Comparisons returns the embedded comparison files by name.
+func Comparisons() []Preset { return presetsIn("comparisons/*.yaml") }
+
+func presetsIn(pattern string) []Preset {
+	names, err := fs.Glob(presetFiles, pattern)
 	if err != nil {
 		panic("internal error: configs: " + err.Error())
 	}
@@ -31,7 +37,7 @@ func Presets() []Preset {
 		}
 		first, _, _ := strings.Cut(string(text), "\n")
 		presets = append(presets, Preset{
-			Name:  strings.TrimSuffix(name, ".yaml"),
+			Name:  strings.TrimSuffix(path.Base(name), ".yaml"),
 			About: strings.TrimPrefix(first, "# "),
 			Text:  text,
 		})
@@ -39,9 +45,8 @@ func Presets() []Preset {
 	return presets
 }
 
-// preset returns the preset of that name, and all names.
-func preset(name string) (found *Preset, names []string) {
-	presets := Presets()
+// preset returns the one of that name, and all names.
+func preset(name string, presets []Preset) (found *Preset, names []string) {
 	for _, p := range presets {
 		names = append(names, p.Name)
 	}

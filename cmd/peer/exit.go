@@ -25,6 +25,7 @@ const (
 	exitNetwork  = 4   // peers could not meet, or lost each other
 	exitTraining = 5   // not a number, diverged, a bound broken
 	exitData     = 6   // data missing, damaged or not the published ones
+	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
 
@@ -58,6 +59,8 @@ func exitCode(err error) int {
 		return exitOK
 	case isA[*usageError](err):
 		return exitUsage
+	case isA[*cellsError](err):
+		return exitCells
 	case isA[*configs.Error](err):
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):

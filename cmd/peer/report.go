@@ -15,6 +15,9 @@ import (
 	"gossiptrainer/report"
 )
 
+// readable is the mode of results.
+const readable fs.FileMode = 0o644
+
 func newReport(c *console) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -94,7 +97,6 @@ func (c *console) draw(runs []*report.Run, file string) error {
 	if err != nil {
 		return &usageError{err: err, hint: "-o loss.png, -o loss.svg or -o loss.pdf"}
 	}
-	const readable fs.FileMode = 0o644
 	if err := renameio.WriteFile(file, figure.Bytes(), readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/report"
+)
+
+// compareFlags are the flags of peer compare.
+type compareFlags struct {
+	dir  string
+	mode string
+	only []string
+	set  []string
+}
+
+func newCompare(c *console) *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare FILE",
+		Short: "run algorithms against each other on several networks",
+		Long: `run algorithms against each other on several networks
+
+FILE is a comparison file or the name of an embedded one. It names a run file to start
+from, networks, algorithms and seeds; every combination is a cell and is run by lab or
+sim. Started again with the same folder, it goes on: cells that are finished and whose
+settings have not changed are not run again. A cell that diverges is a result; if a cell
+fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.`,
+		Example: `  peer compare moniqua-fig1 -o fig1
+  peer compare my-comparison.yaml -o results --mode lab
+  peer compare moniqua-fig1 -o quick --only D-PSGD --only Moniqua-8 --set train.rounds=50`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), c, args[0], f) },
+	}
+	cmd.Flags().StringVarP(&f.dir, "output", "o", "", "`folder` of the results (default: the comparison's name)")
+	cmd.Flags().StringVar(&f.mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
+	cmd.Flags().StringArrayVar(&f.only, "only", nil, "run the cells of this `label` alone; may be repeated")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	c.addJSON(cmd)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		for _, p := range configs.Comparisons() {
+			names = append(names, p.Name+"\t"+p.About)
+		}
+		return names, cobra.ShellCompDirectiveDefault
+	}
+	return cmd
+}
+
+func runCompare(ctx context.Context, c *console, name string, f compareFlags) error {
+	file, err := configs.LoadComparison(name, os.Environ())
+	if err != nil {
+		return err
+	}
+	m, err := newMatrix(c, file, f)
+	if err != nil {
+		return err
+	}
+	if err := m.prepare(ctx); err != nil {
+		return stopped(ctx, err)
+	}
+	if err := m.runCells(ctx); err != nil {
+		return stopped(ctx, err)
+	}
+	return m.conclude()
+}
+
+// A cellsError says that some cells of a comparison failed, which the results
+// of the others survive.
+type cellsError struct {
+	failed, all int
+	first       report.Cell
+	dir         string
+}
+
+func (e *cellsError) Error() string {
+	return fmt.Sprintf("compare: %d of %d cells failed; the first: %s on %s, seed %d: %s",
+		e.failed, e.all, e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
+}
+
+func (e *cellsError) Hint() string {
+	return "what each said is in " + filepath.Join(e.dir, report.CellsFolder, "*", cellLog) + "; start again to try them again"
+}
+
+// conclude writes the comparison and prints it.
+func (m *matrix) conclude() error {
+	if err := m.write(); err != nil {
+		return err
+	}
+	if err := m.c.print(m.result, func(w io.Writer) error { return report.WriteCells(w, m.result) }); err != nil {
+		return err
+	}
+	m.c.next(quoted("peer", "report", m.dir), "figures and tables")
+	var e *cellsError
+	for _, cell := range m.result.Cells {
+		if cell.Status != report.CellFailed {
+			continue
+		}
+		if e == nil {
+			e = &cellsError{all: len(m.result.Cells), first: cell, dir: m.dir}
+		}
+		e.failed++
+	}
+	if e != nil {
+		return e
+	}
+	return nil
+}
+
+// timeLeft says how long the rest takes if it takes as long as what was done.
+func timeLeft(done, all int, took time.Duration) string {
+	if done == 0 {
+		return ""
+	}
+	left := time.Duration(float64(took) / float64(done) * float64(all-done)).Round(time.Second)
+	return fmt.Sprintf(", about %v left", left)
+}

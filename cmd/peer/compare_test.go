@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/report"
+)
+
+// silentConsole is one whose words go to files.
+func silentConsole(t *testing.T) *console {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "talk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return &console{in: os.Stdin, out: file, err: file}
+}
+
+// smallMatrix is one whose cells are run by a program that does what a script
+// says.
+func smallMatrix(t *testing.T, script string) *matrix {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := &configs.Comparison{
+		Name: "small", Base: "ring8", Mode: "sim", Compute: time.Millisecond,
+		Networks: []configs.NetworkCase{{Name: "n"}}, Algorithms: []configs.Variant{{Label: "a"}, {Label: "b"}}, Seeds: []uint64{1},
+	}
+	m, err := newMatrix(silentConsole(t), file, compareFlags{dir: filepath.Join(dir, "out")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.program = program
+	return m
+}
+
+func (m *matrix) all(ctx context.Context) error {
+	if err := m.prepare(ctx); err != nil {
+		return err
+	}
+	if err := m.runCells(ctx); err != nil {
+		return err
+	}
+	return m.conclude()
+}
+
+func TestFailedCellsAreToldAndTriedAgain(t *testing.T) {
+	m := smallMatrix(t, "echo 'peer: the disk is full' >&2\nexit 1\n")
+	err := m.all(t.Context())
+	var failed *cellsError
+	if !errors.As(err, &failed) || failed.failed != 2 || exitCode(err) != exitCells || !strings.Contains(err.Error(), "the disk is full") {
+		t.Fatalf("error %v, exit %d, want that two cells failed and why", err, exitCode(err))
+	}
+	written, err := readComparison(m.dir)
+	if err != nil || len(written.Cells) != 2 || written.Cells[1].Status != report.CellFailed || written.Cells[1].Exit != 1 {
+		t.Fatalf("%+v, error %v, want two failed cells", written, err)
+	}
+	if done, err := m.finished("sim", m.cells[0]); done != nil || err != nil {
+		t.Errorf("a failed cell counts as finished: %v, error %v", done, err)
+	}
+}
+
+func TestDivergedCellsAreResults(t *testing.T) {
+	m := smallMatrix(t, "echo 'peer: sim: worker 3 round 7: diverged' >&2\nexit 5\n")
+	if err := m.all(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, cell := range m.result.Cells {
+		if cell.Status != report.CellDiverged || cell.Error != "sim: worker 3 round 7: diverged" {
+			t.Errorf("cell %d: %+v, want that it diverged and where", i, cell)
+		}
+	}
+	again := smallMatrix(t, "exit 1\n")
+	again.dir = m.dir
+	if err := again.all(t.Context()); err != nil {
+		t.Errorf("a diverged cell is run again: %v", err)
+	}
+}
+
+func TestInterruptedComparisonSaysSo(t *testing.T) {
+	m := smallMatrix(t, "exec sleep 60\n")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("somebody pressed ctrl-c")
+	time.AfterFunc(200*time.Millisecond, func() { cancel(why) })
+	if err := m.all(ctx); !errors.Is(err, why) {
+		t.Errorf("error %v, want %v", err, why)
+	}
+}
+
+// What a cell is read back as is what was written.
+func TestCellSurvivesItsFile(t *testing.T) {
+	seven, bytes := 7.5, int64(9)
+	cell := report.Cell{
+		Label: "a", Network: "n", Seed: 3, Status: report.CellDone, Tuned: []string{"algorithm.gamma=1"}, Folder: "f",
+		TimeToTarget: &seven, BytesToTarget: &bytes, Summary: &report.Summary{Mode: "sim", Rounds: 4, Seed: 3, Digest: "d"},
+	}
+	text, err := json.Marshal(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read report.Cell
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	read.Summary.Seed = 3 // one key for both
+	if !reflect.DeepEqual(cell, read) {
+		t.Errorf("%s became %+v", text, read)
+	}
+}

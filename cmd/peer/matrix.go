@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+	"gossiptrainer/report"
+)
+
+// A matrix runs the cells of a comparison and keeps what came of them in a
+// folder.
+type matrix struct {
+	c       *console
+	file    *configs.Comparison
+	set     []string // of every cell
+	dir     string
+	program string
+	cells   []configs.Cell
+	tuned   map[string][]string // by label
+	result  report.Comparison
+}
+
+// newMatrix checks the flags and makes the folder.
+func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, error) {
+	m := &matrix{c: c, file: file, set: f.set, dir: f.dir, tuned: map[string][]string{}}
+	if m.dir == "" {
+		m.dir = file.Name
+	}
+	if f.mode != "" {
+		if f.mode != "sim" && f.mode != "lab" {
+			return nil, oneOf("compare: --mode", f.mode, []string{"sim", "lab"})
+		}
+		file.Mode = f.mode
+	}
+	var labels []string
+	for _, a := range file.Algorithms {
+		labels = append(labels, a.Label)
+	}
+	for _, only := range f.only {
+		if !slices.Contains(labels, only) {
+			return nil, oneOf("compare: --only", only, labels)
+		}
+	}
+	if len(f.only) > 0 {
+		labels = f.only
+	}
+	for _, cell := range file.Cells() {
+		if slices.Contains(labels, cell.Label) {
+			m.cells = append(m.cells, cell)
+		}
+	}
+	var err error
+	if m.program, err = os.Executable(); err != nil {
+		return nil, fmt.Errorf("compare: where is this program: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(m.dir, report.CellsFolder), 0o777); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	m.result = report.Comparison{
+		Name: file.Name, Mode: file.Mode, Base: file.Base, Targets: report.Targets(file.Targets),
+		Seeds: file.Seeds, Labels: labels, Command: quoted(os.Args...), Version: readBuild().Version,
+		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+	}
+	return m, nil
+}
+
+// prepare loads every cell, measures what a gradient takes where the simulator
+// needs to know, and searches for the values that are to be tuned.
+func (m *matrix) prepare(ctx context.Context) error {
+	for _, cell := range m.cells {
+		loaded, err := m.load(cell)
+		if err != nil {
+			return err
+		}
+		run, err := assemble(loaded)
+		if err != nil {
+			return fmt.Errorf("compare: cell %s: %w", cell, err)
+		}
+		if err := run.FindData(); err != nil {
+			return err
+		}
+		m.network(cell, loaded.Config)
+		if m.file.Mode == "sim" && m.result.Compute == 0 {
+			if err := m.measure(run); err != nil {
+				return err
+			}
+		}
+	}
+	return m.tune(ctx)
+}
+
+// load merges what a cell says over the base.
+func (m *matrix) load(cell configs.Cell) (*configs.Loaded, error) {
+	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.arguments(cell)})
+}
+
+func (m *matrix) arguments(cell configs.Cell) []string {
+	return slices.Concat(configs.Arguments(cell.Set), m.tuned[cell.Label], m.set)
+}
+
+// network notes what the network of a cell is like.
+func (m *matrix) network(cell configs.Cell, cfg configs.Config) {
+	if slices.ContainsFunc(m.result.Networks, func(n report.Network) bool { return n.Name == cell.Network }) {
+		return
+	}
+	rate, err := configs.ParseRate(cfg.Limit.Rate)
+	if err != nil {
+		panic("internal error: " + err.Error()) // the configuration was checked
+	}
+	m.result.Networks = append(m.result.Networks, report.Network{
+		Name: cell.Network, Rate: rate, Latency: time.Duration(cfg.Limit.Latency).Seconds(),
+	})
+}
+
+// measure takes the time of a gradient: as given, as it was when the comparison
+// began, or as it is now.
+func (m *matrix) measure(run *experiment.Run) error {
+	if m.file.Compute > 0 {
+		m.result.Compute = m.file.Compute.Seconds()
+		return nil
+	}
+	m.result.Measured = true
+	if before, err := readComparison(m.dir); err == nil && before.Measured && before.Base == m.file.Base {
+		m.result.Compute = before.Compute
+		return nil
+	}
+	took, err := measureGradient(run)
+	if err != nil {
+		return err
+	}
+	m.result.Compute = took.Seconds()
+	m.c.say("a gradient takes %v on this machine: the virtual time of all cells", took.Round(time.Microsecond))
+	return m.write() // so that the cells of a later start have the same
+}
+
+// runCells runs what is not finished yet.
+func (m *matrix) runCells(ctx context.Context) error {
+	began, ran := time.Now(), 0
+	var todo []int
+	m.result.Cells = make([]report.Cell, len(m.cells))
+	for i, cell := range m.cells {
+		done, err := m.finished(m.file.Mode, cell)
+		if err != nil {
+			return err
+		}
+		if done == nil {
+			todo = append(todo, i)
+			continue
+		}
+		m.result.Cells[i] = *done
+	}
+	if skipped := len(m.cells) - len(todo); skipped > 0 {
+		m.c.say("%d of %d cells are finished", skipped, len(m.cells))
+	}
+	for _, i := range todo {
+		cell := m.cells[i]
+		m.c.say("cell %d of %d: %s%s", i+1, len(m.cells), cell, timeLeft(ran, len(todo), time.Since(began)))
+		done, err := m.runCell(ctx, m.file.Mode, cell)
+		if err != nil {
+			return err
+		}
+		m.result.Cells[i] = done
+		ran++
+		if done.Status != report.CellDone {
+			m.c.say("  %s: %s", done.Status, done.Error)
+		}
+	}
+	return nil
+}
+
+// finished returns the result of a cell that was run before with the same
+// settings; one that failed is run again.
+func (m *matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
+	text, err := os.ReadFile(filepath.Join(m.folder(cell), report.CellFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	var done report.Cell
+	if err := json.Unmarshal(text, &done); err != nil || done.Status == report.CellFailed {
+		return nil, nil // as good as not run
+	}
+	hash, err := m.hash(mode, cell)
+	if err != nil || done.Config != hash {
+		return nil, err
+	}
+	if done.Status == report.CellDone {
+		run, err := report.Open(filepath.Join(m.dir, done.Folder))
+		if err != nil {
+			return nil, nil
+		}
+		done.Reach(run, m.result.Targets)
+	}
+	return &done, nil
+}
+
+// hash names the settings of a cell.
+func (m *matrix) hash(mode string, cell configs.Cell) (string, error) {
+	loaded, err := m.load(cell)
+	if err != nil {
+		return "", err
+	}
+	loaded.Config.Output.Dir, loaded.Config.Data.Dir = "", ""
+	sum := sha256.Sum256(fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func (m *matrix) folder(cell configs.Cell) string {
+	return filepath.Join(m.dir, report.CellsFolder, cell.ID())
+}
+
+// write writes the comparison as far as it has come.
+func (m *matrix) write() error {
+	text, err := json.MarshalIndent(m.result, "", "  ")
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	if err := renameio.WriteFile(filepath.Join(m.dir, report.ComparisonFile), append(text, '\n'), readable); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return nil
+}
+
+func readComparison(dir string) (*report.Comparison, error) {
+	text, err := os.ReadFile(filepath.Join(dir, report.ComparisonFile))
+	if err != nil {
+		return nil, err
+	}
+	var c report.Comparison
+	return &c, json.Unmarshal(text, &c)
+}

@@ -1,0 +1,235 @@
+package configs
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Comparison says which runs are to be set against each other: all
+// combinations of its networks, algorithms and seeds, each a cell.
+type Comparison struct {
+	Name       string
+	Base       string // preset or path of the run file from which every cell starts
+	Mode       string // lab or sim
+	Compute    time.Duration
+	Networks   []NetworkCase
+	Algorithms []Variant
+	Seeds      []uint64
+	Rounds     int // 0 = as the base says
+	Tuning     Tuning
+	Targets    Targets
+}
+
+// A NetworkCase is a limit of all peers, and what else belongs to it.
+type NetworkCase struct {
+	Name string
+	Set  []Override // limit.*, and train.rounds where it has its own
+}
+
+// A Variant is an algorithm with its settings, under a label.
+type Variant struct {
+	Label string
+	Set   []Override
+	Tune  []Choice
+}
+
+// An Override gives a key of the run file another value, in YAML.
+type Override struct{ Key, Value string }
+
+// A Choice is a key whose value is searched before the cells are run.
+type Choice struct {
+	Key    string
+	Values []string // in YAML
+}
+
+// Tuning is the short run on which choices are made: of a seed of its own.
+type Tuning struct {
+	Rounds int // 0 = a quarter of the run's
+	Seed   uint64
+}
+
+// Targets are what a report takes the time to; 0 = none.
+type Targets struct {
+	Loss     float64 // training loss, at most
+	Accuracy float64 // on the test set, at least
+}
+
+// A Cell is one run of a comparison.
+type Cell struct {
+	Label   string
+	Network string
+	Seed    uint64
+	Set     []Override
+	Tune    []Choice
+}
+
+// ID returns a name of the cell that can be one of a folder.
+func (c Cell) ID() string {
+	return fmt.Sprintf("%s.%s.%d", fileName(c.Label), fileName(c.Network), c.Seed)
+}
+
+// fileName keeps letters, digits, dots and dashes of a name in small letters.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '-':
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+}
+
+// String returns how people call the cell.
+func (c Cell) String() string {
+	return fmt.Sprintf("%s on %s, seed %d", c.Label, c.Network, c.Seed)
+}
+
+// Cells lists the cells of c: all algorithms of a network and a seed stand
+// together, so that what is compared was run at the same time.
+func (c *Comparison) Cells() []Cell {
+	var all []Cell
+	for _, network := range c.Networks {
+		for _, seed := range c.Seeds {
+			for _, a := range c.Algorithms {
+				set := []Override{{"seed", fmt.Sprint(seed)}}
+				if c.Rounds > 0 {
+					set = append(set, Override{"train.rounds", fmt.Sprint(c.Rounds)})
+				}
+				set = slices.Concat(set, network.Set, a.Set)
+				all = append(all, Cell{Label: a.Label, Network: network.Name, Seed: seed, Set: set, Tune: a.Tune})
+			}
+		}
+	}
+	return all
+}
+
+// Arguments returns overrides as the arguments of --set.
+func Arguments(set []Override) []string {
+	args := make([]string, len(set))
+	for i, o := range set {
+		args[i] = o.Key + "=" + o.Value
+	}
+	return args
+}
+
+// LoadComparison reads a comparison file, or an embedded one by name, and
+// checks that every cell is a run file that can be loaded. Everything wrong is
+// in the returned *Error.
+func LoadComparison(name string, env []string) (*Comparison, error) {
+	text, shown, err := readSource(name, Comparisons())
+	if err != nil {
+		return nil, err
+	}
+	r := &comparisonReader{doc: parseDocument(shown, text)}
+	c := r.read()
+	if c != nil && isPath(c.Base) && !filepath.IsAbs(c.Base) {
+		c.Base = filepath.Join(filepath.Dir(name), c.Base)
+	}
+	problems := slices.Concat(r.doc.problems, r.problems)
+	if len(problems) == 0 {
+		problems = c.checkCells(r, env)
+	}
+	if len(problems) > 0 {
+		slices.SortStableFunc(problems, inOrderOfTheFile)
+		return nil, &Error{problems}
+	}
+	return c, nil
+}
+
+// checkCells loads the first cell of every algorithm on every network: seeds
+// change nothing about what is allowed.
+func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
+	var problems []Problem
+	ids := map[string]string{}
+	for _, cell := range c.Cells() {
+		if first, taken := ids[cell.ID()]; taken && first != cell.String() {
+			problems = append(problems, Problem{Key: "algorithms", Source: r.doc.name,
+				Message: fmt.Sprintf("%q and %q would have the same folder: give them other names", first, cell)})
+		}
+		ids[cell.ID()] = cell.String()
+		if cell.Seed != c.Seeds[0] {
+			continue
+		}
+		for _, choices := range Combinations(cell.Tune) {
+			_, err := Load(Source{File: c.Base, Env: env, Set: Arguments(slices.Concat(cell.Set, choices))})
+			problems = append(problems, r.locate(c, cell, err)...)
+		}
+	}
+	return problems
+}
+
+// locate moves the problems of a cell to the place of its algorithm.
+func (r *comparisonReader) locate(c *Comparison, cell Cell, err error) []Problem {
+	if err == nil {
+		return nil
+	}
+	at := slices.IndexFunc(c.Algorithms, func(v Variant) bool { return v.Label == cell.Label })
+	place := r.doc.nearest(fmt.Sprintf("algorithms.%d", at)).key
+	var problems []Problem
+	e, ok := err.(*Error)
+	if !ok {
+		return []Problem{r.doc.at(Problem{Message: err.Error()}, place.Line, place.Column)}
+	}
+	for _, p := range e.Problems {
+		p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+		if p.Line == 0 {
+			p = r.doc.at(p, place.Line, place.Column)
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// Combinations lists all ways to choose, one override per choice; without
+// choices the one that overrides nothing.
+func Combinations(choices []Choice) [][]Override {
+	all := [][]Override{nil}
+	for _, choice := range choices {
+		var longer [][]Override
+		for _, before := range all {
+			for _, value := range choice.Values {
+				longer = append(longer, append(slices.Clone(before), Override{choice.Key, value}))
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// overrides flattens values below a key to one override each, in order of the
+// keys.
+func overrides(prefix string, values map[string]any) []Override {
+	var all []Override
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		at := join(prefix, key)
+		if section, ok := values[key].(map[string]any); ok && !isTable(at) {
+			all = append(all, overrides(at, section)...)
+			continue
+		}
+		all = append(all, Override{at, inYAML(values[key])})
+	}
+	return all
+}
+
+// isTable says whether the keys below path are the user's own.
+func isTable(path string) bool {
+	s := find(path)
+	return s != nil && s.Properties == nil
+}
+
+// inYAML writes a plain value on one line; JSON is YAML.
+func inYAML(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("internal error: configs: %v", err)) // a document holds plain values
+	}
+	return string(text)
+}

@@ -1,0 +1,296 @@
+package configs
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A comparisonReader turns a document into a Comparison and notes what is wrong
+// with it, and where.
+type comparisonReader struct {
+	doc      *document
+	problems []Problem
+}
+
+// keys of the sections of a comparison file.
+var (
+	comparisonKeys = []string{"name", "base", "mode", "compute", "networks", "algorithms", "seeds", "budget", "tuning", "report"}
+	networkKeys    = []string{"name", "rate", "burst", "latency", "jitter", "loss", "rounds"}
+)
+
+const (
+	mostCells   = 10_000
+	mostEntries = 64   // networks, algorithms and seeds, of each
+	tuningSeed  = 1000 // far from those that people choose for cells
+)
+
+func (r *comparisonReader) read() *Comparison {
+	root, ok := r.doc.root.(map[string]any)
+	if !ok {
+		r.wrong("", "a comparison file holds \"key: value\" lines")
+		return nil
+	}
+	r.known("", root, comparisonKeys)
+	c := &Comparison{
+		Name: r.text(root, "name", ""), Base: r.text(root, "base", ""), Mode: r.text(root, "mode", "sim"),
+		Compute: r.duration(root, "", "compute"),
+		Seeds:   r.seeds(root), Tuning: Tuning{Seed: tuningSeed},
+	}
+	if c.Name == "" || strings.Trim(c.Name, plainName) != "" {
+		r.wrong("name", "must be letters, digits, dots and dashes")
+	}
+	if c.Base == "" {
+		r.wrong("base", "must be a preset or the path of a run file, from which every cell starts")
+	}
+	if c.Mode != "sim" && c.Mode != "lab" {
+		r.wrong("mode", "must be sim or lab, got %s", show(c.Mode))
+	}
+	if c.Compute > 0 && c.Mode != "sim" {
+		r.wrong("compute", "is the time of a gradient in sim: lab takes what it takes")
+	}
+	c.Networks = r.networks(root)
+	c.Algorithms = r.algorithms(root)
+	budget := r.section(root, "budget", "rounds")
+	c.Rounds = r.count(budget, "budget", "rounds")
+	tuning := r.section(root, "tuning", "rounds", "seed")
+	c.Tuning.Rounds = r.count(tuning, "tuning", "rounds")
+	if _, given := tuning["seed"]; given {
+		c.Tuning.Seed = uint64(r.count(tuning, "tuning", "seed"))
+	}
+	c.Targets = r.targets(root)
+	if cells := len(c.Networks) * len(c.Algorithms) * len(c.Seeds); cells > mostCells {
+		r.wrong("algorithms", "%d cells: at most %d", cells, mostCells)
+	}
+	return c
+}
+
+const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+
+func (r *comparisonReader) targets(root map[string]any) Targets {
+	section := r.section(root, "report", "targets")
+	values, ok := section["targets"].(map[string]any)
+	if !ok && section["targets"] != nil {
+		r.wrong("report.targets", "must be a section with loss and accuracy")
+	}
+	r.known("report.targets", values, []string{"loss", "accuracy"})
+	t := Targets{Loss: r.number(values, "report.targets", "loss"), Accuracy: r.number(values, "report.targets", "accuracy")}
+	if t.Accuracy > 1 {
+		r.wrong("report.targets.accuracy", "is a share from 0 to 1, got %v", t.Accuracy)
+	}
+	return t
+}
+
+func (r *comparisonReader) networks(root map[string]any) []NetworkCase {
+	entries := r.list(root, "networks")
+	if entries == nil {
+		return []NetworkCase{{Name: "base"}}
+	}
+	var all []NetworkCase
+	for i, entry := range entries {
+		at := fmt.Sprintf("networks.%d", i)
+		r.known(at, entry, networkKeys)
+		n := NetworkCase{Name: r.text(entry, "name", "")}
+		if n.Name == "" {
+			r.wrong(at, "a network needs a name")
+		}
+		for _, key := range networkKeys[1:] {
+			value, given := entry[key]
+			if !given {
+				continue
+			}
+			target := "limit." + key
+			if key == "rounds" {
+				target = "train.rounds"
+			}
+			n.Set = append(n.Set, Override{target, inYAML(value)})
+		}
+		if rate, given := entry["rate"]; given {
+			if _, err := ParseRate(fmt.Sprint(rate)); err != nil {
+				r.wrong(at+".rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(rate))
+			}
+		}
+		if slices.ContainsFunc(all, func(o NetworkCase) bool { return o.Name == n.Name }) {
+			r.wrong(at+".name", "two networks are named %s", show(n.Name))
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func (r *comparisonReader) algorithms(root map[string]any) []Variant {
+	entries := r.list(root, "algorithms")
+	if len(entries) == 0 {
+		r.wrong("algorithms", "must list at least one: {label: D-PSGD, name: dpsgd, bits: 32}")
+	}
+	var all []Variant
+	for i, entry := range entries {
+		at := fmt.Sprintf("algorithms.%d", i)
+		v := Variant{Label: r.text(entry, "label", "")}
+		if v.Label == "" {
+			r.wrong(at, "an algorithm needs a label")
+		}
+		if slices.ContainsFunc(all, func(o Variant) bool { return o.Label == v.Label }) {
+			r.wrong(at+".label", "two algorithms are labelled %s", show(v.Label))
+		}
+		delete(entry, "label")
+		more, ok := entry["set"].(map[string]any)
+		if !ok && entry["set"] != nil {
+			r.wrong(at+".set", "must be a section of keys of the run file")
+		}
+		delete(entry, "set")
+		for _, o := range slices.Concat(overrides("algorithm", entry), overrides("", more)) {
+			if choice, tuned := tuned(o); tuned {
+				v.Tune = append(v.Tune, choice)
+			} else {
+				v.Set = append(v.Set, o)
+			}
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+var tunePattern = regexp.MustCompile(`^tune\((.*)\)$`)
+
+// tuned reads a value like tune(0.1, 0.3, 1).
+func tuned(o Override) (Choice, bool) {
+	part := tunePattern.FindStringSubmatch(strings.TrimSpace(o.Value))
+	if part == nil {
+		return Choice{}, false
+	}
+	choice := Choice{Key: o.Key}
+	for value := range strings.SplitSeq(part[1], ",") {
+		choice.Values = append(choice.Values, strings.TrimSpace(value))
+	}
+	return choice, true
+}
+
+func (r *comparisonReader) seeds(root map[string]any) []uint64 {
+	list, given := root["seeds"].([]any)
+	if !given && root["seeds"] == nil {
+		return []uint64{1, 2, 3}
+	}
+	if len(list) == 0 || len(list) > mostEntries {
+		r.wrong("seeds", "must list 1 to %d seeds, like [1, 2, 3]", mostEntries)
+		return []uint64{1}
+	}
+	var all []uint64
+	for i, entry := range list {
+		var seed uint64
+		if !r.decode(entry, &seed) {
+			r.wrong(fmt.Sprintf("seeds.%d", i), "must be a whole number from 0, got %s", show(entry))
+		}
+		if slices.Contains(all, seed) {
+			r.wrong(fmt.Sprintf("seeds.%d", i), "seed %d is given twice", seed)
+		}
+		all = append(all, seed)
+	}
+	return all
+}
+
+// list returns the sections of a list; nil if the key is not there.
+func (r *comparisonReader) list(root map[string]any, key string) []map[string]any {
+	if root[key] == nil {
+		return nil
+	}
+	values, ok := root[key].([]any)
+	if !ok || len(values) == 0 || len(values) > mostEntries {
+		r.wrong(key, "must be a list of 1 to %d sections", mostEntries)
+		return nil
+	}
+	var all []map[string]any
+	for i, value := range values {
+		entry, ok := value.(map[string]any)
+		if !ok {
+			r.wrong(fmt.Sprintf("%s.%d", key, i), "must be a section, got %s", show(value))
+			entry = map[string]any{}
+		}
+		all = append(all, entry)
+	}
+	return all
+}
+
+func (r *comparisonReader) section(root map[string]any, key string, known ...string) map[string]any {
+	section, ok := root[key].(map[string]any)
+	if !ok && root[key] != nil {
+		r.wrong(key, "must be a section with %s", strings.Join(known, ", "))
+	}
+	r.known(key, section, known)
+	return section
+}
+
+// known finds keys of a section that do not exist.
+func (r *comparisonReader) known(section string, values map[string]any, keys []string) {
+	for name := range values {
+		if slices.Contains(keys, name) {
+			continue
+		}
+		where := "a comparison file"
+		if section != "" {
+			where = section
+		}
+		key := join(section, name)
+		at := r.doc.nearest(key).key
+		r.problems = append(r.problems, r.doc.at(Problem{
+			Key: key, Message: fmt.Sprintf("unknown key; %s has %s", where, strings.Join(keys, ", ")), Hint: didYouMean(name, keys),
+		}, at.Line, at.Column))
+	}
+}
+
+// text reads a word or, for a label like 8, what was written.
+func (r *comparisonReader) text(values map[string]any, key, standard string) string {
+	value, given := values[key]
+	if !given {
+		return standard
+	}
+	text, ok := value.(string)
+	if !ok {
+		return fmt.Sprint(value)
+	}
+	return text
+}
+
+func (r *comparisonReader) duration(values map[string]any, section, key string) time.Duration {
+	var d Duration
+	value, given := values[key]
+	if given && d.UnmarshalText([]byte(fmt.Sprint(value))) != nil {
+		r.wrong(join(section, key), "must be a duration like 20ms, got %s", show(value))
+	}
+	return time.Duration(d)
+}
+
+// count reads a whole number from 1; 0 if the key is not there.
+func (r *comparisonReader) count(values map[string]any, section, key string) int {
+	value, given := values[key]
+	var n int
+	if given && (!r.decode(value, &n) || n < 1) {
+		r.wrong(join(section, key), "must be a whole number from 1, got %s", show(value))
+	}
+	return n
+}
+
+// number reads a number above 0; 0 if the key is not there.
+func (r *comparisonReader) number(values map[string]any, section, key string) float64 {
+	value, given := values[key]
+	var x float64
+	if given && (!r.decode(value, &x) || !(x > 0) || math.IsInf(x, 0)) {
+		r.wrong(join(section, key), "must be a number above 0, got %s", show(value))
+	}
+	return x
+}
+
+// decode turns a plain value into one of a type, if it is one.
+func (r *comparisonReader) decode(value, into any) bool {
+	text, err := json.Marshal(value)
+	return err == nil && json.Unmarshal(text, into) == nil
+}
+
+func (r *comparisonReader) wrong(key, format string, args ...any) {
+	at := r.doc.nearest(key).value
+	r.problems = append(r.problems, r.doc.at(Problem{Key: key, Message: fmt.Sprintf(format, args...)}, at.Line, at.Column))
+}

@@ -1,0 +1,157 @@
+package configs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "comparison.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const smallComparison = `name: small
+base: ring8
+mode: sim
+compute: 20ms
+networks:
+  - {name: slow, rate: 1mbit, latency: 1ms, rounds: 10}
+  - {name: fast}
+algorithms:
+  - {label: D-PSGD, name: dpsgd, bits: 32}
+  - {label: Choco 4b, name: choco, gamma: "tune(0.1, 0.3)", compressor: {name: qsgd, bits: 4, scaled: true}, set: {train: {momentum: 0}}}
+seeds: [3, 4]
+budget: {rounds: 50}
+tuning: {rounds: 7, seed: 9}
+report: {targets: {loss: 0.6, accuracy: 0.85}}
+`
+
+func TestComparison(t *testing.T) {
+	c, err := LoadComparison(writeFile(t, smallComparison), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Comparison{
+		Name: "small", Base: "ring8", Mode: "sim", Compute: 20 * time.Millisecond,
+		Networks: []NetworkCase{
+			{"slow", []Override{{"limit.rate", "1mbit"}, {"limit.latency", "1ms"}, {"train.rounds", "10"}}}, {Name: "fast"},
+		},
+		Algorithms: []Variant{
+			{Label: "D-PSGD", Set: []Override{{"algorithm.bits", "32"}, {"algorithm.name", "dpsgd"}}},
+			{Label: "Choco 4b", Set: []Override{
+				{"algorithm.compressor.bits", "4"}, {"algorithm.compressor.name", "qsgd"}, {"algorithm.compressor.scaled", "true"},
+				{"algorithm.name", "choco"}, {"train.momentum", "0"},
+			}, Tune: []Choice{{"algorithm.gamma", []string{"0.1", "0.3"}}}},
+		},
+		Seeds: []uint64{3, 4}, Rounds: 50, Tuning: Tuning{Rounds: 7, Seed: 9}, Targets: Targets{Loss: 0.6, Accuracy: 0.85},
+	}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	cells := c.Cells()
+	if len(cells) != 8 {
+		t.Fatalf("%d cells, want 8", len(cells))
+	}
+	last := cells[7]
+	if last.String() != "Choco 4b on fast, seed 4" || last.ID() != "choco-4b.fast.4" {
+		t.Errorf("cell %q in folder %q", last, last.ID())
+	}
+	got := strings.Join(Arguments(cells[0].Set), " ")
+	if want := "seed=3 train.rounds=50 limit.rate=1mbit limit.latency=1ms train.rounds=10 algorithm.bits=32 algorithm.name=dpsgd"; got != want {
+		t.Errorf("first cell sets %q, want %q", got, want)
+	}
+}
+
+func TestComparisonDefaults(t *testing.T) {
+	c, err := LoadComparison(writeFile(t, "name: x\nbase: ring8\nalgorithms: [{label: a}]\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Mode != "sim" || len(c.Seeds) != 3 || len(c.Networks) != 1 || len(c.Cells()) != 3 {
+		t.Errorf("mode %s, seeds %v, networks %v", c.Mode, c.Seeds, c.Networks)
+	}
+}
+
+func TestCombinations(t *testing.T) {
+	got := Combinations([]Choice{{"a", []string{"1", "2"}}, {"b", []string{"3", "4"}}})
+	want := [][]Override{{{"a", "1"}, {"b", "3"}}, {{"a", "1"}, {"b", "4"}}, {{"a", "2"}, {"b", "3"}}, {{"a", "2"}, {"b", "4"}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	if got := Combinations(nil); len(got) != 1 || got[0] != nil {
+		t.Errorf("without choices: %v", got)
+	}
+}
+
+func TestComparisonMistakes(t *testing.T) {
+	change := func(old, new string) string { return strings.Replace(smallComparison, old, new, 1) }
+	for name, test := range map[string]struct{ text, want string }{
+		"not yaml":           {"{", ":1:"},
+		"no section":         {"[1]", "key: value"},
+		"unknown key":        {change("networks", "network"), "did you mean networks?"},
+		"unknown network":    {change("rate: 1mbit", "speed: 1mbit"), "unknown key; networks.0 has"},
+		"two labels":         {change("Choco 4b", "D-PSGD"), "two algorithms are labelled"},
+		"two networks":       {change("name: fast", "name: slow"), "two networks are named"},
+		"same folder":        {change("Choco 4b", "D_PSGD"), "same folder"},
+		"no label":           {change("label: D-PSGD, ", ""), "needs a label"},
+		"no algorithm":       {"name: x\nbase: ring8\n", "must list at least one"},
+		"zero seeds":         {change("[3, 4]", "[]"), "must list 1 to"},
+		"a seed twice":       {change("[3, 4]", "[3, 3]"), "given twice"},
+		"a seed below 0":     {change("[3, 4]", "[3, -4]"), "whole number from 0"},
+		"no rate":            {change("1mbit", "0bit"), "must be a rate above 0"},
+		"no rounds":          {change("rounds: 50", "rounds: 0"), "whole number from 1"},
+		"no base":            {change("base: ring8", "base: \"\""), "must be a preset"},
+		"unknown base":       {change("base: ring8", "base: ring9"), "no file and no preset"},
+		"unknown mode":       {change("mode: sim", "mode: real"), "must be sim or lab"},
+		"compute in lab":     {change("mode: sim", "mode: lab"), "time of a gradient in sim"},
+		"no duration":        {change("20ms", "soon"), "must be a duration"},
+		"accuracy beyond 1":  {change("0.85", "85"), "share from 0 to 1"},
+		"loss below 0":       {change("0.6", "-1"), "must be a number above 0"},
+		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},
+		"unknown setting":    {change("bits: 32", "bit: 32"), "cell D-PSGD on slow, seed 3"},
+		"setting that fails": {change("bits: 32", "bits: 17"), "algorithm.bits"},
+		"tuned value":        {change("0.1, 0.3", "0.1, 7"), "algorithm.gamma"},
+		"label no section":   {change("- {label: D-PSGD, name: dpsgd, bits: 32}", "- dpsgd"), "must be a section"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := LoadComparison(writeFile(t, test.text), nil)
+			var e *Error
+			if !errors.As(err, &e) || !strings.Contains(e.Detail(), test.want) {
+				t.Fatalf("error %v, want one with %q", err, test.want)
+			}
+			if !strings.Contains(e.Detail(), "comparison.yaml") {
+				t.Errorf("%v does not say where", e.Detail())
+			}
+		})
+	}
+	if _, err := LoadComparison("moniqua-fig", nil); err == nil || !strings.Contains(err.Error(), "no file and no preset") {
+		t.Errorf("unknown name: %v", err)
+	}
+}
+
+func TestEmbeddedComparisonsLoad(t *testing.T) {
+	all := Comparisons()
+	if len(all) == 0 {
+		t.Fatal("there are none")
+	}
+	for _, p := range all {
+		c, err := LoadComparison(p.Name, nil)
+		if err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+			continue
+		}
+		if c.Name != p.Name || p.About == "" {
+			t.Errorf("%s: name %q, first line %q", p.Name, c.Name, p.About)
+		}
+	}
+}

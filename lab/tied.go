@@ -1,0 +1,35 @@
+package lab
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// RunTied runs cmd to its end, which is at hand when this process ends, whatever
+// it ends of, as far as the system has means for that. When ctx ends, cmd is
+// interrupted, and killed if it is still there after grace.
+func RunTied(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
+	cmd.SysProcAttr = attributes()
+	cmd.WaitDelay = grace
+	ended := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // a parent-death signal comes when the thread that started the process ends
+		defer runtime.UnlockOSThread()
+		if err := cmd.Start(); err != nil {
+			ended <- err
+			return
+		}
+		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+		kill := context.AfterFunc(ctx, func() {
+			time.AfterFunc(grace, func() { _ = cmd.Process.Kill() })
+		})
+		err := cmd.Wait()
+		stop()
+		kill()
+		ended <- err
+	}()
+	return <-ended
+}

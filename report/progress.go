@@ -1,0 +1,131 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A Moment is how far a run was at a time.
+type Moment struct {
+	Time    time.Duration
+	Round   float64 // mean over the workers
+	Loss    float64 // mean over the workers of their last mini-batch losses
+	Gap     float64 // largest
+	Compute time.Duration
+	Wait    time.Duration
+	Codec   time.Duration // means over the workers, of their last recorded rounds
+	Sent    Bytes         // mean over the workers
+}
+
+// Progress returns the moments of a run: one whenever as many steps were
+// recorded as there are workers, and all have reported.
+func (r *Run) Progress() []Moment {
+	var steps []*Step
+	ranks := map[int]*Step{}
+	for _, e := range r.Events {
+		if e.Step != nil {
+			steps = append(steps, e.Step)
+			ranks[e.Step.Rank] = nil
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b *Step) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), a.Rank-b.Rank)
+	})
+	var moments []Moment
+	heard := 0
+	for i, s := range steps {
+		if ranks[s.Rank] == nil {
+			heard++
+		}
+		ranks[s.Rank] = s
+		if heard == len(ranks) && (i+1)%len(ranks) == 0 {
+			moments = append(moments, momentOf(s.Time, ranks))
+		}
+	}
+	return moments
+}
+
+// momentOf sums up the last steps of all workers.
+func momentOf(now time.Duration, last map[int]*Step) Moment {
+	m := Moment{Time: now}
+	var ranks []int
+	for rank := range last {
+		ranks = append(ranks, rank)
+	}
+	slices.Sort(ranks) // sums depend on the order
+	n := len(ranks)
+	for _, rank := range ranks {
+		s := last[rank]
+		m.Round += float64(s.Round)
+		m.Loss += s.Loss
+		m.Gap = max(m.Gap, s.Gap)
+		m.Compute += s.Compute
+		m.Wait += s.Wait
+		m.Codec += s.Codec
+		m.Sent.Payload += s.Sent.Payload
+		m.Sent.Stream += s.Sent.Stream
+		m.Sent.Wire += s.Sent.Wire
+	}
+	m.Round /= float64(n)
+	m.Loss /= float64(n)
+	m.Compute /= time.Duration(n)
+	m.Wait /= time.Duration(n)
+	m.Codec /= time.Duration(n)
+	m.Sent = Bytes{m.Sent.Payload / int64(n), m.Sent.Stream / int64(n), m.Sent.Wire / int64(n)}
+	return m
+}
+
+// smoothing is over how many moments a loss is averaged: mini-batch losses jump.
+const smoothing = 5
+
+// Smooth returns the mean loss of the last few moments, by moment.
+func Smooth(moments []Moment) []float64 {
+	smooth := make([]float64, len(moments))
+	for i := range moments {
+		first := max(0, i+1-smoothing)
+		sum := 0.0
+		for _, m := range moments[first : i+1] {
+			sum += m.Loss
+		}
+		smooth[i] = sum / float64(i+1-first)
+	}
+	return smooth
+}
+
+// A Reached says when a run reached a target: in seconds since the first round,
+// and in bytes that a worker has sent by then, on the mean.
+type Reached struct {
+	Time  float64
+	Bytes int64
+}
+
+// ReachLoss returns when the smoothed training loss first was at most target,
+// nil if it never was. The first few moments do not count.
+func (r *Run) ReachLoss(target float64) *Reached {
+	moments := r.Progress()
+	for i, loss := range Smooth(moments) {
+		if i+1 >= smoothing && loss <= target {
+			return reached(moments[i])
+		}
+	}
+	return nil
+}
+
+// ReachAccuracy returns when the accuracy on the test set first was at least
+// target in an evaluation, nil if it never was.
+func (r *Run) ReachAccuracy(target float64) *Reached {
+	for _, p := range r.Curve() {
+		if p.Accuracy < target || Number(p.Accuracy) == nil {
+			continue
+		}
+		for _, m := range r.Progress() {
+			if m.Round >= float64(p.Round) {
+				return reached(m)
+			}
+		}
+	}
+	return nil
+}
+
+func reached(m Moment) *Reached { return &Reached{Time: m.Time.Seconds(), Bytes: m.Sent.Wire} }
