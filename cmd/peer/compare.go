@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -95,10 +94,9 @@ func (m *matrix) conclude() error {
 	if err := m.write(); err != nil {
 		return err
 	}
-	if err := m.c.print(m.result, func(w io.Writer) error { return report.WriteCells(w, m.result) }); err != nil {
+	if err := m.c.reportStudy(m.dir); err != nil {
 		return err
 	}
-	m.c.next(quoted("peer", "report", m.dir), "figures and tables")
 	var e *cellsError
 	for _, cell := range m.result.Cells {
 		if cell.Status != report.CellFailed {

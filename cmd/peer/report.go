@@ -27,12 +27,22 @@ func newReport(c *console) *cobra.Command {
 
 DIR is the folder that run, lab or sim has left, also of a run that goes on. Of two or
 more, the figure shows accuracy and loss on the test set, of the average model where
-"peer sim" has evaluated it, else the mean over the replicas: set output.evaluate.`,
+"peer sim" has evaluated it, else the mean over the replicas: set output.evaluate.
+
+The folder of "peer compare" gets a report: a page with tables and figures, figures as
+png, svg and pdf, tables for LaTeX, and all curves as CSV.`,
 		Example: `  peer report runs/ring8-20261121-100500
   peer report runs/ring8-20261121-100500 -o loss.png
-  peer report runs/ring8-* -o accuracy.png`,
+  peer report runs/ring8-* -o accuracy.png
+  peer report fig1`,
 		Args: arguments(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && isComparison(args[0]) {
+				if file != "" {
+					return usagef("report: -o %s: the report of a comparison goes into its folder", file)
+				}
+				return c.reportStudy(args[0])
+			}
 			runs, err := openRuns(args)
 			if err != nil {
 				return err

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"gossiptrainer/report"
+)
+
+// reportFolder is where the report of a comparison goes, in its folder.
+const reportFolder = "report"
+
+// isComparison reports whether a folder was left by peer compare.
+func isComparison(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, report.ComparisonFile))
+	return err == nil
+}
+
+// reportStudy writes the report of a comparison and prints its table.
+func (c *console) reportStudy(dir string) error {
+	study, err := report.OpenStudy(dir)
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(dir, reportFolder)
+	files := map[string]func(io.Writer) error{
+		"index.html":        study.WriteHTML,
+		"data/progress.csv": study.WriteCSV,
+		"tables/tables.tex": study.WriteLaTeX,
+		"REPRODUCE.md": func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "# %s\n\n```\n%s\n```\n", study.Name, study.Reproduce())
+			return err
+		},
+	}
+	for _, f := range study.Figures() {
+		for _, format := range []string{"png", "svg", "pdf"} {
+			files["figures/"+f.Name+"."+format] = func(w io.Writer) error {
+				picture, err := f.Draw(format)
+				if err == nil {
+					_, err = w.Write(picture)
+				}
+				return err
+			}
+		}
+	}
+	for name, write := range files {
+		if err := writeWhole(filepath.Join(to, filepath.FromSlash(name)), write); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	for _, line := range study.Conclusions() {
+		c.say("%s", line)
+	}
+	for _, line := range study.Caveats() {
+		c.say("note: %s", line)
+	}
+	c.say("report: %s", filepath.Join(to, "index.html"))
+	return c.print(study.Comparison, func(w io.Writer) error { return report.WriteCells(w, study.Comparison) })
+}
+
+// writeWhole writes a file that takes the place of an older one when it is
+// whole.
+func writeWhole(path string, write func(io.Writer) error) error {
+	var content bytes.Buffer
+	if err := write(&content); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, content.Bytes(), readable)
+}

@@ -1,0 +1,166 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Study is a comparison read back from its folder, with the records of its
+// cells.
+type Study struct {
+	Comparison
+	Dir    string
+	Groups []*Group // networks and in each the algorithms, as in the file
+}
+
+// A Group is the cells of one algorithm on one network.
+type Group struct {
+	Network Network
+	Label   string
+	Cells   []Cell          // by seed
+	Runs    map[uint64]*Run // of the cells that went to their end
+}
+
+// OpenStudy reads the comparison in folder dir. fs.ErrNotExist says that there
+// is none.
+func OpenStudy(dir string) (*Study, error) {
+	text, err := os.ReadFile(filepath.Join(dir, ComparisonFile))
+	if err != nil {
+		return nil, fmt.Errorf("report: %s holds no comparison: %w", dir, err)
+	}
+	s := &Study{Dir: dir}
+	if err := json.Unmarshal(text, &s.Comparison); err != nil {
+		return nil, fmt.Errorf("report: %s: %w", filepath.Join(dir, ComparisonFile), err)
+	}
+	for _, network := range s.Networks {
+		for _, label := range s.Labels {
+			g := &Group{Network: network, Label: label, Runs: map[uint64]*Run{}}
+			if err := s.collect(g); err != nil {
+				return nil, err
+			}
+			if len(g.Cells) > 0 {
+				s.Groups = append(s.Groups, g)
+			}
+		}
+	}
+	if len(s.Groups) == 0 {
+		return nil, fmt.Errorf("report: %s: no cell has been run: start peer compare again", dir)
+	}
+	return s, nil
+}
+
+// collect fills in the cells and runs of g.
+func (s *Study) collect(g *Group) error {
+	for _, cell := range s.Cells {
+		if cell.Network != g.Network.Name || cell.Label != g.Label {
+			continue
+		}
+		g.Cells = append(g.Cells, cell)
+		if cell.Status != CellDone {
+			continue
+		}
+		run, err := Open(filepath.Join(s.Dir, cell.Folder))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("report: cell %s on %s, seed %d: its record is gone: start peer compare again: %w", cell.Label, cell.Network, cell.Seed, err)
+		}
+		if err != nil {
+			return err
+		}
+		g.Runs[cell.Seed] = run
+	}
+	return nil
+}
+
+// values returns a number of each finished cell by seed; what has none is left
+// out.
+func (g *Group) values(of func(Cell, *Run) *float64) map[uint64]float64 {
+	all := map[uint64]float64{}
+	for _, cell := range g.Cells {
+		if run := g.Runs[cell.Seed]; run != nil && cell.Summary != nil {
+			if v := of(cell, run); v != nil {
+				all[cell.Seed] = *v
+			}
+		}
+	}
+	return all
+}
+
+// estimate is that of the values in the order of the seeds.
+func (g *Group) estimate(of func(Cell, *Run) *float64) Estimate {
+	byseed := g.values(of)
+	var values []float64
+	for _, cell := range g.Cells {
+		if v, ok := byseed[cell.Seed]; ok {
+			values = append(values, v)
+		}
+	}
+	return Estimated(values)
+}
+
+func toTarget(c Cell, _ *Run) *float64 { return c.TimeToTarget }
+
+func megabytesToTarget(c Cell, _ *Run) *float64 {
+	if c.BytesToTarget == nil {
+		return nil
+	}
+	return Number(float64(*c.BytesToTarget) / 1e6)
+}
+
+func perRound(c Cell, _ *Run) *float64 {
+	return Number(1e3 * c.Summary.Time / float64(max(1, c.Rounds)))
+}
+
+func finalAccuracy(c Cell, _ *Run) *float64 {
+	if c.Accuracy.AverageModel != nil {
+		return c.Accuracy.AverageModel
+	}
+	return c.Accuracy.Mean
+}
+
+func finalLoss(c Cell, _ *Run) *float64 { return Number(c.TrainLoss) }
+
+func megabytesSent(c Cell, _ *Run) *float64 { return Number(float64(c.BytesPerPeer.Wire) / 1e6) }
+
+func extraMegabytes(c Cell, _ *Run) *float64 { return Number(float64(c.ExtraMemory) / 1e6) }
+
+// leastPerRound is what a round takes at least, in milliseconds: the gradient,
+// or the bytes at the rate of the uplink and one latency, whichever is longer.
+func (s *Study) leastPerRound(g *Group) func(Cell, *Run) *float64 {
+	return func(c Cell, run *Run) *float64 {
+		least := s.gradient(run)
+		if bytes := float64(c.BytesPerPeer.Wire) / float64(max(1, c.Rounds)); g.Network.Rate > 0 {
+			least = max(least, bytes*8/g.Network.Rate+g.Network.Latency)
+		}
+		return Number(1e3 * least)
+	}
+}
+
+// gradient returns the time of one: what the simulator was given, or the mean
+// that was measured.
+func (s *Study) gradient(run *Run) float64 {
+	if s.Mode == "sim" {
+		return s.Compute
+	}
+	moments := run.Progress()
+	var sum time.Duration
+	for _, m := range moments {
+		sum += m.Compute
+	}
+	return sum.Seconds() / float64(max(1, len(moments)))
+}
+
+// ended counts the cells that ended in one way.
+func (g *Group) ended(how CellStatus) int {
+	n := 0
+	for _, cell := range g.Cells {
+		if cell.Status == how {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,196 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestEstimate(t *testing.T) {
+	if e := Estimated([]float64{1, 2, 3}); e.Mean != 2 || math.Abs(e.Half-4.302652729911275/math.Sqrt(3)) > 1e-9 {
+		t.Errorf("%+v, want 2 and the t quantile 4.30 over the root of 3", e)
+	}
+	if e := Estimated([]float64{7}); e.Mean != 7 || !math.IsNaN(e.Half) || e.String() != "7" {
+		t.Errorf("%+v of one value", e)
+	}
+	if e := Estimated(nil); e.String() != "-" {
+		t.Errorf("%+v of no value", e)
+	}
+}
+
+func TestRatio(t *testing.T) {
+	a, b := map[uint64]float64{1: 2, 2: 8, 3: 5}, map[uint64]float64{1: 1, 2: 2, 4: 1}
+	r := RatioOf(a, b, []uint64{1, 2, 3, 4})
+	if r.N != 2 || math.Abs(r.Mean-math.Sqrt(8)) > 1e-12 || r.Certain() {
+		t.Errorf("%+v, want the root of 2·4, uncertain", r)
+	}
+	if r := RatioOf(map[uint64]float64{1: 2, 2: 2.01}, map[uint64]float64{1: 1, 2: 1}, []uint64{1, 2}); !r.Certain() {
+		t.Errorf("%+v is not certain", r)
+	}
+}
+
+// cell is one that has trained for 60 rounds, a record every 10, of so many
+// seconds and megabytes each.
+func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float64, bits int) Cell {
+	t.Helper()
+	c := Cell{
+		Label: label, Network: "slow", Seed: seed, Status: CellDone, Folder: fmt.Sprintf("cells/%s.%d", label, seed),
+		Summary: &Summary{Algorithm: "dpsgd", Bits: bits, Rounds: 60, Time: 60 * seconds, BytesPerPeer: Bytes{Wire: int64(60e6 * megabytes)}},
+	}
+	if err := os.MkdirAll(filepath.Join(dir, c.Folder), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var events bytes.Buffer
+	run := &Run{}
+	for k := 1; k <= 60; k++ {
+		for rank := range 2 {
+			e := Event{Step: &Step{Rank: rank, Round: k, Time: duration(float64(k) * seconds), Loss: 2 / float64(k), Gap: 0.1, Sent: Bytes{Wire: int64(float64(k) * 1e6 * megabytes)}, Compute: duration(seconds / 4)}}
+			run.Events = append(run.Events, e)
+			if err := Write(&events, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, c.Folder, EventsFile), events.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c.Reach(run, Targets{Loss: 0.2})
+	return c
+}
+
+// study is a comparison of three algorithms, of which one diverged.
+func study(t *testing.T, seeds ...uint64) *Study {
+	t.Helper()
+	dir := t.TempDir()
+	c := Comparison{
+		Name: "small", Mode: "sim", Compute: 0.001, Targets: Targets{Loss: 0.2}, Networks: []Network{{Name: "slow", Rate: 8e6, Latency: 0.001}},
+		Labels: []string{"quick", "D-PSGD", "<bad>"}, Seeds: seeds, Command: "peer compare small",
+	}
+	for _, seed := range seeds {
+		c.Cells = append(c.Cells, cell(t, dir, "quick", seed, 0.5+0.001*float64(seed), 0.5, 8), cell(t, dir, "D-PSGD", seed, 2, 2, 32),
+			Cell{Label: "<bad>", Network: "slow", Seed: seed, Status: CellDiverged})
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ComparisonFile), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenStudy(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConclusions(t *testing.T) {
+	for seeds, want := range map[int]string{
+		1: "quick is the first to reach training loss 0.2, in 6.51 s: 25.1 % of the time of D-PSGD, 3.99 times sooner; one seed says nothing",
+		3: "95 % interval over 3 seeds",
+	} {
+		s := study(t, []uint64{1, 2, 3}[:seeds]...)
+		if got := s.Conclusions(); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%d seeds: %q, want %q", seeds, got, want)
+		}
+	}
+}
+
+func TestCaveats(t *testing.T) {
+	all := strings.Join(study(t, 1, 2).Caveats(), "\n")
+	for _, want := range []string{"2 of at least 3 seeds", "<bad> on slow: 2 of 2 runs diverged", "times are virtual"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q lacks %q", all, want)
+		}
+	}
+	s := study(t, 1)
+	s.Mode = "lab"
+	s.Networks[0].Rate = 0
+	for _, g := range s.Groups {
+		g.Network.Rate = 1e6 // ten times slower than it went
+	}
+	if all := strings.Join(s.Caveats(), "\n"); !strings.Contains(all, "the limit was not kept") {
+		t.Errorf("%q does not say that the limit was not kept", all)
+	}
+}
+
+func TestPageNeedsNothingElse(t *testing.T) {
+	var page bytes.Buffer
+	if err := study(t, 1, 2, 3).WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	for _, want := range []string{"&lt;bad&gt;", "3 of 3 diverged", "<svg", "peer compare small", `<tr class="best"><td>quick`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, never := range []string{"<bad>", "<script", "src=", "href=\"http", "@import", "url("} {
+		if strings.Contains(text, never) {
+			t.Errorf("the page holds %q", never)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	s := study(t, 1, 2)
+	var tex, tidy bytes.Buffer
+	if err := errors.Join(s.WriteLaTeX(&tex), s.WriteCSV(&tidy)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`\textbf{quick} & 8 &`, `<bad>$^\dagger$ & - &`, "& 1.00 &"} {
+		if !strings.Contains(tex.String(), want) {
+			t.Errorf("%s lacks %q", tex.String(), want)
+		}
+	}
+	if lines := strings.Count(tidy.String(), "\n"); lines != 1+2*2*60*3 {
+		t.Errorf("%d lines of curves, want one per metric of 60 moments of 4 runs", lines)
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for _, f := range study(t, 1, 2).Figures() {
+		for _, format := range []string{"png", "svg", "pdf"} {
+			if picture, err := f.Draw(format); err != nil || len(picture) < 1000 {
+				t.Errorf("%s.%s: %d bytes, error %v", f.Name, format, len(picture), err)
+			}
+		}
+	}
+	// nothing has trained: empty panels, no panic
+	s := &Study{Comparison: Comparison{Networks: []Network{{Name: "n"}}}}
+	s.Groups = []*Group{{Network: s.Networks[0], Label: "a", Cells: []Cell{{Status: CellDiverged}}}}
+	for _, f := range s.Figures() {
+		if _, err := f.Draw("png"); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
+}
+
+func TestOpenStudyMistakes(t *testing.T) {
+	if _, err := OpenStudy(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	s := study(t, 1)
+	if err := os.RemoveAll(filepath.Join(s.Dir, "cells")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenStudy(s.Dir); err == nil || !strings.Contains(err.Error(), "its record is gone") {
+		t.Errorf("without records: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, ComparisonFile), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenStudy(s.Dir); err == nil || !strings.Contains(err.Error(), "no cell has been run") {
+		t.Errorf("without cells: %v", err)
+	}
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
