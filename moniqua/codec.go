@@ -113,6 +113,18 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	return dst, nil
 }
 
+// Layout returns that of the payload of round k and d coordinates.
+func (c *Codec) Layout(k, d int) quant.Layout {
+	if c.full(k) {
+		return quant.Floats(d)
+	}
+	l := quant.Layout{Levels: c.Levels, Count: d}
+	if c.Verify {
+		l.Tail = hashLen
+	}
+	return l
+}
+
 // Mix recovers the indices of all messages with x as the reference and adds
 // their weighted differences to the own ones to acc, as algos.Codec says. The
 // own indices are recovered from mine in the same way, which is exact. acc

@@ -7,8 +7,9 @@
 //	│  u32   │  u8    │ u8   │ u16  │      u64      │      u64      │  u32   │  u32   │ length  │
 //	└────────┴────────┴──────┴──────┴───────────────┴───────────────┴────────┴────────┴─────────┘
 //
-// length is that of the payload. note is a word besides the message, 0 where
-// there is nothing to say. epoch names the life of the sending process.
+// length is that of the payload. kind has in its upper 4 bits the number of the
+// coder (package entropy) that made the payload, 0 for one that is as it was.
+// note is a word besides the message, 0 where there is nothing to say. epoch names the life of the sending process.
 // crc32c is the Castagnoli checksum of the other 28 header bytes followed by
 // the payload. Who sent a frame and who is meant by it follows from the link.
 //
@@ -22,6 +23,8 @@ import (
 	"hash/crc32"
 	"math"
 	"strconv"
+
+	"gossiptrainer/wire/entropy"
 )
 
 // HeaderLen is the size of a header: what a frame costs beyond its payload.
@@ -58,8 +61,9 @@ func (k Kind) String() string {
 // A Header is a frame without its payload.
 type Header struct {
 	Kind  Kind
-	Round int // 0..2^63−1
-	Hop   int // 0..65535
+	Coder entropy.Coder // of the payload; Plain unless Kind is Data
+	Round int           // 0..2^63−1
+	Hop   int           // 0..65535
 	Note  uint32
 	Epoch uint64 // of the sending process
 	Len   int    // bytes of payload, 0..2^32−1
@@ -73,6 +77,7 @@ var (
 	ErrTruncated = errors.New("wire: header is cut off")
 	ErrVersion   = errors.New("wire: unknown version")
 	ErrKind      = errors.New("wire: unknown kind")
+	ErrCoder     = errors.New("wire: unknown coder")
 	ErrRange     = errors.New("wire: number out of range")
 	ErrTooLong   = errors.New("wire: payload too long")
 	ErrChecksum  = errors.New("wire: wrong checksum")
@@ -82,7 +87,7 @@ var (
 const (
 	atLen     = 0
 	atVersion = 4
-	atKind    = 5
+	atKind    = 5 // and the coder above kindBits
 	atHop     = 6
 	atRound   = 8
 	atEpoch   = 16
@@ -90,10 +95,13 @@ const (
 	atNote    = 28
 )
 
+// kindBits are the lower bits of that byte.
+const kindBits = 4
+
 // PutHeader writes the header of a frame with this payload into the first
 // HeaderLen bytes of dst, so that header and payload can be sent without
 // copying the payload. h.Len is ignored, the payload knows. It fails with
-// ErrKind, ErrRange or ErrTooLong on what the format cannot say.
+// ErrKind, ErrCoder, ErrRange or ErrTooLong on what the format cannot say.
 func PutHeader(dst []byte, h Header, payload []byte) error {
 	h.Len = len(payload)
 	if err := h.check(); err != nil {
@@ -101,7 +109,7 @@ func PutHeader(dst []byte, h Header, payload []byte) error {
 	}
 	dst = dst[:HeaderLen]
 	binary.LittleEndian.PutUint32(dst[atLen:], uint32(h.Len))
-	dst[atVersion], dst[atKind] = Version, byte(h.Kind)
+	dst[atVersion], dst[atKind] = Version, byte(h.Kind)|byte(h.Coder)<<kindBits
 	binary.LittleEndian.PutUint16(dst[atHop:], uint16(h.Hop))
 	binary.LittleEndian.PutUint64(dst[atRound:], uint64(h.Round))
 	binary.LittleEndian.PutUint64(dst[atEpoch:], h.Epoch)
@@ -140,7 +148,8 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 		return Header{}, fmt.Errorf("%w: round %d", ErrRange, round)
 	}
 	h := Header{
-		Kind:  Kind(b[atKind]),
+		Kind:  Kind(b[atKind] & (1<<kindBits - 1)),
+		Coder: entropy.Coder(b[atKind] >> kindBits),
 		Round: int(round),
 		Hop:   int(binary.LittleEndian.Uint16(b[atHop:])),
 		Note:  binary.LittleEndian.Uint32(b[atNote:]),
@@ -169,6 +178,8 @@ func (h Header) check() error {
 	switch {
 	case h.Kind < Data || h.Kind > Repair:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
+	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
+		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
 	case h.Round < 0:
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
 	case h.Hop < 0 || h.Hop > math.MaxUint16:

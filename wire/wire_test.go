@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gossiptrainer/wire"
+	"gossiptrainer/wire/entropy"
 )
 
 const limit = 1 << 20
@@ -33,6 +34,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		payload []byte
 	}{
 		{"first round", wire.Header{Kind: wire.Data}, []byte{1, 2, 3}},
+		{"coded payload", wire.Header{Kind: wire.Data, Coder: entropy.Bzip2, Round: 7}, []byte("zz")},
 		{"empty payload", wire.Header{Kind: wire.Data, Round: 7, Hop: 2, Epoch: 5}, nil},
 		{"largest numbers", wire.Header{Kind: wire.Data, Round: math.MaxInt, Hop: math.MaxUint16, Epoch: math.MaxUint64}, []byte("x")},
 		{"note of a message", wire.Header{Kind: wire.Data, Round: 9, Note: math.MaxUint32}, []byte("y")},
@@ -57,7 +59,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 			if !bytes.Equal(payload, test.payload) || h.Len != len(test.payload) {
 				t.Errorf("payload %q of length %d, want %q", payload, h.Len, test.payload)
 			}
-			if h.Kind != test.header.Kind || h.Round != test.header.Round ||
+			if h.Kind != test.header.Kind || h.Coder != test.header.Coder || h.Round != test.header.Round ||
 				h.Hop != test.header.Hop || h.Note != test.header.Note || h.Epoch != test.header.Epoch {
 				t.Errorf("header %+v, want %+v", h, test.header)
 			}
@@ -95,6 +97,8 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"one byte short", func(b []byte) []byte { return b[:wire.HeaderLen-1] }, wire.ErrTruncated},
 		{"version of the future", func(b []byte) []byte { b[4] = 2; return b }, wire.ErrVersion},
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
+		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
+		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
 		{"kind of the future", func(b []byte) []byte { b[5] = 5; return b }, wire.ErrKind},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
@@ -151,6 +155,8 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 		want   error
 	}{
 		{"no kind", wire.Header{}, wire.ErrKind},
+		{"coder of a goodbye", wire.Header{Kind: wire.Bye, Coder: entropy.Huff0}, wire.ErrCoder},
+		{"a choice for a coder", wire.Header{Kind: wire.Data, Coder: entropy.Auto}, wire.ErrCoder},
 		{"negative round", wire.Header{Kind: wire.Data, Round: -1}, wire.ErrRange},
 		{"negative hop", wire.Header{Kind: wire.Data, Hop: -1}, wire.ErrRange},
 		{"hop beyond 16 bits", wire.Header{Kind: wire.Data, Hop: 1 << 16}, wire.ErrRange},

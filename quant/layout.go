@@ -1,0 +1,101 @@
+package quant
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// A Layout says how a payload is cut: into buckets, each of them Head bytes and
+// then symbols or words, and Tail bytes after the last bucket. An entropy coder
+// learns from it which bytes are alike. It is a small value; the zero Layout is
+// that of an empty payload.
+type Layout struct {
+	Levels int // N of the packed symbols of each bucket, 2 to MaxLevels; 0: words
+	Word   int // bytes of a word, such as 4 of a float; 0: symbols
+	Count  int // symbols or words in all buckets
+	Bucket int // of them in each bucket, the last may have fewer; 0 = all
+	Head   int // bytes that each bucket begins with, such as its scale
+	Tail   int // bytes after the last bucket
+}
+
+// maxWord bounds the bytes of a word.
+const maxWord = 8
+
+// Bytes is the layout of n bytes of which nothing is known.
+func Bytes(n int) Layout { return Layout{Word: 1, Count: n} }
+
+// Floats is the layout of n numbers of 4 bytes each.
+func Floats(n int) Layout { return Layout{Word: 4, Count: n} }
+
+var errLayout = errors.New("quant: no such layout")
+
+// Check makes sure that l is the layout of some payload, so that Len is its
+// length: no number is negative or beyond 2³¹−1, for Head and Tail 2¹⁶−1.
+func (l Layout) Check() error {
+	symbols := l.Levels >= 2 && l.Levels <= MaxLevels && l.Word == 0
+	words := l.Levels == 0 && l.Word >= 1 && l.Word <= maxWord
+	switch {
+	case l == Layout{}:
+		return nil
+	case !symbols && !words:
+		return fmt.Errorf("%w: %d levels and words of %d bytes: must be 2 to %d levels or 1 to %d bytes", errLayout, l.Levels, l.Word, MaxLevels, maxWord)
+	case l.Count < 0 || l.Count > math.MaxInt32 || l.Bucket < 0 || l.Bucket > math.MaxInt32:
+		return fmt.Errorf("%w: %d symbols in buckets of %d", errLayout, l.Count, l.Bucket)
+	case l.Head < 0 || l.Head > math.MaxUint16 || l.Tail < 0 || l.Tail > math.MaxUint16:
+		return fmt.Errorf("%w: %d bytes before and %d after symbols", errLayout, l.Head, l.Tail)
+	}
+	return nil
+}
+
+// Len returns the bytes of a payload of layout l, which Check accepts.
+func (l Layout) Len() int {
+	if l.Word > 0 {
+		return l.Tail + bucketsLen(l.Count, l.Bucket, func(m int) int { return l.Head + l.Word*m })
+	}
+	packing, err := NewPacking(l.Levels)
+	if err != nil {
+		return 0 // the zero layout
+	}
+	return l.Tail + bucketsLen(l.Count, l.Bucket, func(m int) int { return l.Head + packing.Len(m) })
+}
+
+// Buckets returns the number of buckets.
+func (l Layout) Buckets() int {
+	switch {
+	case l.Count == 0:
+		return 0
+	case l.Bucket == 0 || l.Bucket >= l.Count:
+		return 1
+	}
+	return (l.Count + l.Bucket - 1) / l.Bucket
+}
+
+// The layouts of the compressors' payloads of d coordinates.
+
+// Layout returns that of the floats.
+func (Full) Layout(d int) Layout { return Floats(d) }
+
+// Layout returns that of the indices, 4 bytes each.
+func (l *Linear) Layout(d int) Layout { return Layout{Word: 4, Count: d} }
+
+// Layout returns that of the buckets, which begin with their scale.
+func (s *Sign) Layout(d int) Layout {
+	return Layout{Levels: s.packing.Levels(), Count: d, Bucket: s.bucket, Head: signHeader}
+}
+
+// Layout returns that of the buckets, which begin with their extremes.
+func (q *MinMax) Layout(d int) Layout {
+	return Layout{Levels: q.packing.Levels(), Count: d, Bucket: q.bucket, Head: minmaxHeader}
+}
+
+// Layout returns that of the buckets, which begin with their norm.
+func (q *QSGD) Layout(d int) Layout {
+	return Layout{Levels: q.packing.Levels(), Count: d, Bucket: q.bucket, Head: qsgdHeader}
+}
+
+// Layout returns that of the pairs, whatever the number of coordinates.
+func (t *TopK) Layout(int) Layout { return Layout{Word: pairLen, Count: t.k} }
+
+// Layout returns that of the values, whatever the number of coordinates.
+func (r *RandomK) Layout(int) Layout { return Floats(r.k) }
