@@ -87,9 +87,10 @@ type Controller struct {
 	Name string `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"fix = the bits never change (reserved)"`
 }
 
-// Wire is how payloads travel.
+// Wire is how this peer sends payloads; not compared between peers, for a frame
+// names its coder and what is restored is what was sent.
 type Wire struct {
-	Entropy string `json:"entropy" jsonschema:"enum=none" jsonschema_extras:"x-later=auto huff0 fse zstd bzip2" jsonschema_description:"entropy coding of payloads"`
+	Entropy string `json:"entropy" jsonschema:"enum=none,enum=auto,enum=huff0,enum=fse,enum=zstd,enum=bzip2" jsonschema_description:"lossless coding of payloads: auto = huff0 or fse where that pays at the rate of the link; bzip2 is slow, the choice of the papers"`
 }
 
 // Data names the data set and how it is cut into shards.

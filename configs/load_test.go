@@ -112,7 +112,7 @@ func TestBadFiles(t *testing.T) {
 		{"a norm", "algorithm: {compressor: {norm: l1}}\n", 1, 32, "must be one of l2, linf"},
 		{"clipping", "algorithm: {compressor: {clip: 2.5}}\n", 1, 32, "not available in this version: only 0 is"},
 		{"a ratio above 1", "algorithm: {compressor: {ratio: 2}}\n", 1, 33, "must be at most 1, got 2"},
-		{"entropy coding", "wire: {entropy: zstd}\n", 1, 17, "not available in this version"},
+		{"entropy coder", "wire: {entropy: zsdt}\n", 1, 17, "zstd"},
 		{"checkpoints", "checkpoint: {every: 100}\n", 1, 21, "not available in this version"},
 		{"reweighting", "faults: {on_lost_neighbor: reweight}\n", 1, 28, "not available in this version"},
 		{"torus without sides", "topology: {kind: torus}\n", 1, 18, "a torus needs rows and cols"},

@@ -24,8 +24,8 @@ type Section struct {
 }
 
 // Sections returns what all peers of a run must agree on, in a fixed order:
-// run (name and seed), topology, algorithm, wire, data, model, train, peers.
-// Left out is what may differ: the folder of the data, the name of the file of
+// run (name and seed), topology, algorithm, data, model, train, peers.
+// Left out is what may differ: how payloads are coded, the folder of the data, the name of the file of
 // edges (its content counts), the addresses in the roster.
 func (c Config) Sections() []Section {
 	ids := make([]string, len(c.Peers))
@@ -42,7 +42,6 @@ func (c Config) Sections() []Section {
 			File [][2]topology.Rank `json:"file"`
 		}{c.Topology, sorted(c.Topology.Edges)}),
 		section("algorithm", c.Algorithm),
-		section("wire", c.Wire),
 		section("data", struct {
 			Data
 			Dir string `json:"dir,omitempty"` // hides Data.Dir

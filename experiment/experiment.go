@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
+	"gossiptrainer/wire/entropy"
 )
 
 // A Run is an assembled configuration. Its methods may be called from several
@@ -32,6 +33,7 @@ type Run struct {
 	dim      int
 	data     *dataset // nil for an objective without data
 	scorer   *scorer
+	coder    entropy.Coder
 	warnings []string
 }
 
@@ -44,7 +46,7 @@ func New(cfg configs.Config) (*Run, error) {
 	if r.method, ok = methods[cfg.Algorithm.Name]; !ok {
 		return nil, configs.Errorf("algorithm.name", "%q is not one of %v", cfg.Algorithm.Name, slices.Sorted(maps.Keys(methods)))
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleCompressor} {
+	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleCompressor, r.assembleEntropy} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ type method struct {
 	payload func(r *Run) int // bytes of the largest message
 	// machine replaces build for what has no rounds in common.
 	machine func(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error)
-	codec   bool // sends models by the codec of the run file
+	spans   func(r *Run) int // parameters that a message speaks for; nil: all
+	codec   bool             // sends models by the codec of the run file
 	// admit returns the graph to use, or why there is none; nil: any will do.
 	admit func(*Run, *topology.Graph) (*topology.Graph, error)
 	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
@@ -46,11 +47,24 @@ var methods = map[string]method{
 	"allreduce": {
 		rows:    func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) },
 		build:   buildAllReduce,
-		payload: func(r *Run) int { return floatBytes * ((r.dim + r.N() - 1) / r.N()) },
+		payload: func(r *Run) int { return floatBytes * largestChunk(r) },
+		spans:   largestChunk,
 	},
 }
 
 const floatBytes = 4
+
+// largestChunk returns the most parameters of a chunk of all-reduce.
+func largestChunk(r *Run) int { return (r.dim + r.N() - 1) / r.N() }
+
+// Parameters returns how many parameters of the model a message speaks for,
+// whatever part of them a sparse one has.
+func (r *Run) Parameters() int {
+	if r.method.spans == nil {
+		return r.dim
+	}
+	return r.method.spans(r)
+}
 
 var orders = map[string]algos.Order{"cta": algos.CTA, "atc": algos.ATC}
 

@@ -27,7 +27,7 @@ type Results struct {
 func (r *Run) Summarize(res Results) (report.Summary, error) {
 	s := report.Summary{
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
-		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
+		Entropy: r.cfg.Wire.Entropy, Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
@@ -53,6 +53,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	s.Theta = sumThetas(finals)
 	mean, least := 0.0, math.Inf(1)
 	var sent report.Bytes
+	var messages report.Messages
 	for _, f := range finals {
 		s.Rounds = min(s.Rounds, f.Rounds)
 		s.Steps += f.Rounds
@@ -64,6 +65,8 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		sent.Payload += f.Sent.Payload
 		sent.Stream += f.Sent.Stream
 		sent.Wire += f.Sent.Wire
+		messages.Count += f.Messages.Count
+		messages.Stream += f.Messages.Stream
 	}
 	if s.Time > 0 {
 		s.Rate = float64(s.Steps) / s.Time
@@ -71,6 +74,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	s.BytesPerPeer = report.Bytes{
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
 	}
+	s.Effective = messages.Bits(r.Parameters())
 	s.Accuracy.Mean, s.Accuracy.Min = report.Number(mean), report.Number(least)
 }
 

@@ -6,6 +6,7 @@ import (
 	"gossiptrainer/data"
 	"gossiptrainer/gossip"
 	"gossiptrainer/model"
+	"gossiptrainer/quant"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
@@ -25,6 +26,8 @@ type Worker struct {
 	Bound func() report.Theta
 	// MaxPayload is the largest number of bytes that a message of the run has.
 	MaxPayload int
+	// Layout says how the payload of a frame is cut.
+	Layout func(f gossip.Frame) quant.Layout
 	// Evaluate scores x on the test split, with this worker's running
 	// statistics where the model has them. It must not be called while
 	// Gradient is.
@@ -100,10 +103,14 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	layout, err := r.layouts(rank, machine)
+	if err != nil {
+		return nil, err
+	}
 	theta := r.thetaOf(machine)
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Machine: machine,
-		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r),
+		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/wire"
+	"gossiptrainer/wire/entropy"
 )
 
 // Counters are what a node has seen since it started.
@@ -67,6 +68,8 @@ var frameReasons = []struct {
 	{gossip.ErrUnasked, "unasked"},
 	{wire.ErrVersion, "version"},
 	{wire.ErrKind, "kind"},
+	{wire.ErrCoder, "coder"},
+	{entropy.ErrCoded, "coding"},
 	{wire.ErrRange, "out of range"},
 	{wire.ErrTooLong, "too long"},
 	{wire.ErrChecksum, "checksum"},

@@ -114,9 +114,7 @@ func (d *driver) advance() {
 	began := time.Now()
 	r := d.w.Machine.Ready()
 	d.spent.codec += time.Since(began)
-	for _, f := range r.Send {
-		d.t.Send(f)
-	}
+	d.t.Send(r.Send)
 	for _, payload := range r.Spent {
 		d.t.Recycle(payload)
 	}
@@ -324,6 +322,7 @@ func (d *driver) step() *report.Step {
 		s.Theta = d.w.Theta(d.round - 1)
 	}
 	s.Sent, s.Received = d.t.Bytes()
+	s.Effective = d.t.Messages().Bits(d.w.Parameters)
 	return s
 }
 

@@ -25,7 +25,8 @@ type script struct {
 
 func newScript() *script { return &script{events: make(chan Event, 100)} }
 
-func (s *script) Send(f gossip.Frame)                  { s.sent = append(s.sent, f) }
+func (s *script) Send(frames []gossip.Frame)           { s.sent = append(s.sent, frames...) }
+func (s *script) Messages() report.Messages            { return report.Messages{} }
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
 func (s *script) Stop(*StoppedError)                   {}
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }

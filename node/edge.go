@@ -18,6 +18,7 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 
 	"gossiptrainer/topology"
+	"gossiptrainer/wire"
 )
 
 // Waits between two tries to reach a peer: doubled each time, from first to
@@ -52,7 +53,22 @@ type edge struct {
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
-type carried struct{ payload, stream atomic.Int64 }
+type carried struct {
+	payload, stream      atomic.Int64
+	messages, ofMessages atomic.Int64 // data frames with a payload, and their bytes on the stream
+	pace                 pace
+}
+
+// count enters a frame whose payload took so many bytes on the stream.
+func (c *carried) count(kind wire.Kind, payload, streamed int) {
+	size := int64(wire.HeaderLen + streamed)
+	if kind == wire.Data && payload > 0 {
+		c.payload.Add(int64(payload))
+		c.messages.Add(1)
+		c.ofMessages.Add(size)
+	}
+	c.stream.Add(size)
+}
 
 func newEdge(l *links, rank topology.Rank) *edge {
 	id := l.roster.ids[rank]

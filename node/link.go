@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/wire"
+	"gossiptrainer/wire/entropy"
 )
 
 // A frame may take as long as its link needs, but each chunk of it must make
@@ -35,6 +37,9 @@ type link struct {
 	over   chan struct{} // closed when the link has ended, for whatever reason
 	once   sync.Once
 	why    error
+
+	decoder entropy.Decoder
+	coded   []byte // payload that came in coded
 
 	mu          sync.Mutex
 	told, heard bool // Bye was sent, was received
@@ -84,16 +89,16 @@ func (k *link) write() error {
 			return nil
 		}
 		h := k.header(o)
-		if err := wire.PutHeader(buf, h, o.frame.Payload); err != nil {
+		payload, coder := o.open()
+		h.Coder = coder
+		if err := wire.PutHeader(buf, h, payload); err != nil {
 			return err
 		}
-		if err := k.send(buf, o.frame.Payload); err != nil {
+		if err := k.send(buf, payload); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
-		if h.Kind == wire.Data {
-			k.edge.sent.payload.Add(int64(len(o.frame.Payload)))
-		}
-		k.edge.sent.stream.Add(int64(wire.HeaderLen + len(o.frame.Payload)))
+		k.edge.sent.count(h.Kind, len(o.frame.Payload), len(payload))
+		o.close()
 		if o.bye {
 			if err := k.parting(func() { k.told = true }); err != nil {
 				return err
@@ -121,7 +126,7 @@ func (k *link) header(o outgoing) wire.Header {
 // send writes the header that buf begins with and the payload. The beginning
 // of the payload travels with the header, the rest without being copied.
 func (k *link) send(buf, payload []byte) error {
-	shaper := k.edge.links.bytes.shaper
+	shaper, began := k.edge.links.bytes.shaper, time.Now()
 	n := copy(buf[wire.HeaderLen:], payload)
 	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
 		shaper.pace(k.edge.id, k.over)
@@ -132,6 +137,7 @@ func (k *link) send(buf, payload []byte) error {
 		n := min(len(rest), shaper.pieces())
 		next, rest = rest[:n], rest[n:]
 	}
+	k.edge.sent.pace.note(len(payload), time.Since(began))
 	return nil
 }
 
@@ -163,17 +169,11 @@ func (k *link) read() error {
 		if err != nil {
 			return links.refused.frame(err)
 		}
-		payload := links.pool.get(h.Len)
-		if err := k.fill(payload); err != nil {
-			return k.readError(err)
+		payload, err := k.payload(h)
+		if err != nil {
+			return err
 		}
-		if err := wire.Verify(h, payload); err != nil {
-			return links.refused.frame(err)
-		}
-		if h.Kind == wire.Data {
-			k.edge.received.payload.Add(int64(h.Len))
-		}
-		k.edge.received.stream.Add(int64(wire.HeaderLen + h.Len))
+		k.edge.received.count(h.Kind, len(payload), h.Len)
 		if h.Kind == wire.Bye {
 			if err := k.bye(payload); err != nil {
 				return err
@@ -200,8 +200,40 @@ func (k *link) bye(payload []byte) error {
 	return k.parting(func() { k.heard = true })
 }
 
+// payload reads, checks and decodes the payload that h announces.
+func (k *link) payload(h wire.Header) ([]byte, error) {
+	links := k.edge.links
+	var payload []byte
+	if h.Coder == entropy.Plain {
+		payload = links.pool.get(h.Len)
+	} else {
+		k.coded = slices.Grow(k.coded[:0], h.Len)[:h.Len]
+		payload = k.coded
+	}
+	if err := k.fill(payload); err != nil {
+		return nil, k.readError(err)
+	}
+	if err := wire.Verify(h, payload); err != nil {
+		return nil, links.refused.frame(err)
+	}
+	if h.Coder == entropy.Plain {
+		return payload, nil
+	}
+	n, err := entropy.Len(k.coded, links.limit)
+	if err != nil {
+		return nil, links.refused.frame(err)
+	}
+	payload = links.pool.get(n)
+	if err := k.decoder.Decode(payload, h.Coder, k.coded); err != nil {
+		return nil, links.refused.frame(err)
+	}
+	return payload, nil
+}
+
 // fill reads payload in chunks, each in time.
 func (k *link) fill(payload []byte) error {
+	began, late := time.Now(), len(payload)-k.in.Buffered()
+	defer func() { k.edge.received.pace.note(late, time.Since(began)) }()
 	for len(payload) > 0 {
 		n := min(len(payload), chunk)
 		k.stream.SetReadDeadline(time.Now().Add(progressTime))

@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
+	"gossiptrainer/wire/entropy"
 )
 
 const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"
@@ -37,6 +38,7 @@ type links struct {
 	bytes   *traffic
 	refused *refusals
 	pool    pool
+	coding  *coding // nil: payloads go out as they are
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -49,12 +51,12 @@ var _ Transport = (*links)(nil)
 const eventRoom = 64
 
 // newLinks starts making the links that the row of w asks for.
-func newLinks(n *Node, w *Worker) *links {
+func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
 		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, local: max(w.LocalSteps, 1),
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
-		bytes: n.bytes, refused: &n.refused, ctx: ctx, cancel: cancel,
+		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
 	for _, rank := range neighbours(w.Row) {
 		l.edges[rank] = newEdge(l, rank)
@@ -121,10 +123,31 @@ func (l *links) emit(e Event) {
 	}
 }
 
-// Send hands f to the writer of its link, if there is one.
-func (l *links) Send(f gossip.Frame) {
-	if k := l.edge(f.To).current(); k != nil {
-		k.out.put(outgoing{frame: f})
+// Send hands frames to the writers of their links, where there are any.
+func (l *links) Send(frames []gossip.Frame) {
+	for len(frames) > 0 {
+		same := frames[:gossip.Shared(frames)]
+		l.sendOne(same)
+		frames = frames[len(same):]
+	}
+}
+
+// sendOne sends one message to several neighbours.
+func (l *links) sendOne(same []gossip.Frame) {
+	toll := entropy.Toll(0)
+	if l.coding != nil {
+		for _, f := range same {
+			toll += l.edge(f.To).toll()
+		}
+	}
+	p := l.coding.mailing(same[0], len(same), toll)
+	for _, f := range same {
+		o := outgoing{frame: f, mailing: p}
+		if k := l.edge(f.To).current(); k != nil {
+			k.out.put(o)
+		} else {
+			o.close()
+		}
 	}
 }
 
@@ -189,6 +212,16 @@ func (l *links) Bytes() (sent, received report.Bytes) {
 	wire := l.bytes.total.read()
 	sent.Wire, received.Wire = wire.Out, wire.In
 	return sent, received
+}
+
+// Messages counts what all links together have sent.
+func (l *links) Messages() report.Messages {
+	var m report.Messages
+	for _, e := range l.edges {
+		m.Count += e.sent.messages.Load()
+		m.Stream += e.sent.ofMessages.Load()
+	}
+	return m
 }
 
 // perLink returns what each link has carried, in increasing rank.

@@ -4,12 +4,29 @@ import (
 	"sync"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/wire/entropy"
 )
 
 // An outgoing thing is a frame or a bye. The payload of a bye says why.
 type outgoing struct {
-	frame gossip.Frame
-	bye   bool
+	frame   gossip.Frame
+	mailing *mailing // nil: the payload travels as it is
+	bye     bool
+}
+
+// open returns the payload as it travels.
+func (o outgoing) open() ([]byte, entropy.Coder) {
+	if o.mailing == nil {
+		return o.frame.Payload, entropy.Plain
+	}
+	return o.mailing.open()
+}
+
+// close says that it has been sent.
+func (o outgoing) close() {
+	if o.mailing != nil {
+		o.mailing.close()
+	}
 }
 
 // A queue holds what waits for a link's writer. It never blocks who puts: a

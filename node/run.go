@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/quant"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
+	"gossiptrainer/wire/entropy"
 )
 
 // A LostPolicy says what a worker does when it loses a neighbour.
@@ -36,6 +38,14 @@ type Worker struct {
 	Rounds int
 	// MaxPayload bounds what a neighbour may send in one frame, in bytes.
 	MaxPayload int
+	// Entropy is how payloads are coded. Neighbours need not do the same.
+	Entropy entropy.Coder
+	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
+	// nothing is known of it.
+	Layout func(f gossip.Frame) quant.Layout
+	// Parameters is how many parameters of the model a message speaks for, for
+	// the record.
+	Parameters int
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
@@ -65,7 +75,11 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if err != nil {
 		return report.Final{}, err
 	}
-	links := newLinks(n, &w)
+	coding, err := newCoding(&w, &n.refused, n.log)
+	if err != nil {
+		return report.Final{}, err
+	}
+	links := newLinks(n, &w, coding)
 	n.mu.Lock()
 	n.links, n.board = links, board
 	n.mu.Unlock()
@@ -113,7 +127,7 @@ func (d *driver) final() report.Final {
 	digest := train.Digest(d.w.Machine.Params())
 	sent, _ := d.t.Bytes()
 	return report.Final{
-		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent,
+		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
 		ExtraMemory: int64(d.w.Machine.ExtraMemory()), Time: d.took,
 	}
 }

@@ -85,6 +85,17 @@ const (
 	oversleep     = 4 * time.Millisecond
 )
 
+// rate returns the bits per second that the link to id is limited to, 0 if it is
+// not.
+func (s *shaper) rate(id peer.ID) float64 {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sender.Link(s.rank(id)).Rate
+}
+
 // pace waits while more than a little of what was sent to id has not left yet,
 // or until over is closed: so that frames of a run, which are many and large, do
 // not make telemetry and signs of life queue behind them.

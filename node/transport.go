@@ -12,10 +12,10 @@ import (
 //
 // It is used by one goroutine, which must keep receiving from Events.
 type Transport interface {
-	// Send hands over a frame without waiting for it to leave. Its payload
-	// stays as it is until the receiver has it. While there is no link the
-	// frame is lost: LinkUp says when to send again.
-	Send(f gossip.Frame)
+	// Send hands over frames without waiting for them to leave; frames itself is
+	// the caller's again. A payload stays as it is until the receiver has it.
+	// While there is no link a frame is lost: LinkUp says when to send again.
+	Send(frames []gossip.Frame)
 	// Bye tells peer, after what was sent before, that this worker needs
 	// nothing more. When peer has said the same, PeerDone follows.
 	Bye(peer topology.Rank)
@@ -35,6 +35,8 @@ type Transport interface {
 	Round(finished int)
 	// Bytes returns what has been sent and received so far.
 	Bytes() (sent, received report.Bytes)
+	// Messages counts the messages sent so far.
+	Messages() report.Messages
 	// Close ends all links at once, those that said no bye included.
 	Close() error
 }

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"gonum.org/v1/plot"
@@ -130,14 +131,24 @@ func Labels(runs []*Run) []string {
 	return labels
 }
 
-// WriteRuns prints a table of finished runs, a line for each.
+// WriteRuns prints a table of finished runs, a line for each. Where one of them
+// has coded its payloads it says what was left of them.
 func WriteRuns(w io.Writer, runs []*Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t")
+	coded := slices.ContainsFunc(runs, func(s *Summary) bool { return s.coder() != noCoder })
+	head := "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t"
+	if coded {
+		head += "ENTROPY\tSTREAM PER PEER\tBITS PER PARAMETER\t"
+	}
+	fmt.Fprintln(t, head)
 	for _, s := range runs {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s s\t\n", s.Algorithm, s.Bits,
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, s.Bits,
 			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
 			short(&s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
+		if coded {
+			fmt.Fprintf(t, "%s\t%s\t%s\t", s.coder(), Size(s.BytesPerPeer.Stream), short(&s.Effective))
+		}
+		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -13,6 +13,22 @@ type Bytes struct {
 	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
 }
 
+// Messages counts the messages that one worker has sent, without repairs and
+// requests.
+type Messages struct {
+	Count  int64 `json:"count"`
+	Stream int64 `json:"stream"` // their bytes on the stream, headers included
+}
+
+// Bits returns what a parameter took on the stream, in bits, if each message
+// speaks for that many parameters; 0 where nothing was sent.
+func (m Messages) Bits(parameters int) float64 {
+	if m.Count == 0 || parameters == 0 {
+		return 0
+	}
+	return 8 * float64(m.Stream) / (float64(m.Count) * float64(parameters))
+}
+
 // A Step is one worker's record of one finished round.
 type Step struct {
 	Rank     int           `json:"rank"`
@@ -27,6 +43,8 @@ type Step struct {
 	Codec    time.Duration `json:"codec_ns"`   // encode, decode and mix, this round
 	Sent     Bytes         `json:"sent"`       // since the start
 	Received Bytes         `json:"received"`
+	// Effective is the bits per parameter of the messages sent since the start.
+	Effective float64 `json:"bits_per_parameter"`
 }
 
 // A State is what a worker is doing, for people who watch.
@@ -59,6 +77,7 @@ type Final struct {
 	Accuracy    float64       `json:"accuracy"` // NaN is written as null
 	Digest      string        `json:"digest"`   // of this replica's parameters
 	Sent        Bytes         `json:"sent"`
+	Messages    Messages      `json:"messages"`
 	ExtraMemory int64         `json:"extra_memory_bytes"`
 	Theta       Theta         `json:"theta"`
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
@@ -99,8 +118,10 @@ type Summary struct {
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set
 	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
-	Consensus    *float64 `json:"consensus_linf"` // max_i |x_i − x̄|_∞; null where the models are not at hand
-	BytesPerPeer Bytes    `json:"bytes_per_peer"` // sent, mean over the peers
+	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null where the models are not at hand
+	BytesPerPeer Bytes    `json:"bytes_per_peer"`     // sent, mean over the peers
+	Entropy      string   `json:"entropy"`            // the coder of the run file
+	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
 	Digest       string   `json:"digest"`

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -24,6 +25,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("consensus", "%s", short(s.Consensus))
 	row("sent per peer", "%s payload, %s on the stream, %s at the socket",
 		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
+	row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), s.coder())
 	row("extra memory", "%s", Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
 		row("theta", "%s, %s", short(&s.Theta.Value), s.Theta.verdict())
@@ -34,6 +36,13 @@ func (s Summary) WriteTable(w io.Writer) error {
 	}
 	return nil
 }
+
+// noCoder is the coder of a run that codes nothing.
+const noCoder = "none"
+
+// coder names the entropy coder of the run, also of one that was recorded before
+// there was any.
+func (s Summary) coder() string { return cmp.Or(s.Entropy, noCoder) }
 
 // short writes a number to four digits; a missing one as a dash.
 func short(v *float64) string {

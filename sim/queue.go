@@ -14,6 +14,7 @@ type event struct {
 	seq    uint64 // order of creation: ties are broken the same way every time
 	worker topology.Rank
 	frame  *gossip.Frame
+	stream int // bytes of the frame on the stream
 }
 
 func (e event) before(o event) bool {

@@ -2,7 +2,9 @@
 // modelled links.
 //
 // It computes what a real run would compute, bit for bit, and how long it would
-// take; it opens no socket, and models no congestion control.
+// take; it opens no socket, and models no congestion control. Entropy coding
+// makes its frames shorter and takes no virtual time: how long it takes is the
+// machine's affair, and the result must not depend on that.
 package sim
 
 import (
@@ -14,8 +16,10 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/quant"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
+	"gossiptrainer/wire/entropy"
 )
 
 // A Worker is one simulated peer.
@@ -26,11 +30,18 @@ type Worker struct {
 	// a time for one worker.
 	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 	Theta    func(k int) float64 // for the record; nil where there is none
+	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
+	// nothing is known of it.
+	Layout func(f gossip.Frame) quant.Layout
+	// Parameters is how many parameters of the model a message speaks for, for
+	// the record.
+	Parameters int
 }
 
 // Options say how time passes and who watches.
 type Options struct {
 	Network shape.Network
+	Entropy entropy.Coder // of payloads; Auto weighs entropy.Typical costs
 	// Compute returns the virtual time that a worker's gradient takes.
 	Compute func(worker topology.Rank, k int) time.Duration
 	Rounds  int                // rounds of the run, for the record's last line
@@ -40,20 +51,26 @@ type Options struct {
 
 // A Result is what a run cost.
 type Result struct {
-	Time   time.Duration  // virtual time at which the last worker finished
-	Rounds []int          // per worker: rounds finished
-	Sent   []report.Bytes // per worker; Wire is modelled
-	Events int            // events handled
+	Time     time.Duration     // virtual time at which the last worker finished
+	Rounds   []int             // per worker: rounds finished
+	Sent     []report.Bytes    // per worker; Wire is modelled
+	Messages []report.Messages // per worker
+	Events   int               // events handled
 }
 
 // Run drives the workers to completion. Gradients are computed on all cores
 // without changing any result: each is asked for as soon as its point is known
 // and waited for when virtual time says that it is ready.
 func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
+	encoder, err := entropy.NewEncoder(opt.Entropy, entropy.Typical())
+	if err != nil {
+		return Result{}, err
+	}
 	s := &simulation{
-		opt:   opt,
-		peers: make([]peer, len(workers)),
-		cores: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		opt:     opt,
+		encoder: encoder,
+		peers:   make([]peer, len(workers)),
+		cores:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
 	for i := range s.peers {
 		p := &s.peers[i]
@@ -62,20 +79,23 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 		p.g = make([]float32, len(p.Machine.Params()))
 		p.done = make(chan struct{}, 1)
 	}
-	err := s.run(ctx)
+	err = s.run(ctx)
 	s.wait()
 	res := Result{Time: s.now, Events: s.events}
 	for i := range s.peers {
 		res.Rounds = append(res.Rounds, s.peers[i].round)
 		res.Sent = append(res.Sent, s.peers[i].sent)
+		res.Messages = append(res.Messages, s.peers[i].messages)
 	}
 	return res, err
 }
 
 type simulation struct {
-	opt   Options
-	peers []peer
-	cores chan struct{} // a token per gradient in computation
+	opt     Options
+	encoder *entropy.Encoder
+	coded   []byte // by it, last
+	peers   []peer
+	cores   chan struct{} // a token per gradient in computation
 
 	queue  queue
 	seq    uint64
@@ -96,17 +116,20 @@ type peer struct {
 	computing bool
 	done      chan struct{} // a token when the gradient is computed
 
-	round   int // rounds finished
-	ended   bool
-	waiting []topology.Rank
-	ready   time.Duration // when the last gradient was ready
-	sent    report.Bytes
-	got     report.Bytes
+	round    int // rounds finished
+	ended    bool
+	waiting  []topology.Rank
+	ready    time.Duration // when the last gradient was ready
+	sent     report.Bytes
+	got      report.Bytes
+	messages report.Messages // sent
 }
 
 func (s *simulation) run(ctx context.Context) error {
 	for i := range s.peers {
-		s.act(&s.peers[i])
+		if err := s.act(&s.peers[i]); err != nil {
+			return err
+		}
 	}
 	for len(s.queue) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -126,10 +149,9 @@ func (s *simulation) handle(e event) error {
 	p := &s.peers[e.worker]
 	var err error
 	if e.frame != nil {
-		stream := StreamBytes(len(e.frame.Payload))
 		p.got.Payload += payloadBytes(e.frame)
-		p.got.Stream += int64(stream)
-		p.got.Wire += int64(WireBytes(stream))
+		p.got.Stream += int64(e.stream)
+		p.got.Wire += int64(WireBytes(e.stream))
 		err = p.Machine.Receive(*e.frame)
 	} else {
 		<-p.done
@@ -142,22 +164,19 @@ func (s *simulation) handle(e event) error {
 	if err != nil {
 		return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
 	}
-	s.act(p)
-	return nil
+	return s.act(p)
 }
 
 // act does what a worker's machine asks for.
-func (s *simulation) act(p *peer) {
+func (s *simulation) act(p *peer) error {
 	r := p.Machine.Ready()
 	p.waiting = append(p.waiting[:0], r.Waiting...)
-	for _, f := range r.Send {
-		stream := StreamBytes(len(f.Payload))
-		bytes := WireBytes(stream)
-		p.sent.Payload += payloadBytes(&f)
-		p.sent.Stream += int64(stream)
-		p.sent.Wire += int64(bytes)
-		_, arrives := p.uplink.Book(f.To, s.now, bytes)
-		s.schedule(arrives, f.To, &f)
+	for rest := r.Send; len(rest) > 0; {
+		same := rest[:gossip.Shared(rest)]
+		if err := s.send(p, same); err != nil {
+			return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
+		}
+		rest = rest[len(same):]
 	}
 	if r.Round > p.round {
 		p.round = r.Round
@@ -167,16 +186,18 @@ func (s *simulation) act(p *peer) {
 	if r.Compute {
 		s.compute(p, r.Round, r.At)
 	}
+	return nil
 }
 
-func (s *simulation) schedule(at time.Duration, to topology.Rank, f *gossip.Frame) {
-	s.queue.push(event{at: at, seq: s.seq, worker: to, frame: f})
+func (s *simulation) schedule(at time.Duration, e event) {
+	e.at, e.seq = at, s.seq
+	s.queue.push(e)
 	s.seq++
 }
 
 func (s *simulation) compute(p *peer, k int, x []float32) {
 	p.computing = true
-	s.schedule(s.now+s.opt.Compute(p.rank, k), p.rank, nil)
+	s.schedule(s.now+s.opt.Compute(p.rank, k), event{worker: p.rank})
 	go func() {
 		s.cores <- struct{}{}
 		p.loss, p.err = p.Gradient(p.g, k, x)
@@ -205,7 +226,7 @@ func (s *simulation) record(p *peer) {
 		Rank: int(p.rank), Round: p.round, Time: s.now, Loss: float64(p.loss),
 		Gap: float64(mixed.Gap), Moved: mixed.Moved,
 		Compute: s.opt.Compute(p.rank, k), Wait: s.now - p.ready,
-		Sent: p.sent, Received: p.got,
+		Sent: p.sent, Received: p.got, Effective: p.messages.Bits(p.Parameters),
 	}
 	if p.Theta != nil {
 		step.Theta = p.Theta(k)

@@ -9,9 +9,10 @@
 //
 // length is that of the payload. kind has in its upper 4 bits the number of the
 // coder (package entropy) that made the payload, 0 for one that is as it was.
-// note is a word besides the message, 0 where there is nothing to say. epoch names the life of the sending process.
-// crc32c is the Castagnoli checksum of the other 28 header bytes followed by
-// the payload. Who sent a frame and who is meant by it follows from the link.
+// note is a word besides the message, 0 where there is nothing to say. epoch
+// names the life of the sending process. crc32c is the Castagnoli checksum of the
+// other 28 header bytes followed by the payload. Who sent a frame and who is
+// meant by it follows from the link.
 //
 // It reads and writes no stream, and does not know what a payload means.
 package wire

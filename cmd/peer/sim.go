@@ -67,6 +67,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 	means := newAverager(run, s.event)
 	result, err := sim.Run(ctx, s.simWorkers(workers, means), sim.Options{
 		Network: network,
+		Entropy: run.Entropy(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(compute) * run.Slowdown(rank))
 		},
@@ -99,7 +100,7 @@ func (s *session) simWorkers(workers []*experiment.Worker, means *averager) []si
 	simulated := make([]sim.Worker, len(workers))
 	for i, w := range workers {
 		evaluated := means.watched(scored(s.run, w, w.Gradient, s.event))
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: evaluated, Theta: w.Theta}
+		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: evaluated, Theta: w.Theta, Layout: w.Layout, Parameters: s.run.Parameters()}
 	}
 	return simulated
 }
@@ -136,7 +137,7 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 		digest := train.Digest(models[rank])
 		final := report.Final{
 			Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
-			Sent: result.Sent[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
+			Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 		}
 		if err := conclude(&final, s.run, w, s.folder.dir); err != nil {
 			return nil, err

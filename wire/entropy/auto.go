@@ -6,6 +6,15 @@ import "math"
 // goes to: seconds, 0 if nothing holds it up.
 type Toll float64
 
+// TollOf returns the toll of one link that carries so many bits per second, 0 if
+// that is 0, which stands for unlimited or unknown.
+func TollOf(rate float64) Toll {
+	if rate <= 0 {
+		return 0
+	}
+	return Toll(8 / rate)
+}
+
 // Costs are the seconds that coding one byte and decoding it take together.
 type Costs struct{ Huff0, FSE float64 }
 

@@ -1,0 +1,52 @@
+package sim
+
+import (
+	"gossiptrainer/gossip"
+	"gossiptrainer/quant"
+	"gossiptrainer/wire/entropy"
+)
+
+// send sends one message of p to its receivers. They get the payload; that it
+// would come back from its coded form is shown by the tests of package entropy.
+func (s *simulation) send(p *peer, frames []gossip.Frame) error {
+	size, err := s.size(p, frames)
+	if err != nil {
+		return err
+	}
+	for _, f := range frames {
+		stream := StreamBytes(size)
+		bytes := WireBytes(stream)
+		p.sent.Payload += payloadBytes(&f)
+		p.sent.Stream += int64(stream)
+		p.sent.Wire += int64(bytes)
+		if f.Kind == gossip.Data && len(f.Payload) > 0 {
+			p.messages.Count++
+			p.messages.Stream += int64(stream)
+		}
+		_, arrives := p.uplink.Book(f.To, s.now, bytes)
+		s.schedule(arrives, event{worker: f.To, frame: &f, stream: stream})
+	}
+	return nil
+}
+
+// size returns the bytes of a payload as it travels.
+func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
+	f := frames[0]
+	if s.opt.Entropy == entropy.Plain || f.Kind != gossip.Data {
+		return len(f.Payload), nil
+	}
+	toll := entropy.Toll(0)
+	for _, f := range frames {
+		toll += entropy.TollOf(p.uplink.Link(f.To).Rate)
+	}
+	layout := quant.Bytes(len(f.Payload))
+	if p.Layout != nil {
+		layout = p.Layout(f)
+	}
+	var by entropy.Coder
+	var err error
+	if s.coded, by, err = s.encoder.Encode(s.coded[:0], f.Payload, layout, toll); err != nil || by == entropy.Plain {
+		return len(f.Payload), err
+	}
+	return len(s.coded), nil
+}
