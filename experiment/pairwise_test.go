@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/sim"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
+	"gossiptrainer/wire/entropy"
 )
 
 // simulate runs workers on virtual time, a gradient taking a millisecond.
@@ -18,10 +19,11 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	t.Helper()
 	simulated := make([]sim.Worker, len(all))
 	for i, w := range all {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta}
+		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta, Layout: w.Layout, Parameters: r.Parameters()}
 	}
 	out, err := sim.Run(t.Context(), simulated, sim.Options{
 		Network: shape.Network{Uplink: shape.Link{Rate: 1e9, Latency: 100 * time.Microsecond}},
+		Entropy: entropy.Huff0,
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(r.Slowdown(rank) * float64(time.Millisecond))
 		},

@@ -69,9 +69,11 @@ func (c *coding) mailing(f gossip.Frame, links int, toll entropy.Toll) *mailing 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &mailing{stage: c}
+	var p *mailing
 	if last := len(c.free) - 1; last >= 0 {
 		p, c.free = c.free[last], c.free[:last]
+	} else {
+		p = &mailing{stage: c}
 	}
 	p.frame, p.toll, p.left, p.made = f, toll, links, false
 	p.layout = quant.Bytes(len(f.Payload))

@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
+	"gossiptrainer/wire/entropy"
 )
 
 // Goroutines that libraries start once per process and never end.
@@ -34,6 +35,7 @@ type task struct {
 	allReduce      bool
 	verified       bool              // Moniqua at 4 bits, first with a theta far too small
 	slow           func(rank, k int) // called in each gradient; may be nil
+	entropy        entropy.Coder
 }
 
 func (c task) rows(t testing.TB) []topology.Row {
@@ -100,7 +102,7 @@ func (c task) worker(t testing.TB, rank int) Worker {
 	row := c.rows(t)[rank]
 	return Worker{
 		Rank: topology.Rank(rank), Row: row, Machine: c.machine(t, rank, row), Gradient: c.gradient(rank),
-		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Every: 1,
+		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Every: 1, Entropy: c.entropy,
 	}
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +11,10 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/quant"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
+	"gossiptrainer/wire/entropy"
 )
 
 const rounds = 20
@@ -227,5 +230,61 @@ func TestOneWorkerAlone(t *testing.T) {
 	res := run(t, ring(t, 1, 3, algos.CTA), Options{Compute: takes(time.Second)})
 	if res.Time != rounds*time.Second || res.Sent[0].Payload != 0 {
 		t.Errorf("%+v", res)
+	}
+}
+
+func TestCodingChangesBytesAndNothingElse(t *testing.T) {
+	const d = 10_000
+	var want Result
+	var params []float32
+	for _, coder := range []entropy.Coder{entropy.Plain, entropy.Auto, entropy.Huff0, entropy.FSE, entropy.Zstd, entropy.Bzip2} {
+		w := ring(t, 3, d, algos.CTA)
+		for i := range w {
+			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
+			w[i].Parameters = d
+		}
+		var last report.Step
+		got := run(t, w, Options{Entropy: coder, Compute: takes(1), Observe: func(e report.Event) { last = *e.Step }})
+		if coder == entropy.Plain {
+			want, params = got, w[0].Machine.Params()
+		}
+		if !slices.Equal(w[0].Machine.Params(), params) {
+			t.Errorf("%v changes the parameters", coder)
+		}
+		sent := got.Sent[0]
+		if sent.Payload != want.Sent[0].Payload {
+			t.Errorf("%v: payloads of %d bytes, want %d", coder, sent.Payload, want.Sent[0].Payload)
+		}
+		shorter := coder != entropy.Plain && coder != entropy.Auto // no link limits, so that none pays
+		if shorter != (sent.Stream < want.Sent[0].Stream) || shorter != (last.Effective < 32) {
+			t.Errorf("%v: %d bytes on the stream, %.2f bits a parameter", coder, sent.Stream, last.Effective)
+		}
+		if m := got.Messages[0]; m.Count != 2*rounds || m.Stream != sent.Stream || m.Bits(d) != last.Effective {
+			t.Errorf("%v: messages %+v, %.2f bits a parameter", coder, m, last.Effective)
+		}
+	}
+}
+
+func TestAutoCodesOnSlowLinks(t *testing.T) {
+	const d = 10_000
+	var times [2]time.Duration
+	for i, coder := range []entropy.Coder{entropy.Plain, entropy.Auto} {
+		w := ring(t, 3, d, algos.CTA)
+		for i := range w {
+			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
+		}
+		times[i] = run(t, w, Options{Entropy: coder, Compute: takes(1), Network: shape.Network{Uplink: shape.Link{Rate: 1e6}}}).Time
+	}
+	if times[1] >= times[0] {
+		t.Errorf("%v with coding, %v without", times[1], times[0])
+	}
+}
+
+func TestAWrongLayoutIsAnError(t *testing.T) {
+	w := ring(t, 3, 10, algos.CTA)
+	w[1].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(9) }
+	_, err := Run(t.Context(), w, Options{Compute: takes(1), Rounds: rounds, Every: 1, Entropy: entropy.Huff0})
+	if err == nil || !strings.Contains(err.Error(), "worker 1") {
+		t.Errorf("error %v, want that of worker 1", err)
 	}
 }
