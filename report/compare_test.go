@@ -130,4 +130,24 @@ func TestTableOfRuns(t *testing.T) {
 	if got, want := strings.Fields(lines[1]), []string{"moniqua-d2", "8", "0.8750", "-", "0.9000", "0.5", "2.5", "MB", "1.5", "s"}; !cmp.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if strings.Contains(lines[0], "ENTROPY") {
+		t.Errorf("runs without entropy coding have a column for it: %q", lines[0])
+	}
+}
+
+func TestTableOfCodedRuns(t *testing.T) {
+	var b strings.Builder
+	err := WriteRuns(&b, []*Summary{
+		{Algorithm: "moniqua", Bits: 8, Entropy: "huff0", Effective: 5.25, BytesPerPeer: Bytes{Payload: 2_000_000, Stream: 1_300_000}},
+		{Algorithm: "moniqua", Bits: 8, Entropy: "none", Effective: 8.01, BytesPerPeer: Bytes{Payload: 2_000_000, Stream: 2_001_000}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for i, want := range []string{"ENTROPY  STREAM PER PEER  BITS PER PARAMETER", "huff0           1.3 MB                5.25", "none         2.001 MB                8.01"} {
+		if !strings.HasSuffix(strings.TrimRight(lines[i], " "), want) {
+			t.Errorf("line %d is %q, want %q at its end", i, lines[i], want)
+		}
+	}
 }

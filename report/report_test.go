@@ -186,6 +186,9 @@ func TestTableSaysWhatIsMissing(t *testing.T) {
 	if err := s.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
+	if strings.Contains(b.String(), "per parameter") {
+		t.Errorf("bits per parameter of a run that sent nothing:\n%s", b.String())
+	}
 	for _, want := range []string{"dpsgd, 8 bit", "average model -", "1.235 MB payload", "consensus      -"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -193,6 +196,23 @@ func TestTableSaysWhatIsMissing(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "theta") {
 		t.Errorf("theta of a run without one:\n%s", b.String())
+	}
+}
+
+func TestBitsPerParameter(t *testing.T) {
+	m := Messages{Count: 4, Stream: 1000}
+	if got := m.Bits(500); got != 4 {
+		t.Errorf("%v bits a parameter, want 4", got)
+	}
+	if got := (Messages{}).Bits(500); got != 0 {
+		t.Errorf("%v bits a parameter of no messages", got)
+	}
+	var b strings.Builder
+	if err := (Summary{Entropy: "fse", Effective: 2.5}).WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2.5 bit on the stream, entropy coding: fse"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }
 

@@ -25,7 +25,9 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("consensus", "%s", short(s.Consensus))
 	row("sent per peer", "%s payload, %s on the stream, %s at the socket",
 		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
-	row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), s.coder())
+	if s.Effective > 0 {
+		row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), s.coder())
+	}
 	row("extra memory", "%s", Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
 		row("theta", "%s, %s", short(&s.Theta.Value), s.Theta.verdict())
