@@ -42,11 +42,10 @@ var compressors = map[string]func(c configs.Compressor, d int, stream uint64) (c
 			return nil, err
 		}
 		q, err := quant.NewQSGD(c.Bits, c.Bucket, norm, stream)
-		if err != nil {
-			return nil, err
+		if err != nil || !c.Scaled {
+			return q, err
 		}
-		q.Scaled = c.Scaled
-		return q, nil
+		return q, q.Scale()
 	},
 	"sign": func(c configs.Compressor, _ int, _ uint64) (compressor, error) { return quant.NewSign(c.Bucket) },
 	"topk": func(c configs.Compressor, d int, _ uint64) (compressor, error) { return quant.NewTopK(kept(c, d)) },

@@ -27,11 +27,13 @@ func must[C compressor](c C, err error) compressor {
 	return c
 }
 
-func scaled(q *QSGD, err error) compressor {
-	if err == nil {
-		q.Scaled = true
-	}
-	return must(q, err)
+// scaled makes a compressor a contraction.
+func scaled[C interface {
+	compressor
+	Scale() error
+}](c C, err error) compressor {
+	must(c, err)
+	return must(c, c.Scale())
 }
 
 // zoo returns every compressor for vectors of d ≥ 1 coordinates.
@@ -50,6 +52,15 @@ func zoo(d int) map[string]compressor {
 		"qsgd 8 bits":            must(NewQSGD(8, 1000, LInf, 1)),
 		"qsgd scaled":            scaled(NewQSGD(2, 0, L2, 1)),
 		"qsgd scaled in nines":   scaled(NewQSGD(3, 9, LInf, 1)),
+		"nuqsgd":                 must(NewNUQSGD(3, 0, L2, Zero, 1)),
+		"nuqsgd 2 bits in fives": must(NewNUQSGD(2, 5, LInf, Zero, 1)),
+		"nuqsgd 8 bits":          must(NewNUQSGD(8, 1000, L2, Zero, 1)),
+		"nuqsgd sym":             must(NewNUQSGD(4, 0, LInf, Symmetric, 1)),
+		"nuqsgd sym 8 bits":      must(NewNUQSGD(8, 9, L2, Symmetric, 1)),
+		"levels of one bit":      must(NewLevels(Table{Symmetric, []float64{-1, 1}}, 0, LInf, 1)),
+		"levels scaled":          scaled(NewLevels(Table{Zero, []float64{0, 0.1, 0.3, 1}}, 7, L2, 1)),
+		"nuqsgd sym scaled":      scaled(NewNUQSGD(3, 11, L2, Symmetric, 1)),
+		"minmax scaled":          scaled(NewMinMax(2, 6, Stochastic, 1)),
 		"sign":                   must(NewSign(0)),
 		"sign in sevens":         must(NewSign(7)),
 		"topk":                   must(NewTopK(k)),
@@ -381,7 +392,7 @@ func BenchmarkCompress(b *testing.B) {
 	for i := range z {
 		z[i] = float32(math.Sin(float64(i)))
 	}
-	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "sign", "topk", "randomk"} {
+	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "nuqsgd", "nuqsgd 8 bits", "sign", "topk", "randomk"} {
 		c := zoo(d)[name]
 		b.Run(name, func(b *testing.B) {
 			var payload []byte

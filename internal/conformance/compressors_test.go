@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -29,6 +28,11 @@ type compressorSpec struct {
 	Mode     string
 	K        int
 	Unbiased bool
+	Variant  string
+	Levels   []float64
+	S        int
+	Rule     string
+	Clip     float64
 }
 
 func (c *compressorSpec) UnmarshalJSON(text []byte) error {
@@ -67,7 +71,11 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 	case "minmax":
 		made, err = quant.NewMinMax(c.Bits, c.Bucket, mode, stream)
 	case "qsgd":
-		made, err = c.qsgd(stream)
+		made, err = quant.NewQSGD(c.Bits, c.Bucket, c.norm(t), stream)
+	case "nuqsgd":
+		made, err = quant.NewNUQSGD(c.Bits, c.Bucket, c.norm(t), c.form(t), stream)
+	case "levels":
+		made, err = quant.NewLevels(quant.Table{Form: c.form(t), Levels: c.Levels}, c.Bucket, c.norm(t), stream)
 	case "sign":
 		made, err = quant.NewSign(c.Bucket)
 	case "topk":
@@ -77,22 +85,56 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 	default:
 		t.Fatalf("unknown compressor %q", c.Name)
 	}
+	if err == nil {
+		err = c.options(made)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
 }
 
-func (c compressorSpec) qsgd(stream uint64) (*quant.QSGD, error) {
+// norm is l2 where the file says nothing.
+func (c compressorSpec) norm(t *testing.T) quant.Norm {
+	t.Helper()
+	if c.Norm == "" {
+		return quant.L2
+	}
 	norm, err := quant.ParseNorm(c.Norm)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	q, err := quant.NewQSGD(c.Bits, c.Bucket, norm, stream)
-	if err == nil {
-		q.Scaled = c.Scaled
+	return norm
+}
+
+// form is zero where the file says nothing.
+func (c compressorSpec) form(t *testing.T) quant.Form {
+	t.Helper()
+	if c.Variant == "" {
+		return quant.Zero
 	}
-	return q, err
+	form, err := quant.ParseForm(c.Variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return form
+}
+
+// options clips and scales what has been made.
+func (c compressorSpec) options(made algos.Compressor) error {
+	bucketed, ok := made.(interface {
+		Clip(c float64) error
+		Scale() error
+	})
+	if !ok || c.Clip == 0 && !c.Scaled {
+		return nil
+	}
+	if c.Scaled {
+		if err := bucketed.Scale(); err != nil {
+			return err
+		}
+	}
+	return bucketed.Clip(c.Clip)
 }
 
 // compressed returns worker i's update rule with its compressors.
@@ -127,7 +169,7 @@ func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
 type quantizerCase struct {
 	Compressor   compressorSpec
 	V            []float32
-	U            []float64
+	U            []float32
 	Output       []float64
 	Symbols      []int64
 	Indices      []uint32
@@ -176,8 +218,15 @@ func (c *quantizerCase) check(t *testing.T) {
 		if c.Compressor.Mode == "stochastic" {
 			payload = c.listed(compressor)
 		}
-	case *quant.QSGD:
-		payload = c.listedQSGD(t, compressor, payload)
+	case interface {
+		CompressWith(dst []byte, z, u []float32) ([]byte, error)
+	}:
+		if len(c.U) > 0 {
+			payload, err = compressor.CompressWith(payload[:0], c.V, c.U)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	output := make([]float32, len(c.V))
 	if err := compressor.AddTo(output, 1, c.Round, payload); err != nil {
@@ -198,32 +247,9 @@ func (c *quantizerCase) check(t *testing.T) {
 // vectors come from no address.
 func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 	for i, v := range c.V {
-		payload = binary.LittleEndian.AppendUint32(payload, uint32(int32(l.Index(v, c.U[i]))))
+		payload = binary.LittleEndian.AppendUint32(payload, uint32(int32(l.Index(v, float64(c.U[i])))))
 	}
 	return payload
-}
-
-// listedQSGD is the same for QSGD, with the norms of payload.
-func (c *quantizerCase) listedQSGD(t *testing.T, q *quant.QSGD, payload []byte) (listed []byte) {
-	t.Helper()
-	packing, err := quant.NewPacking(1 << c.Compressor.Bits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for first := 0; first < len(c.V); first += c.bucket() {
-		end := min(first+c.bucket(), len(c.V))
-		norm := math.Float32frombits(binary.LittleEndian.Uint32(payload))
-		var symbols []uint16
-		for i := first; i < end; i++ {
-			symbols = append(symbols, q.Symbol(c.V[i], norm, c.U[i]))
-		}
-		listed = append(listed, payload[:4]...)
-		if listed, err = packing.Pack(listed, symbols); err != nil {
-			t.Fatal(err)
-		}
-		payload = payload[4+packing.Len(end-first):]
-	}
-	return listed
 }
 
 // bucket returns the coordinates that share a scale.
@@ -246,7 +272,7 @@ func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) 
 		return symbols
 	case "minmax":
 		header, levels = 8, 1<<c.Compressor.Bits
-	case "qsgd":
+	case "qsgd", "nuqsgd", "levels":
 		header, levels = 4, 1<<c.Compressor.Bits
 	case "sign":
 		header, levels = 4, 2
