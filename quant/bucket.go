@@ -15,7 +15,7 @@ import (
 // symbols for each coordinate, packed. The rule of the compressor makes both,
 // and values of them again.
 type bucketed struct {
-	rule
+	rule       rule
 	name       string
 	properties Properties // of the rule
 	packing    Packing
@@ -175,7 +175,7 @@ func (b *bucketed) measure(z []float32) ([]float32, error) {
 		b.cut = clipped(b.cut[:0], z, b.clip)
 		z = b.cut
 	}
-	b.fit(b.header, z)
+	b.rule.fit(b.header, z)
 	for _, v := range b.header {
 		if !finite(v) {
 			return z, errors.New("its scale is Inf")
@@ -192,7 +192,7 @@ func (b *bucketed) append(dst []byte, z []float32, first int) []byte {
 	}
 	for at := 0; at < len(z); at += b.block {
 		part := z[at:min(at+b.block, len(z))]
-		b.round(b.symbols[:len(part)], part, b.draw(first+at, len(part)))
+		b.rule.round(b.symbols[:len(part)], part, b.draw(first+at, len(part)))
 		var err error
 		if dst, err = b.packing.Pack(dst, b.symbols[:len(part)]); err != nil {
 			panic("internal error: " + err.Error()) // a rule rounds to N symbols
@@ -213,7 +213,7 @@ func (b *bucketed) factor(z []float32) float64 {
 	if squares == 0 {
 		return 1
 	}
-	return squares / (squares + b.spread(z))
+	return squares / (squares + b.rule.spread(z))
 }
 
 // draw returns the uniform numbers of n ≤ blockLen coordinates.
@@ -244,7 +244,7 @@ func (b *bucketed) Variance(z []float32) float64 {
 		if err != nil {
 			return math.NaN()
 		}
-		total += b.spread(bucket)
+		total += b.rule.spread(bucket)
 		first = end
 	}
 	return total
@@ -273,7 +273,7 @@ func (b *bucketed) checkBucket(payload []byte, m int) error {
 			return fmt.Errorf("a header with %v", v)
 		}
 	}
-	if err := b.check(b.header); err != nil {
+	if err := b.rule.check(b.header); err != nil {
 		return err
 	}
 	return b.packing.Check(packed, m)
@@ -295,14 +295,14 @@ func (b *bucketed) AddTo(acc []float32, w float32, _ int, payload []byte) error 
 	for len(acc) > 0 {
 		m := b.end(0, len(acc))
 		packed := b.read(payload[:b.bytes(m)])
-		b.open(b.header, w)
+		b.rule.open(b.header, w)
 		for at := 0; at < m; at += b.block {
 			n := min(b.block, m-at)
 			bytes := b.packing.Len(n)
 			if err := b.packing.Unpack(b.symbols[:n], packed[:bytes]); err != nil {
 				return err // Check has seen the padding, nothing else can be wrong
 			}
-			b.add(acc[at:at+n], b.symbols[:n])
+			b.rule.add(acc[at:at+n], b.symbols[:n])
 			packed = packed[bytes:]
 		}
 		acc, payload = acc[m:], payload[b.bytes(m):]

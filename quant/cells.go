@@ -34,7 +34,7 @@ func (c *cells) reset(levels []float64, factor float64) {
 	}
 	for j, level := range levels {
 		c.levels[j] = float64(factor * level)
-		c.keys[j] = order(atLeast(c.levels[j]))
+		c.keys[j] = least(c.levels[j])
 		if j > 0 {
 			c.widths[j-1] = c.levels[j] - c.levels[j-1]
 		}
@@ -44,13 +44,16 @@ func (c *cells) reset(levels []float64, factor float64) {
 	}
 }
 
-// atLeast returns the smallest float32 that is no less than v.
-func atLeast(v float64) float32 {
+// least returns the smallest key of a value that is no less than v.
+func least(v float64) int64 {
+	if v == 0 {
+		return order(float32(math.Copysign(0, -1)))
+	}
 	f := float32(v)
 	if float64(f) < v {
 		f = math.Nextafter32(f, float32(math.Inf(1)))
 	}
-	return f
+	return order(f)
 }
 
 // cell returns the j of a value with that key.

@@ -36,6 +36,11 @@ func scaled[C interface {
 	return must(c, c.Scale())
 }
 
+// clipping makes a compressor clip at c standard deviations.
+func clipping(c float64, made compressor) compressor {
+	return must(made, made.(interface{ Clip(c float64) error }).Clip(c))
+}
+
 // zoo returns every compressor for vectors of d ≥ 1 coordinates.
 func zoo(d int) map[string]compressor {
 	k := 1 + (d-1)/3
@@ -61,6 +66,24 @@ func zoo(d int) map[string]compressor {
 		"levels scaled":          scaled(NewLevels(Table{Zero, []float64{0, 0.1, 0.3, 1}}, 7, L2, 1)),
 		"nuqsgd sym scaled":      scaled(NewNUQSGD(3, 11, L2, Symmetric, 1)),
 		"minmax scaled":          scaled(NewMinMax(2, 6, Stochastic, 1)),
+		"terngrad":               must(NewTernGrad(0, 1)),
+		"terngrad in sevens":     must(NewTernGrad(7, 1)),
+		"terngrad clipped":       clipping(2.5, must(NewTernGrad(100, 1))),
+		"terngrad scaled":        scaled(NewTernGrad(50, 1)),
+		"orq of 3":               must(NewORQ(3, 0, 1)),
+		"orq of 5 in elevens":    must(NewORQ(5, 11, 1)),
+		"orq of 9":               must(NewORQ(9, 1000, 1)),
+		"orq of 129":             must(NewORQ(129, 0, 1)),
+		"orq scaled":             scaled(NewORQ(3, 10, 1)),
+		"linear_s of 2":          must(NewQuantiles(2, 0, 1)),
+		"linear_s of 5 in nines": must(NewQuantiles(5, 9, 1)),
+		"linear_s of 256":        must(NewQuantiles(256, 1000, 1)),
+		"linear_s scaled":        scaled(NewQuantiles(4, 7, 1)),
+		"bingrad_pb":             must(NewBinGradPB(0, 1)),
+		"bingrad_pb in nines":    must(NewBinGradPB(9, 1)),
+		"bingrad_b":              must(NewBinGradB(Mean, 0)),
+		"bingrad_b in nines":     must(NewBinGradB(Mean, 9)),
+		"bingrad_b by lloyd":     must(NewBinGradB(Lloyd, 700)),
 		"sign":                   must(NewSign(0)),
 		"sign in sevens":         must(NewSign(7)),
 		"topk":                   must(NewTopK(k)),
@@ -392,7 +415,7 @@ func BenchmarkCompress(b *testing.B) {
 	for i := range z {
 		z[i] = float32(math.Sin(float64(i)))
 	}
-	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "nuqsgd", "nuqsgd 8 bits", "sign", "topk", "randomk"} {
+	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "nuqsgd", "nuqsgd 8 bits", "terngrad", "terngrad clipped", "orq of 3", "orq of 9", "linear_s of 5 in nines", "linear_s of 256", "bingrad_pb", "bingrad_b", "bingrad_b by lloyd", "sign", "topk", "randomk"} {
 		c := zoo(d)[name]
 		b.Run(name, func(b *testing.B) {
 			var payload []byte

@@ -76,6 +76,16 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 		made, err = quant.NewNUQSGD(c.Bits, c.Bucket, c.norm(t), c.form(t), stream)
 	case "levels":
 		made, err = quant.NewLevels(quant.Table{Form: c.form(t), Levels: c.Levels}, c.Bucket, c.norm(t), stream)
+	case "terngrad":
+		made, err = quant.NewTernGrad(c.Bucket, stream)
+	case "orq":
+		made, err = quant.NewORQ(c.S, c.Bucket, stream)
+	case "linear_s":
+		made, err = quant.NewQuantiles(c.S, c.Bucket, stream)
+	case "bingrad_pb":
+		made, err = quant.NewBinGradPB(c.Bucket, stream)
+	case "bingrad_b":
+		made, err = quant.NewBinGradB(c.threshold(t), c.Bucket)
 	case "sign":
 		made, err = quant.NewSign(c.Bucket)
 	case "topk":
@@ -118,6 +128,19 @@ func (c compressorSpec) form(t *testing.T) quant.Form {
 		t.Fatal(err)
 	}
 	return form
+}
+
+// threshold is the mean where the file says nothing.
+func (c compressorSpec) threshold(t *testing.T) quant.Threshold {
+	t.Helper()
+	if c.Rule == "" {
+		return quant.Mean
+	}
+	threshold, err := quant.ParseThreshold(c.Rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return threshold
 }
 
 // options clips and scales what has been made.
@@ -274,7 +297,13 @@ func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) 
 		header, levels = 8, 1<<c.Compressor.Bits
 	case "qsgd", "nuqsgd", "levels":
 		header, levels = 4, 1<<c.Compressor.Bits
-	case "sign":
+	case "terngrad":
+		header, levels = 4, 3
+	case "orq", "linear_s":
+		header, levels = 4*c.Compressor.S, c.Compressor.S
+	case "bingrad_b":
+		header, levels = 8, 2
+	case "sign", "bingrad_pb":
 		header, levels = 4, 2
 	default:
 		return nil
