@@ -72,7 +72,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, otherRules)
 }
 
 var topologyRules = []rule{
@@ -174,11 +174,6 @@ var algorithmRules = []rule{
 		a := c.Algorithm
 		if !takesCodec(a.Name) && a.Codec != "full" && a.Bits != 32 {
 			wrong("algorithm.codec", "%s sends no models by a codec: the codec must be full, got %s", a.Name, a.Codec)
-		}
-	}},
-	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
-		if a := c.Algorithm.Compressor; a.Name == "qsgd" && (a.Bits < 2 || a.Bits > 8) {
-			wrong("algorithm.compressor.bits", "qsgd needs 2 to 8 bits, got %d", a.Bits)
 		}
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {

@@ -106,6 +106,7 @@ func (b *bucketed) Properties() Properties {
 	p := b.properties
 	p.Unbiased = p.Unbiased && b.clip == 0 && !b.scaled
 	p.Contraction = p.Contraction && b.clip == 0 || b.scaled
+	p.Scalable = b.properties.Unbiased && !b.scaled
 	return p
 }
 

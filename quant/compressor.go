@@ -32,6 +32,7 @@ type Properties struct {
 	Unbiased      bool // E C(z) = z
 	Contraction   bool // E |C(z) − z|² ≤ (1−ω)|z|² for an ω > 0
 	Deterministic bool // C(z) depends on z alone
+	Scalable      bool // unbiased with E |C(z) − z|² ≤ q·|z|²: Scale makes it a contraction
 }
 
 // A Mode says how a value between two grid points is rounded.

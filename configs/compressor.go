@@ -1,0 +1,37 @@
+package configs
+
+import "gossiptrainer/quant"
+
+// compressorRules say which settings a compressor cannot have. What follows
+// from properties of the compressor itself, like scaling, is asked where it is
+// made.
+var compressorRules = []rule{
+	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
+		a := c.Algorithm.Compressor
+		if (a.Name == "qsgd" || a.Name == "nuqsgd") && (a.Bits < 2 || a.Bits > 8) {
+			wrong("algorithm.compressor.bits", "%s needs 2 to 8 bits, got %d", a.Name, a.Bits)
+		}
+	}},
+	{[]string{"algorithm.compressor.levels", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
+		a := c.Algorithm.Compressor
+		if a.Name == "orq" && (a.Levels < 3 || a.Levels > 129 || (a.Levels-1)&(a.Levels-2) != 0) {
+			wrong("algorithm.compressor.levels", "orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got %d", a.Levels)
+		}
+	}},
+	{[]string{"algorithm.compressor.table", "algorithm.compressor.variant", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
+		a := c.Algorithm.Compressor
+		if a.Name != "levels" {
+			if len(a.Table) > 0 {
+				wrong("algorithm.compressor.table", "a table belongs to the compressor levels, but the name is %s", a.Name)
+			}
+			return
+		}
+		form, err := quant.ParseForm(a.Variant)
+		if err == nil {
+			_, err = quant.Table{Form: form, Levels: a.Table}.Bits()
+		}
+		if err != nil {
+			wrong("algorithm.compressor.table", "the compressor levels cannot use it: %v", err)
+		}
+	}},
+}
