@@ -27,6 +27,7 @@ func NewBinGradPB(bucket int, seed uint64) (*BinGradPB, error) {
 	b := &BinGradPB{}
 	var err error
 	b.bucketed, err = newBucketed("bingrad_pb", b, Properties{Contraction: true}, 1, 2, bucket, seed)
+	b.robust = true // what a saturated value gains, 2|z_c|·b1 − b1², only grows with it
 	return b, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/vec"
 )
 
 // bucketed is what the compressors that cut a vector into buckets have in
@@ -23,6 +24,8 @@ type bucketed struct {
 	block      int // symbols at a time: the layout starts anew at a byte after them
 	seed       uint64
 
+	// robust: it is a contraction also of what it sees clipped.
+	robust bool
 	// bound is q of Scale for m coordinates where a paper bounds it; where nil,
 	// it is what the bucket gives.
 	bound  func(m int) float64
@@ -105,7 +108,7 @@ func (b *bucketed) Clip(c float64) error {
 func (b *bucketed) Properties() Properties {
 	p := b.properties
 	p.Unbiased = p.Unbiased && b.clip == 0 && !b.scaled
-	p.Contraction = p.Contraction && b.clip == 0 || b.scaled
+	p.Contraction = p.Contraction && (b.robust || b.clip == 0) || b.scaled
 	p.Scalable = b.properties.Unbiased && !b.scaled
 	return p
 }
@@ -173,7 +176,7 @@ func (b *bucketed) compress(dst []byte, k int, z []float32) ([]byte, error) {
 // measure clips the bucket z and fits the rule to it.
 func (b *bucketed) measure(z []float32) ([]float32, error) {
 	if b.clip > 0 {
-		b.cut = clipped(b.cut[:0], z, b.clip)
+		b.cut = clipped(b.cut, z, b.clip)
 		z = b.cut
 	}
 	b.rule.fit(b.header, z)
@@ -210,7 +213,7 @@ func (b *bucketed) factor(z []float32) float64 {
 	if b.bound != nil {
 		return 1 / (1 + b.bound(len(z)))
 	}
-	squares := squaredLength(z)
+	squares := vec.Dot(z, z)
 	if squares == 0 {
 		return 1
 	}
@@ -329,7 +332,8 @@ func checkScale(header []float32) error {
 	return nil
 }
 
-// clipped appends z with its coordinates limited to c standard deviations.
+// clipped returns z with its coordinates limited to c standard deviations, in
+// the memory of dst.
 func clipped(dst, z []float32, c float64) []float32 {
 	mean := 0.0
 	for _, v := range z {
@@ -341,18 +345,11 @@ func clipped(dst, z []float32, c float64) []float32 {
 		off := float64(v) - mean
 		squares += float64(off * off)
 	}
-	limit := c * math.Sqrt(squares/float64(len(z)))
-	for _, v := range z {
-		dst = append(dst, float32(min(max(float64(v), -limit), limit)))
+	limit := magnitude(float32(c * math.Sqrt(squares/float64(len(z)))))
+	dst = slices.Grow(dst[:0], len(z))[:len(z)]
+	for i, v := range z {
+		m := magnitude(v)
+		dst[i] = math.Float32frombits(math.Float32bits(v) ^ m ^ min(m, limit))
 	}
 	return dst
-}
-
-// squaredLength returns |z|_2².
-func squaredLength(z []float32) float64 {
-	squares := 0.0
-	for _, v := range z {
-		squares += float64(float64(v) * float64(v))
-	}
-	return squares
 }

@@ -408,24 +408,3 @@ func TestCompressorsAllocateNothing(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkCompress(b *testing.B) {
-	const d = 1 << 18
-	z, acc := make([]float32, d), make([]float32, d)
-	for i := range z {
-		z[i] = float32(math.Sin(float64(i)))
-	}
-	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "nuqsgd", "nuqsgd 8 bits", "terngrad", "terngrad clipped", "orq of 3", "orq of 9", "linear_s of 5 in nines", "linear_s of 256", "bingrad_pb", "bingrad_b", "bingrad_b by lloyd", "sign", "topk", "randomk"} {
-		c := zoo(d)[name]
-		b.Run(name, func(b *testing.B) {
-			var payload []byte
-			b.SetBytes(4 * d)
-			for b.Loop() {
-				payload, _ = c.Compress(payload[:0], 0, z)
-				if err := c.AddTo(acc, 0.5, 0, payload); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

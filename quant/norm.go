@@ -34,5 +34,5 @@ func (n Norm) of(z []float32) float32 {
 	if n == LInf {
 		return vec.MaxAbs(z)
 	}
-	return float32(math.Sqrt(squaredLength(z)))
+	return float32(math.Sqrt(vec.Dot(z, z)))
 }

@@ -19,6 +19,7 @@ func NewSign(bucket int) (*Sign, error) {
 	s := &Sign{}
 	var err error
 	s.bucketed, err = newBucketed("sign", s, Properties{Contraction: true, Deterministic: true}, 1, 2, bucket, 0)
+	s.robust = true // what a value gains, 2|z_c|·scale − scale², only grows with it
 	return s, err
 }
 
@@ -32,11 +33,9 @@ func (s *Sign) fit(header, z []float32) {
 
 func (s *Sign) round(symbols []uint16, z, _ []float32) {
 	z = z[:len(symbols)]
+	zero := least(0)
 	for i, v := range z {
-		symbols[i] = 0
-		if v >= 0 {
-			symbols[i] = 1
-		}
+		symbols[i] = uint16(uint64(zero-order(v)-1) >> 63)
 	}
 }
 
