@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -196,9 +197,21 @@ type quantizerCase struct {
 	Output       []float64
 	Symbols      []int64
 	Indices      []uint32
+	Meta         map[string][]floats
 	PayloadBytes int `json:"payload_bytes"`
 	Seed         seed
 	Round        int
+}
+
+// floats are one number, or several.
+type floats []float64
+
+func (f *floats) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("[")) {
+		return json.Unmarshal(text, (*[]float64)(f))
+	}
+	*f = make(floats, 1)
+	return json.Unmarshal(text, &(*f)[0])
 }
 
 func TestConformanceQuantizer(t *testing.T) {
@@ -258,6 +271,7 @@ func (c *quantizerCase) check(t *testing.T) {
 	for i, want := range c.Output {
 		near(t, fmt.Sprintf("output %d", i), float64(output[i]), want, 1e-6)
 	}
+	c.checkHeaders(t, payload)
 	if got := c.symbols(t, payload); !slices.Equal(got, c.Symbols) {
 		t.Errorf("symbols %v, want %v", got, c.Symbols)
 	}
@@ -275,6 +289,35 @@ func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 	return payload
 }
 
+// checkHeaders compares the floats at the beginning of each bucket. Those of a
+// scaled compressor are not the listed ones, for the scaling is in them.
+func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte) {
+	t.Helper()
+	if c.Compressor.Scaled {
+		return
+	}
+	for what, buckets := range c.Meta {
+		rest := payload
+		for part := range slices.Chunk(c.V, c.bucket()) {
+			want := buckets[0]
+			buckets = buckets[1:]
+			if what == "b0_bm_bp" {
+				want = want[1:] // the threshold is not sent
+			}
+			for j, v := range want {
+				got := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*j:]))
+				near(t, fmt.Sprintf("%s %d", what, j), float64(got), v, 1e-6)
+			}
+			header, levels := c.layout()
+			packing, err := quant.NewPacking(levels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[header+packing.Len(len(part)):]
+		}
+	}
+}
+
 // bucket returns the coordinates that share a scale.
 func (c *quantizerCase) bucket() int {
 	if c.Compressor.Bucket == 0 {
@@ -283,29 +326,36 @@ func (c *quantizerCase) bucket() int {
 	return c.Compressor.Bucket
 }
 
+// layout returns the bytes of the header of a bucket and the number of levels.
+func (c *quantizerCase) layout() (header, levels int) {
+	switch c.Compressor.Name {
+	case "minmax":
+		return 8, 1 << c.Compressor.Bits
+	case "qsgd", "nuqsgd", "levels":
+		return 4, 1 << c.Compressor.Bits
+	case "terngrad":
+		return 4, 3
+	case "orq", "linear_s":
+		return 4 * c.Compressor.S, c.Compressor.S
+	case "bingrad_b":
+		return 8, 2
+	case "sign", "bingrad_pb":
+		return 4, 2
+	}
+	return 0, 0
+}
+
 // symbols reads them back from a payload, bucket by bucket.
 func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) {
 	t.Helper()
-	header, levels := 0, 0
-	switch c.Compressor.Name {
-	case "linear":
+	if c.Compressor.Name == "linear" {
 		for ; len(payload) > 0; payload = payload[4:] {
 			symbols = append(symbols, int64(int32(binary.LittleEndian.Uint32(payload))))
 		}
 		return symbols
-	case "minmax":
-		header, levels = 8, 1<<c.Compressor.Bits
-	case "qsgd", "nuqsgd", "levels":
-		header, levels = 4, 1<<c.Compressor.Bits
-	case "terngrad":
-		header, levels = 4, 3
-	case "orq", "linear_s":
-		header, levels = 4*c.Compressor.S, c.Compressor.S
-	case "bingrad_b":
-		header, levels = 8, 2
-	case "sign", "bingrad_pb":
-		header, levels = 4, 2
-	default:
+	}
+	header, levels := c.layout()
+	if levels == 0 {
 		return nil
 	}
 	packing, err := quant.NewPacking(levels)
