@@ -28,7 +28,7 @@ var (
 		{"theta", "TestConformanceTheta", ""},
 		{"run", "TestConformanceRuns", ""},
 		{"quantizer", "TestConformanceQuantizer", ""},
-		{"levels", "", "the level tables of ALQ, AMQ, ORQ and BinGrad"},
+		{"levels", "TestConformanceLevels", ""},
 		{"controller", "", "the bit controllers"},
 		{"behaviour", "TestConformanceBehaviour", ""},
 	}
