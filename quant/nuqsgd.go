@@ -2,7 +2,8 @@ package quant
 
 import (
 	"fmt"
-	"math"
+
+	"gossiptrainer/quant/levels"
 )
 
 // NewNUQSGD returns the compressor of Ramezani-Kebrya et al., "NUQSGD: Provably
@@ -24,18 +25,5 @@ func NewNUQSGD(bits, bucket int, norm Norm, form Form, seed uint64) (*Levels, er
 
 // halving returns the table of NUQSGD.
 func halving(bits int, form Form) Table {
-	h := 1 << (bits - 1)
-	magnitudes := make([]float64, h)
-	for j := range magnitudes {
-		magnitudes[j] = math.Ldexp(1, j-h+1)
-	}
-	if form == Zero {
-		magnitudes[0] = 0
-		return Table{Zero, magnitudes}
-	}
-	levels := make([]float64, 2*h)
-	for j, m := range magnitudes {
-		levels[h-1-j], levels[h+j] = -m, m
-	}
-	return Table{Symmetric, levels}
+	return tableOf(form, levels.Exponential(levels.Form(form), 1<<(bits-1), 0.5))
 }

@@ -78,6 +78,43 @@ func (t Table) Bits() (int, error) {
 	return b, nil
 }
 
+// tableOf returns the table with those magnitudes, ascending up to 1.
+func tableOf(form Form, magnitudes []float64) Table {
+	t := Table{form, slices.Clone(magnitudes)}
+	if form == Symmetric {
+		t.Levels = make([]float64, 2*len(magnitudes))
+	}
+	copy(t.magnitudes(), magnitudes)
+	t.mirror()
+	return t
+}
+
+// magnitudes returns the part of the table that the rest follows from.
+func (t Table) magnitudes() []float64 {
+	if t.Form == Zero {
+		return t.Levels
+	}
+	return t.Levels[len(t.Levels)/2:]
+}
+
+// free returns the magnitudes that are neither 0 nor 1 by definition.
+func (t Table) free() []float64 {
+	m := t.magnitudes()
+	if t.Form == Zero {
+		m = m[1:]
+	}
+	return m[:len(m)-1]
+}
+
+// mirror makes the lower half of a symmetric table that of its magnitudes.
+func (t Table) mirror() {
+	if t.Form == Symmetric {
+		for j, m := range t.magnitudes() {
+			t.Levels[len(t.Levels)/2-1-j] = -m
+		}
+	}
+}
+
 // NewLevels returns the compressor; a bucket of 0 is the whole vector. seed is
 // the worker's own stream, rng.Stream(seed, rank). The table is copied.
 func NewLevels(t Table, bucket int, norm Norm, seed uint64) (*Levels, error) {

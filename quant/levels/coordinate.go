@@ -1,7 +1,7 @@
 package levels
 
-// CoordinateDescent improves a table by coordinate descent (section 3.2 of the paper). With
-// its neighbours a and c fixed, the best place of a level solves equation (4),
+// CoordinateDescent improves a table by coordinate descent, ALQ. With its
+// neighbours a and c fixed, the best place of a level solves
 //
 //	F(l) = F(c) − ∫_a^c (r−a)/(c−a) dF,
 //

@@ -3,7 +3,7 @@ package levels
 import "math"
 
 // The exponent table ±1, ±p, ±p², ..., ±p^s has one free parameter, which AMQ
-// fits (section 3.4 of the paper). It has no zero: Exponential(Symmetric, s+1, p).
+// fits. It has no zero: Exponential(Symmetric, s+1, p).
 
 // The range of p.
 const (
@@ -12,7 +12,7 @@ const (
 )
 
 // HalfGradient returns half the derivative of the variance by p, as the paper
-// prints it in equation (8), for levels p⁰ to p^s:
+// prints it, for levels p⁰ to p^s:
 //
 //	g(p) = 2s·p^(2s−1)·F(p^s)
 //	     + Σ_{j<s} [(j·p^(j−1) + (j+1)·p^j)·∫ r dF − (2j+1)·p^(2j)·∫ dF],

@@ -2,7 +2,7 @@ package levels
 
 import "math"
 
-// GradientDescent improves a table by gradient descent (section 3.3 of the paper):
+// GradientDescent improves a table by gradient descent, ALQG:
 //
 //	∂Ψ/∂l_j = ∫_a^{l_j} (r−a) dF − ∫_{l_j}^c (c−r) dF,
 //

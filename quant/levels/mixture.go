@@ -5,8 +5,7 @@
 //
 // A bucket of coordinates is seen as norm·sign·r with r = |v|/norm in [0, 1].
 // What is known of r is its mean and its standard deviation, and a table that
-// suits several buckets suits the mixture of their truncated normals (section
-// 3.1 of the paper).
+// suits several buckets suits the mixture of their truncated normals.
 //
 // It rounds no vector and knows no payload: package quant does. All of it is
 // float64 arithmetic on a few numbers, done once in a while.
