@@ -60,6 +60,7 @@ func TestAdaptiveLevelsHaveLessVariance(t *testing.T) {
 	}
 	qsgd := variance(NewQSGD(bits, bucket, LInf, 1))
 	nuqsgd := variance(NewNUQSGD(bits, bucket, LInf, Zero, 1))
+	terngrad := variance(NewTernGrad(bucket, 1))
 	for fit := ALQ; fit <= AMQN; fit++ {
 		form := Zero
 		if fit >= AMQ {
@@ -71,12 +72,12 @@ func TestAdaptiveLevelsHaveLessVariance(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := variance(a, nil)
-		t.Logf("%v: %.4f after %.4f; qsgd %.4f, nuqsgd %.4f", fit, got, before, qsgd, nuqsgd)
+		t.Logf("%v: %.4f after %.4f; qsgd %.4f, nuqsgd %.4f, terngrad %.4f", fit, got, before, qsgd, nuqsgd, terngrad)
 		if got >= before {
 			t.Errorf("%v: fitted: %v, before: %v", fit, got, before)
 		}
-		if got >= qsgd || got >= nuqsgd {
-			t.Errorf("%v: %v, qsgd: %v, nuqsgd: %v", fit, got, qsgd, nuqsgd)
+		if got >= qsgd || got >= nuqsgd || got >= terngrad {
+			t.Errorf("%v: %v, qsgd: %v, nuqsgd: %v, terngrad: %v", fit, got, qsgd, nuqsgd, terngrad)
 		}
 	}
 }

@@ -148,17 +148,6 @@ func checkAMQ(t *testing.T, text []byte) {
 	small(t, "objective", levels.Variance(levels.Symmetric, table, m), c.HalfObjective)
 }
 
-func checkGradientLevels(t *testing.T, text []byte) {
-	var c struct {
-		V           []float32
-		BucketStats levels.Bucket `json:"bucket_stats"`
-	}
-	parse(t, text, &c)
-	got := levels.Observe(c.V, c.BucketStats.Norm)
-	near(t, "mean", got.Mu, c.BucketStats.Mu, 1e-9)
-	near(t, "deviation", got.Sigma, c.BucketStats.Sigma, 1e-9)
-}
-
 // nearAll compares lists, to an absolute tolerance for numbers up to 1.
 func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
