@@ -17,12 +17,15 @@ import (
 //
 // Tables begin as the uniform one, that of AMQ with p = 1/2.
 //
-// A payload is the fitted levels, those between 0 and 1, as floats, and then the
-// payload of Levels: 4·(2^(b−1) − 2) bytes more than that, or 4·(2^(b−1) − 1) in
-// the form Symmetric. The table travels always, and the sender rounds by its
-// floats too: 8 bytes for 3 bits, against tables that a receiver would have to
-// keep for each sender and would lack after it joined, restarted or missed a
-// message. So AddTo needs nothing but the payload.
+// A payload is that of Levels and then the fitted levels, those between 0 and 1,
+// as floats: 4·(2^(b−1) − 2) bytes, or 4·(2^(b−1) − 1) in the form Symmetric. The
+// table travels always, and the sender rounds by its floats too: 8 bytes for 3
+// bits, 504 for 8, against tables that a receiver would have to keep for each
+// sender and would lack after it joined, restarted or missed a message. So AddTo
+// needs nothing but the payload.
+//
+// The largest magnitude is the norm for it: by the length of a large bucket all
+// values are far below the level 1, which is then of no use.
 type Adaptive struct {
 	levels *Levels
 	fit    Fit
@@ -135,7 +138,7 @@ func (a *Adaptive) Len(d int) int {
 	return 4*len(a.own.free()) + a.levels.Len(d)
 }
 
-// Compress fits the table if that is due and appends it and the buckets of z.
+// Compress fits the table if that is due and appends the buckets of z and it.
 // A norm beyond the floats is an error, after which the table is the old one.
 func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	if err := checkVector(a.levels.name, k, z); err != nil || len(z) == 0 {
@@ -148,14 +151,14 @@ func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 		}
 		table = a.other
 	}
-	start := len(dst)
-	for _, level := range table.free() {
-		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(level)))
-	}
 	a.use(table)
+	dst = slices.Grow(dst, a.Len(len(z)))
 	dst, err := a.levels.Compress(dst, k, z)
 	if err != nil {
-		return dst[:start], err
+		return dst, err
+	}
+	for _, level := range table.free() {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(level)))
 	}
 	if fitted {
 		a.own, a.other = a.other, a.own
@@ -211,37 +214,38 @@ func (a *Adaptive) use(table Table) {
 	}
 }
 
-// Check makes sure that payload holds a table and the buckets of d coordinates.
+// Check makes sure that payload holds the buckets of d coordinates and a table.
 func (a *Adaptive) Check(d int, payload []byte) error {
-	rest, err := a.read(d, payload)
+	buckets, err := a.read(d, payload)
 	if err != nil {
 		return err
 	}
-	return a.levels.Check(d, rest)
+	return a.levels.Check(d, buckets)
 }
 
 // AddTo adds w times the values of the symbols to acc.
 func (a *Adaptive) AddTo(acc []float32, w float32, k int, payload []byte) error {
-	rest, err := a.read(len(acc), payload)
+	buckets, err := a.read(len(acc), payload)
 	if err != nil {
 		return err
 	}
 	a.use(a.other)
-	return a.levels.AddTo(acc, w, k, rest)
+	return a.levels.AddTo(acc, w, k, buckets)
 }
 
-// read sets other to the table of payload and returns what comes after it.
+// read sets other to the table of payload and returns what comes before it.
 func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 	if err := checkLen(a.levels.name, payload, a.Len(d), d); err != nil || d == 0 {
 		return nil, err
 	}
 	free := a.other.free()
+	buckets, table := payload[:a.levels.Len(d)], payload[a.levels.Len(d):]
 	for i := range free {
-		free[i] = float64(float32At(payload, i))
+		free[i] = float64(float32At(table, i))
 	}
 	a.other.mirror()
 	if _, err := a.other.Bits(); err != nil {
 		return nil, fmt.Errorf("quant: %v: %w", a.fit, err)
 	}
-	return payload[4*len(free):], nil
+	return buckets, nil
 }

@@ -134,7 +134,7 @@ func TestAdaptiveLevelsOfAwkwardVectors(t *testing.T) {
 	}
 }
 
-func TestAdaptivePayloadBeginsWithItsTable(t *testing.T) {
+func TestAdaptivePayloadEndsWithItsTable(t *testing.T) {
 	for name, test := range map[string]struct {
 		c    *Adaptive
 		free []float32
@@ -151,7 +151,7 @@ func TestAdaptivePayloadBeginsWithItsTable(t *testing.T) {
 		}
 		var free []float32
 		for i := range test.free {
-			free = append(free, float32At(payload, i))
+			free = append(free, float32At(payload[len(payload)-4*len(test.free):], i))
 		}
 		if !slices.Equal(free, test.free) || len(payload) != test.size {
 			t.Errorf("%s: %v in %d bytes, want %v in %d", name, free, len(payload), test.free, test.size)
@@ -240,7 +240,7 @@ func TestAdaptiveLevelsRefuse(t *testing.T) {
 	for _, table := range [][2]float64{{0.6, 0.5}, {-0.1, 0.5}, {0.5, 1.1}, {math.NaN(), 0.5}, {0.5, math.NaN()}, {0.5, math.Inf(1)}} {
 		bad := bytes.Clone(payload)
 		for i, level := range table {
-			binary.LittleEndian.PutUint32(bad[4*i:], math.Float32bits(float32(level)))
+			binary.LittleEndian.PutUint32(bad[len(bad)-8+4*i:], math.Float32bits(float32(level)))
 		}
 		acc := make([]float32, len(z))
 		if c.Check(len(z), bad) == nil || c.AddTo(acc, 1, 1, bad) == nil || slices.Max(acc) != 0 {
@@ -258,9 +258,8 @@ func FuzzAdaptive(f *testing.F) {
 		const d = 9
 		for name, c := range fits() {
 			payload := make([]byte, c.Len(d))
-			free := 4 * len(c.own.free())
-			copy(payload[:free], table)
-			copy(payload[free:], buckets)
+			copy(payload, buckets)
+			copy(payload[c.levels.Len(d):], table)
 			acc := make([]float32, d)
 			err := c.AddTo(acc, 0.5, 0, payload)
 			if (err == nil) != (c.Check(d, payload) == nil) {
