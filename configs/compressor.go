@@ -1,6 +1,10 @@
 package configs
 
-import "gossiptrainer/quant"
+import (
+	"strings"
+
+	"gossiptrainer/quant"
+)
 
 // compressorRules say which settings a compressor cannot have. What follows
 // from properties of the compressor itself, like scaling, is asked where it is
@@ -8,8 +12,16 @@ import "gossiptrainer/quant"
 var compressorRules = []rule{
 	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
 		a := c.Algorithm.Compressor
-		if (a.Name == "qsgd" || a.Name == "nuqsgd") && (a.Bits < 2 || a.Bits > 8) {
+		signed := a.Name == "qsgd" || a.Name == "nuqsgd" || adaptive(a.Name)
+		if signed && (a.Bits < 2 || a.Bits > 8) {
 			wrong("algorithm.compressor.bits", "%s needs 2 to 8 bits, got %d", a.Name, a.Bits)
+		}
+	}},
+	{[]string{"algorithm.compressor.refit_at"}, func(c *Config, wrong complain) {
+		for _, k := range c.Algorithm.Compressor.RefitAt {
+			if k < 0 {
+				wrong("algorithm.compressor.refit_at", "the levels cannot be fitted in round %d: rounds count from 0", k)
+			}
 		}
 	}},
 	{[]string{"algorithm.compressor.levels", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
@@ -34,4 +46,9 @@ var compressorRules = []rule{
 			wrong("algorithm.compressor.table", "the compressor levels cannot use it: %v", err)
 		}
 	}},
+}
+
+// adaptive says whether a compressor fits its levels while the run goes on.
+func adaptive(name string) bool {
+	return strings.HasPrefix(name, "alq") || strings.HasPrefix(name, "amq")
 }

@@ -70,20 +70,22 @@ type Theta struct {
 // Compressor is the C(·) of the algorithms that send neither models in full
 // precision nor by the modulo codec.
 type Compressor struct {
-	Name    string    `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=terngrad,enum=nuqsgd,enum=levels,enum=orq,enum=linear_s,enum=bingrad_pb,enum=bingrad_b,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor"`
-	Bits    int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"qsgd, nuqsgd, minmax: bits per parameter; 2 to 8 for qsgd and nuqsgd"`
-	Levels  int       `json:"levels" jsonschema:"minimum=2,maximum=256" jsonschema_description:"orq, linear_s: levels of a bucket; 3, 5, 9, 17, 33, 65 or 129 for orq"`
-	Variant string    `json:"variant" jsonschema:"enum=zero,enum=sym" jsonschema_description:"nuqsgd, levels: zero = magnitudes with a level 0 and a sign, sym = values with their sign"`
-	Table   []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"levels: the levels in ascending order, a power of two of them; from 0 to 1 for the variant zero, from -1 to 1 for sym"`
-	Rule    string    `json:"rule" jsonschema:"enum=mean,enum=lloyd" jsonschema_description:"bingrad_b: the threshold is the mean of a bucket, or what Lloyd's iteration makes of it"`
-	Mode    string    `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
-	Step    float64   `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
-	K       int       `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
-	Ratio   float64   `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
-	Norm    string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd, nuqsgd, levels: what a bucket is scaled by, its length or its largest magnitude"`
-	Bucket  int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for full, linear, topk and randomk"`
-	Clip    float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
-	Scaled  bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
+	Name       string    `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=terngrad,enum=nuqsgd,enum=levels,enum=alq,enum=alqn,enum=alqg,enum=alqgn,enum=amq,enum=amqn,enum=orq,enum=linear_s,enum=bingrad_pb,enum=bingrad_b,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor"`
+	Bits       int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"qsgd, nuqsgd, alq..., amq..., minmax: bits per parameter; 2 to 8, for minmax 1 to 16"`
+	Levels     int       `json:"levels" jsonschema:"minimum=2,maximum=256" jsonschema_description:"orq, linear_s: levels of a bucket; 3, 5, 9, 17, 33, 65 or 129 for orq"`
+	Variant    string    `json:"variant" jsonschema:"enum=zero,enum=sym" jsonschema_description:"nuqsgd, levels, alq...: zero = magnitudes with a level 0 and a sign, sym = values with their sign"`
+	Table      []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"levels: the levels in ascending order, a power of two of them; from 0 to 1 for the variant zero, from -1 to 1 for sym"`
+	Rule       string    `json:"rule" jsonschema:"enum=mean,enum=lloyd" jsonschema_description:"bingrad_b: the threshold is the mean of a bucket, or what Lloyd's iteration makes of it"`
+	Mode       string    `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
+	Step       float64   `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
+	K          int       `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
+	Ratio      float64   `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
+	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd, nuqsgd, levels, alq..., amq...: what a bucket is scaled by, its length or its largest magnitude"`
+	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for full, linear, topk and randomk"`
+	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
+	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"alq..., amq...: rounds in which the levels are fitted to what is sent, in any order"`
+	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"alq..., amq...: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
+	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }
 
 // Controller chooses bits while a run goes on (reserved).
@@ -198,6 +200,7 @@ func Default() Config {
 			Compressor: Compressor{
 				Name: "qsgd", Bits: 4, Levels: 9, Variant: "zero", Table: []float64{}, Rule: "mean",
 				Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192,
+				RefitAt: []int{100, 2000}, RefitEvery: 10000,
 			},
 			Controller: Controller{Name: "fix"}, LocalSteps: 1,
 		},

@@ -112,6 +112,8 @@ func TestBadFiles(t *testing.T) {
 		{"a norm", "algorithm: {compressor: {norm: l1}}\n", 1, 32, "must be one of l2, linf"},
 		{"clipping at less than nothing", "algorithm: {compressor: {clip: -2.5}}\n", 1, 32, "must be at least 0, got -2.5"},
 		{"1 bit for nuqsgd", "algorithm: {compressor: {name: nuqsgd, bits: 1}}\n", 1, 46, "nuqsgd needs 2 to 8 bits, got 1"},
+		{"9 bits for amq", "algorithm: {compressor: {name: amq, bits: 9}}\n", 1, 43, "amq needs 2 to 8 bits, got 9"},
+		{"a fit before the start", "algorithm: {compressor: {refit_at: [100, -1]}}\n", 1, 36, "the levels cannot be fitted in round -1: rounds count from 0"},
 		{"4 levels for orq", "algorithm: {compressor: {name: orq, levels: 4}}\n", 1, 45, "orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got 4"},
 		{"levels without a table", "algorithm: {compressor: {name: levels}}\n", 1, 32, "a table of 0 levels: must be a power of two"},
 		{"a table for magnitudes that is signed", "algorithm: {compressor: {name: levels, table: [-1, 1]}}\n", 1, 47, "a table from -1 to 1: must be from 0 to 1"},

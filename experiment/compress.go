@@ -63,6 +63,12 @@ var compressors = map[string]func(c configs.Compressor, d int, stream uint64) (c
 		}
 		return quant.NewLevels(quant.Table{Form: form, Levels: c.Table}, c.Bucket, norm, stream)
 	},
+	"alq":   adaptive(quant.ALQ),
+	"alqn":  adaptive(quant.ALQN),
+	"alqg":  adaptive(quant.ALQG),
+	"alqgn": adaptive(quant.ALQGN),
+	"amq":   adaptive(quant.AMQ),
+	"amqn":  adaptive(quant.AMQN),
 	"orq": func(c configs.Compressor, _ int, stream uint64) (compressor, error) {
 		return quant.NewORQ(c.Levels, c.Bucket, stream)
 	},
@@ -84,6 +90,25 @@ var compressors = map[string]func(c configs.Compressor, d int, stream uint64) (c
 	"randomk": func(c configs.Compressor, d int, stream uint64) (compressor, error) {
 		return quant.NewRandomK(kept(c, d), quant.Amplified, stream)
 	},
+}
+
+// adaptive makes compressors that fit their levels by fit. The levels of AMQ
+// are symmetric whatever the variant.
+func adaptive(fit quant.Fit) func(c configs.Compressor, d int, stream uint64) (compressor, error) {
+	return func(c configs.Compressor, _ int, stream uint64) (compressor, error) {
+		norm, form, err := normAndForm(c)
+		if err != nil {
+			return nil, err
+		}
+		if fit == quant.AMQ || fit == quant.AMQN {
+			form = quant.Symmetric
+		}
+		made, err := quant.NewAdaptive(fit, c.Bits, c.Bucket, norm, form, stream)
+		if err != nil {
+			return nil, err
+		}
+		return made, made.Refit(c.RefitAt, c.RefitEvery)
+	}
 }
 
 func normAndForm(c configs.Compressor) (quant.Norm, quant.Form, error) {
@@ -221,7 +246,7 @@ func wantsUnbiased(c configs.Compressor, p quant.Properties) string {
 	case p.Deterministic && !p.Contraction:
 		return biased + "set algorithm.compressor.mode: stochastic"
 	}
-	return biased + "take an unbiased one like qsgd, nuqsgd or orq, or linear or minmax with algorithm.compressor.mode: stochastic"
+	return biased + "take an unbiased one like qsgd, alq or orq, or linear or minmax with algorithm.compressor.mode: stochastic"
 }
 
 // suitsAll is the rule of the algorithm that shows what goes wrong.
@@ -231,7 +256,7 @@ func suitsAll(configs.Compressor, quant.Properties) string { return "" }
 // with a fixed number of them, 32 for the others.
 func compressedBits(c configs.Compressor) int {
 	switch c.Name {
-	case "minmax", "qsgd", "nuqsgd":
+	case "minmax", "qsgd", "nuqsgd", "alq", "alqn", "alqg", "alqgn", "amq", "amqn":
 		return c.Bits
 	case "levels":
 		signs := 0
