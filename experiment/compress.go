@@ -180,12 +180,16 @@ func (r *Run) Compresses() bool { return r.method.unsuited != nil }
 
 // compressor returns the C(·) of what worker rank sends.
 func (r *Run) compressor(rank topology.Rank) (compressor, error) {
-	c := r.cfg.Algorithm.Compressor
+	return newCompressor(r.cfg.Algorithm.Compressor, r.dim, rng.Stream(r.cfg.Seed, int(rank)))
+}
+
+// newCompressor returns the C(·) of vectors of d parameters.
+func newCompressor(c configs.Compressor, d int, stream uint64) (compressor, error) {
 	make, ok := compressors[c.Name]
 	if !ok {
 		return nil, fmt.Errorf("experiment: compressor %q is not available in this version", c.Name)
 	}
-	made, err := make(c, r.dim, rng.Stream(r.cfg.Seed, int(rank)))
+	made, err := make(c, d, stream)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"gossiptrainer/quant/levels"
@@ -89,17 +90,20 @@ func checkALQ(t *testing.T, text []byte) {
 		Objective      *float64
 		Probabilities  []float64 `json:"symbol_probabilities"`
 		Entropy        float64   `json:"entropy_bits"`
+		Huffman        float64   `json:"huffman_expected_bits"`
 	}
 	parse(t, text, &c)
 	form, start, want := levels.WithZero, c.InitLevels, c.Levels
 	if c.Variant == "sym" {
 		form, start, want = levels.Symmetric, c.InitPositive, c.PositiveLevels
 	}
-	table, m := levels.Uniform(form, 1<<(c.Bits-1)), c.Mixture.mixture(t)
-	if c.Init == "exponential" {
-		table = levels.Exponential(form, len(table), 0.5)
+	table, m := slices.Clone(start), c.Mixture.mixture(t)
+	switch c.Init {
+	case "uniform":
+		nearAll(t, "start", levels.Uniform(form, 1<<(c.Bits-1)), start, 1e-15)
+	case "exponential":
+		nearAll(t, "start", levels.Exponential(form, 1<<(c.Bits-1), 0.5), start, 1e-15)
 	}
-	nearAll(t, "start", table, start, 1e-15)
 	levels.CoordinateDescent(form, table, m, c.Sweeps)
 	nearAll(t, "levels", table, want, 1e-7)
 	if c.Objective == nil {
@@ -109,6 +113,19 @@ func checkALQ(t *testing.T, text []byte) {
 	probabilities := levels.Probabilities(form, table, m)
 	nearAll(t, "probabilities", probabilities, c.Probabilities, 1e-7)
 	near(t, "entropy", levels.Entropy(probabilities), c.Entropy, 1e-7)
+	near(t, "bits of a Huffman code", huffmanBits(probabilities), c.Huffman, 1e-7)
+}
+
+// huffmanBits is the mean length of a Huffman code: each merge of the two least
+// likely nodes makes the words below them one bit longer.
+func huffmanBits(probabilities []float64) float64 {
+	nodes, bits := slices.Sorted(slices.Values(probabilities)), 0.0
+	for len(nodes) > 1 {
+		merged := nodes[0] + nodes[1]
+		bits += merged
+		nodes = slices.Sorted(slices.Values(append(nodes[2:], merged)))
+	}
+	return bits
 }
 
 func checkALQG(t *testing.T, text []byte) {
