@@ -71,9 +71,9 @@ func checkMixture(t *testing.T, text []byte) {
 	parse(t, text, &c)
 	m := c.Mixture.mixture(t)
 	for i, x := range c.X {
-		near(t, fmt.Sprintf("F(%v)", x), m.F(x), c.F[i], 1e-9)
-		near(t, fmt.Sprintf("p(%v)", x), m.Density(x), c.P[i], 1e-9)
-		near(t, fmt.Sprintf("M(0, %v)", x), m.Moment(0, x), c.Moment[i], 1e-9)
+		relative(t, fmt.Sprintf("F(%v)", x), m.F(x), c.F[i])
+		relative(t, fmt.Sprintf("p(%v)", x), m.Density(x), c.P[i])
+		relative(t, fmt.Sprintf("M(0, %v)", x), m.Moment(0, x), c.Moment[i])
 	}
 }
 
