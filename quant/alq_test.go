@@ -215,6 +215,54 @@ func TestTablesChangeOnSchedule(t *testing.T) {
 	}
 }
 
+// Of many buckets a few are looked at, the same whenever the round is the same.
+func TestFitsLookAtAFewBuckets(t *testing.T) {
+	z := gaussian(1000)
+	for i := range z {
+		z[i] = float32(math.Pow(math.Abs(float64(z[i])), 1+float64(i/10)/50)) // no bucket is like another
+	}
+	table := func(round int) []float64 {
+		c := adaptive(ALQN, 4, 10, LInf, Zero)
+		if err := c.Refit([]int{round}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Compress(nil, round, z); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.buckets) != fitBuckets {
+			t.Errorf("round %d: looked at %d buckets, want %d", round, len(c.buckets), fitBuckets)
+		}
+		return c.Table().Levels
+	}
+	first := table(3)
+	if !slices.Equal(first, table(3)) {
+		t.Error("the same round fits another table")
+	}
+	if slices.Equal(first, table(4)) {
+		t.Error("another round looks at the same buckets")
+	}
+}
+
+// What clipping takes away does not count: without its outlier, the levels of
+// a bucket reach as far as the rest of it.
+func TestFitsSeeWhatIsClipped(t *testing.T) {
+	z := gaussian(5000)
+	z[4] = 1000
+	table := func(clip float64) []float64 {
+		c := adaptive(ALQ, 3, 0, LInf, Zero)
+		if err := c.Clip(clip); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Compress(nil, 0, z); err != nil {
+			t.Fatal(err)
+		}
+		return c.Table().Levels
+	}
+	if plain, clipped := table(0), table(0.1); clipped[1] < 10*plain[1] {
+		t.Errorf("levels %v, after clipping %v", plain, clipped)
+	}
+}
+
 func TestAdaptiveLevelsRefuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error

@@ -68,6 +68,7 @@ func zoo(d int) map[string]compressor {
 		"alq":                    adaptive(ALQ, 3, 0, LInf, Zero),
 		"alq 2 bits in fives":    adaptive(ALQ, 2, 5, LInf, Zero),
 		"alq sym":                adaptive(ALQ, 4, 9, L2, Symmetric),
+		"alqn clipped":           clipping(2.5, adaptive(ALQN, 3, 100, LInf, Zero)),
 		"alqgn 8 bits":           adaptive(ALQGN, 8, 1000, LInf, Zero),
 		"amq":                    adaptive(AMQ, 3, 7, L2, Symmetric),
 		"amqn scaled":            scaled(adaptive(AMQN, 4, 0, LInf, Symmetric), nil),
