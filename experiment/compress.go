@@ -82,7 +82,7 @@ func (r *Run) assembleCompressor() error {
 	if err != nil {
 		return configs.Errorf("algorithm.compressor.name", "%v", err).With("algorithm.name")
 	}
-	if why := r.method.unsuited(r.cfg.Algorithm, made.Properties()); why != "" {
+	if why := r.method.unsuited(c, made.Properties()); why != "" {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s with %s: %s", r.cfg.Algorithm.Name, c.Name, why))
 	}
 	return nil
@@ -140,8 +140,8 @@ func compressedPayload(r *Run) int {
 
 // wantsContraction is the rule of algorithms with error feedback: an unbiased
 // compressor has a variance that their feedback amplifies.
-func wantsContraction(a configs.Algorithm, p quant.Properties) string {
-	switch c := a.Compressor; {
+func wantsContraction(c configs.Compressor, p quant.Properties) string {
+	switch {
 	case !p.Unbiased || p.Contraction:
 		return ""
 	case c.Name == "qsgd", c.Name == "randomk":
@@ -151,8 +151,8 @@ func wantsContraction(a configs.Algorithm, p quant.Properties) string {
 }
 
 // wantsUnbiased is the rule of algorithms that forget the error.
-func wantsUnbiased(a configs.Algorithm, p quant.Properties) string {
-	switch c := a.Compressor; {
+func wantsUnbiased(c configs.Compressor, p quant.Properties) string {
+	switch {
 	case p.Unbiased:
 		return ""
 	case c.Name == "qsgd", c.Name == "randomk":
@@ -164,7 +164,7 @@ func wantsUnbiased(a configs.Algorithm, p quant.Properties) string {
 }
 
 // suitsAll is the rule of the algorithm that shows what goes wrong.
-func suitsAll(configs.Algorithm, quant.Properties) string { return "" }
+func suitsAll(configs.Compressor, quant.Properties) string { return "" }
 
 // compressedBits returns the bits per parameter of a compressor with a fixed
 // number of them, 32 for the others.

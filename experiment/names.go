@@ -21,8 +21,10 @@ type method struct {
 	codec   bool // sends models by the codec of the run file
 	// admit returns the graph to use, or why there is none; nil: any will do.
 	admit func(*Run, *topology.Graph) (*topology.Graph, error)
-	// unsuited says why the compressor does not suit, "" if it does; nil: none is used.
-	unsuited func(configs.Algorithm, quant.Properties) string
+	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
+	unsuited func(configs.Compressor, quant.Properties) string
+	// compensated is the same with algorithm.error_feedback, where that is a choice.
+	compensated func(configs.Compressor, quant.Properties) string
 }
 
 var methods = map[string]method{

@@ -22,8 +22,14 @@ var reductions = map[string]method{
 		build:   buildAllReduce,
 		payload: func(r *Run) int { return floatBytes * ((r.dim + r.N() - 1) / r.N()) },
 	},
-	"allgather": {kind: topology.Complete, rows: (*topology.Graph).Rows, build: buildAllGather, payload: compressedPayload, unsuited: wantsUnbiasedOrFeedback},
-	"server":    {kind: topology.Star, rows: (*topology.Graph).Rows, build: buildServer, payload: compressedPayload, unsuited: wantsUnbiasedMean},
+	"allgather": {
+		kind: topology.Complete, rows: (*topology.Graph).Rows, build: buildAllGather, payload: compressedPayload,
+		unsuited: wantsFeedback, compensated: wantsContraction,
+	},
+	"server": {
+		kind: topology.Star, rows: (*topology.Graph).Rows, build: buildServer, payload: compressedPayload,
+		unsuited: wantsUnbiased, compensated: wantsNoFeedback,
+	},
 }
 
 // methodOf returns the method that a stands for.
@@ -37,6 +43,9 @@ func methodOf(a configs.Algorithm) (method, error) {
 	}
 	if m, ok = reductions[a.Reduce]; !ok {
 		return m, configs.Errorf("algorithm.reduce", "%q is not one of %v", a.Reduce, slices.Sorted(maps.Keys(reductions)))
+	}
+	if a.ErrorFeedback {
+		m.unsuited = m.compensated
 	}
 	return m, nil
 }
@@ -61,22 +70,19 @@ func buildServer(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, err
 	return &algos.Server{X: x, Alpha: r.schedule.StepSize, Rank: int(rank), Feedback: r.cfg.Algorithm.ErrorFeedback, Compression: c, Mean: mean}, err
 }
 
-// wantsUnbiasedOrFeedback is the rule of all-reduce by all-gather.
-func wantsUnbiasedOrFeedback(a configs.Algorithm, p quant.Properties) string {
-	switch {
-	case a.ErrorFeedback:
-		return wantsContraction(a, p)
-	case p.Unbiased:
+// wantsFeedback is the rule of all-reduce by all-gather.
+func wantsFeedback(_ configs.Compressor, p quant.Properties) string {
+	if p.Unbiased {
 		return ""
 	}
 	return "a biased compressor loses a part of every gradient for ever: set algorithm.error_feedback: true"
 }
 
-// wantsUnbiasedMean is the rule of all-reduce by a server, whose message has no
-// error feedback.
-func wantsUnbiasedMean(a configs.Algorithm, p quant.Properties) string {
-	if a.ErrorFeedback && p.Unbiased && !p.Contraction {
+// wantsNoFeedback is the rule of all-reduce by a server, whose own message has
+// no error feedback whatever the workers' have.
+func wantsNoFeedback(c configs.Compressor, p quant.Properties) string {
+	if p.Unbiased && !p.Contraction {
 		return "error feedback amplifies the variance of an unbiased compressor: set algorithm.error_feedback: false"
 	}
-	return wantsUnbiased(a, p)
+	return wantsUnbiased(c, p)
 }
