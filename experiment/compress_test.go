@@ -70,11 +70,6 @@ func TestWarningsNameTheFix(t *testing.T) {
 		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=minmax"}, "set algorithm.compressor.mode: stochastic"},
 		{[]string{"algorithm.name=ecd", "algorithm.compressor={name: randomk, scaled: true}"}, "set algorithm.compressor.scaled: false"},
 		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=topk"}, "take qsgd, or linear or minmax with algorithm.compressor.mode: stochastic"},
-		{[]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: sign}}"}, "allreduce with sign: a biased compressor loses a part of every gradient for ever: set algorithm.error_feedback: true"},
-		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}"}, "set algorithm.compressor.scaled: true"},
-		{[]string{"algorithm={name: allreduce, reduce: server, compressor: {name: minmax}}"}, "set algorithm.compressor.mode: stochastic"},
-		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: sign}}"}, "a biased compressor moves the mean of the models: take qsgd"},
-		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true}"}, "set algorithm.error_feedback: false"},
 		{[]string{"algorithm.name=d2", "topology.auto_slack=true"}, "topology.slack is 0.9 instead of 1"},
 		{[]string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4, auto_slack: true}"}, "topology.slack is 0.75 instead of 1"},
 	}
@@ -90,9 +85,6 @@ func TestWarningsNameTheFix(t *testing.T) {
 		{"algorithm.name=dcd", "algorithm.compressor.name=full"},
 		{"algorithm.name=ecd"},
 		{"algorithm.name=deepsqueeze", "algorithm.compressor.name=minmax"},
-		{"algorithm.name=allreduce", "algorithm.compressor.name=sign"},
-		{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: full}}"},
-		{"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: {name: minmax}}"},
 	} {
 		if got := assemble(t, set...).Warnings(); len(got) > 0 {
 			t.Errorf("%v: warnings %v, want none", set, got)
@@ -126,9 +118,6 @@ func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 		{"d2 on a torus", []string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4}"}, "--set algorithm.name=d2", "has -0.6: set the slack below 0.8333"},
 		{"d2 at the bound", []string{"topology.size=4", "algorithm.name=d2", "topology.slack=1"}, "--set topology.slack=1", "λₙ > -1/3"},
 		{"more coordinates than there are", []string{"algorithm.name=choco", "model.name=quadratic", "algorithm.compressor={name: topk, k: 101}"}, "--set", "topk cannot send 101 parameters of a model that has 100"},
-		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000"}, "--set topology.size=5000", "complete"},
-		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}", "limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
-		{"more coordinates than there are for all-gather", []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"}, "--set", "topk cannot send 101"},
 		{"too few bits for d2", []string{"algorithm.name=d2", "algorithm.theta.rule=certified", "topology.slack=0.9", "algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
 	}
 	for _, test := range tests {

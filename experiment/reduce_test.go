@@ -1,8 +1,11 @@
 package experiment
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/topology"
 )
 
@@ -69,5 +72,51 @@ func TestReducedReplicasAreEqual(t *testing.T) {
 			t.Errorf("streams %d and %d are the same", i, j)
 		}
 		seen[string(payload)] = i
+	}
+}
+
+func TestReductionsSayWhatDoesNotSuitThem(t *testing.T) {
+	tests := []struct {
+		set  []string
+		want string
+	}{
+		{[]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: sign}}"}, "allreduce with sign: a biased compressor loses a part of every gradient for ever: set algorithm.error_feedback: true"},
+		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}"}, "set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm={name: allreduce, reduce: server, compressor: {name: minmax}}"}, "set algorithm.compressor.mode: stochastic"},
+		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: sign}}"}, "a biased compressor moves the mean of the models: take "},
+		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true}"}, "set algorithm.error_feedback: false"},
+		{[]string{"algorithm.name=allreduce", "algorithm.compressor.name=sign"}, ""},
+		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: full}}"}, ""},
+		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: {name: minmax}}"}, ""},
+		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: {name: sign}}"}, ""},
+	}
+	for _, test := range tests {
+		got := strings.Join(assemble(t, test.set...).Warnings(), "\n")
+		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%v: warnings %q, want %q", test.set, got, test.want)
+		}
+	}
+}
+
+func TestMistakesOfReductionsAreFoundAtTheirKeys(t *testing.T) {
+	tests := []struct {
+		name     string
+		set      []string
+		at, want string
+	}{
+		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000"}, "--set topology.size=5000", "complete"},
+		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}", "limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
+		{"more coordinates than there are", []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"}, "--set", "topk cannot send 101"},
+	}
+	for _, test := range tests {
+		l := load(t, "", test.set...)
+		_, err := New(l.Config)
+		var e *configs.Error
+		if !errors.As(l.Locate(err), &e) {
+			t.Fatalf("%s: want a *configs.Error, got %v", test.name, err)
+		}
+		if p := e.Problems[0]; !strings.HasPrefix(p.Where(), test.at) || !strings.Contains(p.Message, test.want) {
+			t.Errorf("%s: want %q at %q, got %v", test.name, test.want, test.at, p)
+		}
 	}
 }
