@@ -22,7 +22,7 @@ import (
 
 func main() {
 	output := flag.String("o", "", "`file` to write; standard output without it")
-	rounds := flag.Int("rounds", 300, "rounds of each run")
+	rounds := flag.Int("rounds", 500, "rounds of each run")
 	seeds := flag.Int("seeds", 3, "runs of each quantizer, with the seeds 1, 2, ...")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

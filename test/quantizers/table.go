@@ -53,16 +53,17 @@ func document(results []result, rounds, seeds int) string {
 	var commands strings.Builder
 	for _, r := range results {
 		table = append(table, r.cells())
-		fmt.Fprintf(&commands, "    # %s\n    %s --set train.rounds=%d --set seed=1\n", r.name, r.command(), rounds)
+		fmt.Fprintf(&commands, "    # %s\n    %s\n", r.name, r.command(rounds))
 	}
 	return fmt.Sprintf(`# Quantized gradients on Fashion-MNIST
 
 Eight workers train the network of the preset %s by all-reduce: in full precision around a ring, and with each quantizer by
-all-gather, %d rounds with each of the seeds 1 to %d. The rest is the preset's.
+all-gather, %d rounds with each of the seeds 1 to %d. The bucket is the default; what else differs from the preset stands below.
 `+"`go run ./test/quantizers -rounds %d -seeds %d -o docs/results/quantizers.md`"+` makes this file anew.
 
 %s
-* Levels: the values that a coordinate can have in a bucket, signs and zero counted.
+* Levels: the values that a coordinate can have in a bucket, signs and zero counted. The norm is that of a bucket: its length, or its largest
+  magnitude where the name says so.
 * Bits per parameter: of a message, scales and tables included. Sent: payload that a worker sends in a round; by all-gather to seven others.
 * Relative error: mean of |C(g) - g|^2/|g|^2 over the rounds of worker 0 and the seeds, g with momentum, as it is sent. Error feedback adds what
   was lost to the next g; the error here is that of g alone.
