@@ -54,9 +54,12 @@ type Algorithm struct {
 	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
 	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
-	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd and naive"`
+	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd, naive, and of allreduce by allgather or server"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
+
+	Reduce        string `json:"reduce" jsonschema:"enum=ring,enum=allgather,enum=server" jsonschema_description:"allreduce, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
+	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"allreduce by allgather or server: a worker adds what its last message lost to its next gradient"`
 }
 
 // Theta is the bound on neighbour differences that Moniqua needs.
@@ -203,6 +206,7 @@ func Default() Config {
 				RefitAt: []int{100, 2000}, RefitEvery: 10000,
 			},
 			Controller: Controller{Name: "fix"}, LocalSteps: 1,
+			Reduce: "ring",
 		},
 		Wire:       Wire{Entropy: "none"},
 		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},

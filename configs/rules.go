@@ -187,6 +187,20 @@ var algorithmRules = []rule{
 			wrong("algorithm.order", "adpsgd has no order of exchange and gradient step: leave it out, got %s", a.Order)
 		}
 	}},
+	{[]string{"algorithm.reduce", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name != "allreduce" && a.Reduce != "ring" {
+			wrong("algorithm.reduce", "only allreduce has a choice: leave it out for %s, got %s", a.Name, a.Reduce)
+		}
+	}},
+	{[]string{"algorithm.error_feedback", "algorithm.reduce", "algorithm.name"}, func(c *Config, wrong complain) {
+		switch a := c.Algorithm; {
+		case !a.ErrorFeedback:
+		case a.Name != "allreduce":
+			wrong("algorithm.error_feedback", "only allreduce has a choice: leave it out for %s", a.Name)
+		case a.Reduce == "ring":
+			wrong("algorithm.error_feedback", "the reduce ring loses nothing: must be false, or the reduce allgather or server")
+		}
+	}},
 	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
 		if a := c.Algorithm; a.LocalSteps != 1 && oneStep[a.Name] != "" {
 			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, oneStep[a.Name], a.LocalSteps)

@@ -196,6 +196,15 @@ func newCompressor(c configs.Compressor, d int, stream uint64) (compressor, erro
 	return made, adjust(made, c)
 }
 
+// Compressor returns another instance of the C(·) of what worker rank sends, for
+// whoever measures it. It fails where there is none.
+func (r *Run) Compressor(rank topology.Rank) (algos.Compressor, error) {
+	if !r.Compresses() {
+		return nil, fmt.Errorf("experiment: %s sends nothing by algorithm.compressor", r.cfg.Algorithm.Name)
+	}
+	return r.compressor(rank)
+}
+
 // compression returns the compressors that worker rank needs.
 func (r *Run) compression(rank topology.Rank) (algos.Compression, error) {
 	own, err := r.compressor(rank)

@@ -36,6 +36,11 @@ var decentralized = []struct {
 	{"dcd", "dcd", 8, 2, []string{"algorithm.name=dcd", "algorithm.compressor={name: minmax, bits: 8, mode: stochastic}"}},
 	{"dcd with qsgd", "dcd", 6, 2, []string{"algorithm.name=dcd", "algorithm.compressor={bits: 6, norm: l2, bucket: 64}"}},
 	{"ecd", "ecd", 32, 3, []string{"algorithm.name=ecd", "algorithm.compressor={name: linear, mode: stochastic}"}},
+	{"all-gather of qsgd", "allreduce", 4, 0, []string{"algorithm.name=allreduce", "algorithm.reduce=allgather"}},
+	{"all-gather of signs with feedback", "allreduce", 1, 1, []string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: {name: sign}}"}},
+	{"all-gather of everything", "allreduce", 32, 0, []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: full}}"}},
+	{"server", "allreduce", 4, 0, []string{"algorithm={name: allreduce, reduce: server, compressor: {name: minmax, bits: 4, mode: stochastic}}"}},
+	{"server of one worker", "allreduce", 4, 0, []string{"algorithm={name: allreduce, reduce: server}", "topology.size=1"}},
 	{"naive", "naive", 32, 0, []string{"algorithm.name=naive", "algorithm.compressor.name=linear"}},
 }
 

@@ -40,9 +40,9 @@ type Run struct {
 // *data.MissingError for sets whose shape is in their files.
 func New(cfg configs.Config) (*Run, error) {
 	r := &Run{cfg: cfg}
-	var ok bool
-	if r.method, ok = methods[cfg.Algorithm.Name]; !ok {
-		return nil, configs.Errorf("algorithm.name", "%q is not one of %v", cfg.Algorithm.Name, slices.Sorted(maps.Keys(methods)))
+	var err error
+	if r.method, err = methodOf(cfg.Algorithm); err != nil {
+		return nil, err
 	}
 	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleCompressor} {
 		if err := assemble(); err != nil {
@@ -54,11 +54,15 @@ func New(cfg configs.Config) (*Run, error) {
 
 func (r *Run) assembleGraph() error {
 	t := r.cfg.Topology
-	graph, err := topology.New(topology.Spec{
+	spec := topology.Spec{
 		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: t.Slack,
-	})
+	}
+	if r.method.kind != "" {
+		spec = topology.Spec{Kind: r.method.kind, N: t.Size, Slack: 1}
+	}
+	graph, err := topology.New(spec)
 	if err != nil {
-		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file")
+		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file", "algorithm.reduce")
 	}
 	// Metropolis weights on a connected graph are symmetric, doubly stochastic
 	// and have ρ < 1: all that D-PSGD asks of W (SPEC 2.3).
@@ -126,8 +130,9 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 // Config returns what the run was made from.
 func (r *Run) Config() configs.Config { return r.cfg }
 
-// Graph returns the graph of the configuration; for all-reduce, whose messages
-// go around a cycle, it only gives the number of workers.
+// Graph returns the graph of the configuration. All-reduce has its own, whose
+// weights play no part: messages go around the ring in one direction, or over
+// all edges of a complete graph or a star.
 func (r *Run) Graph() *topology.Graph { return r.graph }
 
 // Warnings returns what is legal in the configuration and yet likely to be a

@@ -74,6 +74,7 @@ func (a *mute) Mix(int, int, []algos.Message) (algos.Mixed, error) { return algo
 func TestRoundsAllocateNothing(t *testing.T) {
 	const n, dim = 4, 3000
 	ring := graph{{1: true, 3: true}, {0: true, 2: true}, {1: true, 3: true}, {0: true, 2: true}}.rows()
+	complete, star := make(graph, n).on(topology.Complete), make(graph, n).on(topology.Star)
 	tests := []struct {
 		name string
 		rows []topology.Row
@@ -99,6 +100,14 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		}},
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}
+		}},
+		{"all-gather", complete, func(i int, x []float32) gossip.Algorithm {
+			c := compression(dim, i, complete[i])
+			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c}
+		}},
+		{"server", star, func(i int, x []float32) gossip.Algorithm {
+			c := compression(dim, i, star[i])
+			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Compression: c, Mean: compressor(dim, n)}
 		}},
 	}
 	for _, test := range tests {

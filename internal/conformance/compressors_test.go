@@ -184,6 +184,8 @@ func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
 		return &algos.ECD{X: x, Alpha: r.alpha, Row: row, Compression: c}
 	case "naive":
 		return &algos.Naive{X: x, Alpha: r.alpha, Compression: c}
+	case "allreduce":
+		return r.reducing(t, i, x, c, of(topology.Rank(len(r.rows))))
 	}
 	t.Fatalf("%s takes no compressor", a.Name)
 	return nil

@@ -46,9 +46,9 @@ var (
 		{"dcd", "TestConformanceRuns", ""},
 		{"ecd", "TestConformanceRuns", ""},
 		{"naive", "TestConformanceRuns", ""},
-		{"allreduce with a compressor", "", "the all-gather of compressed gradients"},
-		{"allreduce with error feedback", "", "the all-gather of compressed gradients"},
-		{"allreduce with a server", "", "the parameter server"},
+		{"allreduce with a compressor", "TestConformanceRuns", ""},
+		{"allreduce with error feedback", "TestConformanceRuns", ""},
+		{"allreduce with a server", "TestConformanceRuns", ""},
 	}
 	compressors = []coverage{
 		{"full", "TestConformanceRuns", ""},
