@@ -18,11 +18,11 @@ type inbox struct {
 // by increasing rank, as an algorithm wants them.
 type exchange struct {
 	in    []algos.Message
-	notes []uint32
-	got   []bool // which of them are there; an empty payload is a payload
-	n     int    // how many
-	wrong []bool // which of them need their Repair
-	lacks int    // how many of those have none yet
+	notes []uint32 // for a Noter
+	got   []bool   // which of them are there; an empty payload is a payload
+	n     int      // how many
+	wrong []bool   // which of them need their Repair
+	lacks int      // how many of those have none yet
 }
 
 func newInbox(in []topology.Edge, slots int) inbox {
@@ -52,7 +52,7 @@ func (b *inbox) put(slot int, f Frame) error {
 	if x.got[i] {
 		return ErrDuplicate
 	}
-	x.in[i].Payload, x.notes[i], x.got[i] = f.Payload, f.Note, true
+	x.in[i].Payload, x.notes[i], x.got[i] = f.Payload, uint32(f.Note), true
 	x.n++
 	return nil
 }

@@ -167,7 +167,7 @@ func (d *network) compute(i int) {
 	if d.asked[i] {
 		d.asked[i] = false
 		slope(d.grads[i], i, d.points[i].Round, d.points[i].At)
-		d.settle(i, d.machines[i].Gradient(d.grads[i]))
+		d.settle(i, d.machines[i].Gradient(d.grads[i], 0, 0))
 	}
 }
 

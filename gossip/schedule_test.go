@@ -125,7 +125,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 					if r.Compute {
 						mine := g[i*dim : (i+1)*dim]
 						clear(mine)
-						if err := w.Gradient(mine); err != nil {
+						if err := w.Gradient(mine, 0, 0); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/vec"
@@ -116,7 +117,7 @@ func (w *Worker) Ready() Ready {
 // Gradient takes the update direction of round k, as long as the model and
 // finite, and goes on as far as the messages received allow. A gradient that is
 // refused changes nothing.
-func (w *Worker) Gradient(g []float32) error {
+func (w *Worker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
@@ -259,7 +260,7 @@ func (w *Worker) tell() error {
 	}
 	f := Frame{Round: w.k, Hop: w.hop, Payload: payload}
 	if w.noter != nil {
-		f.Note = w.noter.Note(w.k)
+		f.Note = uint64(w.noter.Note(w.k))
 	}
 	w.outbox.keep(f)
 	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)

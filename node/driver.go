@@ -179,7 +179,7 @@ func (d *driver) computed(o outcome) error {
 		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
 	}
 	d.loss, d.progress = o.loss, time.Now()
-	err := d.w.Machine.Gradient(o.g)
+	err := d.w.Machine.Gradient(o.g, o.loss, d.progress.Sub(d.began))
 	d.spent.codec += time.Since(d.progress)
 	return d.judge(err)
 }

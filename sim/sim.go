@@ -136,7 +136,7 @@ func (s *simulation) handle(e event) error {
 		p.computing = false
 		p.ready = s.now
 		if err = p.err; err == nil {
-			err = p.Machine.Gradient(p.g)
+			err = p.Machine.Gradient(p.g, p.loss, s.now)
 		}
 	}
 	if err != nil {
