@@ -29,7 +29,7 @@ var (
 		{"run", "TestConformanceRuns", ""},
 		{"quantizer", "TestConformanceQuantizer", ""},
 		{"levels", "", "the level tables of ALQ, AMQ, ORQ and BinGrad"},
-		{"controller", "", "the bit controllers"},
+		{"controller", "TestConformanceController", ""},
 		{"behaviour", "TestConformanceBehaviour", ""},
 	}
 	algorithms = []coverage{

@@ -12,7 +12,7 @@ import (
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
 	{"internal/vec", "internal/rng", "topology", "report"},
-	{"quant", "data", "model", "internal/shape"},
+	{"quant/controller", "quant", "data", "model", "internal/shape"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"wire", "train"},
