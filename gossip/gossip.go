@@ -50,7 +50,7 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
-	Note       uint64 // of a Data frame: what is told besides the message; a Noter has the lower 32 bits
+	Note       uint64 // of a Data frame: what is told besides the message: the lower half by a Noter, the upper by an Agreement
 	Payload    []byte // empty in a Request
 }
 
