@@ -55,7 +55,7 @@ type Algorithm struct {
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
 	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
 	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd and naive"`
-	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
+	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
 }
 
@@ -82,9 +82,11 @@ type Compressor struct {
 	Scaled bool    `json:"scaled" jsonschema_description:"qsgd, randomk: scale the unbiased compressor to a contraction, as choco and deepsqueeze need it"`
 }
 
-// Controller chooses bits while a run goes on (reserved).
+// Controller chooses bits while a run goes on.
 type Controller struct {
-	Name string `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"fix = the bits never change (reserved)"`
+	Name    string `json:"name" jsonschema:"enum=fix,enum=oland-raj,enum=mqgrad" jsonschema_description:"fix = the bits never change; oland-raj = more bits for larger gradients; mqgrad = learns with which the loss falls fastest; these two replace algorithm.bits and compressor.bits, worker 0 decides, and all workers switch in the same round"`
+	MinBits int    `json:"min_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: fewest bits per parameter; mqgrad begins with them"`
+	MaxBits int    `json:"max_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: most bits per parameter; oland-raj begins with them"`
 }
 
 // Wire is how payloads travel.
@@ -192,7 +194,7 @@ func Default() Config {
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
 			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta", Gamma: 1,
 			Compressor: Compressor{Name: "qsgd", Bits: 4, Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192},
-			Controller: Controller{Name: "fix"}, LocalSteps: 1,
+			Controller: Controller{Name: "fix", MinBits: 2, MaxBits: 8}, LocalSteps: 1,
 		},
 		Wire:       Wire{Entropy: "none"},
 		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},

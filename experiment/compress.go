@@ -98,7 +98,11 @@ func (r *Run) compressor(rank topology.Rank) (compressor, error) {
 	if !ok {
 		return nil, fmt.Errorf("experiment: compressor %q is not available in this version", c.Name)
 	}
-	return make(c, r.dim, rng.Stream(r.cfg.Seed, int(rank)))
+	stream := rng.Stream(r.cfg.Seed, int(rank))
+	if r.controlled() {
+		return r.switched(c, stream)
+	}
+	return make(c, r.dim, stream)
 }
 
 // compression returns the compressors that worker rank needs.
@@ -160,11 +164,14 @@ func suitsAll(configs.Compressor, quant.Properties) string { return "" }
 // compressedBits returns the bits per parameter of a compressor with a fixed
 // number of them, 32 for the others.
 func compressedBits(c configs.Compressor) int {
-	switch c.Name {
-	case "minmax", "qsgd":
+	switch {
+	case hasBits(c.Name):
 		return c.Bits
-	case "sign":
+	case c.Name == "sign":
 		return 1
 	}
 	return fullBits
 }
+
+// hasBits says whether algorithm.compressor.bits means something to a compressor.
+func hasBits(name string) bool { return name == "minmax" || name == "qsgd" }

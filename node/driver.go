@@ -323,6 +323,9 @@ func (d *driver) step() *report.Step {
 	if d.w.Theta != nil {
 		s.Theta = d.w.Theta(d.round - 1)
 	}
+	if d.w.Bits != nil {
+		s.Bits = d.w.Bits(d.round - 1)
+	}
 	s.Sent, s.Received = d.t.Bytes()
 	return s
 }
