@@ -206,7 +206,7 @@ func TestMachinesAreToldLossAndTime(t *testing.T) {
 		_, err := pull(g, k, x)
 		return float32(3 * k), err
 	}
-	run(t, w, Options{Compute: takes(time.Millisecond), Network: Network{Uplink: Link{Latency: 4 * time.Millisecond}}})
+	run(t, w, Options{Compute: takes(time.Millisecond), Network: shape.Network{Uplink: shape.Link{Latency: 4 * time.Millisecond}}})
 	for k := range rounds {
 		if want := time.Duration(5*k+1) * time.Millisecond; m.loss[k] != float32(3*k) || m.now[k] != want {
 			t.Errorf("round %d: loss %v at %v, want %v at %v", k, m.loss[k], m.now[k], 3*k, want)
