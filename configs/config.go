@@ -55,7 +55,7 @@ type Algorithm struct {
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
 	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
 	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd, naive, and of allreduce by allgather or server"`
-	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
+	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
 
 	Reduce        string `json:"reduce" jsonschema:"enum=ring,enum=allgather,enum=server" jsonschema_description:"allreduce, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
@@ -91,9 +91,11 @@ type Compressor struct {
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }
 
-// Controller chooses bits while a run goes on (reserved).
+// Controller chooses bits while a run goes on.
 type Controller struct {
-	Name string `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"fix = the bits never change (reserved)"`
+	Name    string `json:"name" jsonschema:"enum=fix,enum=oland-raj,enum=mqgrad" jsonschema_description:"fix = the bits never change; oland-raj = more bits for larger gradients; mqgrad = learns with which the loss falls fastest; these two replace algorithm.bits and compressor.bits, worker 0 decides, and all workers switch in the same round"`
+	MinBits int    `json:"min_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: fewest bits per parameter; mqgrad begins with them"`
+	MaxBits int    `json:"max_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: most bits per parameter; oland-raj begins with them"`
 }
 
 // Wire is how payloads travel.
@@ -205,7 +207,7 @@ func Default() Config {
 				Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192,
 				RefitAt: []int{100, 2000}, RefitEvery: 10000,
 			},
-			Controller: Controller{Name: "fix"}, LocalSteps: 1,
+			Controller: Controller{Name: "fix", MinBits: 2, MaxBits: 8}, LocalSteps: 1,
 			Reduce: "ring",
 		},
 		Wire:       Wire{Entropy: "none"},

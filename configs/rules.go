@@ -72,7 +72,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, otherRules)
 }
 
 var topologyRules = []rule{
@@ -221,6 +221,33 @@ var algorithmRules = []rule{
 		a := c.Algorithm
 		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
 			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use certified or fixed")
+		}
+	}},
+}
+
+var controllerRules = []rule{
+	{[]string{"algorithm.controller.min_bits", "algorithm.controller.max_bits", "algorithm.controller.name"}, func(c *Config, wrong complain) {
+		if b := c.Algorithm.Controller; b.Name != "fix" && b.MinBits > b.MaxBits {
+			wrong("algorithm.controller.min_bits", "%d bits are more than the largest number, %d", b.MinBits, b.MaxBits)
+		}
+	}},
+	{[]string{"algorithm.controller.min_bits", "algorithm.controller.name", "algorithm.rounding", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		independent := a.Rounding == "stochastic" || a.Rounding == "shared"
+		if a.Controller.Name != "fix" && independent && a.Controller.MinBits == 1 && a.Codec == "moniqua" && a.Bits != 32 {
+			wrong("algorithm.controller.min_bits", "%s rounding needs at least 3 levels: must be at least 2, or the rounding dither or nearest", a.Rounding)
+		}
+	}},
+	{[]string{"algorithm.controller.name", "algorithm.name", "algorithm.codec", "algorithm.bits", "algorithm.levels"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		switch name := a.Controller.Name; {
+		case name == "fix":
+		case a.Name == "adpsgd":
+			wrong("algorithm.controller.name", "the workers of adpsgd have no round in which all could switch bits: must be fix, got %s", name)
+		case a.Levels != 0:
+			wrong("algorithm.controller.name", "%s chooses bits, but the run file gives levels: must be fix, or no levels, got %d", name, a.Levels)
+		case takesCodec(a.Name) && (a.Codec == "full" || a.Bits == 32):
+			wrong("algorithm.controller.name", "%s in full precision has no bits to choose: must be fix, or the codec moniqua with fewer than 32 bits, got %s", a.Name, name)
 		}
 	}},
 }

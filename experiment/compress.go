@@ -180,7 +180,11 @@ func (r *Run) Compresses() bool { return r.method.unsuited != nil }
 
 // compressor returns the C(·) of what worker rank sends.
 func (r *Run) compressor(rank topology.Rank) (compressor, error) {
-	return newCompressor(r.cfg.Algorithm.Compressor, r.dim, rng.Stream(r.cfg.Seed, int(rank)))
+	stream := rng.Stream(r.cfg.Seed, int(rank))
+	if r.controlled() {
+		return r.switched(stream)
+	}
+	return newCompressor(r.cfg.Algorithm.Compressor, r.dim, stream)
 }
 
 // newCompressor returns the C(·) of vectors of d parameters.
@@ -269,8 +273,6 @@ func suitsAll(configs.Compressor, quant.Properties) string { return "" }
 // with a fixed number of them, 32 for the others.
 func compressedBits(c configs.Compressor) int {
 	switch c.Name {
-	case "minmax", "qsgd", "nuqsgd", "alq", "alqn", "alqg", "alqgn", "amq", "amqn":
-		return c.Bits
 	case "levels":
 		signs := 0
 		if c.Variant == "zero" {
@@ -284,5 +286,17 @@ func compressedBits(c configs.Compressor) int {
 	case "sign", "bingrad_pb", "bingrad_b":
 		return 1
 	}
+	if hasBits(c.Name) {
+		return c.Bits
+	}
 	return fullBits
+}
+
+// hasBits says whether algorithm.compressor.bits means something to a compressor.
+func hasBits(name string) bool {
+	switch name {
+	case "minmax", "qsgd", "nuqsgd", "alq", "alqn", "alqg", "alqgn", "amq", "amqn":
+		return true
+	}
+	return false
 }

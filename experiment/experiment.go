@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
 	"gossiptrainer/model"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -33,6 +34,7 @@ type Run struct {
 	data     *dataset // nil for an objective without data
 	scorer   *scorer
 	warnings []string
+	agreed   *gossip.Agreement // of the worker that is built: nil but in its copy of the run
 }
 
 // New assembles cfg as far as that needs no samples. What does not fit together
@@ -44,7 +46,7 @@ func New(cfg configs.Config) (*Run, error) {
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleCompressor} {
+	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleController, r.assembleCompressor} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}

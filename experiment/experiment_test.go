@@ -72,7 +72,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Machine.Gradient(g[w.Rank]); err != nil {
+			if err := w.Machine.Gradient(g[w.Rank], loss, 0); err != nil {
 				t.Fatal(err)
 			}
 			if ready.Round == r.cfg.Train.Rounds-1 {

@@ -96,8 +96,12 @@ func (r *Run) quantized() bool {
 // fullBits are the bits per parameter of full precision.
 const fullBits = 32
 
-// levels returns the N of the modulo codec.
+// levels returns the N of the modulo codec, the smallest where it changes: a
+// bound that holds for coarse values holds for fine ones.
 func (r *Run) levels() int {
+	if r.controlled() {
+		return 1 << r.cfg.Algorithm.Controller.MinBits
+	}
 	if r.cfg.Algorithm.Levels > 0 {
 		return r.cfg.Algorithm.Levels
 	}

@@ -19,7 +19,7 @@ func (r *Run) machine(rank topology.Rank, x []float32) (gossip.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gossip.NewLocal(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps)
+	return gossip.NewAgreed(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed)
 }
 
 // buildADPSGD builds the machine of AD-PSGD. Slack γ makes the half of the way
@@ -62,6 +62,12 @@ func pairPayload(r *Run) int { return modelPayload(r) + gossip.CensusBytes(r.N()
 // Asynchronous reports whether the workers wait for nobody, so that some do more
 // steps than others.
 func (r *Run) Asynchronous() bool { return r.method.machine != nil }
+
+// Timed reports whether the parameters depend on how long everything takes, so
+// that a run has a digest of its own wherever it runs.
+func (r *Run) Timed() bool {
+	return r.Asynchronous() || r.cfg.Algorithm.Controller.Name == "mqgrad"
+}
 
 // Slowdown returns by which factor the gradients of a worker take longer than
 // they must, 1 or more. In an experiment it stands for a slow machine.

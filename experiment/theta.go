@@ -106,6 +106,9 @@ func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
 		return nil, err
 	}
 	c.Verify = a.Theta.Verify
+	if r.controlled() {
+		c.Levels, c.Bits = 1<<a.Controller.MaxBits, r.chosen()
+	}
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package gossip
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/vec"
@@ -132,8 +133,8 @@ func (w *PairWorker) Ready() Ready {
 
 // Gradient takes the update direction asked for, as long as the model and
 // finite, and applies it to the model as it is by now. A gradient that is
-// refused changes nothing.
-func (w *PairWorker) Gradient(g []float32) error {
+// refused changes nothing. Neither loss nor time counts.
+func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	switch {
 	case w.failed != nil:
 		return w.failed

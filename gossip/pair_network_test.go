@@ -142,7 +142,7 @@ func (c *crowd) compute(i int) {
 	}
 	c.steps[i]++
 	c.pulled += i + 1
-	c.judge(i, c.workers[i].Gradient([]float32{float32(i + 1), 0, 0}))
+	c.judge(i, c.workers[i].Gradient([]float32{float32(i + 1), 0, 0}, 0, 0))
 }
 
 func (c *crowd) deliver(i, p int, keep bool) {

@@ -254,7 +254,7 @@ func pass(t testing.TB, all []*gossip.PairWorker, g [][]float32) (step int) {
 		}
 		if r.Compute {
 			clear(g[i])
-			if err := w.Gradient(g[i]); err != nil {
+			if err := w.Gradient(g[i], 0, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -327,11 +327,11 @@ func TestPairwiseErrorsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Gradient([]float32{0}); err == nil || !strings.Contains(err.Error(), "not asked for") {
+	if err := w.Gradient([]float32{0}, 0, 0); err == nil || !strings.Contains(err.Error(), "not asked for") {
 		t.Errorf("%v", err)
 	}
 	w.Ready()
-	if err := w.Gradient([]float32{float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "worker 0 step 0: gradient: holds NaN") {
+	if err := w.Gradient([]float32{float32(math.NaN())}, 0, 0); err == nil || !strings.Contains(err.Error(), "worker 0 step 0: gradient: holds NaN") {
 		t.Errorf("%v", err)
 	}
 	var bad *algos.MessageError

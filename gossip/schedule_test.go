@@ -15,7 +15,7 @@ import (
 // Frames in any order, twice, lost with their link and sent again, and frames
 // that nobody sent: the parameters are those of lock-step, bit for bit.
 func TestEveryScheduleGivesTheParametersOfLockstep(t *testing.T) {
-	for _, family := range slices.Concat(families, compressed) {
+	for _, family := range slices.Concat(families, compressed, switching) {
 		t.Run(family.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -45,7 +45,8 @@ func FuzzSchedule(f *testing.F) {
 			choices = choices[1:]
 			return c
 		}
-		family := families[choose(len(families))]
+		all := slices.Concat(families, switching)
+		family := all[choose(len(all))]
 		s := family.make(newGraph(1+choose(6), choose), 1+choose(5), choose(5))
 		want := lockstep(t, s)
 		d := newNetwork(t, s)
@@ -134,7 +135,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 					if r.Compute {
 						mine := g[i*dim : (i+1)*dim]
 						clear(mine)
-						if err := w.Gradient(mine); err != nil {
+						if err := w.Gradient(mine, 0, 0); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -30,6 +30,7 @@ type Codec struct {
 	Rank     topology.Rank       // whose own noise Stochastic takes
 	Verify   bool                // payloads end with the index hash, see AppendRepair
 	Control  *Control            // where Theta comes from, if it changes with the run; of this worker
+	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 
 	verification verification
 }
@@ -65,12 +66,27 @@ func (c *Codec) Grid(k int) (Grid, error) {
 	if c.Theta == nil {
 		return Grid{}, errors.New("moniqua: no theta: set a rule")
 	}
-	g := Grid{Theta: c.Theta(k), Levels: c.Levels, Rounding: c.Rounding}
+	g := Grid{Theta: c.Theta(k), Levels: c.levels(k), Rounding: c.Rounding}
 	if err := g.Check(); err != nil {
 		return Grid{}, fmt.Errorf("%w (round %d)", err, k)
 	}
 	return g, nil
 }
+
+// levels returns the N of round k; none, which no grid has, if Bits gives more
+// than Levels.
+func (c *Codec) levels(k int) int {
+	if c.Bits == nil {
+		return c.Levels
+	}
+	if bits := c.Bits(k); bits > 0 && bits <= maxBits && 1<<bits <= c.Levels {
+		return 1 << bits
+	}
+	return 0
+}
+
+// maxBits is the most that a symbol has.
+const maxBits = 16
 
 // Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with
 // Verify the 8 bytes of their index hash to dst. It fails, with dst as it was, if

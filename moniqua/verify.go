@@ -60,7 +60,7 @@ func (c *Codec) ExtraMemory() int {
 }
 
 // MaxPayload returns the most bytes that a message or a repair of d coordinates
-// has.
+// has in any round.
 func (c *Codec) MaxPayload(d int) int {
 	packing, err := quant.NewPacking(c.Levels)
 	if err != nil {

@@ -22,6 +22,7 @@ type Step struct {
 	Gap      float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
 	Moved    int           `json:"moved"`      // coordinates with a non-zero index difference
 	Theta    float64       `json:"theta"`      // 0 where there is none
+	Bits     int           `json:"bits"`       // per parameter of the messages
 	Compute  time.Duration `json:"compute_ns"` // gradient, this round
 	Wait     time.Duration `json:"wait_ns"`    // for neighbours, this round
 	Codec    time.Duration `json:"codec_ns"`   // encode, decode and mix, this round
@@ -61,6 +62,7 @@ type Final struct {
 	Sent        Bytes         `json:"sent"`
 	ExtraMemory int64         `json:"extra_memory_bytes"`
 	Theta       Theta         `json:"theta"`
+	Bits        float64       `json:"bits"` // per parameter, mean over the exchanges
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
 	Time        time.Duration `json:"time_ns"` // first round's begin to last round's end
 }
@@ -89,7 +91,7 @@ type Summary struct {
 	Mode         string   `json:"mode"`
 	Run          string   `json:"run"`
 	Algorithm    string   `json:"algorithm"`
-	Bits         int      `json:"bits"`
+	Bits         int      `json:"bits"` // per parameter, the most where they change
 	Peers        int      `json:"peers"`
 	Rounds       int      `json:"rounds"`      // of the worker that did the fewest
 	Steps        int      `json:"steps"`       // of all workers
@@ -103,6 +105,7 @@ type Summary struct {
 	BytesPerPeer Bytes    `json:"bytes_per_peer"` // sent, mean over the peers
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
+	MeanBits     float64  `json:"mean_bits"` // over exchanges and peers
 	Digest       string   `json:"digest"`
 	Seed         uint64   `json:"seed"`
 	Version      string   `json:"version"`

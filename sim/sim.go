@@ -26,6 +26,7 @@ type Worker struct {
 	// a time for one worker.
 	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 	Theta    func(k int) float64 // for the record; nil where there is none
+	Bits     func(k int) int     // per parameter, for the record; nil where nobody knows
 }
 
 // Options say how time passes and who watches.
@@ -136,7 +137,7 @@ func (s *simulation) handle(e event) error {
 		p.computing = false
 		p.ready = s.now
 		if err = p.err; err == nil {
-			err = p.Machine.Gradient(p.g)
+			err = p.Machine.Gradient(p.g, p.loss, s.now)
 		}
 	}
 	if err != nil {
@@ -209,6 +210,9 @@ func (s *simulation) record(p *peer) {
 	}
 	if p.Theta != nil {
 		step.Theta = p.Theta(k)
+	}
+	if p.Bits != nil {
+		step.Bits = p.Bits(k)
 	}
 	s.opt.Observe(report.Event{Step: step})
 }

@@ -29,7 +29,7 @@ var (
 		{"run", "TestConformanceRuns", ""},
 		{"quantizer", "TestConformanceQuantizer", ""},
 		{"levels", "TestConformanceLevels", ""},
-		{"controller", "", "the bit controllers"},
+		{"controller", "TestConformanceController", ""},
 		{"behaviour", "TestConformanceBehaviour", ""},
 	}
 	algorithms = []coverage{

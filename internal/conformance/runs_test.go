@@ -183,7 +183,7 @@ func (r *run) advance() error {
 			}
 			if ready.Compute {
 				r.models[ready.Round][i] = slices.Clone(ready.At)
-				if err := w.Gradient(r.direction(i, ready.At)); err != nil {
+				if err := w.Gradient(r.direction(i, ready.At), 0, 0); err != nil {
 					return err
 				}
 			}

@@ -12,7 +12,7 @@ import (
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
 	{"internal/vec", "internal/rng", "topology", "report"},
-	{"quant/levels", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
+	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"wire", "train"},
