@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/vec", "internal/rng", "topology", "report"},
+	{"internal/rng", "internal/kernel", "internal/vec", "topology", "report"},
 	{"quant", "data", "model"},
 	{"algos", "moniqua"},
 	{"gossip"},
@@ -26,9 +26,10 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"model":      {"data"},    // a gradient is taken on a data.Batch
-	"moniqua":    {"algos"},   // it implements algos.Codec
-	"experiment": {"configs"}, // it assembles what a run file names
+	"internal/vec": {"internal/kernel"}, // its loops in assembly
+	"model":        {"data"},            // a gradient is taken on a data.Batch
+	"moniqua":      {"algos"},           // it implements algos.Codec
+	"experiment":   {"configs"},         // it assembles what a run file names
 }
 
 // outside names packages of tests alone: they may import anything, and no
