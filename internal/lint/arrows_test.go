@@ -26,10 +26,11 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"internal/vec": {"internal/kernel"}, // its loops in assembly
-	"model":        {"data"},            // a gradient is taken on a data.Batch
-	"moniqua":      {"algos"},           // it implements algos.Codec
-	"experiment":   {"configs"},         // it assembles what a run file names
+	"internal/kernel": {"internal/rng"},    // its random numbers
+	"internal/vec":    {"internal/kernel"}, // its loops in assembly
+	"model":           {"data"},            // a gradient is taken on a data.Batch
+	"moniqua":         {"algos"},           // it implements algos.Codec
+	"experiment":      {"configs"},         // it assembles what a run file names
 }
 
 // outside names packages of tests alone: they may import anything, and no

@@ -30,6 +30,9 @@ type topic struct {
 func topics() []topic {
 	return []topic{
 		{"axpy", axpy},
+		{"quantize", quantize},
+		{"pack", pack},
+		{"mix", mix},
 	}
 }
 
