@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -93,6 +94,13 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		kept = c.verification.begin(k)
 	}
 	dst = slices.Grow(dst, r.packing.Len(len(x))+hashLen)
+	if width := r.byteWidth(); width > 0 && !c.Verify {
+		end := start + r.packing.Len(len(x))
+		if err := r.encodeBytes(dst[start:end], x, width); err != nil {
+			return dst[:start], err
+		}
+		return dst[:end], nil
+	}
 	for first := 0; first < len(x); first += r.block {
 		part := x[first:min(first+r.block, len(x))]
 		if err := r.indices(index[:len(part)], part, first); err != nil {
@@ -138,6 +146,9 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
+	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
+		return r.mixBytes(acc, x, mine, in, width)
+	}
 	var (
 		m       mixer
 		largest int32
@@ -152,6 +163,11 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		largest, moved = max(largest, top), moved+count
 	}
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}, nil
+}
+
+// repaired reports whether one of the messages comes with a repair.
+func repaired(in []algos.Message) bool {
+	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
 // A mixer is the working memory of Mix, on its stack.
@@ -217,6 +233,7 @@ type round struct {
 	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
+	tier    kernel.Tier
 }
 
 func (c *Codec) round(k int) (round, error) {
@@ -228,7 +245,7 @@ func (c *Codec) round(k int) (round, error) {
 	if err != nil {
 		return round{}, err
 	}
-	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing)}
+	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing), tier: kernel.Best()}
 	if c.Verify {
 		r.tail = hashLen
 	}
