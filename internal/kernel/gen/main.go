@@ -33,6 +33,7 @@ func topics() []topic {
 		{"quantize", quantize},
 		{"pack", pack},
 		{"mix", mix},
+		{"magnitude", magnitude},
 	}
 }
 
