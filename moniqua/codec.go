@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -109,6 +110,13 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		kept = c.verification.begin(k)
 	}
 	dst = slices.Grow(dst, r.packing.Len(len(x))+hashLen)
+	if width := r.byteWidth(); width > 0 && !c.Verify {
+		end := start + r.packing.Len(len(x))
+		if err := r.encodeBytes(dst[start:end], x, width); err != nil {
+			return dst[:start], err
+		}
+		return dst[:end], nil
+	}
 	for first := 0; first < len(x); first += r.block {
 		part := x[first:min(first+r.block, len(x))]
 		if err := r.indices(index[:len(part)], part, first); err != nil {
@@ -154,6 +162,9 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
+	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
+		return r.mixBytes(acc, x, mine, in, width)
+	}
 	var (
 		m       mixer
 		largest int32
@@ -168,6 +179,11 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		largest, moved = max(largest, top), moved+count
 	}
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}, nil
+}
+
+// repaired reports whether one of the messages comes with a repair.
+func repaired(in []algos.Message) bool {
+	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
 // A mixer is the working memory of Mix, on its stack.
@@ -233,6 +249,7 @@ type round struct {
 	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
+	tier    kernel.Tier
 }
 
 func (c *Codec) round(k int) (round, error) {
@@ -244,7 +261,7 @@ func (c *Codec) round(k int) (round, error) {
 	if err != nil {
 		return round{}, err
 	}
-	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing)}
+	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing), tier: kernel.Best()}
 	if c.Verify {
 		r.tail = hashLen
 	}
@@ -327,6 +344,9 @@ func (r *round) checkPayload(payload []byte, d int) error {
 func (r *round) checkReference(x []float32) error {
 	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
 	limit := math.Float32bits(bound)
+	if r.tier.Magnitude(x) <= limit {
+		return nil
+	}
 	for i, v := range x {
 		if math.Float32bits(v)&^(1<<31) > limit { // NaN and Inf are above every number
 			return r.strange(v, i)

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -67,7 +68,9 @@ func TestSwitchedIsExactAtBothEnds(t *testing.T) {
 func TestSwitchedHasWhatAllHave(t *testing.T) {
 	scaled := func(bits int) (Compressor, error) {
 		q, err := NewQSGD(bits, 0, L2, 1)
-		q.Scaled = bits > 4
+		if bits > 4 {
+			err = errors.Join(err, q.Scale())
+		}
 		return q, err
 	}
 	s := switched(t, scaled, everyRound)

@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/vec", "internal/rng", "topology", "report"},
+	{"internal/rng", "internal/kernel", "internal/vec", "topology", "report"},
 	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
@@ -26,10 +26,12 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"quant":      {"quant/levels"}, // it rounds to fitted tables
-	"model":      {"data"},         // a gradient is taken on a data.Batch
-	"moniqua":    {"algos"},        // it implements algos.Codec
-	"experiment": {"configs"},      // it assembles what a run file names
+	"internal/kernel": {"internal/rng"},    // its random numbers
+	"internal/vec":    {"internal/kernel"}, // its loops in assembly
+	"quant":           {"quant/levels"},    // its tables are fitted there
+	"model":           {"data"},            // a gradient is taken on a data.Batch
+	"moniqua":         {"algos"},           // it implements algos.Codec
+	"experiment":      {"configs"},         // it assembles what a run file names
 }
 
 // outside names packages of tests alone: they may import anything, and no
