@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/vec"
 )
 
 // bucketed is what the compressors that cut a vector into buckets have in
@@ -213,7 +212,7 @@ func (b *bucketed) factor(z []float32) float64 {
 	if b.bound != nil {
 		return 1 / (1 + b.bound(len(z)))
 	}
-	squares := vec.Dot(z, z)
+	squares := squaredLength(z)
 	if squares == 0 {
 		return 1
 	}

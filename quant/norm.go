@@ -34,5 +34,8 @@ func (n Norm) of(z []float32) float32 {
 	if n == LInf {
 		return vec.MaxAbs(z)
 	}
-	return float32(math.Sqrt(vec.Dot(z, z)))
+	return float32(math.Sqrt(squaredLength(z)))
 }
+
+// squaredLength returns |z|_2².
+func squaredLength(z []float32) float64 { return vec.Dot(z, z) }
