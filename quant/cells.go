@@ -25,6 +25,12 @@ func order(v float32) int64 {
 	return int64(bits ^ int32(uint32(bits>>31)>>1))
 }
 
+// ordered returns the value with that key.
+func ordered(key int64) float32 {
+	bits := int32(key)
+	return math.Float32frombits(uint32(bits ^ int32(uint32(bits>>31)>>1)))
+}
+
 // reset makes factor times levels the table, 2 to maxLevels ascending numbers.
 func (c *cells) reset(levels []float64, factor float64) {
 	inner := len(levels) - 1 // cells

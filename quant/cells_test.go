@@ -52,6 +52,9 @@ func TestOrderIsThatOfTheNumbers(t *testing.T) {
 		if a != b && (order(a) < order(b)) != (a < b) {
 			rt.Fatalf("%v, %v: %d, %d", a, b, order(a), order(b))
 		}
+		if got := ordered(order(a)); math.Float32bits(got) != math.Float32bits(a) {
+			rt.Fatalf("%v became %v", a, got)
+		}
 		level := rapid.Float64Range(-2, 2).Draw(rt, "level")
 		if small := a; (order(small) >= least(level)) != (float64(small) >= level) {
 			rt.Fatalf("%v ≥ %v: %v", small, level, float64(small) >= level)

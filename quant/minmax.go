@@ -3,7 +3,6 @@ package quant
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // MinMax rounds to 2^b points between the smallest and the largest value of a
@@ -37,7 +36,11 @@ func NewMinMax(bits, bucket int, mode Mode, seed uint64) (*MinMax, error) {
 }
 
 func (q *MinMax) fit(header, z []float32) {
-	header[0], header[1] = slices.Min(z), slices.Max(z)
+	low, high := order(z[0]), order(z[0])
+	for _, v := range z {
+		low, high = min(low, order(v)), max(high, order(v))
+	}
+	header[0], header[1] = ordered(low), ordered(high)
 	q.span = between(header, q.packing.Levels())
 }
 

@@ -1,9 +1,6 @@
 package quant
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // A sorter has the memory to sort vectors, again and again.
 type sorter struct {
@@ -38,8 +35,7 @@ func (s *sorter) sort(z []float32) []float32 {
 		s.scatter(&counts[pass], pass)
 	}
 	for i, key := range s.keys {
-		key ^= 1 << 31
-		s.values[i] = math.Float32frombits(key ^ uint32(int32(key)>>31)>>1)
+		s.values[i] = ordered(int64(int32(key ^ 1<<31)))
 	}
 	return s.values
 }
