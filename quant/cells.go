@@ -11,7 +11,7 @@ import "math"
 // nearest end. The search is over float bits and has no branch to predict.
 type cells struct {
 	half   int        // the largest step of the search, a power of two
-	keys   [256]int64 // keys[j]: a value with this key or a greater one lies in cell j or above
+	keys   [256]int64 // keys[j]: a value with a greater key lies in cell j or above
 	levels [256]float64
 	widths [256]float64 // of the cells
 }
@@ -40,7 +40,7 @@ func (c *cells) reset(levels []float64, factor float64) {
 	}
 	for j, level := range levels {
 		c.levels[j] = float64(factor * level)
-		c.keys[j] = least(c.levels[j])
+		c.keys[j] = least(c.levels[j]) - 1
 		if j > 0 {
 			c.widths[j-1] = c.levels[j] - c.levels[j-1]
 		}
@@ -66,8 +66,8 @@ func least(v float64) int64 {
 func (c *cells) cell(key int64) int {
 	j := 0
 	for step := c.half; step > 0; step >>= 1 {
-		// All bits of the shifted difference are set if keys[j+step] ≤ key.
-		j += step & int((c.keys[uint8(j+step)]-key-1)>>63)
+		// All bits of the shifted difference are set if key exceeds keys[j+step].
+		j += step & int((c.keys[uint8(j+step)]-key)>>63)
 	}
 	return j
 }
