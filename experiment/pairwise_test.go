@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/report"
 	"gossiptrainer/sim"
 	"gossiptrainer/topology"
@@ -20,7 +21,7 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta}
 	}
 	out, err := sim.Run(t.Context(), simulated, sim.Options{
-		Network: sim.Network{Uplink: sim.Link{Rate: 1e9, Latency: 100 * time.Microsecond}},
+		Network: shape.Network{Uplink: shape.Link{Rate: 1e9, Latency: 100 * time.Microsecond}},
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(r.Slowdown(rank) * float64(time.Millisecond))
 		},
