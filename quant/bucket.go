@@ -81,8 +81,8 @@ func newBucketed(name string, r rule, p Properties, floats, levels, bucket int, 
 // blockLen is the largest number of symbols handled at a time.
 const blockLen = 1024
 
-// Scale makes an unbiased compressor a contraction with ω = 1/(1+q), whether or
-// not it clips: what is sent is C(z)/(1+q), with E |C(z) − z|² = q·|z|². The
+// Scale makes an unbiased compressor a contraction with ω = 1/(1+q), a smaller
+// ω > 0 if it clips: what is sent is C(z)/(1+q), with E |C(z) − z|² = q·|z|². The
 // sender knows q of every bucket and divides the header by 1+q.
 func (b *bucketed) Scale() error {
 	if !b.properties.Unbiased {
