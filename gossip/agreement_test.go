@@ -237,47 +237,57 @@ func TestChooserHearsTheMeanLoss(t *testing.T) {
 }
 
 // A neighbour that says anything, at worker 0 and at another one.
-func TestAbsurdNotesDoNoHarm(t *testing.T) {
-	for self := range 2 {
-		for _, note := range []uint64{math.MaxUint64, 1<<63 - 1, uint64(math.Float32bits(float32(math.Inf(-1)))) << 24, 0xFF7F8000 << 32, 0xFFC00000 << 24} {
-			c := &listener{window: window, rule: func(call int, _ []float64) int { return []int{-5, 1 << 40}[call%2] }}
-			var choose gossip.Chooser
-			if self == 0 {
-				choose = c
-			}
-			agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: 1, Every: 1, Window: window, Low: 2, High: 8, Start: 3}, choose)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := edges(2, func(i, j int) bool { return true }).dpsgd(1, 40, algos.ATC, func(int) algos.Codec { return algos.Full{} })
-			w, err := s.machine(self, agreeing{s.alg(self, []float32{1}).(*algos.DPSGD), agreed})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for k := range 40 {
-				w.Ready()
-				if err := w.Gradient([]float32{0}, float32(math.NaN()), 0); err != nil {
-					t.Fatal(err)
-				}
-				f := gossip.Frame{From: topology.Rank(1 - self), To: topology.Rank(self), Round: k, Note: note, Payload: []byte{0, 0, 128, 63}}
-				if err := w.Receive(f); err != nil {
-					t.Fatal(err)
-				}
-				if bits := agreed.Bits(k + 1); bits < 2 || bits > 8 {
-					t.Fatalf("worker %d, note %#x: %d bits in round %d", self, note, bits, k+1)
-				}
-			}
-			for _, losses := range c.losses {
-				for _, loss := range losses {
-					if !(math.Abs(loss) < 1<<30) {
-						t.Fatalf("note %#x: a loss of %v", note, loss)
-					}
-				}
-			}
-			if mean := agreed.Mean(); mean < 2 || mean > 8 {
-				t.Errorf("mean of %v bits", mean)
+func FuzzNotes(f *testing.F) {
+	for _, note := range []uint64{math.MaxUint64, 1<<63 - 1, uint64(math.Float32bits(float32(math.Inf(-1)))) << 24, 0xFF7F8000 << 32, 0xFFC00000 << 24} {
+		f.Add(note, note, float32(math.NaN()))
+		f.Add(note, uint64(0), float32(math.Inf(1)))
+	}
+	f.Fuzz(func(t *testing.T, odd, even uint64, loss float32) {
+		for self := range 2 {
+			hear(t, self, [2]uint64{even, odd}, loss)
+		}
+	})
+}
+
+// hear runs worker self of two, whose own losses are all loss and whose neighbour
+// sends the notes in turn.
+func hear(t *testing.T, self int, notes [2]uint64, loss float32) {
+	c := &listener{window: window, rule: func(call int, _ []float64) int { return []int{-5, 1 << 40}[call%2] }}
+	var choose gossip.Chooser
+	if self == 0 {
+		choose = c
+	}
+	agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: 1, Every: 1, Window: window, Low: 2, High: 8, Start: 3}, choose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := edges(2, func(i, j int) bool { return true }).dpsgd(1, 40, algos.ATC, func(int) algos.Codec { return algos.Full{} })
+	w, err := s.machine(self, agreeing{s.alg(self, []float32{1}).(*algos.DPSGD), agreed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range 40 {
+		w.Ready()
+		if err := w.Gradient([]float32{0}, loss, 0); err != nil {
+			t.Fatal(err)
+		}
+		f := gossip.Frame{From: topology.Rank(1 - self), To: topology.Rank(self), Round: k, Note: notes[k%2], Payload: []byte{0, 0, 128, 63}}
+		if err := w.Receive(f); err != nil {
+			t.Fatal(err)
+		}
+		if bits := agreed.Bits(k + 1); bits < 2 || bits > 8 {
+			t.Fatalf("worker %d, notes %#x: %d bits in round %d", self, notes, bits, k+1)
+		}
+	}
+	for _, losses := range c.losses {
+		for _, loss := range losses {
+			if !(math.Abs(loss) < 1<<30) {
+				t.Fatalf("notes %#x: a loss of %v", notes, loss)
 			}
 		}
+	}
+	if mean := agreed.Mean(); mean < 2 || mean > 8 {
+		t.Errorf("mean of %v bits", mean)
 	}
 }
 
