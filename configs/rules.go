@@ -178,8 +178,9 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule != "fixed" {
-			wrong("algorithm.theta.rule", "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got %s", a.Theta.Rule)
+		certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
+		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && certain {
+			wrong("algorithm.theta.rule", "no certificate for adpsgd: nothing bounds its mixing time, as pairs meet at random: use adaptive, got %s", a.Theta.Rule)
 		}
 	}},
 	{[]string{"algorithm.order", "algorithm.name"}, func(c *Config, wrong complain) {
@@ -208,13 +209,8 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 && a.Name != "adpsgd" {
+		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 {
 			wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
-		}
-	}},
-	{[]string{"algorithm.theta.verify", "algorithm.name"}, func(c *Config, wrong complain) {
-		if a := c.Algorithm; a.Name == "adpsgd" && a.Theta.Verify {
-			wrong("algorithm.theta.verify", "not available for adpsgd in this version: must be false")
 		}
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {

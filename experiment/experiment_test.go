@@ -159,7 +159,7 @@ func TestPresetsAssemble(t *testing.T) {
 			const block = 1024
 			want := 4*r.Dim() + 5*((r.Dim()+block-1)/block) // repairs, should they be needed
 			if p.Name == "adpsgd6" {
-				want = r.Dim() + gossip.CensusBytes(r.N()) // 8 bit
+				want += gossip.CensusBytes(r.N())
 			}
 			if w.MaxPayload != want {
 				t.Errorf("want payloads of %d bytes, got %d", want, w.MaxPayload)

@@ -50,7 +50,7 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
-	Note       uint64 // of a Data frame: what is told besides the message: the lower half by a Noter, the upper by an Agreement
+	Note       uint64 // of a Data frame: what is told besides the message: the lower half by a Noter or Proposer, the upper by an Agreement
 	Payload    []byte // empty in a Request
 }
 
@@ -81,6 +81,21 @@ type Noter interface {
 	// Mixed reports what the mixing of round k saw: the neighbours' notes, and
 	// how many of their messages had to be repaired.
 	Mixed(k int, notes []uint32, saw algos.Mixed, repaired int)
+}
+
+// A Proposer is the codec of a link of AD-PSGD, with which the worker that offers
+// an exchange decides how both models travel in it.
+type Proposer interface {
+	// Propose returns what to tell with the offer of an exchange, clock being
+	// the number of steps that a worker has done on average.
+	Propose(number, clock int) uint32
+	// Heed takes over what the other end has told with its offer, before that is
+	// answered, or says why it cannot.
+	Heed(number int, note uint32) error
+	// Ended reports what an exchange offered here saw, and how many of its two
+	// messages had to be repaired; one that was declined after a repair saw
+	// nothing. It is not called for offers whose link broke.
+	Ended(number int, saw algos.Mixed, repaired int)
 }
 
 // A Local algorithm can take gradient steps between exchanges.

@@ -104,6 +104,9 @@ func (v *verification) begin(k int) *repair {
 	return kept
 }
 
+// forget lets the next round take the memory of the last one encoded.
+func (v *verification) forget() { v.last = 1 - v.last }
+
 // note enters one block of the indices that are being encoded.
 func (v *verification) note(r *round, kept *repair, index []int64, symbols []uint16) {
 	var indices, m [blockLen]int32
