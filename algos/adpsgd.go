@@ -32,7 +32,7 @@ type ADPSGD struct {
 	// the paper, γ/2 with slack γ.
 	Weight float32
 
-	in [1]Message
+	in [1]Message // the argument of Mix
 }
 
 // Descend subtracts α_k·g.
@@ -45,27 +45,29 @@ func (a *ADPSGD) Offer(dst []byte, number int, peer topology.Rank) ([]byte, erro
 
 // Answer appends the model as it is to dst, for the worker that has made the
 // offer, and moves it towards the one offered. On error the model is
-// unchanged.
-func (a *ADPSGD) Answer(dst []byte, number int, from topology.Rank, offer []byte) ([]byte, Mixed, error) {
+// unchanged; if that is a *MismatchError, the offer wants its Repair and may
+// then be answered anew, with the model as it is by then.
+func (a *ADPSGD) Answer(dst []byte, number int, offer Message) ([]byte, Mixed, error) {
 	start := len(dst)
-	dst, err := a.Codec(from).Encode(dst, number, a.X)
+	dst, err := a.Codec(offer.From).Encode(dst, number, a.X)
 	if err != nil {
 		return dst, Mixed{}, err
 	}
-	mixed, err := a.move(number, a.X, dst[start:], from, offer)
+	mixed, err := a.move(number, a.X, dst[start:], offer)
 	return dst, mixed, err
 }
 
 // Settle moves the model in the direction from what was offered to the answer:
 // at is the model that was offered, mine its payload. On error the model is
-// unchanged.
-func (a *ADPSGD) Settle(number int, at []float32, mine []byte, from topology.Rank, answer []byte) (Mixed, error) {
-	return a.move(number, at, mine, from, answer)
+// unchanged; if that is a *MismatchError, the answer wants its Repair.
+func (a *ADPSGD) Settle(number int, at []float32, mine []byte, answer Message) (Mixed, error) {
+	return a.move(number, at, mine, answer)
 }
 
-func (a *ADPSGD) move(number int, at []float32, mine []byte, from topology.Rank, theirs []byte) (Mixed, error) {
-	a.in[0] = Message{From: from, Weight: a.Weight, Payload: theirs}
-	mixed, err := a.Codec(from).Mix(a.X, number, at, mine, a.in[:])
+func (a *ADPSGD) move(number int, at []float32, mine []byte, theirs Message) (Mixed, error) {
+	theirs.Weight = a.Weight
+	a.in[0] = theirs
+	mixed, err := a.Codec(theirs.From).Mix(a.X, number, at, mine, a.in[:])
 	a.in[0] = Message{}
 	return mixed, err
 }

@@ -20,12 +20,12 @@ func meet(t *testing.T, weight float32, x, y, g []float32) (one, other *ADPSGD) 
 		t.Fatal(err)
 	}
 	one.Descend(0, g)
-	reply, mixed, err := other.Answer([]byte("head"), 0, 0, offer)
+	reply, mixed, err := other.Answer([]byte("head"), 0, Message{From: 0, Payload: offer})
 	if err != nil || mixed.Moved != len(x) {
 		t.Fatalf("%+v, %v", mixed, err)
 	}
 	other.Descend(0, g)
-	if _, err := one.Settle(0, x, offer, 1, reply[len("head"):]); err != nil {
+	if _, err := one.Settle(0, x, offer, Message{From: 1, Payload: reply[len("head"):]}); err != nil {
 		t.Fatal(err)
 	}
 	return one, other
@@ -52,10 +52,10 @@ func TestAnExchangeKeepsTheGradientsInBetween(t *testing.T) {
 func TestAnExchangeThatCannotBeUsedChangesNothing(t *testing.T) {
 	a := &ADPSGD{X: []float32{1, 2}, Codec: func(topology.Rank) Codec { return Full{} }, Weight: 0.5}
 	var bad *MessageError
-	if _, _, err := a.Answer(nil, 0, 3, []byte{1, 2, 3}); !errors.As(err, &bad) || bad.From != 3 {
+	if _, _, err := a.Answer(nil, 0, Message{From: 3, Payload: []byte{1, 2, 3}}); !errors.As(err, &bad) || bad.From != 3 {
 		t.Errorf("offer: %v", err)
 	}
-	if _, err := a.Settle(0, []float32{1, 2}, nil, 3, nil); !errors.As(err, &bad) || bad.From != 3 {
+	if _, err := a.Settle(0, []float32{1, 2}, nil, Message{From: 3}); !errors.As(err, &bad) || bad.From != 3 {
 		t.Errorf("reply: %v", err)
 	}
 	if !slices.Equal(a.X, []float32{1, 2}) {

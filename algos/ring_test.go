@@ -95,7 +95,7 @@ func topK(t testing.TB, k int) algos.Compressor {
 	return c
 }
 
-// A field runs all workers of a ring in lock-step on quadratics of their own:
+// A field runs all workers of a graph in lock-step on quadratics of their own:
 // f_i(x) = Σ_c s_ic/2·(x_c − a_ic)².
 type field struct {
 	rows    []topology.Row
@@ -111,13 +111,21 @@ type field struct {
 // same model.
 func newField(t testing.TB, n, d int, m maker) *field {
 	t.Helper()
-	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: n, Slack: 0.9})
+	return newFieldOn(t, topology.Spec{Kind: topology.Ring, N: n, Slack: 0.9}, d,
+		func(x []float32, _ int, row topology.Row) algorithm { return m(x, row) })
+}
+
+// newFieldOn is newField on any graph.
+func newFieldOn(t testing.TB, spec topology.Spec, d int, m func(x []float32, i int, row topology.Row) algorithm) *field {
+	t.Helper()
+	g, err := topology.New(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	n := g.N()
 	f := &field{rows: g.Rows(), sent: make([][]byte, n), in: make([][]algos.Message, n)}
 	for i := range n {
-		f.workers = append(f.workers, m(vector(99, d), f.rows[i]))
+		f.workers = append(f.workers, m(vector(99, d), i, f.rows[i]))
 		f.target, f.slope = append(f.target, vector(uint64(10+i), d)), append(f.slope, vector(uint64(50+i), d))
 		f.grads = append(f.grads, make([]float32, d))
 		for c := range f.slope[i] {
@@ -140,9 +148,26 @@ func (f *field) round(k int) error {
 			return err
 		}
 	}
+	for hop := range f.workers[0].Plan().Hops {
+		if err := f.hop(k, hop); err != nil {
+			return err
+		}
+	}
+	for i, a := range f.workers {
+		if a.Plan().Overlap {
+			if err := a.Descend(k, f.grads[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hop takes all workers through an exchange.
+func (f *field) hop(k, hop int) error {
 	for i, a := range f.workers {
 		var err error
-		if f.sent[i], err = a.Send(k, 0, f.sent[i][:0]); err != nil {
+		if f.sent[i], err = a.Send(k, hop, f.sent[i][:0]); err != nil {
 			return err
 		}
 	}
@@ -151,13 +176,8 @@ func (f *field) round(k int) error {
 		for _, e := range f.rows[i].In {
 			f.in[i] = append(f.in[i], algos.Message{From: e.Peer, Weight: float32(e.Weight), Payload: f.sent[e.Peer]})
 		}
-		if _, err := a.Mix(k, 0, f.in[i]); err != nil {
+		if _, err := a.Mix(k, hop, f.in[i]); err != nil {
 			return err
-		}
-		if a.Plan().Overlap {
-			if err := a.Descend(k, f.grads[i]); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

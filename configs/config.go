@@ -54,9 +54,12 @@ type Algorithm struct {
 	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
 	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
-	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd and naive"`
-	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on (reserved)"`
+	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd, naive, and of allreduce by allgather or server"`
+	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
+
+	Reduce        string `json:"reduce" jsonschema:"enum=ring,enum=allgather,enum=server" jsonschema_description:"allreduce, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
+	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"allreduce by allgather or server: a worker adds what its last message lost to its next gradient"`
 }
 
 // Theta is the bound on neighbour differences that Moniqua needs.
@@ -64,27 +67,35 @@ type Theta struct {
 	Rule   string  `json:"rule" jsonschema:"enum=adaptive,enum=measured,enum=certified,enum=theorem,enum=fixed" jsonschema_description:"adaptive = follows the run, needs verify; measured = twice the largest gap of about 20 exchanges in full precision; certified = never violated for equal starts; theorem = the paper's formula; fixed = value"`
 	Value  float64 `json:"value" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"fixed: theta, above 0, in units of the parameters; 0 for the other rules"`
 	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
-	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients; false for adpsgd"`
+	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
 }
 
 // Compressor is the C(·) of the algorithms that send neither models in full
 // precision nor by the modulo codec.
 type Compressor struct {
-	Name   string  `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor"`
-	Bits   int     `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"qsgd, minmax: bits per parameter; 2 to 8 for qsgd"`
-	Mode   string  `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
-	Step   float64 `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
-	K      int     `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
-	Ratio  float64 `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
-	Norm   string  `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd: what a bucket is scaled by, its length or its largest magnitude"`
-	Bucket int     `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"qsgd, minmax, sign: parameters that share a scale; 0 = all"`
-	Clip   float64 `json:"clip" jsonschema_extras:"x-reserved=true" jsonschema_description:"clipping in standard deviations, 0 = none (reserved)"`
-	Scaled bool    `json:"scaled" jsonschema_description:"qsgd, randomk: scale the unbiased compressor to a contraction, as choco and deepsqueeze need it"`
+	Name       string    `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=terngrad,enum=nuqsgd,enum=levels,enum=alq,enum=alqn,enum=alqg,enum=alqgn,enum=amq,enum=amqn,enum=orq,enum=linear_s,enum=bingrad_pb,enum=bingrad_b,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor"`
+	Bits       int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"qsgd, nuqsgd, alq..., amq..., minmax: bits per parameter; 2 to 8, for minmax 1 to 16"`
+	Levels     int       `json:"levels" jsonschema:"minimum=2,maximum=256" jsonschema_description:"orq, linear_s: levels of a bucket; 3, 5, 9, 17, 33, 65 or 129 for orq"`
+	Variant    string    `json:"variant" jsonschema:"enum=zero,enum=sym" jsonschema_description:"nuqsgd, levels, alq...: zero = magnitudes with a level 0 and a sign, sym = values with their sign"`
+	Table      []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"levels: the levels in ascending order, a power of two of them; from 0 to 1 for the variant zero, from -1 to 1 for sym"`
+	Rule       string    `json:"rule" jsonschema:"enum=mean,enum=lloyd" jsonschema_description:"bingrad_b: the threshold is the mean of a bucket, or what Lloyd's iteration makes of it"`
+	Mode       string    `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
+	Step       float64   `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
+	K          int       `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
+	Ratio      float64   `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
+	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd, nuqsgd, levels, alq..., amq...: what a bucket is scaled by, its length or its largest magnitude"`
+	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for full, linear, topk and randomk"`
+	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
+	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"alq..., amq...: rounds in which the levels are fitted to what is sent, in any order"`
+	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"alq..., amq...: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
+	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }
 
-// Controller chooses bits while a run goes on (reserved).
+// Controller chooses bits while a run goes on.
 type Controller struct {
-	Name string `json:"name" jsonschema_extras:"x-reserved=true" jsonschema_description:"fix = the bits never change (reserved)"`
+	Name    string `json:"name" jsonschema:"enum=fix,enum=oland-raj,enum=mqgrad" jsonschema_description:"fix = the bits never change; oland-raj = more bits for larger gradients; mqgrad = learns with which the loss falls fastest; these two replace algorithm.bits and compressor.bits, worker 0 decides, and all workers switch in the same round"`
+	MinBits int    `json:"min_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: fewest bits per parameter; mqgrad begins with them"`
+	MaxBits int    `json:"max_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: most bits per parameter; oland-raj begins with them"`
 }
 
 // Wire is how this peer sends payloads; not compared between peers, for a frame
@@ -192,8 +203,13 @@ func Default() Config {
 		Algorithm: Algorithm{
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
 			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta", Gamma: 1,
-			Compressor: Compressor{Name: "qsgd", Bits: 4, Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192},
-			Controller: Controller{Name: "fix"}, LocalSteps: 1,
+			Compressor: Compressor{
+				Name: "qsgd", Bits: 4, Levels: 9, Variant: "zero", Table: []float64{}, Rule: "mean",
+				Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192,
+				RefitAt: []int{100, 2000}, RefitEvery: 10000,
+			},
+			Controller: Controller{Name: "fix", MinBits: 2, MaxBits: 8}, LocalSteps: 1,
+			Reduce: "ring",
 		},
 		Wire:       Wire{Entropy: "none"},
 		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},

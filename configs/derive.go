@@ -42,9 +42,13 @@ func (l *Loaded) derive() {
 	case a.Levels > 1 && l.outranks("algorithm.bits", "algorithm.levels"):
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
 	}
-	if a.Name == "adpsgd" && l.outranks("algorithm.theta.verify", "algorithm.name") {
-		follow(l, "algorithm.theta.verify", &a.Theta.Verify, false)
-	} else if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
+	if a.Name != "allreduce" && l.outranks("algorithm.reduce", "algorithm.name") {
+		follow(l, "algorithm.reduce", &a.Reduce, "ring")
+	}
+	if a.Reduce == "ring" && l.outranks("algorithm.error_feedback", "algorithm.name", "algorithm.reduce") {
+		follow(l, "algorithm.error_feedback", &a.ErrorFeedback, false)
+	}
+	if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
 	}
 	if a.Theta.Rule != "fixed" && l.outranks("algorithm.theta.value", "algorithm.theta.rule") {

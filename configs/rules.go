@@ -72,7 +72,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, otherRules)
 }
 
 var topologyRules = []rule{
@@ -176,20 +176,30 @@ var algorithmRules = []rule{
 			wrong("algorithm.codec", "%s sends no models by a codec: the codec must be full, got %s", a.Name, a.Codec)
 		}
 	}},
-	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
-		if a := c.Algorithm.Compressor; a.Name == "qsgd" && (a.Bits < 2 || a.Bits > 8) {
-			wrong("algorithm.compressor.bits", "qsgd needs 2 to 8 bits, got %d", a.Bits)
-		}
-	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule != "fixed" {
-			wrong("algorithm.theta.rule", "no rule bounds the models of adpsgd, whose workers wait for nobody: use fixed, got %s", a.Theta.Rule)
+		certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
+		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && certain {
+			wrong("algorithm.theta.rule", "no certificate for adpsgd: nothing bounds its mixing time, as pairs meet at random: use adaptive, got %s", a.Theta.Rule)
 		}
 	}},
 	{[]string{"algorithm.order", "algorithm.name"}, func(c *Config, wrong complain) {
 		if a := c.Algorithm; a.Name == "adpsgd" && a.Order != "cta" {
 			wrong("algorithm.order", "adpsgd has no order of exchange and gradient step: leave it out, got %s", a.Order)
+		}
+	}},
+	{[]string{"algorithm.reduce", "algorithm.name"}, func(c *Config, wrong complain) {
+		if a := c.Algorithm; a.Name != "allreduce" && a.Reduce != "ring" {
+			wrong("algorithm.reduce", "only allreduce has a choice: leave it out for %s, got %s", a.Name, a.Reduce)
+		}
+	}},
+	{[]string{"algorithm.error_feedback", "algorithm.reduce", "algorithm.name"}, func(c *Config, wrong complain) {
+		switch a := c.Algorithm; {
+		case !a.ErrorFeedback:
+		case a.Name != "allreduce":
+			wrong("algorithm.error_feedback", "only allreduce has a choice: leave it out for %s", a.Name)
+		case a.Reduce == "ring":
+			wrong("algorithm.error_feedback", "the reduce ring loses nothing: must be false, or the reduce allgather or server")
 		}
 	}},
 	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
@@ -199,19 +209,41 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 && a.Name != "adpsgd" {
+		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 {
 			wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
-		}
-	}},
-	{[]string{"algorithm.theta.verify", "algorithm.name"}, func(c *Config, wrong complain) {
-		if a := c.Algorithm; a.Name == "adpsgd" && a.Theta.Verify {
-			wrong("algorithm.theta.verify", "not available for adpsgd in this version: must be false")
 		}
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
 			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use certified or fixed")
+		}
+	}},
+}
+
+var controllerRules = []rule{
+	{[]string{"algorithm.controller.min_bits", "algorithm.controller.max_bits", "algorithm.controller.name"}, func(c *Config, wrong complain) {
+		if b := c.Algorithm.Controller; b.Name != "fix" && b.MinBits > b.MaxBits {
+			wrong("algorithm.controller.min_bits", "%d bits are more than the largest number, %d", b.MinBits, b.MaxBits)
+		}
+	}},
+	{[]string{"algorithm.controller.min_bits", "algorithm.controller.name", "algorithm.rounding", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		independent := a.Rounding == "stochastic" || a.Rounding == "shared"
+		if a.Controller.Name != "fix" && independent && a.Controller.MinBits == 1 && a.Codec == "moniqua" && a.Bits != 32 {
+			wrong("algorithm.controller.min_bits", "%s rounding needs at least 3 levels: must be at least 2, or the rounding dither or nearest", a.Rounding)
+		}
+	}},
+	{[]string{"algorithm.controller.name", "algorithm.name", "algorithm.codec", "algorithm.bits", "algorithm.levels"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		switch name := a.Controller.Name; {
+		case name == "fix":
+		case a.Name == "adpsgd":
+			wrong("algorithm.controller.name", "the workers of adpsgd have no round in which all could switch bits: must be fix, got %s", name)
+		case a.Levels != 0:
+			wrong("algorithm.controller.name", "%s chooses bits, but the run file gives levels: must be fix, or no levels, got %d", name, a.Levels)
+		case takesCodec(a.Name) && (a.Codec == "full" || a.Bits == 32):
+			wrong("algorithm.controller.name", "%s in full precision has no bits to choose: must be fix, or the codec moniqua with fewer than 32 bits, got %s", a.Name, name)
 		}
 	}},
 }

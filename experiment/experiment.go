@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
 	"gossiptrainer/model"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -35,6 +36,7 @@ type Run struct {
 	scorer   *scorer
 	coder    entropy.Coder
 	warnings []string
+	agreed   *gossip.Agreement // of the worker that is built: nil but in its copy of the run
 }
 
 // New assembles cfg as far as that needs no samples. What does not fit together
@@ -42,11 +44,11 @@ type Run struct {
 // *data.MissingError for sets whose shape is in their files.
 func New(cfg configs.Config) (*Run, error) {
 	r := &Run{cfg: cfg}
-	var ok bool
-	if r.method, ok = methods[cfg.Algorithm.Name]; !ok {
-		return nil, configs.Errorf("algorithm.name", "%q is not one of %v", cfg.Algorithm.Name, slices.Sorted(maps.Keys(methods)))
+	var err error
+	if r.method, err = methodOf(cfg.Algorithm); err != nil {
+		return nil, err
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleCompressor, r.assembleEntropy} {
+	for _, assemble := range []func() error{r.assembleGraph, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleEntropy} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}
@@ -56,11 +58,15 @@ func New(cfg configs.Config) (*Run, error) {
 
 func (r *Run) assembleGraph() error {
 	t := r.cfg.Topology
-	graph, err := topology.New(topology.Spec{
+	spec := topology.Spec{
 		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: t.Slack,
-	})
+	}
+	if r.method.kind != "" {
+		spec = topology.Spec{Kind: r.method.kind, N: t.Size, Slack: 1}
+	}
+	graph, err := topology.New(spec)
 	if err != nil {
-		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file")
+		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file", "algorithm.reduce")
 	}
 	// Metropolis weights on a connected graph are symmetric, doubly stochastic
 	// and have ρ < 1: all that D-PSGD asks of W (SPEC 2.3).
@@ -128,8 +134,9 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 // Config returns what the run was made from.
 func (r *Run) Config() configs.Config { return r.cfg }
 
-// Graph returns the graph of the configuration; for all-reduce, whose messages
-// go around a cycle, it only gives the number of workers.
+// Graph returns the graph of the configuration. All-reduce has its own, whose
+// weights play no part: messages go around the ring in one direction, or over
+// all edges of a complete graph or a star.
 func (r *Run) Graph() *topology.Graph { return r.graph }
 
 // Warnings returns what is legal in the configuration and yet likely to be a

@@ -72,7 +72,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Machine.Gradient(g[w.Rank]); err != nil {
+			if err := w.Machine.Gradient(g[w.Rank], loss, 0); err != nil {
 				t.Fatal(err)
 			}
 			if ready.Round == r.cfg.Train.Rounds-1 {
@@ -159,7 +159,7 @@ func TestPresetsAssemble(t *testing.T) {
 			const block = 1024
 			want := 4*r.Dim() + 5*((r.Dim()+block-1)/block) // repairs, should they be needed
 			if p.Name == "adpsgd6" {
-				want = r.Dim() + gossip.CensusBytes(r.N()) // 8 bit
+				want += gossip.CensusBytes(r.N())
 			}
 			if w.MaxPayload != want {
 				t.Errorf("want payloads of %d bytes, got %d", want, w.MaxPayload)

@@ -56,18 +56,22 @@ func (r *Run) modelLayout(rank topology.Rank, m gossip.Machine) (func(f gossip.F
 		}
 	}
 	if r.Asynchronous() {
-		layout := r.pairLayout()
-		return func(gossip.Frame) quant.Layout { return layout }, nil
+		return r.pairLayout, nil
 	}
 	return func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / floatBytes) }, nil
 }
 
-// pairLayout returns the layout of a model and the count of everybody's steps.
-func (r *Run) pairLayout() quant.Layout {
+// pairLayout returns the layout of a model and the count of everybody's steps:
+// in full precision, or symbols and perhaps their hash, as its length tells.
+func (r *Run) pairLayout(f gossip.Frame) quant.Layout {
 	l := quant.Floats(r.dim)
-	if r.quantized() {
-		l = quant.Layout{Levels: r.levels(), Count: r.dim}
-	}
 	l.Tail = gossip.CensusBytes(r.N())
+	if r.quantized() && l.Len() != len(f.Payload) {
+		l.Levels, l.Word = r.levels(), 0
+		l.Tail += max(0, min(len(f.Payload)-l.Len(), maxTail))
+	}
 	return l
 }
+
+// maxTail bounds what may follow the symbols of a model: a hash.
+const maxTail = 8

@@ -9,8 +9,10 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A method is what algorithm.name stands for.
+// A method is what algorithm.name stands for, or an all-reduce of a kind.
 type method struct {
+	// kind is the graph to run on, "" = that of the run file.
+	kind    topology.Kind
 	rows    func(*topology.Graph) []topology.Row
 	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
 	payload func(r *Run) int // bytes of the largest message
@@ -22,6 +24,8 @@ type method struct {
 	admit func(*Run, *topology.Graph) (*topology.Graph, error)
 	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
 	unsuited func(configs.Compressor, quant.Properties) string
+	// compensated is the same with algorithm.error_feedback, where that is a choice.
+	compensated func(configs.Compressor, quant.Properties) string
 }
 
 var methods = map[string]method{
@@ -44,12 +48,7 @@ var methods = map[string]method{
 	"ecd":         {rows: (*topology.Graph).Rows, build: buildECD, payload: compressedPayload, unsuited: wantsUnbiased},
 	"naive":       {rows: (*topology.Graph).Rows, build: buildNaive, payload: compressedPayload, unsuited: suitsAll},
 	"adpsgd":      {rows: (*topology.Graph).Rows, machine: buildADPSGD, payload: pairPayload, codec: true},
-	"allreduce": {
-		rows:    func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) },
-		build:   buildAllReduce,
-		payload: func(r *Run) int { return floatBytes * largestChunk(r) },
-		spans:   largestChunk,
-	},
+	allReduce:     {}, // one of reductions
 }
 
 const floatBytes = 4
@@ -74,10 +73,6 @@ func buildDPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, erro
 		return nil, err
 	}
 	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order]}, nil
-}
-
-func buildAllReduce(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	return &algos.AllReduce{X: x, Alpha: r.schedule.StepSize, Rank: int(rank), Workers: r.N()}, nil
 }
 
 func buildChoco(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
@@ -114,8 +109,12 @@ func (r *Run) quantized() bool {
 // fullBits are the bits per parameter of full precision.
 const fullBits = 32
 
-// levels returns the N of the modulo codec.
+// levels returns the N of the modulo codec, the smallest where it changes: a
+// bound that holds for coarse values holds for fine ones.
 func (r *Run) levels() int {
+	if r.controlled() {
+		return 1 << r.cfg.Algorithm.Controller.MinBits
+	}
 	if r.cfg.Algorithm.Levels > 0 {
 		return r.cfg.Algorithm.Levels
 	}

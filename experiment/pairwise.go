@@ -19,19 +19,15 @@ func (r *Run) machine(rank topology.Rank, x []float32) (gossip.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gossip.NewLocal(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps)
+	return gossip.NewAgreed(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed)
 }
 
 // buildADPSGD builds the machine of AD-PSGD. Slack γ makes the half of the way
 // that an exchange goes γ/2: that is what γW + (1−γ)I does to its matrix.
 func buildADPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error) {
-	codecs := make(map[topology.Rank]algos.Codec)
-	for _, peer := range r.rows[rank].Out {
-		codec, err := r.linkCodec(rank, peer)
-		if err != nil {
-			return nil, err
-		}
-		codecs[peer] = codec
+	codecs, err := r.linkCodecs(rank)
+	if err != nil {
+		return nil, err
 	}
 	algorithm := &algos.ADPSGD{
 		X: x, Alpha: r.schedule.StepSize, Weight: float32(r.cfg.Topology.Slack / 2),
@@ -42,26 +38,87 @@ func buildADPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error
 	})
 }
 
-// linkCodec returns the codec of worker rank on its link to peer, whose noise
-// both ends share.
-func (r *Run) linkCodec(rank, peer topology.Rank) (algos.Codec, error) {
+// linkCodecs returns the codecs of a worker by neighbour. Both ends of a link
+// share the noise of its grid.
+func (r *Run) linkCodecs(rank topology.Rank) (map[topology.Rank]algos.Codec, error) {
+	codecs := make(map[topology.Rank]algos.Codec)
 	if !r.quantized() {
-		return algos.Full{}, nil
+		for _, peer := range r.rows[rank].Out {
+			codecs[peer] = algos.Full{}
+		}
+		return codecs, nil
+	}
+	control, err := r.pairControl()
+	if err != nil {
+		return nil, err
+	}
+	for _, peer := range r.rows[rank].Out {
+		if codecs[peer], err = r.linkCodec(rank, peer, control); err != nil {
+			return nil, err
+		}
+	}
+	return codecs, nil
+}
+
+func (r *Run) linkCodec(rank, peer topology.Rank, control *moniqua.PairControl) (*moniqua.PairCodec, error) {
+	a := r.cfg.Algorithm
+	rounding, err := moniqua.ParseRounding(a.Rounding)
+	if err != nil {
+		return nil, err
+	}
+	return moniqua.NewPair(moniqua.Codec{
+		Levels: r.levels(), Rounding: rounding, Seed: rng.Edge(r.cfg.Seed, int(rank), int(peer)), Rank: rank, Verify: a.Theta.Verify,
+	}, peer, control)
+}
+
+// pairControl returns where the bound of a worker's exchanges comes from.
+func (r *Run) pairControl() (*moniqua.PairControl, error) {
+	rule, ok := thetaControls[r.cfg.Algorithm.Theta.Rule]
+	if !ok {
+		return moniqua.NewPairFixed(r.cfg.Algorithm.Theta.Value)
 	}
 	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.New(r.levels(), rounding, r.theta, rng.Edge(r.cfg.Seed, int(rank), int(peer)), rank)
+	plan, err := r.controlPlan(rounding)
+	if err != nil {
+		return nil, err
+	}
+	return moniqua.NewPairControl(rule.control, plan)
 }
 
-// pairPayload returns the bytes of a model and of the count of everybody's
-// steps, which travels with it.
-func pairPayload(r *Run) int { return modelPayload(r) + gossip.CensusBytes(r.N()) }
+// anyLink returns the codec of a link that need not exist: all links are alike.
+func (r *Run) anyLink() (*moniqua.PairCodec, error) {
+	control, err := r.pairControl()
+	if err != nil {
+		return nil, err
+	}
+	return r.linkCodec(0, 1, control)
+}
+
+// pairPayload returns the bytes of the largest message or repair, and of the
+// count of everybody's steps, which travels with models.
+func pairPayload(r *Run) int {
+	if !r.quantized() {
+		return modelPayload(r) + gossip.CensusBytes(r.N())
+	}
+	link, err := r.anyLink()
+	if err != nil {
+		panic("internal error: experiment: " + err.Error()) // assembleTheta has made one
+	}
+	return link.MaxPayload(r.dim) + gossip.CensusBytes(r.N())
+}
 
 // Asynchronous reports whether the workers wait for nobody, so that some do more
 // steps than others.
 func (r *Run) Asynchronous() bool { return r.method.machine != nil }
+
+// Timed reports whether the parameters depend on how long everything takes, so
+// that a run has a digest of its own wherever it runs.
+func (r *Run) Timed() bool {
+	return r.Asynchronous() || r.cfg.Algorithm.Controller.Name == "mqgrad"
+}
 
 // Slowdown returns by which factor the gradients of a worker take longer than
 // they must, 1 or more. In an experiment it stands for a slow machine.

@@ -2,10 +2,13 @@ package experiment
 
 import (
 	"encoding/hex"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/report"
 	"gossiptrainer/sim"
@@ -36,7 +39,7 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	for i, w := range all {
 		res.Models[i] = w.Machine.Params()
 		digest := train.Digest(res.Models[i])
-		res.Finals = append(res.Finals, report.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time})
+		res.Finals = append(res.Finals, report.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time, Theta: w.Bound()})
 	}
 	return out, res
 }
@@ -47,7 +50,9 @@ func TestAsynchronousRunsRepeatOnVirtualTime(t *testing.T) {
 		set  []string
 	}{
 		{"full precision", []string{"algorithm.codec=full"}},
-		{"moniqua", []string{"algorithm.theta={rule: fixed, value: 1}"}},
+		{"moniqua", nil},
+		{"moniqua at a fixed theta", []string{"algorithm.theta={rule: fixed, value: 1, verify: false}"}},
+		{"moniqua after a warm-up", []string{"algorithm.theta.rule=measured"}},
 		{"moniqua nearest, a star", []string{"algorithm.theta={rule: fixed, value: 1}", "algorithm.rounding=nearest", "topology.kind=star"}},
 		{"slack", []string{"algorithm.codec=full", "topology.slack=0.5"}},
 		{"one alone", []string{"algorithm.codec=full", "topology.size=1"}},
@@ -93,5 +98,69 @@ func TestASlowWorkerHoldsUpSynchronousRunsAlone(t *testing.T) {
 	_, res := simulate(t, evenly, workers(t, evenly))
 	if got := summarize(t, evenly, res); got.Digest != together.Digest {
 		t.Error("a slow worker changes the result of a synchronous run")
+	}
+}
+
+// What goes wrong between pairs is counted and repaired as it is in rounds.
+func TestViolationsOfPairsAreCountedAndRepaired(t *testing.T) {
+	for _, test := range []struct {
+		name, theta     string
+		violated, known bool
+	}{
+		{"adaptive", "{rule: adaptive}", true, true},
+		{"far too small", "{rule: fixed, value: 1e-4}", true, true},
+		{"large enough", "{rule: fixed, value: 8}", false, true},
+		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", false, false},
+	} {
+		r := assemble(t, append([]string{"topology.size=3", "algorithm.name=adpsgd", "algorithm.theta=" + test.theta}, quick...)...)
+		_, res := simulate(t, r, workers(t, r))
+		got := summarize(t, r, res).Theta
+		if known := got.Violations != nil; known != test.known {
+			t.Fatalf("%s: violations known: %v, want %v", test.name, known, test.known)
+		}
+		if test.known && ((*got.Violations > 0) != test.violated || got.Repaired > *got.Violations || test.violated && got.Repaired == 0) {
+			t.Errorf("%s: %d violations, %d repaired, want some: %v", test.name, *got.Violations, got.Repaired, test.violated)
+		}
+		if !(got.Value > 0) {
+			t.Errorf("%s: theta %v", test.name, got.Value)
+		}
+	}
+}
+
+// Adaptive comes close to full precision without tuning between pairs, too.
+func TestAdaptiveFindsAThetaForPairs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains the preset six times")
+	}
+	accuracy := func(set ...string) float64 {
+		r := assemble(t, append([]string{"algorithm.name=adpsgd", "train.rounds=120", "topology.size=6", "model.hidden=[24]", "train.slow={\"2\": 4}"}, set...)...)
+		all := workers(t, r)
+		_, res := simulate(t, r, all)
+		evaluate(t, all, res)
+		return *summarize(t, r, res).Accuracy.Mean
+	}
+	full := accuracy("algorithm.bits=32")
+	for _, test := range []struct {
+		name string
+		set  []string
+		lost float64
+	}{
+		{"8 bits", []string{"algorithm.bits=8"}, 0.01},
+		{"4 bits", []string{"algorithm.bits=4"}, 0.015},
+		{"8 bits on a star", []string{"algorithm.bits=8", "topology.kind=star"}, 0.015},
+		{"1 bit with slack", []string{"algorithm.bits=1", "topology.slack=0.1"}, 0.06},
+		{"8 bits, measured", []string{"algorithm.theta.rule=measured"}, 0.01},
+	} {
+		if got := accuracy(test.set...); got < full-test.lost {
+			t.Errorf("%s: accuracy %v, in full precision %v", test.name, got, full)
+		}
+	}
+}
+
+func TestAFixedThetaOfPairsHasARange(t *testing.T) {
+	l := load(t, "ring8", "algorithm.name=adpsgd", "algorithm.theta={rule: fixed, value: 1e-40}")
+	var wrong *configs.Error
+	if _, err := New(l.Config); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "theta 1e-40 of an exchange") {
+		t.Errorf("%v", err)
 	}
 }

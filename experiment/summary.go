@@ -60,6 +60,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		s.Time = max(s.Time, f.Time.Seconds())
 		s.Loss += f.Loss / float64(n)
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
+		s.MeanBits += f.Bits / float64(n)
 		mean += f.Accuracy / float64(n)
 		least = min(least, f.Accuracy) // NaN stays NaN
 		sent.Payload += f.Sent.Payload
@@ -177,10 +178,12 @@ func (r *Run) Label() string {
 	}
 }
 
-// Bits returns the bits per parameter on the wire, 32 in full precision and
+// Bits returns the bits per parameter on the wire, the most where they change, 32 in full precision and
 // where a compressor has no fixed number of them.
 func (r *Run) Bits() int {
 	switch {
+	case r.controlled():
+		return r.cfg.Algorithm.Controller.MaxBits
 	case r.quantized():
 		return r.cfg.Algorithm.Bits
 	case r.Compresses():

@@ -3,6 +3,7 @@ package experiment
 import (
 	"math"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/moniqua"
@@ -42,10 +43,13 @@ func (r *Run) assembleTheta() error {
 		return configs.Errorf("algorithm.rounding", "%v", err)
 	}
 	r.bound = a.Theta.Bound
-	if rule, ok := thetaRules[a.Theta.Rule]; ok {
+	switch rule, ok := thetaRules[a.Theta.Rule]; {
+	case r.Asynchronous():
+		_, err = r.anyLink()
+	case ok:
 		r.theta, err = rule(r, rounding)
 		r.theta = portable(r.theta)
-	} else {
+	default:
 		err = r.newCheckedControl(rounding)
 	}
 	if err != nil {
@@ -76,22 +80,32 @@ const startStep = 1. / 64
 
 // newCheckedControl enters how the control of each worker is made, if it can be.
 func (r *Run) newCheckedControl(rounding moniqua.Rounding) error {
-	rule, rounds := thetaControls[r.cfg.Algorithm.Theta.Rule], r.cfg.Train.Rounds
-	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
-	if err := grid.Check(); err != nil {
+	plan, err := r.controlPlan(rounding)
+	if err != nil {
 		return err
 	}
-	plan := moniqua.ControlPlan{
-		Diameter: r.graph.Diameter(), Every: r.cfg.Algorithm.LocalSteps, Start: startStep / grid.Step(),
-		Unit: portable(moniqua.LargestStep(r.schedule.At, rounds, r.cfg.Algorithm.LocalSteps)),
+	rule := thetaControls[r.cfg.Algorithm.Theta.Rule].control
+	r.control = func() (*moniqua.Control, error) { return rule(plan) }
+	_, err = r.control()
+	return err
+}
+
+// controlPlan returns what the control of each worker begins with.
+func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) {
+	a := r.cfg.Algorithm
+	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
+	if err := grid.Check(); err != nil {
+		return moniqua.ControlPlan{}, err
 	}
-	if !rule.scaled {
+	plan := moniqua.ControlPlan{
+		Diameter: r.graph.Diameter(), Every: a.LocalSteps, Start: startStep / grid.Step(),
+		Unit: portable(moniqua.LargestStep(r.schedule.At, r.cfg.Train.Rounds, a.LocalSteps)),
+	}
+	if !thetaControls[a.Theta.Rule].scaled {
 		plan.Start *= plan.Unit(0)
 		plan.Unit = func(int) float64 { return 1 }
 	}
-	r.control = func() (*moniqua.Control, error) { return rule.control(plan) }
-	_, err := r.control()
-	return err
+	return plan, nil
 }
 
 // moniqua builds the codec of worker rank.
@@ -106,6 +120,9 @@ func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
 		return nil, err
 	}
 	c.Verify = a.Theta.Verify
+	if r.controlled() {
+		c.Levels, c.Bits = 1<<a.Controller.MaxBits, r.chosen()
+	}
 	return c, nil
 }
 
@@ -121,11 +138,20 @@ func (r *Run) unverified(rounding moniqua.Rounding, rank topology.Rank) (*moniqu
 	return moniqua.NewControlled(r.levels(), rounding, control, r.cfg.Seed, rank)
 }
 
+// A bounded machine has a codec, or none, and counts what that got wrong.
+type bounded interface {
+	Codec() algos.Codec
+	Repairs() gossip.Repairs
+}
+
 // thetaOf returns the bound of a machine's codec by round, nil without one.
 func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
-	if w, ok := m.(*gossip.Worker); ok {
-		if c, ok := w.Codec().(*moniqua.Codec); ok {
+	if b, ok := m.(bounded); ok {
+		switch c := b.Codec().(type) {
+		case *moniqua.Codec:
 			return c.Theta
+		case *moniqua.PairCodec:
+			return func(int) float64 { return c.Control().Theta() }
 		}
 	}
 	return r.theta
@@ -137,8 +163,8 @@ func (r *Run) bounds(m gossip.Machine, theta func(k int) float64) report.Theta {
 	if theta != nil {
 		t.Value = theta(r.cfg.Train.Rounds - 1)
 	}
-	if w, ok := m.(*gossip.Worker); ok {
-		if seen := w.Repairs(); seen.Verified {
+	if b, ok := m.(bounded); ok {
+		if seen := b.Repairs(); seen.Verified {
 			t.Violations, t.Repaired = &seen.Violations, seen.Repaired
 		}
 	}

@@ -22,6 +22,10 @@ type Worker struct {
 	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 	// Theta is the bound of the modulo codec by round, nil without one.
 	Theta func(k int) float64
+	// Bits are those per parameter of the messages of round k, and MeanBits their
+	// mean so far.
+	Bits     func(k int) int
+	MeanBits func() float64
 	// Bound returns what became of the modulo codec's bound, at the end.
 	Bound func() report.Theta
 	// MaxPayload is the largest number of bytes that a message of the run has.
@@ -99,7 +103,11 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	}
 	x := make([]float32, r.dim)
 	objective.Init(x, r.cfg.Seed)
-	machine, err := r.machine(rank, x)
+	own, err := r.agreeing(rank)
+	if err != nil {
+		return nil, err
+	}
+	machine, err := own.machine(rank, x)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +116,9 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 		return nil, err
 	}
 	theta := r.thetaOf(machine)
+	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Machine: machine,
+		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean,
 		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
 	}, nil

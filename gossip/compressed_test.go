@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// compressed are D² and the algorithms whose messages only make sense after
-// all earlier ones: a frame used twice, out of order or not at all would leave
+// compressed are D² and the algorithms with compressors. The messages of most
+// only make sense after all earlier ones: a frame used twice, out of order or not at all would leave
 // replicas and public copies apart for ever.
 var compressed = []family{
 	{"d2", func(g graph, dim, rounds int) setup {
@@ -43,6 +43,26 @@ var compressed = []family{
 			return &algos.ECD{X: x, Alpha: decreasing, Row: row, Compression: c}
 		})
 	}},
+	{"all-gather", func(g graph, dim, rounds int) setup {
+		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ algos.Compressor) gossip.Algorithm {
+			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Compression: c}
+		})
+	}},
+	{"all-gather with feedback", func(g graph, dim, rounds int) setup {
+		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ algos.Compressor) gossip.Algorithm {
+			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c}
+		})
+	}},
+	{"server", func(g graph, dim, rounds int) setup {
+		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
+			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Compression: c, Mean: mean}
+		})
+	}},
+	{"server with feedback", func(g graph, dim, rounds int) setup {
+		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
+			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c, Mean: mean}
+		})
+	}},
 	{"naive", func(g graph, dim, rounds int) setup {
 		return g.compressing(dim, rounds, func(x []float32, _ topology.Row, c algos.Compression) gossip.Algorithm {
 			return &algos.Naive{X: x, Alpha: decreasing, Compression: c}
@@ -50,27 +70,52 @@ var compressed = []family{
 	}},
 }
 
-// compressing gives every worker compressors with randomness of their own:
-// random-k on even ranks, a stochastic grid on odd ones. Both have payloads of
-// an even length, which no frame of spoil has.
+// compressing gives every worker the compressors of the rows.
 func (g graph) compressing(dim, rounds int, rule func([]float32, topology.Row, algos.Compression) gossip.Algorithm) setup {
 	rows := g.rows()
-	of := func(i int) algos.Compressor {
-		stream := rng.Stream(7, i)
-		if i%2 == 0 {
-			c, err := quant.NewRandomK(1+dim/3, quant.AsIs, stream)
-			return certain(c, err)
-		}
-		c, err := quant.NewLinear(0.05, quant.Stochastic, stream)
+	return setup{rows: rows, dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
+		return rule(x, rows[i], compression(dim, i, rows[i]))
+	}}
+}
+
+// reducing is the same for an all-reduce of as many workers, on a graph of its
+// own; mean is what a server compresses with.
+func (g graph) reducing(kind topology.Kind, dim, rounds int, rule func(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm) setup {
+	rows := g.on(kind)
+	return setup{rows: rows, dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
+		return rule(i, x, compression(dim, i, rows[i]), compressor(dim, len(rows)))
+	}}
+}
+
+// on returns the rows of another graph with as many workers.
+func (g graph) on(kind topology.Kind) []topology.Row {
+	other, err := topology.New(topology.Spec{Kind: kind, N: len(g), Slack: 1})
+	if err != nil {
+		panic(err)
+	}
+	return other.Rows()
+}
+
+// compression returns the compressors of a worker and of those that it hears.
+func compression(dim, i int, row topology.Row) algos.Compression {
+	c := algos.Compression{Own: compressor(dim, i)}
+	for _, e := range row.In {
+		c.In = append(c.In, compressor(dim, int(e.Peer)))
+	}
+	return c
+}
+
+// compressor gives every worker one with randomness of its own: random-k on even
+// ranks, a stochastic grid on odd ones. Both have payloads of an even length,
+// which no frame of spoil has.
+func compressor(dim, i int) algos.Compressor {
+	stream := rng.Stream(7, i)
+	if i%2 == 0 {
+		c, err := quant.NewRandomK(1+dim/3, quant.AsIs, stream)
 		return certain(c, err)
 	}
-	return setup{rows: rows, dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
-		c := algos.Compression{Own: of(i)}
-		for _, e := range rows[i].In {
-			c.In = append(c.In, of(int(e.Peer)))
-		}
-		return rule(x, rows[i], c)
-	}}
+	c, err := quant.NewLinear(0.05, quant.Stochastic, stream)
+	return certain(c, err)
 }
 
 func certain(c algos.Compressor, err error) algos.Compressor {

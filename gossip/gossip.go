@@ -9,6 +9,7 @@ package gossip
 
 import (
 	"errors"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/topology"
@@ -49,7 +50,7 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
-	Note       uint32 // of a Data frame: what a Noter tells besides the message
+	Note       uint64 // of a Data frame: what is told besides the message: the lower half by a Noter or Proposer, the upper by an Agreement
 	Payload    []byte // empty in a Request
 }
 
@@ -80,6 +81,21 @@ type Noter interface {
 	// Mixed reports what the mixing of round k saw: the neighbours' notes, and
 	// how many of their messages had to be repaired.
 	Mixed(k int, notes []uint32, saw algos.Mixed, repaired int)
+}
+
+// A Proposer is the codec of a link of AD-PSGD, with which the worker that offers
+// an exchange decides how both models travel in it.
+type Proposer interface {
+	// Propose returns what to tell with the offer of an exchange, clock being
+	// the number of steps that a worker has done on average.
+	Propose(number, clock int) uint32
+	// Heed takes over what the other end has told with its offer, before that is
+	// answered, or says why it cannot.
+	Heed(number int, note uint32) error
+	// Ended reports what an exchange offered here saw, and how many of its two
+	// messages had to be repaired; one that was declined after a repair saw
+	// nothing. It is not called for offers whose link broke.
+	Ended(number int, saw algos.Mixed, repaired int)
 }
 
 // A Local algorithm can take gradient steps between exchanges.
@@ -125,9 +141,11 @@ var (
 // concurrent use; the slices of a Ready are valid until the next call.
 type Machine interface {
 	Ready() Ready
-	// Gradient reports the update direction asked for by Ready.Compute. The
-	// machine owns g until it asks for the next one and may overwrite it.
-	Gradient(g []float32) error
+	// Gradient reports the update direction asked for by Ready.Compute, the loss
+	// of the mini-batch that it was taken on, and the driver's time since the run
+	// began. The machine owns g until it asks for the next one and may overwrite
+	// it. Nothing but a choice of bits may depend on loss and now.
+	Gradient(g []float32, loss float32, now time.Duration) error
 	// Receive reports a frame, early, late or duplicate, and takes ownership
 	// of its payload unless it refuses the frame with one of the reasons
 	// above. A frame whose payload turns out to be unusable when its round is

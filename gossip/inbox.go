@@ -18,18 +18,19 @@ type inbox struct {
 // by increasing rank, as an algorithm wants them.
 type exchange struct {
 	in    []algos.Message
-	notes []uint32
-	got   []bool // which of them are there; an empty payload is a payload
-	n     int    // how many
-	wrong []bool // which of them need their Repair
-	lacks int    // how many of those have none yet
+	notes []uint32 // for a Noter
+	marks []mark   // for an Agreement
+	got   []bool   // which of them are there; an empty payload is a payload
+	n     int      // how many
+	wrong []bool   // which of them need their Repair
+	lacks int      // how many of those have none yet
 }
 
 func newInbox(in []topology.Edge, slots int) inbox {
 	b := inbox{exchanges: make([]exchange, slots)}
 	for s := range b.exchanges {
 		x := exchange{
-			in: make([]algos.Message, len(in)), notes: make([]uint32, len(in)),
+			in: make([]algos.Message, len(in)), notes: make([]uint32, len(in)), marks: make([]mark, len(in)),
 			got: make([]bool, len(in)), wrong: make([]bool, len(in)),
 		}
 		for i, e := range in {
@@ -52,7 +53,7 @@ func (b *inbox) put(slot int, f Frame) error {
 	if x.got[i] {
 		return ErrDuplicate
 	}
-	x.in[i].Payload, x.notes[i], x.got[i] = f.Payload, f.Note, true
+	x.in[i].Payload, x.notes[i], x.marks[i], x.got[i] = f.Payload, uint32(f.Note), mark(f.Note>>32), true
 	x.n++
 	return nil
 }
@@ -146,7 +147,7 @@ func (x *exchange) take(i int, spent [][]byte) [][]byte {
 	case x.wrong[i]:
 		x.lacks--
 	}
-	m.Payload, m.Repair, x.notes[i], x.got[i], x.wrong[i] = nil, nil, 0, false, false
+	m.Payload, m.Repair, x.notes[i], x.marks[i], x.got[i], x.wrong[i] = nil, nil, 0, 0, false, false
 	x.n--
 	return spent
 }

@@ -68,7 +68,7 @@ func converge(t *testing.T, workers []*gossip.Worker) {
 				}
 			}
 			if r.Compute {
-				if err := w.Gradient([]float32{float32(i+1) * (r.At[0] - float32(i))}); err != nil {
+				if err := w.Gradient([]float32{float32(i+1) * (r.At[0] - float32(i))}, 0, 0); err != nil {
 					t.Fatal(err)
 				}
 			}

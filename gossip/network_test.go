@@ -140,7 +140,7 @@ func newNetwork(t fataler, s setup) *network {
 		flight: make([][]packet, n), taken: make([]int, n),
 	}
 	for i, a := range s.algorithms() {
-		w, err := gossip.NewLocal(topology.Rank(i), s.rows[i], a, s.rounds, max(1, s.every))
+		w, err := s.machine(i, a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func (d *network) compute(i int) {
 	if d.asked[i] {
 		d.asked[i] = false
 		slope(d.grads[i], i, d.points[i].Round, d.points[i].At)
-		d.settle(i, d.machines[i].Gradient(d.grads[i]))
+		d.settle(i, d.machines[i].Gradient(d.grads[i], lossOf(i, d.points[i].Round), timeOf(i, d.points[i].Round)))
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 // to has mixed slot s−1−Lead.
 //
 //   - On an undirected graph, Lead = 1: the neighbour's message of slot s−1 is
-//     there, which it sent after it had mixed slot s−2.
+//     there, which it sent after it had mixed slot s−2. A neighbour with
+//     nothing to say in a hop sends an empty message, and has mixed as much.
 //   - On a directed cycle of n workers, Lead = n−1: message s−1 of the worker
 //     before this one was sent after that one had mixed s−2, so the second
 //     before had mixed s−3, and so on around to the one after this worker,

@@ -3,6 +3,7 @@ package gossip
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/vec"
@@ -39,6 +40,12 @@ import (
 // gradients. A reply that comes late still counts half of the old difference,
 // on both sides.
 //
+// What a wrong message does: an offer that was recovered wrongly counts as not
+// yet arrived until its repair is there, so nobody waits for anybody because of
+// it. It is then answered with the model as it is by then. A reply keeps its
+// exchange open until it is certain. Either way the offer or the reply is asked
+// for, and the other end has it repaired at once, whatever it is doing.
+//
 // When it ends: messages carry how many steps each worker is known to have
 // done. The workers share a budget of Workers·Rounds steps; a fast one does
 // more of them. Who knows the budget to be spent tells its neighbours that it
@@ -65,8 +72,9 @@ type PairWorker struct {
 	steps     census      // of all workers, as far as known
 	scratch   []byte      // for the next reply
 	mixed     algos.Mixed // of the last exchange
-	failed    error       // why the machine has stopped for good
-	ready     [2]work     // work[0] collects, the driver holds work[1]
+	repair    Repairs
+	failed    error   // why the machine has stopped for good
+	ready     [2]work // work[0] collects, the driver holds work[1]
 }
 
 var _ Machine = (*PairWorker)(nil)
@@ -78,9 +86,9 @@ type PairPlan struct {
 	Seed    uint64 // of the choice of neighbours
 }
 
-// The messages of an exchange, as Frame.Hop; Frame.Round is its number. Each
-// end numbers the exchanges that it offers: the lower rank 0, 2, 4, ..., the
-// higher 1, 3, 5, ...
+// The messages of an exchange, as Frame.Hop; Frame.Round is its number. A Request
+// or a Repair has those of the message that it is about. Each end numbers the
+// exchanges that it offers: the lower rank 0, 2, 4, ..., the higher 1, 3, 5, ...
 const (
 	hopOffer    = iota // the model and the census
 	hopReply           // the model and the census
@@ -100,7 +108,7 @@ func NewPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 	}
 	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers)}
 	for _, rank := range row.Out {
-		w.peers = append(w.peers, newPairPeer(self, rank))
+		w.peers = append(w.peers, newPairPeer(self, rank, alg.Codec(rank)))
 	}
 	w.begin()
 	if err := w.advance(); err != nil {
@@ -132,8 +140,8 @@ func (w *PairWorker) Ready() Ready {
 
 // Gradient takes the update direction asked for, as long as the model and
 // finite, and applies it to the model as it is by now. A gradient that is
-// refused changes nothing.
-func (w *PairWorker) Gradient(g []float32) error {
+// refused changes nothing. Neither loss nor time counts.
+func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
@@ -173,15 +181,19 @@ func (w *PairWorker) Link(peer topology.Rank, up bool) {
 	if p == nil {
 		return
 	}
-	p.up = up
-	if p.holds { // its sender asks for it, too
+	p.up, p.granted = up, false
+	if p.held.there { // its sender asks for it, too
 		w.dispose(p)
 	}
 	if w.partner == p {
 		p.doubt, w.offer = w.offer, offer{}
 		w.partner, w.snapshot = nil, nil
 	}
-	if up && p.doubt.open {
+	switch {
+	case !up || !p.doubt.open:
+	case p.doubt.reply.lacks:
+		w.ask(p, &p.doubt.reply)
+	default:
 		w.send(p, hopQuery, p.doubt.number, nil)
 	}
 	if up && w.told {
@@ -196,18 +208,29 @@ func (w *PairWorker) Params() []float32 { return w.alg.X }
 // Mixed returns what the last exchange saw.
 func (w *PairWorker) Mixed() algos.Mixed { return w.mixed }
 
+// Codec returns the codec of one link, nil without a neighbour.
+func (w *PairWorker) Codec() algos.Codec {
+	if len(w.peers) == 0 {
+		return nil
+	}
+	return w.peers[0].codec
+}
+
 // ExtraMemory returns the bytes of the snapshot, of those kept for offers in
-// doubt, and of the payloads kept beyond the two of D-PSGD.
+// doubt, of the payloads kept beyond the two of D-PSGD, and of verification.
 func (w *PairWorker) ExtraMemory() int {
-	vectors, payloads, largest := 1, cap(w.offer.payload)+cap(w.scratch), cap(w.offer.payload)
+	vectors, payloads, largest, verification := 1, cap(w.offer.payload)+cap(w.scratch), cap(w.offer.payload), 0
 	for i := range w.peers {
 		p := &w.peers[i]
 		payloads += cap(p.reply) + cap(p.doubt.payload)
 		if p.doubt.open {
 			vectors++
 		}
+		if p.verify != nil {
+			verification += p.verify.ExtraMemory()
+		}
 	}
-	return 4*vectors*len(w.alg.X) + max(0, payloads-2*largest)
+	return 4*vectors*len(w.alg.X) + max(0, payloads-2*largest) + verification
 }
 
 // appendAwaited appends the neighbours without whom this worker cannot go on.

@@ -14,14 +14,18 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 	switch {
 	case p == nil || f.To != w.self:
 		return nil, ErrStranger
-	case f.Kind != Data:
-		return nil, ErrUnasked
 	case f.Hop < 0 || f.Hop >= pairHops:
 		return nil, ErrNoSuchHop
+	case f.Kind == Request:
+		return p, w.grant(p, f)
+	case f.Kind == Repair:
+		return p, w.lacked(p, f)
+	case f.Kind != Data:
+		return nil, ErrUnasked
 	}
 	switch f.Hop {
 	case hopOffer:
-		if p.holds || f.Round == p.seen {
+		if p.held.there || f.Round == p.seen {
 			return nil, ErrDuplicate
 		}
 		return p, p.inOrder(f.Round)
@@ -35,8 +39,12 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 			return nil, ErrDuplicate
 		}
 	default:
-		if w.made(p, f.Round) == nil {
+		o := w.made(p, f.Round)
+		switch {
+		case o == nil:
 			return nil, ErrStale
+		case o.reply.there && f.Hop == hopReply:
+			return nil, ErrDuplicate
 		}
 	}
 	return p, nil
@@ -66,26 +74,25 @@ func (w *PairWorker) made(p *pairPeer, number int) *offer {
 
 // accept deals with a message that was admitted.
 func (w *PairWorker) accept(p *pairPeer, f Frame) error {
-	if f.Hop == hopOffer && w.partner != nil && p.rank > w.self {
-		p.held, p.holds = f, true
-		return nil
+	switch {
+	case f.Kind == Repair:
+		return w.mend(p, f)
+	case f.Kind == Data && f.Hop == hopOffer:
+		p.held = letter{Frame: f, there: true}
+		return w.consider(p)
+	case f.Kind == Data && f.Hop == hopReply:
+		o := w.made(p, f.Round)
+		o.reply = letter{Frame: f, there: true}
+		return w.settle(p, o)
 	}
 	w.spend(f.Payload) // its content stays until the driver has it back
-	switch f.Hop {
-	case hopOffer:
-		if w.partner == nil {
-			return w.answer(p, f)
-		}
-		w.decline(p, f.Round)
-	case hopReply:
-		return w.settle(p, f)
-	case hopDecline:
-		o := w.made(p, f.Round)
-		p.declined = p.declined || o == &w.offer
-		w.close(o)
-	case hopQuery:
+	switch {
+	case f.Kind == Request: // was granted
+	case f.Hop == hopDecline:
+		w.declined(p, w.made(p, f.Round))
+	case f.Hop == hopQuery:
 		w.recall(p, f.Round)
-	case hopFinished:
+	case f.Hop == hopFinished:
 		_, counts, err := w.split(f)
 		if err != nil {
 			return w.judge(p, f.Round, err)
@@ -96,31 +103,59 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	return nil
 }
 
-// answer averages with p, who has made the offer f. An offer that cannot be
-// used is declined.
-func (w *PairWorker) answer(p *pairPeer, f Frame) error {
-	model, counts, err := w.split(f)
-	if err == nil {
-		err = w.average(p, f.Round, model)
+// consider answers the offer of p that has come, or declines it, unless it has
+// to wait for the own one to end.
+func (w *PairWorker) consider(p *pairPeer) error {
+	switch {
+	case w.partner == nil:
+		return w.answer(p)
+	case p.rank < w.self:
+		number := p.held.Round
+		w.dispose(p)
+		w.decline(p, number)
 	}
+	return nil
+}
+
+// answer averages with p, whose offer is held. An offer that cannot be used is
+// declined.
+func (w *PairWorker) answer(p *pairPeer) error {
+	number, repaired := p.held.Round, p.held.repair != nil
+	model, counts, err := w.split(p.held.Frame)
+	if err == nil {
+		err = w.average(p, model)
+	}
+	if w.suspect(p, &p.held, err) {
+		return nil
+	}
+	w.dispose(p)
 	if err != nil {
-		if err = w.judge(p, f.Round, err); w.failed == nil {
-			w.decline(p, f.Round)
+		if err = w.judge(p, number, err); w.failed == nil {
+			w.decline(p, number)
 		}
 		return err
 	}
+	if repaired {
+		w.repair.Repaired++
+	}
 	w.steps.join(w.self, counts)
 	w.scratch = w.steps.append(w.scratch)
-	p.seen, p.replied = f.Round, true
+	p.replied, p.granted = true, false
 	p.reply, w.scratch = w.scratch, p.reply
-	w.send(p, hopReply, f.Round, p.reply)
+	w.send(p, hopReply, number, p.reply)
 	return nil
 }
 
 // average moves the model towards the one offered and leaves the reply in
 // scratch.
-func (w *PairWorker) average(p *pairPeer, number int, model []byte) error {
-	reply, mixed, err := w.alg.Answer(w.scratch[:0], number, p.rank, model)
+func (w *PairWorker) average(p *pairPeer, model []byte) error {
+	if p.proposer != nil {
+		if err := p.proposer.Heed(p.held.Round, uint32(p.held.Note)); err != nil {
+			return &algos.MessageError{From: p.rank, Err: err}
+		}
+	}
+	offer := algos.Message{From: p.rank, Payload: model, Repair: p.held.repair}
+	reply, mixed, err := w.alg.Answer(w.scratch[:0], p.held.Round, offer)
 	if err != nil {
 		return err
 	}
@@ -128,23 +163,43 @@ func (w *PairWorker) average(p *pairPeer, number int, model []byte) error {
 	return nil
 }
 
-// settle ends the exchange that this worker has offered. A reply that cannot
-// be used is awaited again, from another link.
-func (w *PairWorker) settle(p *pairPeer, f Frame) error {
-	model, counts, err := w.split(f)
-	if err != nil {
-		return w.judge(p, f.Round, err)
+// settle ends the exchange that this worker has offered by its reply. A reply
+// that cannot be used is awaited again, from another link.
+func (w *PairWorker) settle(p *pairPeer, o *offer) error {
+	var mixed algos.Mixed
+	model, counts, err := w.split(o.reply.Frame)
+	if err == nil {
+		reply := algos.Message{From: p.rank, Payload: model, Repair: o.reply.repair}
+		mixed, err = w.alg.Settle(o.number, o.at, o.payload[:len(o.payload)-w.steps.size()], reply)
 	}
-	o := w.made(p, f.Round)
-	mixed, err := w.alg.Settle(f.Round, o.at, o.payload[:len(o.payload)-w.steps.size()], p.rank, model)
-	if err != nil {
-		return w.judge(p, f.Round, err)
+	if w.suspect(p, &o.reply, err) {
+		return nil
 	}
+	repairs := 0
+	if o.reply.repair != nil {
+		repairs++
+	}
+	w.drop(&o.reply)
+	if err != nil {
+		return w.judge(p, o.number, err)
+	}
+	w.repair.Repaired += int64(repairs)
 	w.mixed, w.moved = mixed, true
 	w.exchanged = w.exchanged || o == &w.offer
 	w.steps.join(w.self, counts)
+	w.learn(p, o, mixed, repairs)
 	w.close(o)
 	return nil
+}
+
+// declined ends an offer of this worker without an exchange.
+func (w *PairWorker) declined(p *pairPeer, o *offer) {
+	p.declined = p.declined || o == &w.offer
+	w.drop(&o.reply)
+	if o.granted {
+		w.learn(p, o, algos.Mixed{}, 0)
+	}
+	w.close(o)
 }
 
 // close ends an offer. What one in doubt has kept is let go of.
@@ -162,17 +217,17 @@ func (w *PairWorker) decline(p *pairPeer, number int) {
 	w.send(p, hopDecline, number, nil)
 }
 
-// dispose declines the offer that is held without saying so: its sender asks.
+// dispose lets go of the offer that is held, as if it were declined: to say so
+// is not needed where its sender asks.
 func (w *PairWorker) dispose(p *pairPeer) {
 	p.seen, p.replied = p.held.Round, false
-	w.spend(p.held.Payload)
-	p.held, p.holds = Frame{}, false
+	w.drop(&p.held)
 }
 
 // recall says again how the last offer of p has ended. If it has not, it ends
 // now: p has lost it from sight, and it must not be answered later.
 func (w *PairWorker) recall(p *pairPeer, number int) {
-	if p.holds && p.held.Round == number {
+	if p.held.there && p.held.Round == number {
 		w.dispose(p)
 	}
 	if number == p.seen && p.replied {
@@ -194,7 +249,12 @@ func (w *PairWorker) split(f Frame) (model, counts []byte, err error) {
 }
 
 func (w *PairWorker) send(p *pairPeer, hop, number int, payload []byte) {
-	w.ready[0].send = append(w.ready[0].send, Frame{From: w.self, To: p.rank, Round: number, Hop: hop, Payload: payload})
+	w.post(p, Frame{Round: number, Hop: hop, Payload: payload})
+}
+
+func (w *PairWorker) post(p *pairPeer, f Frame) {
+	f.From, f.To = w.self, p.rank
+	w.ready[0].send = append(w.ready[0].send, f)
 }
 
 // spend gives a payload back with the next Ready.

@@ -15,11 +15,20 @@ import (
 
 // A ledger is a codec of whole numbers whose exchanges are exact in float32.
 // It holds both ends to the contract of a codec: what is mixed against is what
-// was encoded, under the same number.
+// was encoded, under the same number. Of what it has encoded it remembers no
+// more than a codec has to.
 type ledger struct {
 	t        fataler
 	self     int
-	exchange map[string]int // by exchange: what this worker's model has gained in coordinate 0
+	exchange map[string]int                          // by exchange: what this worker's model has gained in coordinate 0
+	wrong    func(sender, receiver, number int) bool // messages not to be trusted without repair; nil: all are
+	kept     map[[2]int]encoded                      // by neighbour and who has offered
+	mended   int64                                   // repaired messages used
+}
+
+type encoded struct {
+	number  int
+	payload []byte
 }
 
 func (l *ledger) to(peer topology.Rank) algos.Codec { return &entry{l, int(peer)} }
@@ -31,11 +40,49 @@ type entry struct {
 }
 
 func (e *entry) Encode(dst []byte, number int, x []float32) ([]byte, error) {
+	at := len(dst)
+	dst = e.encode(dst, number, x)
+	e.kept[[2]int{e.peer, number & 1}] = encoded{number, slices.Clone(dst[at:])}
+	return dst, nil
+}
+
+func (e *entry) encode(dst []byte, number int, x []float32) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(number))
 	for _, v := range x {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(v)))
 	}
-	return dst, nil
+	return dst
+}
+
+func (e *entry) Verifies() bool   { return e.wrong != nil }
+func (e *entry) ExtraMemory() int { return 7 }
+
+// AppendRepair says the message backwards.
+func (e *entry) AppendRepair(dst []byte, number int) ([]byte, bool) {
+	kept := e.kept[[2]int{e.peer, number & 1}]
+	at := len(dst)
+	dst = append(dst, kept.payload...)
+	slices.Reverse(dst[at:])
+	return dst, kept.number == number
+}
+
+// doubt judges a message and its repair.
+func (e *entry) doubt(number int, m algos.Message) error {
+	wrong := e.wrong != nil && e.wrong(e.peer, e.self, number)
+	switch {
+	case wrong && m.Repair == nil:
+		return &algos.MismatchError{From: []topology.Rank{m.From}}
+	case !wrong && m.Repair != nil:
+		e.t.Fatalf("worker %d: exchange %d with %d: a repair that nobody needs", e.self, number, e.peer)
+	case wrong:
+		said := slices.Clone(m.Repair)
+		slices.Reverse(said)
+		if !bytes.Equal(said, m.Payload) {
+			return &algos.MessageError{From: m.From, Err: errors.New("a repair of something else")}
+		}
+		e.mended++
+	}
+	return nil
 }
 
 func (e *entry) Mix(acc []float32, number int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
@@ -46,9 +93,11 @@ func (e *entry) Mix(acc []float32, number int, x []float32, mine []byte, in []al
 	if len(theirs) != 4+4*len(x) || binary.LittleEndian.Uint32(theirs) != uint32(number) {
 		return algos.Mixed{}, &algos.MessageError{From: in[0].From, Err: errors.New("not of this exchange")}
 	}
-	own, _ := e.Encode(nil, number, x)
-	if !bytes.Equal(own, mine) {
+	if !bytes.Equal(e.encode(nil, number, x), mine) {
 		e.t.Fatalf("worker %d: exchange %d with %d is mixed against another model than was sent", e.self, number, e.peer)
+	}
+	if err := e.doubt(number, in[0]); err != nil {
+		return algos.Mixed{}, err
 	}
 	for c, v := range x {
 		gain := float32((int32(binary.LittleEndian.Uint32(theirs[4+4*c:])) - int32(v)) / 2)
@@ -86,6 +135,23 @@ type crowd struct {
 const pairDim = 3
 
 func newCrowd(t fataler, rows []topology.Row, rounds int) *crowd {
+	return newDoubters(t, rows, rounds, nil)
+}
+
+// newDoubters returns workers that do not trust wrong messages.
+func newDoubters(t fataler, rows []topology.Row, rounds int, wrong func(sender, receiver, number int) bool) *crowd {
+	var ledgers []*ledger
+	c := gather(t, rows, rounds, func(i int) func(topology.Rank) algos.Codec {
+		l := &ledger{t: t, self: i, exchange: map[string]int{}, wrong: wrong, kept: map[[2]int]encoded{}}
+		ledgers = append(ledgers, l)
+		return l.to
+	})
+	c.ledgers = ledgers
+	return c
+}
+
+// gather returns workers with any codecs.
+func gather(t fataler, rows []topology.Row, rounds int, codec func(i int) func(topology.Rank) algos.Codec) *crowd {
 	n := len(rows)
 	c := &crowd{
 		t: t, rows: rows, plan: gossip.PairPlan{Workers: n, Rounds: rounds, Seed: 5},
@@ -93,17 +159,16 @@ func newCrowd(t fataler, rows []topology.Row, rounds int) *crowd {
 		flight: make([][]gossip.Frame, n), taken: make([]int, n), steps: make([]int, n), down: map[[2]int]bool{},
 	}
 	for i := range n {
-		l := &ledger{t: t, self: i, exchange: map[string]int{}}
 		x := make([]float32, pairDim)
 		for j := range x {
 			x[j] = float32(100*i + j)
 		}
-		a := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }, Codec: l.to, Weight: 0.5}
+		a := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }, Codec: codec(i), Weight: 0.5}
 		w, err := gossip.NewPair(topology.Rank(i), rows[i], a, c.plan)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.ledgers, c.algs, c.workers = append(c.ledgers, l), append(c.algs, a), append(c.workers, w)
+		c.algs, c.workers = append(c.algs, a), append(c.workers, w)
 	}
 	return c
 }
@@ -142,7 +207,7 @@ func (c *crowd) compute(i int) {
 	}
 	c.steps[i]++
 	c.pulled += i + 1
-	c.judge(i, c.workers[i].Gradient([]float32{float32(i + 1), 0, 0}))
+	c.judge(i, c.workers[i].Gradient([]float32{float32(i + 1), 0, 0}, 0, 0))
 }
 
 func (c *crowd) deliver(i, p int, keep bool) {
@@ -197,7 +262,7 @@ func (c *crowd) link(i, j int, up bool) {
 func (c *crowd) spoil(i int, choose func(n int) int) {
 	c.receive(i, gossip.Frame{
 		From: topology.Rank(choose(len(c.rows)+1) - 1), To: topology.Rank(i + choose(2)),
-		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Kind: gossip.FrameKind(choose(2)), Payload: make([]byte, choose(8)),
+		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Kind: gossip.FrameKind(choose(4)), Payload: make([]byte, choose(8)),
 	})
 }
 
@@ -271,7 +336,10 @@ func (c *crowd) check(start int) {
 		c.t.Fatalf("the models add up to %d, want %d by the gradients alone", got, want)
 	}
 	both := map[string]int{}
-	for _, l := range c.ledgers {
+	for i, l := range c.ledgers {
+		if r := c.workers[i].Repairs(); r.Repaired != l.mended || r.Violations < l.mended || r.Verified != (l.wrong != nil && len(c.rows[i].Out) > 0) {
+			c.t.Fatalf("worker %d: %+v, but %d messages were used repaired", i, r, l.mended)
+		}
 		for key, gain := range l.exchange {
 			if other, ok := both[key]; ok && other != -gain {
 				c.t.Fatalf("exchange %s: one end gains %d, the other %d", key, gain, other)

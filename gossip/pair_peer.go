@@ -3,6 +3,7 @@ package gossip
 import (
 	"encoding/binary"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/topology"
 )
 
@@ -13,14 +14,18 @@ type pairPeer struct {
 	declined bool // it has declined in this step
 	finished bool // it will offer nothing more
 
+	codec    algos.Codec // of the link
+	verify   Verifier    // nil unless codec verifies
+	proposer Proposer    // nil unless codec is one
+
 	next  int   // number of the next offer to it
 	doubt offer // whose link broke, if open
 
 	seen    int    // number of the last offer from it that was answered or declined
 	replied bool   // answered
 	reply   []byte // to that offer: it was not lost if there is a newer offer
-	held    Frame  // its offer, which waits for the own one to end
-	holds   bool
+	granted bool   // the repair of reply has been sent on the present link
+	held    letter // its offer, which waits for its repair, or for the own offer to end
 }
 
 // An offer is one that this worker has made.
@@ -29,14 +34,29 @@ type offer struct {
 	number  int
 	at      []float32 // the model offered, the reference for the reply
 	payload []byte    // the model encoded, and the census
+	granted bool      // its repair has been sent
+	reply   letter    // which waits for its repair
 }
 
-func newPairPeer(self, rank topology.Rank) pairPeer {
+// A letter is a message that is not used yet.
+type letter struct {
+	Frame
+	there  bool
+	lacks  bool   // it was recovered wrongly and has no repair yet
+	repair []byte // nil without one
+}
+
+func newPairPeer(self, rank topology.Rank, codec algos.Codec) pairPeer {
 	mine, theirs := 0, 1
 	if rank < self {
 		mine, theirs = 1, 0
 	}
-	return pairPeer{rank: rank, up: true, next: mine, seen: theirs - 2}
+	p := pairPeer{rank: rank, up: true, next: mine, seen: theirs - 2, codec: codec}
+	if v, ok := codec.(Verifier); ok && v.Verifies() {
+		p.verify = v
+	}
+	p.proposer, _ = codec.(Proposer)
+	return p
 }
 
 // peer returns the neighbour of that rank, nil if there is none.

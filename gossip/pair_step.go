@@ -65,13 +65,10 @@ func (w *PairWorker) advance() (bad error) {
 func (w *PairWorker) serve() (bad error) {
 	for i := range w.peers {
 		p := &w.peers[i]
-		if !p.holds || w.failed != nil {
+		if !p.held.there || p.held.lacks || w.failed != nil {
 			continue
 		}
-		f := p.held
-		p.held, p.holds = Frame{}, false
-		w.spend(f.Payload)
-		if err := w.answer(p, f); bad == nil {
+		if err := w.answer(p); bad == nil {
 			bad = err
 		}
 	}
@@ -125,6 +122,10 @@ func (w *PairWorker) propose(p *pairPeer) {
 	if w.moved || w.snapshot == nil {
 		w.capture()
 	}
+	var note uint64
+	if p.proposer != nil {
+		note = uint64(p.proposer.Propose(p.next, w.clock))
+	}
 	payload, err := w.alg.Offer(w.offer.payload[:0], p.next, p.rank)
 	if err != nil {
 		_ = w.judge(p, p.next, err)
@@ -133,7 +134,7 @@ func (w *PairWorker) propose(p *pairPeer) {
 	w.offer = offer{open: true, number: p.next, at: w.snapshot, payload: w.steps.append(payload)}
 	w.partner = p
 	p.next += 2
-	w.send(p, hopOffer, w.offer.number, w.offer.payload)
+	w.post(p, Frame{Round: w.offer.number, Hop: hopOffer, Note: note, Payload: w.offer.payload})
 }
 
 // tell says once that this worker has finished, when nothing is in doubt.

@@ -16,13 +16,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Frames in any order, twice, lost with their link; gradients at any time: the
-// sum of the models is that of the gradients, and both ends use an exchange or
-// neither.
+// Frames in any order, twice, lost with their link; gradients at any time;
+// messages that need repair: the sum of the models is that of the gradients, and
+// both ends use an exchange or neither.
 func TestEveryPairwiseScheduleKeepsTheSum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
-		c := newCrowd(t, newGraph(1+choose(6), choose).rows(), choose(5))
+		c := newDoubters(t, newGraph(1+choose(6), choose).rows(), choose(5), wrongly(choose(4)))
 		start := c.sum()
 		for range 40 * choose(12) {
 			c.act(choose)
@@ -30,6 +30,14 @@ func TestEveryPairwiseScheduleKeepsTheSum(t *testing.T) {
 		c.finish()
 		c.check(start)
 	})
+}
+
+// wrongly returns which messages need their repair: none, some, or all.
+func wrongly(share int) func(sender, receiver, number int) bool {
+	if share == 0 {
+		return nil
+	}
+	return func(sender, receiver, number int) bool { return (7*sender+3*receiver+number/2)%3 < share }
 }
 
 func FuzzPairSchedule(f *testing.F) {
@@ -44,7 +52,7 @@ func FuzzPairSchedule(f *testing.F) {
 			choices = choices[1:]
 			return c
 		}
-		c := newCrowd(t, newGraph(1+choose(6), choose).rows(), choose(5))
+		c := newDoubters(t, newGraph(1+choose(6), choose).rows(), choose(5), wrongly(choose(4)))
 		start := c.sum()
 		for len(choices) > 0 {
 			c.act(choose)
@@ -65,6 +73,12 @@ func rowsOf(t testing.TB, kind topology.Kind, n int) []topology.Row {
 }
 
 func TestNoGraphDeadlocks(t *testing.T) {
+	t.Run("all is well", func(t *testing.T) { letThemRun(t, wrongly(0)) })
+	t.Run("some messages are wrong", func(t *testing.T) { letThemRun(t, wrongly(2)) })
+	t.Run("all messages are wrong", func(t *testing.T) { letThemRun(t, wrongly(3)) })
+}
+
+func letThemRun(t *testing.T, wrong func(sender, receiver, number int) bool) {
 	for _, c := range []struct {
 		name string
 		kind topology.Kind
@@ -74,7 +88,7 @@ func TestNoGraphDeadlocks(t *testing.T) {
 		{"path", topology.Path, 7}, {"complete", topology.Complete, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			crowd := newCrowd(t, rowsOf(t, c.kind, c.n), 30)
+			crowd := newDoubters(t, rowsOf(t, c.kind, c.n), 30, wrong)
 			start := crowd.sum()
 			crowd.finish()
 			crowd.check(start)
@@ -211,14 +225,15 @@ func TestNeighboursAreChosenEvenly(t *testing.T) {
 	}
 }
 
-// pairs returns workers with a codec of the product.
-func pairs(t testing.TB, rows []topology.Row, dim, rounds int, codec func(i, j int) algos.Codec) []*gossip.PairWorker {
+// pairs returns workers with a codec of the product, whose models begin spread
+// apart by so much.
+func pairs(t testing.TB, rows []topology.Row, spread, dim, rounds int, codec func(i, j int) algos.Codec) []*gossip.PairWorker {
 	t.Helper()
 	all := make([]*gossip.PairWorker, len(rows))
 	for i := range all {
 		x := make([]float32, dim)
 		for c := range x {
-			x[c] = float32(math.Sin(float64(3*i+c))) / 4
+			x[c] = float32(math.Sin(float64(3*i*spread+c))) / 4
 		}
 		alg := &algos.ADPSGD{X: x, Alpha: func(int) float32 { return 1 }, Weight: 0.5}
 		codecs := make([]algos.Codec, len(rows))
@@ -239,6 +254,12 @@ func moniquaPair(i, j int) algos.Codec {
 	return &moniqua.Codec{Levels: 64, Theta: constantly(1), Seed: rng.Edge(3, i, j), Rank: topology.Rank(i)}
 }
 
+func wary(t testing.TB) func(i, j int) algos.Codec {
+	return func(i, j int) algos.Codec {
+		return verifiedPair(t, moniqua.Codec{Levels: 64}, fixedControl(t, 1), i, j)
+	}
+}
+
 func fullPair(int, int) algos.Codec { return algos.Full{} }
 
 // pass gives every worker one turn and returns the last one's step; gradients
@@ -254,7 +275,7 @@ func pass(t testing.TB, all []*gossip.PairWorker, g [][]float32) (step int) {
 		}
 		if r.Compute {
 			clear(g[i])
-			if err := w.Gradient(g[i]); err != nil {
+			if err := w.Gradient(g[i], 0, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -271,9 +292,9 @@ func buffers(n, dim int) [][]float32 {
 }
 
 func TestPairwiseExchangesReachConsensus(t *testing.T) {
-	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair} {
+	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair, "verified": wary(t)} {
 		const n, dim = 5, 40
-		all, g := pairs(t, rowsOf(t, topology.Ring, n), dim, 300, codec), buffers(n, dim)
+		all, g := pairs(t, rowsOf(t, topology.Ring, n), 1, dim, 300, codec), buffers(n, dim)
 		mean := func(c int) (m float64) {
 			for _, w := range all {
 				m += float64(w.Params()[c]) / n
@@ -296,10 +317,10 @@ func TestPairwiseExchangesReachConsensus(t *testing.T) {
 }
 
 func TestPairwiseStepsAllocateNothing(t *testing.T) {
-	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair} {
+	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair, "verified": wary(t)} {
 		t.Run(name, func(t *testing.T) {
 			const n, dim = 4, 3000
-			all, g := pairs(t, rowsOf(t, topology.Ring, n), dim, 1_000_000, codec), buffers(n, dim)
+			all, g := pairs(t, rowsOf(t, topology.Ring, n), 1, dim, 1_000_000, codec), buffers(n, dim)
 			for range 100 {
 				pass(t, all, g)
 			}
@@ -327,11 +348,11 @@ func TestPairwiseErrorsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Gradient([]float32{0}); err == nil || !strings.Contains(err.Error(), "not asked for") {
+	if err := w.Gradient([]float32{0}, 0, 0); err == nil || !strings.Contains(err.Error(), "not asked for") {
 		t.Errorf("%v", err)
 	}
 	w.Ready()
-	if err := w.Gradient([]float32{float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "worker 0 step 0: gradient: holds NaN") {
+	if err := w.Gradient([]float32{float32(math.NaN())}, 0, 0); err == nil || !strings.Contains(err.Error(), "worker 0 step 0: gradient: holds NaN") {
 		t.Errorf("%v", err)
 	}
 	var bad *algos.MessageError

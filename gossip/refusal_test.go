@@ -135,7 +135,7 @@ func TestErrorsOfTheAlgorithmEndTheRun(t *testing.T) {
 			if got := w.Receive(frame(2, 1, 0, "a")); got != err {
 				t.Errorf("Receive afterwards: %v, want the same error", got)
 			}
-			if got := w.Gradient([]float32{7}); got != err {
+			if got := w.Gradient([]float32{7}, 0, 0); got != err {
 				t.Errorf("Gradient afterwards: %v, want the same error", got)
 			}
 			if r := w.Ready(); r.Compute || r.Done || len(r.Waiting) != 0 || len(alg.calls) != calls {
@@ -153,7 +153,7 @@ func drive(w *gossip.Worker, hops int) error {
 		if r.Done {
 			return nil
 		}
-		if err := w.Gradient([]float32{7}); err != nil {
+		if err := w.Gradient([]float32{7}, 0, 0); err != nil {
 			return err
 		}
 		for hop := range hops {
@@ -181,13 +181,13 @@ func TestGradientsAreRefused(t *testing.T) {
 			alg := &script{plan: twoHops}
 			w := newWorker(t, pair, alg, 1)
 			w.Ready()
-			if err := w.Gradient(test.g); err == nil || err.Error() != test.want {
+			if err := w.Gradient(test.g, 0, 0); err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 			if len(alg.calls) != 0 {
 				t.Errorf("applied all the same: %v", alg.calls)
 			}
-			if err := w.Gradient([]float32{7}); err != nil {
+			if err := w.Gradient([]float32{7}, 0, 0); err != nil {
 				t.Errorf("a good one afterwards: %v", err)
 			}
 		})
@@ -198,18 +198,18 @@ func TestGradientNobodyAskedFor(t *testing.T) {
 	alg := &script{plan: overlapping}
 	w := newWorker(t, pair, alg, 1)
 	const want = "gossip: worker 5 round 0: gradient: not asked for"
-	if err := w.Gradient([]float32{7}); err == nil || err.Error() != want {
+	if err := w.Gradient([]float32{7}, 0, 0); err == nil || err.Error() != want {
 		t.Errorf("before Ready: error %v, want %q", err, want)
 	}
 	gradient(t, w, 7)
-	if err := w.Gradient([]float32{7}); err == nil || err.Error() != want {
+	if err := w.Gradient([]float32{7}, 0, 0); err == nil || err.Error() != want {
 		t.Errorf("second one: error %v, want %q", err, want)
 	}
 	if r := w.Ready(); r.Compute {
 		t.Error("asked for twice")
 	}
 	receive(t, w, frame(2, 0, 0, "a"))
-	if err := w.Gradient([]float32{7}); err == nil {
+	if err := w.Gradient([]float32{7}, 0, 0); err == nil {
 		t.Error("after the last round: accepted")
 	}
 }

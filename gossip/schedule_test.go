@@ -15,7 +15,7 @@ import (
 // Frames in any order, twice, lost with their link and sent again, and frames
 // that nobody sent: the parameters are those of lock-step, bit for bit.
 func TestEveryScheduleGivesTheParametersOfLockstep(t *testing.T) {
-	for _, family := range slices.Concat(families, compressed) {
+	for _, family := range slices.Concat(families, compressed, switching) {
 		t.Run(family.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -45,7 +45,8 @@ func FuzzSchedule(f *testing.F) {
 			choices = choices[1:]
 			return c
 		}
-		family := families[choose(len(families))]
+		all := slices.Concat(families, switching)
+		family := all[choose(len(all))]
 		s := family.make(newGraph(1+choose(6), choose), 1+choose(5), choose(5))
 		want := lockstep(t, s)
 		d := newNetwork(t, s)
@@ -74,6 +75,7 @@ func (a *mute) Mix(int, int, []algos.Message) (algos.Mixed, error) { return algo
 func TestRoundsAllocateNothing(t *testing.T) {
 	const n, dim = 4, 3000
 	ring := graph{{1: true, 3: true}, {0: true, 2: true}, {1: true, 3: true}, {0: true, 2: true}}.rows()
+	complete, star := make(graph, n).on(topology.Complete), make(graph, n).on(topology.Star)
 	tests := []struct {
 		name string
 		rows []topology.Row
@@ -100,6 +102,14 @@ func TestRoundsAllocateNothing(t *testing.T) {
 		{"allreduce", topology.Cycle(n), func(i int, x []float32) gossip.Algorithm {
 			return &algos.AllReduce{X: x, Alpha: decreasing, Rank: i, Workers: n}
 		}},
+		{"all-gather", complete, func(i int, x []float32) gossip.Algorithm {
+			c := compression(dim, i, complete[i])
+			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c}
+		}},
+		{"server", star, func(i int, x []float32) gossip.Algorithm {
+			c := compression(dim, i, star[i])
+			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Compression: c, Mean: compressor(dim, n)}
+		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +135,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 					if r.Compute {
 						mine := g[i*dim : (i+1)*dim]
 						clear(mine)
-						if err := w.Gradient(mine); err != nil {
+						if err := w.Gradient(mine, 0, 0); err != nil {
 							t.Fatal(err)
 						}
 					}

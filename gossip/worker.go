@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/vec"
@@ -30,6 +31,7 @@ type Worker struct {
 	codec  algos.Codec // nil unless alg is a Carrier
 	verify Verifier    // nil unless the codec verifies
 	noter  Noter       // nil unless the codec is one
+	agreed *Agreement  // nil unless the bits change
 	plan   algos.Plan
 	rounds int
 	every  int // H
@@ -66,6 +68,12 @@ func New(self topology.Rank, row topology.Row, alg Algorithm, rounds int) (*Work
 // NewLocal is New for a worker that exchanges only in the last of every so many
 // rounds, ≥ 1. It fails if that is more than one and alg is not Local.
 func NewLocal(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int) (*Worker, error) {
+	return NewAgreed(self, row, alg, rounds, every, nil)
+}
+
+// NewAgreed is NewLocal for a worker whose bits are those of an agreement, which
+// it takes over; nil is none.
+func NewAgreed(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int, agreed *Agreement) (*Worker, error) {
 	plan := alg.Plan()
 	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
 		return nil, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
@@ -76,7 +84,7 @@ func NewLocal(self topology.Rank, row topology.Row, alg Algorithm, rounds, every
 		return nil, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in each", self, every)
 	}
 	w := &Worker{
-		self: self, alg: alg, local: local, plan: plan, rounds: rounds, every: every,
+		self: self, alg: alg, local: local, plan: plan, rounds: rounds, every: every, agreed: agreed,
 		inbox:  newInbox(row.In, plan.Lead+1),
 		outbox: newOutbox(self, row.Out, plan.Lead+1),
 	}
@@ -116,7 +124,7 @@ func (w *Worker) Ready() Ready {
 // Gradient takes the update direction of round k, as long as the model and
 // finite, and goes on as far as the messages received allow. A gradient that is
 // refused changes nothing.
-func (w *Worker) Gradient(g []float32) error {
+func (w *Worker) Gradient(g []float32, loss float32, now time.Duration) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
@@ -129,6 +137,9 @@ func (w *Worker) Gradient(g []float32) error {
 		return fmt.Errorf("gossip: worker %d round %d: gradient: holds NaN or Inf", w.self, w.k)
 	}
 	w.phase, w.g = exchanging, g
+	if w.agreed != nil {
+		w.agreed.computed(w.k, g, loss, now)
+	}
 	if !w.exchanges() {
 		return w.step()
 	}
@@ -222,6 +233,9 @@ func (w *Worker) exchange() error {
 			return err
 		}
 	}
+	if w.agreed != nil {
+		w.agreed.exchanged(w.k)
+	}
 	if w.plan.Overlap {
 		if err := w.descend(); err != nil {
 			return err
@@ -259,7 +273,10 @@ func (w *Worker) tell() error {
 	}
 	f := Frame{Round: w.k, Hop: w.hop, Payload: payload}
 	if w.noter != nil {
-		f.Note = w.noter.Note(w.k)
+		f.Note = uint64(w.noter.Note(w.k))
+	}
+	if w.agreed != nil {
+		f.Note |= uint64(w.agreed.note()) << 32
 	}
 	w.outbox.keep(f)
 	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
@@ -279,6 +296,9 @@ func (w *Worker) mix() (done bool, err error) {
 	w.repair.Repaired += int64(repaired)
 	if w.noter != nil {
 		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
+	}
+	if w.agreed != nil {
+		w.agreed.heard(w.inbox.messages(slot), w.inbox.at(slot).marks)
 	}
 	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
 	return true, nil

@@ -84,7 +84,7 @@ func gradient(t *testing.T, w *gossip.Worker, v float32) gossip.Ready {
 	if !r.Compute {
 		t.Fatalf("no gradient asked for: %+v", r)
 	}
-	if err := w.Gradient([]float32{v}); err != nil {
+	if err := w.Gradient([]float32{v}, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -116,7 +116,7 @@ func TestOverlappingRoundSendsBeforeTheGradient(t *testing.T) {
 	}
 	receive(t, w, frame(2, 0, 0, "a"))
 	equal(t, "calls before the gradient", alg.calls, []string{"send 0.0"})
-	if err := w.Gradient([]float32{7}); err != nil {
+	if err := w.Gradient([]float32{7}, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	gradient(t, w, 8)
@@ -176,7 +176,7 @@ func TestReadyNamesWorkOnce(t *testing.T) {
 	if r := w.Ready(); r.Compute || len(r.Send) != 0 {
 		t.Errorf("named again: %+v", r)
 	}
-	if err := w.Gradient([]float32{7}); err != nil {
+	if err := w.Gradient([]float32{7}, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	receive(t, w, frame(2, 0, 0, "a"))
@@ -219,7 +219,7 @@ func TestWaitingNamesTheMissingNeighbours(t *testing.T) {
 		t.Errorf("waiting for %v while the gradient is outstanding", r.Waiting)
 	}
 	receive(t, w, frame(4, 0, 0, "b"))
-	if err := w.Gradient([]float32{7}); err != nil {
+	if err := w.Gradient([]float32{7}, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "waiting", w.Ready().Waiting, []topology.Rank{2, 9})
@@ -280,7 +280,7 @@ func TestFramesSentAgainKeepTheirPayload(t *testing.T) {
 	w.Ready()
 	w.Link(2, true)
 	again := w.Ready().Send[0]
-	if err := w.Gradient([]float32{7}); err != nil {
+	if err := w.Gradient([]float32{7}, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	receive(t, w, frame(2, 0, 0, "a"))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -30,6 +31,7 @@ type Codec struct {
 	Rank     topology.Rank       // whose own noise Stochastic takes
 	Verify   bool                // payloads end with the index hash, see AppendRepair
 	Control  *Control            // where Theta comes from, if it changes with the run; of this worker
+	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 
 	verification verification
 }
@@ -65,12 +67,27 @@ func (c *Codec) Grid(k int) (Grid, error) {
 	if c.Theta == nil {
 		return Grid{}, errors.New("moniqua: no theta: set a rule")
 	}
-	g := Grid{Theta: c.Theta(k), Levels: c.Levels, Rounding: c.Rounding}
+	g := Grid{Theta: c.Theta(k), Levels: c.levels(k), Rounding: c.Rounding}
 	if err := g.Check(); err != nil {
 		return Grid{}, fmt.Errorf("%w (round %d)", err, k)
 	}
 	return g, nil
 }
+
+// levels returns the N of round k; none, which no grid has, if Bits gives more
+// than Levels.
+func (c *Codec) levels(k int) int {
+	if c.Bits == nil {
+		return c.Levels
+	}
+	if bits := c.Bits(k); bits > 0 && bits <= maxBits && 1<<bits <= c.Levels {
+		return 1 << bits
+	}
+	return 0
+}
+
+// maxBits is the most that a symbol has.
+const maxBits = 16
 
 // Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with
 // Verify the 8 bytes of their index hash to dst. It fails, with dst as it was, if
@@ -93,6 +110,13 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		kept = c.verification.begin(k)
 	}
 	dst = slices.Grow(dst, r.packing.Len(len(x))+hashLen)
+	if width := r.byteWidth(); width > 0 && !c.Verify {
+		end := start + r.packing.Len(len(x))
+		if err := r.encodeBytes(dst[start:end], x, width); err != nil {
+			return dst[:start], err
+		}
+		return dst[:end], nil
+	}
 	for first := 0; first < len(x); first += r.block {
 		part := x[first:min(first+r.block, len(x))]
 		if err := r.indices(index[:len(part)], part, first); err != nil {
@@ -118,7 +142,7 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 	if c.full(k) {
 		return quant.Floats(d)
 	}
-	l := quant.Layout{Levels: c.Levels, Count: d}
+	l := quant.Layout{Levels: c.levels(k), Count: d}
 	if c.Verify {
 		l.Tail = hashLen
 	}
@@ -150,6 +174,9 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
+	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
+		return r.mixBytes(acc, x, mine, in, width)
+	}
 	var (
 		m       mixer
 		largest int32
@@ -164,6 +191,11 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		largest, moved = max(largest, top), moved+count
 	}
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}, nil
+}
+
+// repaired reports whether one of the messages comes with a repair.
+func repaired(in []algos.Message) bool {
+	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
 // A mixer is the working memory of Mix, on its stack.
@@ -229,6 +261,7 @@ type round struct {
 	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
+	tier    kernel.Tier
 }
 
 func (c *Codec) round(k int) (round, error) {
@@ -240,7 +273,7 @@ func (c *Codec) round(k int) (round, error) {
 	if err != nil {
 		return round{}, err
 	}
-	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing)}
+	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing), tier: kernel.Best()}
 	if c.Verify {
 		r.tail = hashLen
 	}
@@ -323,6 +356,9 @@ func (r *round) checkPayload(payload []byte, d int) error {
 func (r *round) checkReference(x []float32) error {
 	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
 	limit := math.Float32bits(bound)
+	if r.tier.Magnitude(x) <= limit {
+		return nil
+	}
 	for i, v := range x {
 		if math.Float32bits(v)&^(1<<31) > limit { // NaN and Inf are above every number
 			return r.strange(v, i)

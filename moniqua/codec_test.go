@@ -229,7 +229,7 @@ func TestQuotientsCompleteTheSymbols(t *testing.T) {
 		c := &Codec{Levels: rapid.IntRange(2, 65536).Draw(t, "N")}
 		k := []int32{rapid.Int32().Draw(t, "k")}
 		var m [1]int32
-		c.Quotients(m[:], k)
+		c.Quotients(m[:], 0, k)
 		symbol := int64(k[0]) - int64(m[0])*int64(c.Levels)
 		if symbol < 0 || symbol >= int64(c.Levels) {
 			t.Fatalf("%d = %d·%d + %d", k[0], m[0], c.Levels, symbol)

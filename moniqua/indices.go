@@ -88,10 +88,10 @@ func (c *Codec) Values(dst []float64, k int, indices []int32) error {
 	return nil
 }
 
-// Quotients writes m = (index − symbol)/N to dst, of the same length: what a
-// receiver needs beyond the symbols to know the indices for certain.
-func (c *Codec) Quotients(dst, indices []int32) {
-	n := int32(c.Levels)
+// Quotients writes m = (index − symbol)/N of round k to dst, of the same length:
+// what a receiver needs beyond the symbols to know the indices for certain.
+func (c *Codec) Quotients(dst []int32, k int, indices []int32) {
+	n := int32(c.levels(k))
 	for i, v := range indices {
 		m := v / n
 		if m*n > v {

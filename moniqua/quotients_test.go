@@ -58,7 +58,7 @@ func TestQuotientsAndSymbolsAreTheIndices(t *testing.T) {
 		r.divisor.residues(symbols, index)
 		m, plain, got := make([]int32, len(want)), make([]int32, len(want)), make([]int32, len(want))
 		r.quotients(m, index, symbols)
-		if c.Quotients(plain, want); !slices.Equal(m, plain) {
+		if c.Quotients(plain, 0, want); !slices.Equal(m, plain) {
 			t.Fatalf("quotients %v, by definition %v", m, plain)
 		}
 		if !r.join(got, m, symbols) || !slices.Equal(got, want) {

@@ -60,7 +60,7 @@ func (c *Codec) ExtraMemory() int {
 }
 
 // MaxPayload returns the most bytes that a message or a repair of d coordinates
-// has.
+// has in any round.
 func (c *Codec) MaxPayload(d int) int {
 	packing, err := quant.NewPacking(c.Levels)
 	if err != nil {
@@ -103,6 +103,9 @@ func (v *verification) begin(k int) *repair {
 	v.hash.Reset()
 	return kept
 }
+
+// forget lets the next round take the memory of the last one encoded.
+func (v *verification) forget() { v.last = 1 - v.last }
 
 // note enters one block of the indices that are being encoded.
 func (v *verification) note(r *round, kept *repair, index []int64, symbols []uint16) {

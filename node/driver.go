@@ -177,7 +177,7 @@ func (d *driver) computed(o outcome) error {
 		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
 	}
 	d.loss, d.progress = o.loss, time.Now()
-	err := d.w.Machine.Gradient(o.g)
+	err := d.w.Machine.Gradient(o.g, o.loss, d.progress.Sub(d.began))
 	d.spent.codec += time.Since(d.progress)
 	return d.judge(err)
 }
@@ -320,6 +320,9 @@ func (d *driver) step() *report.Step {
 	}
 	if d.w.Theta != nil {
 		s.Theta = d.w.Theta(d.round - 1)
+	}
+	if d.w.Bits != nil {
+		s.Bits = d.w.Bits(d.round - 1)
 	}
 	s.Sent, s.Received = d.t.Bytes()
 	s.Effective = d.t.Messages().Bits(d.w.Parameters)

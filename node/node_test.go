@@ -127,7 +127,7 @@ func (c task) lockStep(t testing.TB) []string {
 			if r.Compute {
 				g := make([]float32, c.dim)
 				c.gradient(i)(g, r.Round, r.At)
-				if err := m.Gradient(g); err != nil {
+				if err := m.Gradient(g, 0, 0); err != nil {
 					t.Fatal(err)
 				}
 			}

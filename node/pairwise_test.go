@@ -8,6 +8,8 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -15,6 +17,32 @@ import (
 // Workers that wait for nobody, over real links that break again and again:
 // all end, and the sum of their models is that of their gradients.
 func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
+	t.Run("full precision", func(t *testing.T) {
+		keepTheSum(t, func(i, j int) algos.Codec { return algos.Full{} })
+	})
+	t.Run("moniqua, theta far too small", func(t *testing.T) {
+		counts := keepTheSum(t, func(i, j int) algos.Codec {
+			control, err := moniqua.NewPairFixed(1e-3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			codec, err := moniqua.NewPair(moniqua.Codec{
+				Levels: 16, Seed: rng.Edge(1, i, j), Rank: topology.Rank(i), Verify: true,
+			}, topology.Rank(j), control)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return codec
+		})
+		if counts.Repaired == 0 || counts.Repaired > counts.Violations {
+			t.Errorf("%+v, want messages repaired", counts)
+		}
+	})
+}
+
+// keepTheSum runs workers with these codecs by worker and neighbour.
+func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.Repairs) {
+	t.Helper()
 	const n, dim, rounds, alpha = 5, 500, 60, 0.05
 	job := task{n: n, dim: dim, rounds: rounds}
 	c := newCluster(t, n, dim, nil)
@@ -31,17 +59,23 @@ func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
 		links.Drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
 	}
 	models, finals, errs := make([][]float32, n), make([]report.Final, n), make([]error, n)
+	machines := make([]*gossip.PairWorker, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		row := job.rows(t)[i]
 		models[i] = make([]float32, dim)
+		codecs := make([]algos.Codec, n)
+		for j := range codecs {
+			codecs[j] = codec(i, j)
+		}
 		m, err := gossip.NewPair(topology.Rank(i), row, &algos.ADPSGD{
 			X: models[i], Alpha: func(int) float32 { return alpha }, Weight: 0.5,
-			Codec: func(topology.Rank) algos.Codec { return algos.Full{} },
+			Codec: func(peer topology.Rank) algos.Codec { return codecs[peer] },
 		}, gossip.PairPlan{Workers: n, Rounds: rounds, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
+		machines[i] = m
 		inner := job.gradient(i)
 		gradient := func(g []float32, k int, x []float32) (float32, error) {
 			loss, err := inner(g, k, x)
@@ -52,7 +86,7 @@ func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
 		}
 		w := Worker{
 			Rank: topology.Rank(i), Row: row, Machine: m, Gradient: gradient,
-			Rounds: rounds, MaxPayload: 4*dim + gossip.CensusBytes(n), Every: 1, Asynchronous: true,
+			Rounds: rounds, MaxPayload: 5*dim + gossip.CensusBytes(n), Every: 1, Asynchronous: true,
 		}
 		wg.Go(func() {
 			if _, err := c.nodes[i].Join(t.Context()); err != nil {
@@ -77,6 +111,11 @@ func TestPairwiseWorkersKeepTheSumOverLinksThatBreak(t *testing.T) {
 	if done != steps || steps < n*rounds {
 		t.Errorf("%d steps in the results of %d gradients, want at least %d", done, steps, n*rounds)
 	}
+	for _, m := range machines {
+		r := m.Repairs()
+		counts.Violations, counts.Repaired = counts.Violations+r.Violations, counts.Repaired+r.Repaired
+	}
+	return counts
 }
 
 func TestANeighbourStartedAnewIsRefusedWhereRoundsDoNotTell(t *testing.T) {

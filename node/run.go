@@ -34,6 +34,9 @@ type Worker struct {
 	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 	// Theta returns the bound of round k, for the record; nil if there is none.
 	Theta func(k int) float64
+	// Bits returns the bits per parameter of the messages of round k, for the
+	// record; nil if nobody knows.
+	Bits func(k int) int
 	// Rounds is what the machine was made for.
 	Rounds int
 	// MaxPayload bounds what a neighbour may send in one frame, in bytes.

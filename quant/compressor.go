@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/vec"
 )
 
@@ -33,6 +32,7 @@ type Properties struct {
 	Unbiased      bool // E C(z) = z
 	Contraction   bool // E |C(z) − z|² ≤ (1−ω)|z|² for an ω > 0
 	Deterministic bool // C(z) depends on z alone
+	Scalable      bool // unbiased with E |C(z) − z|² ≤ q·|z|²: Scale makes it a contraction
 }
 
 // A Mode says how a value between two grid points is rounded.
@@ -56,20 +56,6 @@ func ParseMode(name string) (Mode, error) {
 	return 0, fmt.Errorf("quant: rounding mode %q: must be nearest or stochastic", name)
 }
 
-// A shift is what is added before rounding down, by coordinate.
-type shift struct {
-	mode Mode
-	key  rng.Key
-}
-
-// at returns the shift of coordinate c.
-func (s shift) at(c int) float64 {
-	if s.mode == Nearest {
-		return 0.5
-	}
-	return float64(s.key.Uniform(uint32(c)))
-}
-
 var errNotFinite = errors.New("holds NaN or Inf")
 
 // checkVector refuses to compress what is not a number.
@@ -88,40 +74,5 @@ func checkLen(name string, payload []byte, want, d int) error {
 	return nil
 }
 
-// checkBucket refuses bucket sizes below 0, which stands for the whole vector.
-func checkBucket(name string, bucket int) error {
-	if bucket < 0 {
-		return fmt.Errorf("quant: %s: bucket of %d: must be at least 1, or 0 for the whole vector", name, bucket)
-	}
-	return nil
-}
-
-// bucketEnd returns where the bucket that begins at coordinate first ends.
-func bucketEnd(first, bucket, d int) int {
-	if bucket == 0 || bucket > d-first {
-		return d
-	}
-	return first + bucket
-}
-
-// bucketsLen returns the bytes of d coordinates, with size those of a bucket.
-func bucketsLen(d, bucket int, size func(m int) int) int {
-	if bucket == 0 || bucket >= d {
-		if d == 0 {
-			return 0
-		}
-		return size(d)
-	}
-	total := d / bucket * size(bucket)
-	if rest := d % bucket; rest > 0 {
-		total += size(rest)
-	}
-	return total
-}
-
 // finite reports whether v is neither NaN nor Inf.
 func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
-
-// blockLen is the number of symbols handled at a time: a multiple of 8, so that
-// a bit stream cut there begins anew at a byte.
-const blockLen = 1024

@@ -27,11 +27,18 @@ func must[C compressor](c C, err error) compressor {
 	return c
 }
 
-func scaled(q *QSGD, err error) compressor {
-	if err == nil {
-		q.Scaled = true
-	}
-	return must(q, err)
+// scaled makes a compressor a contraction.
+func scaled[C interface {
+	compressor
+	Scale() error
+}](c C, err error) compressor {
+	must(c, err)
+	return must(c, c.Scale())
+}
+
+// clipping makes a compressor clip at c standard deviations.
+func clipping(c float64, made compressor) compressor {
+	return must(made, made.(interface{ Clip(c float64) error }).Clip(c))
 }
 
 // zoo returns every compressor for vectors of d ≥ 1 coordinates.
@@ -50,6 +57,40 @@ func zoo(d int) map[string]compressor {
 		"qsgd 8 bits":            must(NewQSGD(8, 1000, LInf, 1)),
 		"qsgd scaled":            scaled(NewQSGD(2, 0, L2, 1)),
 		"qsgd scaled in nines":   scaled(NewQSGD(3, 9, LInf, 1)),
+		"nuqsgd":                 must(NewNUQSGD(3, 0, L2, Zero, 1)),
+		"nuqsgd 2 bits in fives": must(NewNUQSGD(2, 5, LInf, Zero, 1)),
+		"nuqsgd 8 bits":          must(NewNUQSGD(8, 1000, L2, Zero, 1)),
+		"nuqsgd sym":             must(NewNUQSGD(4, 0, LInf, Symmetric, 1)),
+		"nuqsgd sym 8 bits":      must(NewNUQSGD(8, 9, L2, Symmetric, 1)),
+		"levels of one bit":      must(NewLevels(Table{Symmetric, []float64{-1, 1}}, 0, LInf, 1)),
+		"levels scaled":          scaled(NewLevels(Table{Zero, []float64{0, 0.1, 0.3, 1}}, 7, L2, 1)),
+		"nuqsgd sym scaled":      scaled(NewNUQSGD(3, 11, L2, Symmetric, 1)),
+		"alq":                    adaptive(ALQ, 3, 0, LInf, Zero),
+		"alq 2 bits in fives":    adaptive(ALQ, 2, 5, LInf, Zero),
+		"alq sym":                adaptive(ALQ, 4, 9, L2, Symmetric),
+		"alqn clipped":           clipping(2.5, adaptive(ALQN, 3, 100, LInf, Zero)),
+		"alqgn 8 bits":           adaptive(ALQGN, 8, 1000, LInf, Zero),
+		"amq":                    adaptive(AMQ, 3, 7, L2, Symmetric),
+		"amqn scaled":            scaled(adaptive(AMQN, 4, 0, LInf, Symmetric), nil),
+		"minmax scaled":          scaled(NewMinMax(2, 6, Stochastic, 1)),
+		"terngrad":               must(NewTernGrad(0, 1)),
+		"terngrad in sevens":     must(NewTernGrad(7, 1)),
+		"terngrad clipped":       clipping(2.5, must(NewTernGrad(100, 1))),
+		"terngrad scaled":        scaled(NewTernGrad(50, 1)),
+		"orq of 3":               must(NewORQ(3, 0, 1)),
+		"orq of 5 in elevens":    must(NewORQ(5, 11, 1)),
+		"orq of 9":               must(NewORQ(9, 1000, 1)),
+		"orq of 129":             must(NewORQ(129, 0, 1)),
+		"orq scaled":             scaled(NewORQ(3, 10, 1)),
+		"linear_s of 2":          must(NewQuantiles(2, 0, 1)),
+		"linear_s of 5 in nines": must(NewQuantiles(5, 9, 1)),
+		"linear_s of 256":        must(NewQuantiles(256, 1000, 1)),
+		"linear_s scaled":        scaled(NewQuantiles(4, 7, 1)),
+		"bingrad_pb":             must(NewBinGradPB(0, 1)),
+		"bingrad_pb in nines":    must(NewBinGradPB(9, 1)),
+		"bingrad_b":              must(NewBinGradB(Mean, 0)),
+		"bingrad_b in nines":     must(NewBinGradB(Mean, 9)),
+		"bingrad_b by lloyd":     must(NewBinGradB(Lloyd, 700)),
 		"sign":                   must(NewSign(0)),
 		"sign in sevens":         must(NewSign(7)),
 		"topk":                   must(NewTopK(k)),
@@ -372,26 +413,5 @@ func TestCompressorsAllocateNothing(t *testing.T) {
 		}); got != 0 {
 			t.Errorf("%s: %v allocations", name, got)
 		}
-	}
-}
-
-func BenchmarkCompress(b *testing.B) {
-	const d = 1 << 18
-	z, acc := make([]float32, d), make([]float32, d)
-	for i := range z {
-		z[i] = float32(math.Sin(float64(i)))
-	}
-	for _, name := range []string{"linear nearest", "minmax 8 bits", "qsgd 8 bits", "sign", "topk", "randomk"} {
-		c := zoo(d)[name]
-		b.Run(name, func(b *testing.B) {
-			var payload []byte
-			b.SetBytes(4 * d)
-			for b.Loop() {
-				payload, _ = c.Compress(payload[:0], 0, z)
-				if err := c.AddTo(acc, 0.5, 0, payload); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -30,32 +30,40 @@ func (p Packing) packGroups(dst []byte, symbols []uint16) bool {
 }
 
 // unpackGroups reads len(dst) symbols from src, which has their exact length.
+// A full group is cut in two first: their symbols follow from one another, and
+// two chains run at a time.
 func (p Packing) unpackGroups(dst []uint16, src []byte) error {
-	base := uint64(p.levels)
-	inverse := ^uint64(0) / base // ⌊(2⁶⁴−1)/N⌋ = ⌊2⁶⁴/N⌋, as N does not divide 2⁶⁴
-	for first := 0; first < len(dst); first += p.group {
-		group := dst[first:min(first+p.group, len(dst))]
-		var value uint64
-		if len(group) == p.group {
-			value, src = binary.LittleEndian.Uint64(src), src[8:]
-		} else {
-			value = short(src)
-		}
-		for t := range group {
-			// value/N − 1 < value·inverse/2⁶⁴ ≤ value/N: one step low at most.
-			quotient, _ := bits.Mul64(value, inverse)
-			symbol := value - quotient*base
-			if symbol >= base {
-				symbol -= base
-				quotient++
-			}
-			group[t], value = uint16(symbol), quotient
-		}
-		if value != 0 {
+	first, middle := 0, p.group/2
+	half := p.power(middle)
+	for ; len(dst) >= p.group; dst, src = dst[p.group:], src[8:] {
+		value := binary.LittleEndian.Uint64(src)
+		if value >= p.limit {
 			return p.overflow(first)
 		}
+		p.digits(dst[:middle], value%half)
+		p.digits(dst[middle:p.group], value/half)
+		first += p.group
+	}
+	if len(dst) > 0 {
+		value := short(src)
+		if value >= p.power(len(dst)) {
+			return p.overflow(first)
+		}
+		p.digits(dst, value)
 	}
 	return nil
+}
+
+// digits writes value < N^r in r = len(dst) < Group symbols.
+func (p Packing) digits(dst []uint16, value uint64) {
+	base := uint64(p.levels)
+	// 2⁶⁴ < inverse·N ≤ 2⁶⁴ + N, as N does not divide 2⁶⁴: value·inverse/2⁶⁴
+	// exceeds value/N by less than 1/N, for value·N < 2⁶⁴.
+	inverse := ^uint64(0)/base + 1
+	for t := range dst {
+		quotient, _ := bits.Mul64(value, inverse)
+		dst[t], value = uint16(value-quotient*base), quotient
+	}
 }
 
 // checkGroups reports whether src, of the exact length for d symbols, holds a

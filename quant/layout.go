@@ -51,13 +51,17 @@ func (l Layout) Check() error {
 // Len returns the bytes of a payload of layout l, which Check accepts.
 func (l Layout) Len() int {
 	if l.Word > 0 {
-		return l.Tail + bucketsLen(l.Count, l.Bucket, func(m int) int { return l.Head + l.Word*m })
+		return l.Tail + l.Head*l.Buckets() + l.Word*l.Count
 	}
 	packing, err := NewPacking(l.Levels)
 	if err != nil {
 		return 0 // the zero layout
 	}
-	return l.Tail + bucketsLen(l.Count, l.Bucket, func(m int) int { return l.Head + packing.Len(m) })
+	n := l.Tail + l.Head*l.Buckets()
+	if l.Bucket == 0 || l.Bucket >= l.Count {
+		return n + packing.Len(l.Count)
+	}
+	return n + l.Count/l.Bucket*packing.Len(l.Bucket) + packing.Len(l.Count%l.Bucket)
 }
 
 // Buckets returns the number of buckets.
@@ -79,19 +83,16 @@ func (Full) Layout(d int) Layout { return Floats(d) }
 // Layout returns that of the indices, 4 bytes each.
 func (l *Linear) Layout(d int) Layout { return Layout{Word: 4, Count: d} }
 
-// Layout returns that of the buckets, which begin with their scale.
-func (s *Sign) Layout(d int) Layout {
-	return Layout{Levels: s.packing.Levels(), Count: d, Bucket: s.bucket, Head: signHeader}
+// Layout returns that of the buckets.
+func (b *bucketed) Layout(d int) Layout {
+	return Layout{Levels: b.packing.Levels(), Count: d, Bucket: b.size, Head: 4 * len(b.header)}
 }
 
-// Layout returns that of the buckets, which begin with their extremes.
-func (q *MinMax) Layout(d int) Layout {
-	return Layout{Levels: q.packing.Levels(), Count: d, Bucket: q.bucket, Head: minmaxHeader}
-}
-
-// Layout returns that of the buckets, which begin with their norm.
-func (q *QSGD) Layout(d int) Layout {
-	return Layout{Levels: q.packing.Levels(), Count: d, Bucket: q.bucket, Head: qsgdHeader}
+// Layout returns that of the buckets, with the table behind them.
+func (a *Adaptive) Layout(d int) Layout {
+	l := a.levels.Layout(d)
+	l.Tail = a.Len(d) - l.Len()
+	return l
 }
 
 // Layout returns that of the pairs, whatever the number of coordinates.

@@ -53,10 +53,13 @@ func (l *Linear) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	if err := checkVector("linear", k, z); err != nil {
 		return dst, err
 	}
-	u, start := shift{l.mode, rng.At(l.seed, k)}, len(dst)
+	key, u, start := rng.At(l.seed, k), 0.5, len(dst)
 	dst = slices.Grow(dst, 4*len(z))[:start+4*len(z)]
 	for c, v := range z {
-		index := l.Index(v, u.at(c))
+		if l.mode == Stochastic {
+			u = float64(key.Uniform(uint32(c)))
+		}
+		index := l.Index(v, u)
 		if index < math.MinInt32 || index > math.MaxInt32 {
 			return dst[:start], fmt.Errorf("quant: linear: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0", k, c, v, l.step)
 		}

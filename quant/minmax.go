@@ -1,12 +1,8 @@
 package quant
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
-
-	"gossiptrainer/internal/rng"
 )
 
 // MinMax rounds to 2^b points between the smallest and the largest value of a
@@ -18,10 +14,10 @@ import (
 // A bucket is min and max as floats and its symbols as a bit stream:
 // 8 + ⌈m·b/8⌉ bytes.
 type MinMax struct {
-	packing Packing
-	bucket  int
-	mode    Mode
-	seed    uint64
+	bucketed
+	mode Mode
+	span span // of the bucket fitted or opened last
+	w    float32
 }
 
 // NewMinMax returns the compressor with 1 to 16 bits per coordinate; a bucket
@@ -31,122 +27,77 @@ func NewMinMax(bits, bucket int, mode Mode, seed uint64) (*MinMax, error) {
 	if bits < 1 || bits > 16 {
 		return nil, fmt.Errorf("quant: minmax: %d bits: must be 1 to 16", bits)
 	}
-	if err := checkBucket("minmax", bucket); err != nil {
-		return nil, err
-	}
-	packing, err := NewPacking(1 << bits)
-	return &MinMax{packing: packing, bucket: bucket, mode: mode, seed: seed}, err
+	q := &MinMax{mode: mode}
+	var err error
+	// No contraction, for the error is that of the extremes.
+	p := Properties{Unbiased: mode == Stochastic, Deterministic: mode == Nearest}
+	q.bucketed, err = newBucketed("minmax", q, p, 2, 1<<bits, bucket, seed)
+	return q, err
 }
 
-// Properties: no contraction, for the error is that of the extremes.
-func (q *MinMax) Properties() Properties {
-	return Properties{Unbiased: q.mode == Stochastic, Deterministic: q.mode == Nearest}
+func (q *MinMax) fit(header, z []float32) {
+	low, high := order(z[0]), order(z[0])
+	for _, v := range z {
+		low, high = min(low, order(v)), max(high, order(v))
+	}
+	header[0], header[1] = ordered(low), ordered(high)
+	q.span = between(header, q.packing.Levels())
 }
 
-// Len returns the bytes of a payload of d coordinates.
-func (q *MinMax) Len(d int) int { return bucketsLen(d, q.bucket, q.size) }
-
-// size returns the bytes of a bucket of m coordinates.
-func (q *MinMax) size(m int) int { return minmaxHeader + q.packing.Len(m) }
-
-const minmaxHeader = 8 // min and max
-
-// Compress appends the buckets of z.
-func (q *MinMax) Compress(dst []byte, k int, z []float32) ([]byte, error) {
-	if err := checkVector("minmax", k, z); err != nil {
-		return dst, err
+func (q *MinMax) round(symbols []uint16, z, u []float32) {
+	g, z, u := q.span, z[:len(symbols)], u[:len(symbols)]
+	if g.step == 0 {
+		clear(symbols)
+		return
 	}
-	dst = slices.Grow(dst, q.Len(len(z)))
-	u := shift{q.mode, rng.At(q.seed, k)}
-	for first := 0; first < len(z); first = bucketEnd(first, q.bucket, len(z)) {
-		bucket := z[first:bucketEnd(first, q.bucket, len(z))]
-		dst = q.append(dst, bucket, first, u)
+	for i, v := range z {
+		symbols[i] = uint16(min(g.top, int32((float64(v)-g.low)/g.step+float64(u[i]))))
 	}
-	return dst, nil
 }
 
-// append appends the bucket z, which begins at coordinate first.
-func (q *MinMax) append(dst []byte, z []float32, first int, u shift) []byte {
-	g := between(slices.Min(z), slices.Max(z), q.packing.Levels())
-	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(g.low))
-	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(g.high))
-	var symbols [blockLen]uint16
-	for at := 0; at < len(z); at += blockLen {
-		block := z[at:min(at+blockLen, len(z))]
-		for i, v := range block {
-			symbols[i] = g.symbol(v, u.at(first+at+i))
-		}
-		var err error
-		if dst, err = q.packing.Pack(dst, symbols[:len(block)]); err != nil {
-			panic("internal error: " + err.Error()) // symbol keeps them below 2^b
+func (q *MinMax) spread(z []float32) float64 {
+	g, total := q.span, 0.0
+	if g.step == 0 {
+		return 0
+	}
+	for _, v := range z {
+		r := (float64(v) - g.low) / g.step
+		part := r - math.Floor(r)
+		if q.mode == Nearest {
+			off := min(part, 1-part)
+			total += float64(off * off)
+		} else {
+			total += float64(part * (1 - part))
 		}
 	}
-	return dst
+	return total * g.step * g.step
 }
 
-// Check makes sure that payload holds the buckets of d coordinates.
-func (q *MinMax) Check(d int, payload []byte) error {
-	if err := checkLen("minmax", payload, q.Len(d), d); err != nil {
-		return err
-	}
-	for first := 0; first < d; first = bucketEnd(first, q.bucket, d) {
-		m := bucketEnd(first, q.bucket, d) - first
-		low, high := float32At(payload, 0), float32At(payload, 1)
-		if !finite(low) || !finite(high) || low > high {
-			return fmt.Errorf("quant: minmax: bucket at %d: no range from %v to %v", first, low, high)
-		}
-		if err := q.packing.Check(payload[minmaxHeader:q.size(m)], m); err != nil {
-			return fmt.Errorf("quant: minmax: bucket at %d: %w", first, err)
-		}
-		payload = payload[q.size(m):]
+func (q *MinMax) check(header []float32) error {
+	if header[0] > header[1] {
+		return fmt.Errorf("no range from %v to %v", header[0], header[1])
 	}
 	return nil
 }
 
-// AddTo adds w times the points of the symbols to acc.
-func (q *MinMax) AddTo(acc []float32, w float32, _ int, payload []byte) error {
-	if err := q.Check(len(acc), payload); err != nil {
-		return err
+func (q *MinMax) open(header []float32, w float32) {
+	q.span, q.w = between(header, q.packing.Levels()), w
+}
+
+func (q *MinMax) add(acc []float32, symbols []uint16) {
+	g, acc := q.span, acc[:len(symbols)]
+	for i, s := range symbols {
+		acc[i] += float32(q.w * float32(g.low+float64(float64(s)*g.step)))
 	}
-	var symbols [blockLen]uint16
-	for len(acc) > 0 {
-		m := bucketEnd(0, q.bucket, len(acc))
-		g := between(float32At(payload, 0), float32At(payload, 1), q.packing.Levels())
-		packed := payload[minmaxHeader:q.size(m)]
-		for at := 0; at < m; at += blockLen {
-			n := min(blockLen, m-at)
-			from, to := q.packing.Len(at), q.packing.Len(at+n)
-			if err := q.packing.Unpack(symbols[:n], packed[from:to]); err != nil {
-				return err // Check has seen the padding, nothing else can be wrong
-			}
-			for i, s := range symbols[:n] {
-				acc[at+i] += float32(w * g.value(s))
-			}
-		}
-		acc, payload = acc[m:], payload[q.size(m):]
-	}
-	return nil
 }
 
 // A span is the points between the extremes of a bucket.
 type span struct {
-	low, high float32
-	step      float64 // (max − min)/L, 0 if all values are equal
-	top       float64 // L
+	low, step float64 // step is (max − min)/L, 0 if all values are equal
+	top       int32   // L
 }
 
-func between(low, high float32, levels int) span {
-	top := float64(levels - 1)
-	return span{low: low, high: high, step: (float64(high) - float64(low)) / top, top: top}
-}
-
-func (g span) symbol(v float32, u float64) uint16 {
-	if g.step == 0 {
-		return 0
-	}
-	return uint16(min(g.top, math.Floor((float64(v)-float64(g.low))/g.step+u)))
-}
-
-func (g span) value(s uint16) float32 {
-	return float32(float64(g.low) + float64(float64(s)*g.step))
+func between(header []float32, levels int) span {
+	low, high := float64(header[0]), float64(header[1])
+	return span{low: low, step: (high - low) / float64(levels-1), top: int32(levels - 1)}
 }

@@ -265,3 +265,23 @@ func BenchmarkPacking(b *testing.B) {
 func perSymbol(b *testing.B, d int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(d), "ns/symbol")
 }
+
+// The largest symbols make the largest group values, where a quotient that is
+// not exact would be wrong first.
+func TestLargestSymbolsOfAllLevels(t *testing.T) {
+	for levels := 3; levels <= MaxLevels; levels++ {
+		p, err := NewPacking(levels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		symbols := slices.Repeat([]uint16{uint16(levels - 1)}, 2*p.Group()-1)
+		packed, err := p.Pack(nil, symbols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]uint16, len(symbols))
+		if err := p.Unpack(got, packed); err != nil || !slices.Equal(got, symbols) {
+			t.Fatalf("%d levels: %v, want %v (%v)", levels, got, symbols, err)
+		}
+	}
+}

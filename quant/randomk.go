@@ -43,7 +43,13 @@ func NewRandomK(k int, scaling Scaling, seed uint64) (*RandomK, error) {
 
 // Properties: a contraction, or unbiased.
 func (r *RandomK) Properties() Properties {
-	return Properties{Unbiased: r.scaling == Amplified, Contraction: r.scaling == AsIs}
+	return Properties{Unbiased: r.scaling == Amplified, Contraction: r.scaling == AsIs, Scalable: r.scaling == Amplified}
+}
+
+// Scale makes it a contraction: q is d/K − 1, and d/K divided by 1+q is 1.
+func (r *RandomK) Scale() error {
+	r.scaling = AsIs
+	return nil
 }
 
 // Len returns the bytes of a payload, whatever the number of coordinates.

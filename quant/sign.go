@@ -1,11 +1,6 @@
 package quant
 
-import (
-	"encoding/binary"
-	"fmt"
-	"math"
-	"slices"
-)
+import "math"
 
 // Sign keeps the signs of a bucket and its mean magnitude, the scaled sign of
 // Karimireddy et al., "Error Feedback Fixes SignSGD", ICML 2019:
@@ -15,97 +10,47 @@ import (
 // A bucket is the scale as a float and one bit per coordinate, 1 for +:
 // 4 + ⌈m/8⌉ bytes. It is a contraction with ω = |z|_1²/(m·|z|_2²).
 type Sign struct {
-	packing Packing
-	bucket  int
+	bucketed
+	points
 }
 
 // NewSign returns the compressor; a bucket of 0 is the whole vector.
 func NewSign(bucket int) (*Sign, error) {
-	if err := checkBucket("sign", bucket); err != nil {
-		return nil, err
-	}
-	packing, err := NewPacking(2)
-	return &Sign{packing: packing, bucket: bucket}, err
+	s := &Sign{}
+	var err error
+	s.bucketed, err = newBucketed("sign", s, Properties{Contraction: true, Deterministic: true}, 1, 2, bucket, 0)
+	s.robust = true // what a value gains, 2|z_c|·scale − scale², only grows with it
+	return s, err
 }
 
-// Properties: a contraction.
-func (s *Sign) Properties() Properties { return Properties{Contraction: true, Deterministic: true} }
-
-// Len returns the bytes of a payload of d coordinates.
-func (s *Sign) Len(d int) int { return bucketsLen(d, s.bucket, s.size) }
-
-// size returns the bytes of a bucket of m coordinates.
-func (s *Sign) size(m int) int { return signHeader + s.packing.Len(m) }
-
-const signHeader = 4 // the scale
-
-// Compress appends the buckets of z.
-func (s *Sign) Compress(dst []byte, k int, z []float32) ([]byte, error) {
-	if err := checkVector("sign", k, z); err != nil {
-		return dst, err
-	}
-	dst = slices.Grow(dst, s.Len(len(z)))
-	for len(z) > 0 {
-		m := bucketEnd(0, s.bucket, len(z))
-		dst = s.append(dst, z[:m])
-		z = z[m:]
-	}
-	return dst, nil
-}
-
-func (s *Sign) append(dst []byte, z []float32) []byte {
+func (s *Sign) fit(header, z []float32) {
 	sum := 0.0
 	for _, v := range z {
 		sum += math.Abs(float64(v))
 	}
-	scale := float32(sum / float64(len(z)))
-	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(scale))
-	start := len(dst)
-	dst = dst[:start+s.packing.Len(len(z))]
-	bits := dst[start:]
-	clear(bits)
+	header[0] = float32(sum / float64(len(z)))
+}
+
+func (s *Sign) round(symbols []uint16, z, _ []float32) {
+	z = z[:len(symbols)]
+	zero := least(0)
 	for i, v := range z {
-		if v >= 0 {
-			bits[i/8] |= 1 << (i % 8)
-		}
+		symbols[i] = uint16(uint64(zero-order(v)-1) >> 63)
 	}
-	return dst
 }
 
-// Check makes sure that payload holds the buckets of d coordinates.
-func (s *Sign) Check(d int, payload []byte) error {
-	if err := checkLen("sign", payload, s.Len(d), d); err != nil {
-		return err
+func (s *Sign) spread(z []float32) float64 {
+	scale, total := float64(s.header[0]), 0.0
+	for _, v := range z {
+		off := math.Abs(float64(v)) - scale
+		total += float64(off * off)
 	}
-	for first := 0; first < d; first = bucketEnd(first, s.bucket, d) {
-		m := bucketEnd(first, s.bucket, d) - first
-		if scale := float32At(payload, 0); !finite(scale) || scale < 0 {
-			return fmt.Errorf("quant: sign: bucket at %d: %v is no scale", first, scale)
-		}
-		if err := s.packing.Check(payload[signHeader:s.size(m)], m); err != nil {
-			return fmt.Errorf("quant: sign: bucket at %d: %w", first, err)
-		}
-		payload = payload[s.size(m):]
-	}
-	return nil
+	return total
 }
 
-// AddTo adds w times the scaled signs to acc.
-func (s *Sign) AddTo(acc []float32, w float32, _ int, payload []byte) error {
-	if err := s.Check(len(acc), payload); err != nil {
-		return err
-	}
-	for len(acc) > 0 {
-		m := bucketEnd(0, s.bucket, len(acc))
-		up := float32(w * float32At(payload, 0))
-		for i, bits := 0, payload[signHeader:]; i < m; i++ {
-			if bits[i/8]>>(i%8)&1 == 1 {
-				acc[i] += up
-			} else {
-				acc[i] -= up
-			}
-		}
-		acc, payload = acc[m:], payload[s.size(m):]
-	}
-	return nil
+func (s *Sign) check(header []float32) error { return checkScale(header) }
+
+func (s *Sign) open(header []float32, w float32) {
+	up := float32(w * header[0])
+	s.points[0], s.points[1] = -up, up
 }

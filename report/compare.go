@@ -115,7 +115,7 @@ func Labels(runs []*Run) []string {
 	count := map[string]int{}
 	for i, run := range runs {
 		if run.Summary != nil {
-			labels[i] = fmt.Sprintf("%s, %d bit", run.Summary.Algorithm, run.Summary.Bits)
+			labels[i] = fmt.Sprintf("%s, %s bit", run.Summary.Algorithm, run.Summary.bits())
 		}
 		count[labels[i]]++
 	}
@@ -142,7 +142,7 @@ func WriteRuns(w io.Writer, runs []*Summary) error {
 	}
 	fmt.Fprintln(t, head)
 	for _, s := range runs {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, s.Bits,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, s.bits(),
 			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
 			short(&s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
 		if coded {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -36,8 +37,8 @@ var (
 
 // WriteFigure draws a run's training loss against time and its largest
 // difference between neighbours, with the bound θ where there is one, against
-// rounds: every worker faint, the mean over the workers bold. format is png,
-// svg or pdf.
+// rounds: every worker faint, the mean over the workers bold. Bits that changed
+// get a panel of their own. format is png, svg or pdf.
 func WriteFigure(w io.Writer, run *Run, format string) error {
 	steps := byWorker(run.Events)
 	if len(steps) == 0 {
@@ -55,17 +56,25 @@ func WriteFigure(w io.Writer, run *Run, format string) error {
 	if err != nil {
 		return err
 	}
-	drawPanels(draw.New(canvas), loss, gap)
+	panels := []*plot.Plot{loss, gap}
+	if changed(steps[0]) {
+		bits, err := bitsPanel(steps[0])
+		if err != nil {
+			return fmt.Errorf("report: figure: %w", err)
+		}
+		panels = append(panels, bits)
+	}
+	drawPanels(draw.New(canvas), panels...)
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
 	return nil
 }
 
-// drawPanels draws two panels side by side.
-func drawPanels(page draw.Canvas, left, right *plot.Plot) {
-	panels := [][]*plot.Plot{{left, right}}
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Points(14), PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10}
+// drawPanels draws panels side by side.
+func drawPanels(page draw.Canvas, row ...*plot.Plot) {
+	panels := [][]*plot.Plot{row}
+	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(14), PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10}
 	cells := plot.Align(panels, tiles, page)
 	for i, p := range panels[0] {
 		p.Draw(cells[0][i])
@@ -137,6 +146,28 @@ func gapPanel(steps [][]*Step) (*plot.Plot, error) {
 	line.Dashes = []vg.Length{vg.Points(6), vg.Points(3)}
 	p.Add(line)
 	p.Legend.Add("bound θ", line)
+	return p, nil
+}
+
+// changed reports whether a worker's bits did.
+func changed(steps []*Step) bool {
+	return slices.ContainsFunc(steps, func(s *Step) bool { return s.Bits != steps[0].Bits })
+}
+
+// bitsPanel shows the bits per parameter, which are the same at all workers.
+func bitsPanel(steps []*Step) (*plot.Plot, error) {
+	p := newPanel("round", "bits per parameter")
+	var bits plotter.XYs
+	for _, s := range steps {
+		bits = append(bits, plotter.XY{X: float64(s.Round), Y: float64(s.Bits)})
+	}
+	line, err := newLine(bits, blue, 1.8)
+	if err != nil {
+		return nil, err
+	}
+	line.StepStyle = plotter.PreStep // a record is of the rounds up to it
+	p.Add(line)
+	p.Y.Min = 0
 	return p, nil
 }
 

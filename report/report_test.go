@@ -151,6 +151,27 @@ func TestFigureHasInkAndEveryFormat(t *testing.T) {
 	}
 }
 
+func TestFigureShowsBitsThatChange(t *testing.T) {
+	for _, later := range []int{4, 7} {
+		run := &Run{Events: sample()}
+		for _, e := range run.Events {
+			if e.Step != nil {
+				e.Step.Bits = 4
+				if e.Step.Round > 20 {
+					e.Step.Bits = later
+				}
+			}
+		}
+		var b bytes.Buffer
+		if err := WriteFigure(&b, run, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "bits per parameter"); got != (later != 4) {
+			t.Errorf("4 bits and %d: a panel of bits: %v", later, got)
+		}
+	}
+}
+
 func TestTicks(t *testing.T) {
 	labels := func(lo, hi float64, logarithmic bool) (s []string) {
 		ticks := round125{}.Ticks(lo, hi)

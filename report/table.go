@@ -15,7 +15,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("run", "%s (%s, seed %d)", s.Run, s.Mode, s.Seed)
-	row("algorithm", "%s, %d bit", s.Algorithm, s.Bits)
+	row("algorithm", "%s, %s bit", s.Algorithm, s.bits())
 	row("peers", "%d", s.Peers)
 	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
 	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
@@ -45,6 +45,14 @@ const noCoder = "none"
 // coder names the entropy coder of the run, also of one that was recorded before
 // there was any.
 func (s Summary) coder() string { return cmp.Or(s.Entropy, noCoder) }
+
+// bits writes the bits per parameter: their mean where they change.
+func (s Summary) bits() string {
+	if s.MeanBits > 0 {
+		return short(&s.MeanBits)
+	}
+	return strconv.Itoa(s.Bits)
+}
 
 // short writes a number to four digits; a missing one as a dash.
 func short(v *float64) string {

@@ -30,6 +30,7 @@ type Worker struct {
 	// a time for one worker.
 	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 	Theta    func(k int) float64 // for the record; nil where there is none
+	Bits     func(k int) int     // per parameter, for the record; nil where nobody knows
 	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
 	// nothing is known of it.
 	Layout func(f gossip.Frame) quant.Layout
@@ -158,7 +159,7 @@ func (s *simulation) handle(e event) error {
 		p.computing = false
 		p.ready = s.now
 		if err = p.err; err == nil {
-			err = p.Machine.Gradient(p.g)
+			err = p.Machine.Gradient(p.g, p.loss, s.now)
 		}
 	}
 	if err != nil {
@@ -230,6 +231,9 @@ func (s *simulation) record(p *peer) {
 	}
 	if p.Theta != nil {
 		step.Theta = p.Theta(k)
+	}
+	if p.Bits != nil {
+		step.Bits = p.Bits(k)
 	}
 	s.opt.Observe(report.Event{Step: step})
 }

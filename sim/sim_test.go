@@ -160,6 +160,7 @@ func TestRecord(t *testing.T) {
 	w := ring(t, 3, 5, algos.CTA)
 	for i := range w {
 		w[i].Theta = func(k int) float64 { return float64(k) }
+		w[i].Bits = func(k int) int { return k + 2 }
 	}
 	run(t, w, Options{
 		Compute: takes(time.Millisecond), Every: 8,
@@ -175,7 +176,7 @@ func TestRecord(t *testing.T) {
 		if s.Time != time.Duration(s.Round)*5*time.Millisecond || s.Compute != time.Millisecond || s.Wait != 4*time.Millisecond {
 			t.Errorf("round %d at %v: compute %v, wait %v", s.Round, s.Time, s.Compute, s.Wait)
 		}
-		if s.Theta != float64(s.Round-1) || s.Loss <= 0 || s.Gap <= 0 || s.Moved != 5 {
+		if s.Theta != float64(s.Round-1) || s.Bits != s.Round+1 || s.Loss <= 0 || s.Gap <= 0 || s.Moved != 5 {
 			t.Errorf("round %d: %+v", s.Round, s)
 		}
 		if s.Received.Payload != int64(s.Round)*2*20 {
@@ -184,6 +185,35 @@ func TestRecord(t *testing.T) {
 	}
 	if len(rounds) != 3 || rounds[0] != 8 || rounds[1] != 16 || rounds[2] != 20 {
 		t.Errorf("records after rounds %v, want 8, 16 and the last", rounds)
+	}
+}
+
+// A told machine remembers what it was told with its gradients.
+type told struct {
+	gossip.Machine
+	loss []float32
+	now  []time.Duration
+}
+
+func (m *told) Gradient(g []float32, loss float32, now time.Duration) error {
+	m.loss, m.now = append(m.loss, loss), append(m.now, now)
+	return m.Machine.Gradient(g, loss, now)
+}
+
+func TestMachinesAreToldLossAndTime(t *testing.T) {
+	w := ring(t, 3, 5, algos.ATC)
+	m := &told{Machine: w[1].Machine}
+	pull := w[1].Gradient
+	w[1].Machine = m
+	w[1].Gradient = func(g []float32, k int, x []float32) (float32, error) {
+		_, err := pull(g, k, x)
+		return float32(3 * k), err
+	}
+	run(t, w, Options{Compute: takes(time.Millisecond), Network: shape.Network{Uplink: shape.Link{Latency: 4 * time.Millisecond}}})
+	for k := range rounds {
+		if want := time.Duration(5*k+1) * time.Millisecond; m.loss[k] != float32(3*k) || m.now[k] != want {
+			t.Errorf("round %d: loss %v at %v, want %v at %v", k, m.loss[k], m.now[k], 3*k, want)
+		}
 	}
 }
 

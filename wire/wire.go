@@ -1,18 +1,18 @@
 // Package wire is the bytes of a frame: a header of 32 bytes, little-endian,
 // and the payload.
 //
-//	 0        4        5      6      8               16              24       28       32
-//	┌────────┬────────┬──────┬──────┬───────────────┬───────────────┬────────┬────────┬─────────┐
-//	│ length │version │ kind │ hop  │     round     │     epoch     │ crc32c │  note  │ payload │
-//	│  u32   │  u8    │ u8   │ u16  │      u64      │      u64      │  u32   │  u32   │ length  │
-//	└────────┴────────┴──────┴──────┴───────────────┴───────────────┴────────┴────────┴─────────┘
+//	 0        4        5      6      8        12       16              24              32
+//	┌────────┬────────┬──────┬──────┬────────┬────────┬───────────────┬───────────────┬─────────┐
+//	│ length │version │ kind │ hop  │ round  │ crc32c │     epoch     │     note      │ payload │
+//	│  u32   │  u8    │ u8   │ u16  │  u32   │  u32   │      u64      │      u64      │ length  │
+//	└────────┴────────┴──────┴──────┴────────┴────────┴───────────────┴───────────────┴─────────┘
 //
 // length is that of the payload. kind has in its upper 4 bits the number of the
 // coder (package entropy) that made the payload, 0 for one that is as it was.
-// note is a word besides the message, 0 where there is nothing to say. epoch
-// names the life of the sending process. crc32c is the Castagnoli checksum of the
-// other 28 header bytes followed by the payload. Who sent a frame and who is
-// meant by it follows from the link.
+// note is what travels besides the message, 0 where there is nothing to say.
+// epoch names the life of the sending process. crc32c is the Castagnoli checksum
+// of the other 28 header bytes followed by the payload. Who sent a frame and who
+// is meant by it follows from the link.
 //
 // It reads and writes no stream, and does not know what a payload means.
 package wire
@@ -63,9 +63,9 @@ func (k Kind) String() string {
 type Header struct {
 	Kind  Kind
 	Coder entropy.Coder // of the payload; Plain unless Kind is Data
-	Round int           // 0..2^63−1
+	Round int           // 0..2^32−1
 	Hop   int           // 0..65535
-	Note  uint32
+	Note  uint64
 	Epoch uint64 // of the sending process
 	Len   int    // bytes of payload, 0..2^32−1
 
@@ -91,9 +91,9 @@ const (
 	atKind    = 5 // and the coder above kindBits
 	atHop     = 6
 	atRound   = 8
+	atSum     = 12
 	atEpoch   = 16
-	atSum     = 24
-	atNote    = 28
+	atNote    = 24
 )
 
 // kindBits are the lower bits of that byte.
@@ -112,9 +112,9 @@ func PutHeader(dst []byte, h Header, payload []byte) error {
 	binary.LittleEndian.PutUint32(dst[atLen:], uint32(h.Len))
 	dst[atVersion], dst[atKind] = Version, byte(h.Kind)|byte(h.Coder)<<kindBits
 	binary.LittleEndian.PutUint16(dst[atHop:], uint16(h.Hop))
-	binary.LittleEndian.PutUint64(dst[atRound:], uint64(h.Round))
+	binary.LittleEndian.PutUint32(dst[atRound:], uint32(h.Round))
 	binary.LittleEndian.PutUint64(dst[atEpoch:], h.Epoch)
-	binary.LittleEndian.PutUint32(dst[atNote:], h.Note)
+	binary.LittleEndian.PutUint64(dst[atNote:], h.Note)
 	binary.LittleEndian.PutUint32(dst[atSum:], checksum(headSum(dst), payload))
 	return nil
 }
@@ -141,19 +141,16 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 	if v := b[atVersion]; v != Version {
 		return Header{}, fmt.Errorf("%w: %d, want %d", ErrVersion, v, Version)
 	}
-	size, round := binary.LittleEndian.Uint32(b[atLen:]), binary.LittleEndian.Uint64(b[atRound:])
+	size := binary.LittleEndian.Uint32(b[atLen:])
 	if int64(size) > int64(limit) {
 		return Header{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, limit)
-	}
-	if round > math.MaxInt {
-		return Header{}, fmt.Errorf("%w: round %d", ErrRange, round)
 	}
 	h := Header{
 		Kind:  Kind(b[atKind] & (1<<kindBits - 1)),
 		Coder: entropy.Coder(b[atKind] >> kindBits),
-		Round: int(round),
+		Round: int(binary.LittleEndian.Uint32(b[atRound:])),
 		Hop:   int(binary.LittleEndian.Uint16(b[atHop:])),
-		Note:  binary.LittleEndian.Uint32(b[atNote:]),
+		Note:  binary.LittleEndian.Uint64(b[atNote:]),
 		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
 		Len:   int(size),
 		head:  headSum(b),
@@ -181,7 +178,7 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
-	case h.Round < 0:
+	case h.Round < 0 || int64(h.Round) > math.MaxUint32:
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
 	case h.Hop < 0 || h.Hop > math.MaxUint16:
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
@@ -193,7 +190,7 @@ func (h Header) check() error {
 
 // headSum is the checksum of the header b, without the field for it.
 func headSum(b []byte) uint32 {
-	return checksum(checksum(0, b[:atSum]), b[atNote:HeaderLen])
+	return checksum(checksum(0, b[:atSum]), b[atEpoch:HeaderLen])
 }
 
 // checksum continues sum over b.

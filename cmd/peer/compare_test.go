@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/data"
 	"gossiptrainer/report"
 )
 
@@ -118,5 +120,32 @@ func TestCellSurvivesItsFile(t *testing.T) {
 	read.Summary.Seed = 3 // one key for both
 	if !reflect.DeepEqual(cell, read) {
 		t.Errorf("%s became %+v", text, read)
+	}
+}
+
+// The embedded comparisons are runs that can be assembled.
+func TestEmbeddedComparisonsAssemble(t *testing.T) {
+	for _, p := range configs.Comparisons() {
+		file, err := configs.LoadComparison(p.Name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &matrix{file: file, tuned: map[string][]string{}}
+		for _, cell := range file.Cells() {
+			if cell.Seed != file.Seeds[0] || cell.Network != file.Networks[0].Name {
+				continue
+			}
+			for _, choice := range configs.Combinations(cell.Tune) {
+				tried := cell
+				tried.Set = slices.Concat(cell.Set, choice)
+				loaded, err := m.load(tried)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := assemble(loaded); err != nil && !isA[*data.MissingError](err) {
+					t.Errorf("%s: %s: %v", p.Name, tried, err)
+				}
+			}
+		}
 	}
 }

@@ -30,6 +30,9 @@ func describeAlgorithm(run *experiment.Run) string {
 	if a.Levels > 0 && run.Label() != a.Name {
 		return fmt.Sprintf("%s %d levels", name, a.Levels)
 	}
+	if c := a.Controller; c.Name != "fix" {
+		return fmt.Sprintf("%s %d to %d bit by %s", name, c.MinBits, c.MaxBits, c.Name)
+	}
 	return fmt.Sprintf("%s %d bit", name, run.Bits())
 }
 

@@ -67,7 +67,11 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	if err := s.summarize(models); err != nil {
 		return err
 	}
-	c.next(file.command("sim"), "the same run in a simulator: the same digest")
+	why := "the same run in a simulator: the same digest"
+	if run.Timed() {
+		why = "the same run in a simulator, whose times are its own"
+	}
+	c.next(file.command("sim"), why)
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
@@ -107,11 +106,14 @@ func (c *console) draw(runs []*report.Run, file string) error {
 	if err != nil {
 		return &usageError{err: err, hint: "-o loss.png, -o loss.svg or -o loss.pdf"}
 	}
-	if err := renameio.WriteFile(file, figure.Bytes(), readable); err != nil {
+	return c.saveFigure(file, figure.Bytes())
+}
+
+// saveFigure writes a figure, whole or not at all.
+func (c *console) saveFigure(file string, figure []byte) error {
+	if err := renameio.WriteFile(file, figure, readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	if info, err := os.Stat(file); err == nil {
-		c.say("drew %s, %s", file, report.Size(info.Size()))
-	}
+	c.say("drew %s, %s", file, report.Size(int64(len(figure))))
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"gossiptrainer/internal/kernel"
 )
 
 // run executes a command line and returns the exit code.
@@ -23,7 +25,10 @@ func run(args []string, c *console) int {
 	root.SetArgs(args)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	err := root.ExecuteContext(ctx)
+	err := kernel.Check()
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err != nil && !isA[*reportedError](err) {
 		c.complain(err)
 	}
@@ -60,7 +65,7 @@ func newRoot(c *console) *cobra.Command {
 		cmd.GroupID = "train"
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newReport(c), newConfig(c), newData(c), newTopology(c), newID(c), newVersion(c), newCompletion(c)} {
+	for _, cmd := range []*cobra.Command{newReport(c), newConfig(c), newData(c), newTopology(c), newQuant(c), newID(c), newVersion(c), newCompletion(c)} {
 		cmd.GroupID = "look"
 		root.AddCommand(cmd)
 	}

@@ -23,8 +23,8 @@ func newSim(c *console) *cobra.Command {
 		Long: `train in one process, on a virtual clock over modelled links
 
 The parameters are those of the same run with "peer lab" or on a LAN, bit for bit; those
-of asynchronous workers (adpsgd) depend on the times. The time is what the links of the
-run file and the time of a gradient make it.`,
+of asynchronous workers (adpsgd) and of bits chosen by speed (mqgrad) depend on the times.
+The time is what the links of the run file and the time of a gradient make it.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms`,
 		Args: arguments(0, 1),
@@ -89,7 +89,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 		return err
 	}
 	why := "the same run with real peers: the same digest"
-	if run.Asynchronous() {
+	if run.Timed() {
 		why = "the same run with real peers, which take their own time"
 	}
 	c.next(file.command("lab"), why)
@@ -100,7 +100,9 @@ func (s *session) simWorkers(workers []*experiment.Worker, means *averager) []si
 	simulated := make([]sim.Worker, len(workers))
 	for i, w := range workers {
 		evaluated := means.watched(scored(s.run, w, w.Gradient, s.event))
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: evaluated, Theta: w.Theta, Layout: w.Layout, Parameters: s.run.Parameters()}
+		simulated[i] = sim.Worker{
+			Machine: w.Machine, Gradient: evaluated, Theta: w.Theta, Bits: w.Bits, Layout: w.Layout, Parameters: s.run.Parameters(),
+		}
 	}
 	return simulated
 }

@@ -26,7 +26,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	cfg := run.Config()
 	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta,
+		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
 		LocalSteps: cfg.Algorithm.LocalSteps, Asynchronous: run.Asynchronous(),
 		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
@@ -73,7 +73,7 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	if report.Number(score.Loss) == nil {
 		return fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
 	}
-	final.Theta = w.Bound()
+	final.Theta, final.Bits = w.Bound(), w.MeanBits()
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
 	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
 		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),

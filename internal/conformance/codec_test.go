@@ -140,7 +140,7 @@ func (c *codecCase) checkSender(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "k", k, c.K)
-	codec.Quotients(quotients, k)
+	codec.Quotients(quotients, c.Round, k)
 	equal(t, "quotients", quotients, c.Quotients)
 	c.checkValues(t, codec, k, c.Value)
 	if got := fmt.Sprintf("%016x", quant.HashIndices(k)); got != c.HashK {

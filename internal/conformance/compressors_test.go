@@ -29,6 +29,11 @@ type compressorSpec struct {
 	Mode     string
 	K        int
 	Unbiased bool
+	Variant  string
+	Levels   []float64
+	S        int
+	Rule     string
+	Clip     float64
 }
 
 func (c *compressorSpec) UnmarshalJSON(text []byte) error {
@@ -67,7 +72,21 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 	case "minmax":
 		made, err = quant.NewMinMax(c.Bits, c.Bucket, mode, stream)
 	case "qsgd":
-		made, err = c.qsgd(stream)
+		made, err = quant.NewQSGD(c.Bits, c.Bucket, c.norm(t), stream)
+	case "nuqsgd":
+		made, err = quant.NewNUQSGD(c.Bits, c.Bucket, c.norm(t), c.form(t), stream)
+	case "levels":
+		made, err = quant.NewLevels(quant.Table{Form: c.form(t), Levels: c.Levels}, c.Bucket, c.norm(t), stream)
+	case "terngrad":
+		made, err = quant.NewTernGrad(c.Bucket, stream)
+	case "orq":
+		made, err = quant.NewORQ(c.S, c.Bucket, stream)
+	case "linear_s":
+		made, err = quant.NewQuantiles(c.S, c.Bucket, stream)
+	case "bingrad_pb":
+		made, err = quant.NewBinGradPB(c.Bucket, stream)
+	case "bingrad_b":
+		made, err = quant.NewBinGradB(c.threshold(t), c.Bucket)
 	case "sign":
 		made, err = quant.NewSign(c.Bucket)
 	case "topk":
@@ -77,22 +96,69 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 	default:
 		t.Fatalf("unknown compressor %q", c.Name)
 	}
+	if err == nil {
+		err = c.options(made)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
 }
 
-func (c compressorSpec) qsgd(stream uint64) (*quant.QSGD, error) {
+// norm is l2 where the file says nothing.
+func (c compressorSpec) norm(t *testing.T) quant.Norm {
+	t.Helper()
+	if c.Norm == "" {
+		return quant.L2
+	}
 	norm, err := quant.ParseNorm(c.Norm)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	q, err := quant.NewQSGD(c.Bits, c.Bucket, norm, stream)
-	if err == nil {
-		q.Scaled = c.Scaled
+	return norm
+}
+
+// form is zero where the file says nothing.
+func (c compressorSpec) form(t *testing.T) quant.Form {
+	t.Helper()
+	if c.Variant == "" {
+		return quant.Zero
 	}
-	return q, err
+	form, err := quant.ParseForm(c.Variant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return form
+}
+
+// threshold is the mean where the file says nothing.
+func (c compressorSpec) threshold(t *testing.T) quant.Threshold {
+	t.Helper()
+	if c.Rule == "" {
+		return quant.Mean
+	}
+	threshold, err := quant.ParseThreshold(c.Rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return threshold
+}
+
+// options clips and scales what has been made.
+func (c compressorSpec) options(made algos.Compressor) error {
+	bucketed, ok := made.(interface {
+		Clip(c float64) error
+		Scale() error
+	})
+	if !ok || c.Clip == 0 && !c.Scaled {
+		return nil
+	}
+	if c.Scaled {
+		if err := bucketed.Scale(); err != nil {
+			return err
+		}
+	}
+	return bucketed.Clip(c.Clip)
 }
 
 // compressed returns worker i's update rule with its compressors.
@@ -118,6 +184,8 @@ func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
 		return &algos.ECD{X: x, Alpha: r.alpha, Row: row, Compression: c}
 	case "naive":
 		return &algos.Naive{X: x, Alpha: r.alpha, Compression: c}
+	case "allreduce":
+		return r.reducing(t, i, x, c, of(topology.Rank(len(r.rows))))
 	}
 	t.Fatalf("%s takes no compressor", a.Name)
 	return nil
@@ -127,13 +195,25 @@ func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
 type quantizerCase struct {
 	Compressor   compressorSpec
 	V            []float32
-	U            []float64
+	U            []float32
 	Output       []float64
 	Symbols      []int64
 	Indices      []uint32
+	Meta         map[string][]floats
 	PayloadBytes int `json:"payload_bytes"`
 	Seed         seed
 	Round        int
+}
+
+// floats are one number, or several.
+type floats []float64
+
+func (f *floats) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("[")) {
+		return json.Unmarshal(text, (*[]float64)(f))
+	}
+	*f = make(floats, 1)
+	return json.Unmarshal(text, &(*f)[0])
 }
 
 func TestConformanceQuantizer(t *testing.T) {
@@ -176,8 +256,15 @@ func (c *quantizerCase) check(t *testing.T) {
 		if c.Compressor.Mode == "stochastic" {
 			payload = c.listed(compressor)
 		}
-	case *quant.QSGD:
-		payload = c.listedQSGD(t, compressor, payload)
+	case interface {
+		CompressWith(dst []byte, z, u []float32) ([]byte, error)
+	}:
+		if len(c.U) > 0 {
+			payload, err = compressor.CompressWith(payload[:0], c.V, c.U)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	output := make([]float32, len(c.V))
 	if err := compressor.AddTo(output, 1, c.Round, payload); err != nil {
@@ -186,6 +273,7 @@ func (c *quantizerCase) check(t *testing.T) {
 	for i, want := range c.Output {
 		near(t, fmt.Sprintf("output %d", i), float64(output[i]), want, 1e-6)
 	}
+	c.checkHeaders(t, payload)
 	if got := c.symbols(t, payload); !slices.Equal(got, c.Symbols) {
 		t.Errorf("symbols %v, want %v", got, c.Symbols)
 	}
@@ -198,32 +286,38 @@ func (c *quantizerCase) check(t *testing.T) {
 // vectors come from no address.
 func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 	for i, v := range c.V {
-		payload = binary.LittleEndian.AppendUint32(payload, uint32(int32(l.Index(v, c.U[i]))))
+		payload = binary.LittleEndian.AppendUint32(payload, uint32(int32(l.Index(v, float64(c.U[i])))))
 	}
 	return payload
 }
 
-// listedQSGD is the same for QSGD, with the norms of payload.
-func (c *quantizerCase) listedQSGD(t *testing.T, q *quant.QSGD, payload []byte) (listed []byte) {
+// checkHeaders compares the floats at the beginning of each bucket. Those of a
+// scaled compressor are not the listed ones, for the scaling is in them.
+func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte) {
 	t.Helper()
-	packing, err := quant.NewPacking(1 << c.Compressor.Bits)
-	if err != nil {
-		t.Fatal(err)
+	if c.Compressor.Scaled {
+		return
 	}
-	for first := 0; first < len(c.V); first += c.bucket() {
-		end := min(first+c.bucket(), len(c.V))
-		norm := math.Float32frombits(binary.LittleEndian.Uint32(payload))
-		var symbols []uint16
-		for i := first; i < end; i++ {
-			symbols = append(symbols, q.Symbol(c.V[i], norm, c.U[i]))
+	for what, buckets := range c.Meta {
+		rest := payload
+		for part := range slices.Chunk(c.V, c.bucket()) {
+			want := buckets[0]
+			buckets = buckets[1:]
+			if what == "b0_bm_bp" {
+				want = want[1:] // the threshold is not sent
+			}
+			for j, v := range want {
+				got := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*j:]))
+				near(t, fmt.Sprintf("%s %d", what, j), float64(got), v, 1e-6)
+			}
+			header, levels := c.layout()
+			packing, err := quant.NewPacking(levels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest = rest[header+packing.Len(len(part)):]
 		}
-		listed = append(listed, payload[:4]...)
-		if listed, err = packing.Pack(listed, symbols); err != nil {
-			t.Fatal(err)
-		}
-		payload = payload[4+packing.Len(end-first):]
 	}
-	return listed
 }
 
 // bucket returns the coordinates that share a scale.
@@ -234,23 +328,36 @@ func (c *quantizerCase) bucket() int {
 	return c.Compressor.Bucket
 }
 
+// layout returns the bytes of the header of a bucket and the number of levels.
+func (c *quantizerCase) layout() (header, levels int) {
+	switch c.Compressor.Name {
+	case "minmax":
+		return 8, 1 << c.Compressor.Bits
+	case "qsgd", "nuqsgd", "levels":
+		return 4, 1 << c.Compressor.Bits
+	case "terngrad":
+		return 4, 3
+	case "orq", "linear_s":
+		return 4 * c.Compressor.S, c.Compressor.S
+	case "bingrad_b":
+		return 8, 2
+	case "sign", "bingrad_pb":
+		return 4, 2
+	}
+	return 0, 0
+}
+
 // symbols reads them back from a payload, bucket by bucket.
 func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) {
 	t.Helper()
-	header, levels := 0, 0
-	switch c.Compressor.Name {
-	case "linear":
+	if c.Compressor.Name == "linear" {
 		for ; len(payload) > 0; payload = payload[4:] {
 			symbols = append(symbols, int64(int32(binary.LittleEndian.Uint32(payload))))
 		}
 		return symbols
-	case "minmax":
-		header, levels = 8, 1<<c.Compressor.Bits
-	case "qsgd":
-		header, levels = 4, 1<<c.Compressor.Bits
-	case "sign":
-		header, levels = 4, 2
-	default:
+	}
+	header, levels := c.layout()
+	if levels == 0 {
 		return nil
 	}
 	packing, err := quant.NewPacking(levels)

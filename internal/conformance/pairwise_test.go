@@ -104,11 +104,11 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, _, err := other.Answer(nil, e, i, offer)
+	answer, _, err := other.Answer(nil, e, algos.Message{From: i, Payload: offer})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one.Settle(e, r.sent[i].models[e], offer, j, answer); err != nil {
+	if _, err := one.Settle(e, r.sent[i].models[e], offer, algos.Message{From: j, Payload: answer}); err != nil {
 		t.Fatal(err)
 	}
 	r.sent[i].payloads[e], r.sent[j].payloads[e] = bytes.Clone(offer), bytes.Clone(answer)

@@ -65,7 +65,7 @@ func newRun(t *testing.T, file runFile) *run {
 	n := g.N()
 	r := &run{runFile: file, rows: g.Rows(), bytes: make([]int, n)}
 	if file.Algorithm.Name == "allreduce" {
-		r.rows = topology.Cycle(n)
+		r.rows = file.Algorithm.reduceRows(t, n)
 	}
 	r.models = make([][][]float32, file.Steps+1)
 	for k := range r.models {
@@ -88,7 +88,7 @@ func newRun(t *testing.T, file runFile) *run {
 func (r *run) algorithm(t *testing.T, i int, x []float32) gossip.Algorithm {
 	t.Helper()
 	a := r.Algorithm
-	if a.Name == "allreduce" {
+	if a.Name == "allreduce" && a.Compressor == nil {
 		return &algos.AllReduce{X: x, Alpha: r.alpha, Rank: i, Workers: len(r.rows)}
 	}
 	if a.Compressor != nil {
@@ -183,7 +183,7 @@ func (r *run) advance() error {
 			}
 			if ready.Compute {
 				r.models[ready.Round][i] = slices.Clone(ready.At)
-				if err := w.Gradient(r.direction(i, ready.At)); err != nil {
+				if err := w.Gradient(r.direction(i, ready.At), 0, 0); err != nil {
 					return err
 				}
 			}
@@ -263,23 +263,11 @@ func (r *run) checkBytes(t *testing.T) {
 	}
 	want := r.BytesSent
 	if r.Algorithm.Name == "allreduce" {
-		want = make([]int, len(r.rows))
-		for i := range want {
-			d, n := len(r.X0[0]), len(r.rows)
-			for hop := range n - 1 { // all chunks but i+1 are sent while reducing, all but i+2 while gathering
-				want[i] += r.Steps * (chunkBytes(d, n, i-hop) + chunkBytes(d, n, i+1-hop))
-			}
-		}
+		want = r.reduceBytes()
 	}
 	if diff := gocmp.Diff(want, r.bytes); diff != "" {
 		t.Errorf("bytes sent (-want +got):\n%s", diff)
 	}
-}
-
-// chunkBytes returns the size of chunk c modulo n of d floats.
-func chunkBytes(d, n, c int) int {
-	c = (c + n) % n
-	return 4 * ((c+1)*d/n - c*d/n)
 }
 
 // checkFirstMessages compares grid, indices, symbols and hashes.

@@ -11,8 +11,8 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/vec", "internal/rng", "topology", "report"},
-	{"quant", "data", "model", "internal/shape"},
+	{"internal/rng", "internal/kernel", "internal/vec", "topology", "report"},
+	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"wire", "train"},
@@ -26,9 +26,12 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"model":      {"data"},    // a gradient is taken on a data.Batch
-	"moniqua":    {"algos"},   // it implements algos.Codec
-	"experiment": {"configs"}, // it assembles what a run file names
+	"internal/kernel": {"internal/rng"},    // its random numbers
+	"internal/vec":    {"internal/kernel"}, // its loops in assembly
+	"quant":           {"quant/levels"},    // its tables are fitted there
+	"model":           {"data"},            // a gradient is taken on a data.Batch
+	"moniqua":         {"algos"},           // it implements algos.Codec
+	"experiment":      {"configs"},         // it assembles what a run file names
 }
 
 // outside names packages of tests alone: they may import anything, and no
@@ -97,6 +100,8 @@ func TestArrowsAreFound(t *testing.T) {
 	expect(t, arrows, "data/glyphs/x.go", imports("internal/rng"), "")
 	expect(t, arrows, "moniqua/x.go", imports("algos"), "")
 	expect(t, arrows, "gossip/x_test.go", imports("node"), "")
+	expect(t, arrows, "quant/x.go", imports("quant/levels"), "")
+	expect(t, arrows, "quant/levels/x.go", imports("quant"), "layer 1")
 	expect(t, arrows, "algos/x.go", imports("moniqua"), "layer 2")
 	expect(t, arrows, "sim/x.go", imports("node"), "layer 5")
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")

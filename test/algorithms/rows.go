@@ -32,6 +32,9 @@ func rows() []row {
 	return []row{
 		{"D-PSGD 32 bit", algorithm("dpsgd", full)},
 		{"AllReduce 32 bit", algorithm("allreduce")},
+		{"AllReduce QSGD 4 bit all-gather", algorithm("allreduce", "reduce=allgather compressor.bits=4")},
+		{"AllReduce sign + feedback", algorithm("allreduce", "reduce=allgather error_feedback=true", sign)},
+		{"server minmax 4 bit", algorithm("allreduce", "reduce=server compressor.name=minmax compressor.bits=4", unbiased)},
 		{"Moniqua 8 bit", nil},
 		{"Moniqua 8 bit, not verified", algorithm("dpsgd", "theta.rule=certified theta.verify=false")},
 		{"Moniqua 4 bit", algorithm("dpsgd", "bits=4")},

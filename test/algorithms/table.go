@@ -5,7 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"gossiptrainer/test/markdown"
 )
 
 // heading names the columns.
@@ -65,37 +66,5 @@ Machine: %d cores, %s/%s, %s. Times differ from run to run; accuracies do not, e
 
 ## Commands
 
-%s`, preset, aligned(table), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
-}
-
-// aligned returns a Markdown table, the first column flush left and the others
-// flush right; the first row is the heading.
-func aligned(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var b strings.Builder
-	for n, row := range rows {
-		for i, cell := range row {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				cell += space
-			} else {
-				cell = space + cell
-			}
-			b.WriteString("| " + cell + " ")
-		}
-		b.WriteString("|\n")
-		if n == 0 {
-			b.WriteString("|" + strings.Repeat("-", widths[0]+2))
-			for _, w := range widths[1:] {
-				b.WriteString("|" + strings.Repeat("-", w+1) + ":")
-			}
-			b.WriteString("|\n")
-		}
-	}
-	return b.String()
+%s`, preset, markdown.Table(table), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
 }

@@ -1,0 +1,61 @@
+package algos
+
+import "gossiptrainer/internal/vec"
+
+// AllGather is one worker of data-parallel SGD with compressed gradients, as in
+// Alistarh et al., "QSGD", NeurIPS 2017, algorithm 1: every worker sends what
+// it has to say to all others, and all take the same step,
+//
+//	x_{k+1} = x_k − α_k (1/n) Σ_i C(g_{k,i}),
+//
+// on the complete graph. What is received is added in the order of the ranks,
+// the own gradient at its own place and as the others see it, so that the
+// replicas stay equal, bit for bit. A worker sends n−1 copies of its payload:
+// compressed gradients cannot be added on the way, as a ring would.
+//
+// C is unbiased, or Feedback makes up for what it loses. The weights of the
+// messages play no part.
+type AllGather struct {
+	X           []float32 // the model x_k, updated in place
+	Alpha       StepSize
+	Rank        int  // the worker's place in the sum, 0..n−1
+	Feedback    bool // error feedback
+	Compression Compression
+
+	part contribution
+}
+
+// Plan lays out one exchange per round. Its message needs the gradient.
+func (a *AllGather) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
+
+// Params returns x_k.
+func (a *AllGather) Params() []float32 { return a.X }
+
+// Descend takes the gradient in.
+func (a *AllGather) Descend(_ int, g []float32) error {
+	a.part.descend(g, a.Feedback)
+	return nil
+}
+
+// Send appends C(v).
+func (a *AllGather) Send(k, _ int, dst []byte) ([]byte, error) {
+	return a.part.send(a.Compression, k, dst)
+}
+
+// Mix takes the step along the mean of all gradients.
+func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
+	if err := a.Compression.check(k, len(a.X), in); err != nil {
+		return Mixed{}, err
+	}
+	if err := a.part.settle(a.Compression, k); err != nil {
+		return Mixed{}, err
+	}
+	if err := a.part.sum(a.Compression, a.Rank, k, in); err != nil {
+		return Mixed{}, err
+	}
+	vec.Axpy(a.X, -a.Alpha(k)/float32(1+len(in)), a.part.g)
+	return Mixed{}, nil
+}
+
+// ExtraMemory returns the bytes of the error.
+func (a *AllGather) ExtraMemory() int { return floatBytes * len(a.part.e) }

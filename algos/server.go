@@ -1,0 +1,117 @@
+package algos
+
+import (
+	"fmt"
+
+	"gossiptrainer/internal/vec"
+)
+
+// Server is one worker of data-parallel SGD with a parameter server and
+// compression both ways, as in Cui et al., "MQGrad", 2018:
+//
+//	v̄ = (1/n) Σ_i C(g_{k,i}),  x_{k+1} = x_k − α_k C(v̄),
+//
+// on the star around worker 0, which serves and is a worker too. All of them,
+// worker 0 included, apply what the server's message says and nothing finer:
+// the replicas stay equal, bit for bit.
+//
+// Feedback makes up for what the workers' own messages lose. The server has no
+// memory: what C(v̄) loses is lost, so C should be unbiased.
+type Server struct {
+	X           []float32 // the model x_k, updated in place
+	Alpha       StepSize
+	Rank        int         // 0 serves
+	Feedback    bool        // error feedback of the workers' gradients
+	Compression Compression // of the gradients; only worker 0 needs those of the others
+	Mean        Compressor  // of the server's message, the same at all workers
+
+	part contribution
+	told []byte // the server's message of this round, owned by the machine
+}
+
+// The hops of a round.
+const (
+	up   = iota // gradients to the server
+	down        // their mean to the workers
+)
+
+// Plan lays out a hop up and a hop down. Messages travel both ways in both, and
+// are empty where a worker has nothing to say: they tell how far it is.
+func (a *Server) Plan() Plan { return Plan{Hops: 2, Lead: 1} }
+
+// Params returns x_k.
+func (a *Server) Params() []float32 { return a.X }
+
+// Descend takes the gradient in.
+func (a *Server) Descend(_ int, g []float32) error {
+	a.part.descend(g, a.Feedback)
+	return nil
+}
+
+// Send appends C(v) on the way up and, at the server, C(v̄) on the way down.
+func (a *Server) Send(k, hop int, dst []byte) (out []byte, err error) {
+	switch {
+	case hop == up && a.serves():
+		out, err = a.part.send(a.Compression, k, dst)
+		return out[:len(dst)], err // the server's own part stays in the buffer, and at home
+	case hop == up:
+		return a.part.send(a.Compression, k, dst)
+	case a.serves():
+		out, a.told, err = Compression{Own: a.Mean}.send(dst, k, a.part.g)
+		return out, err
+	}
+	return dst, nil
+}
+
+// Mix takes the mean at the server on the way up, and the step on the way down.
+func (a *Server) Mix(k, hop int, in []Message) (Mixed, error) {
+	switch {
+	case hop == up && a.serves():
+		return Mixed{}, a.average(k, in)
+	case hop == up:
+		if err := checkEmpty(k, in); err != nil {
+			return Mixed{}, err
+		}
+		return Mixed{}, a.part.settle(a.Compression, k)
+	case a.serves():
+		if err := checkEmpty(k, in); err != nil {
+			return Mixed{}, err
+		}
+		return Mixed{}, a.Mean.AddTo(a.X, -a.Alpha(k), k, a.told)
+	}
+	mean := Compression{In: []Compressor{a.Mean}}
+	if err := mean.check(k, len(a.X), in); err != nil {
+		return Mixed{}, err
+	}
+	return Mixed{}, a.Mean.AddTo(a.X, -a.Alpha(k), k, in[0].Payload)
+}
+
+// average leaves v̄ where the gradient was.
+func (a *Server) average(k int, in []Message) error {
+	if err := a.Compression.check(k, len(a.X), in); err != nil {
+		return err
+	}
+	if err := a.part.settle(a.Compression, k); err != nil {
+		return err
+	}
+	if err := a.part.sum(a.Compression, a.Rank, k, in); err != nil {
+		return err
+	}
+	vec.Scale(a.part.g, 1/float32(1+len(in)), a.part.g)
+	return nil
+}
+
+func (a *Server) serves() bool { return a.Rank == 0 }
+
+// ExtraMemory returns the bytes of the error.
+func (a *Server) ExtraMemory() int { return floatBytes * len(a.part.e) }
+
+// checkEmpty makes sure that messages say nothing.
+func checkEmpty(k int, in []Message) error {
+	for _, m := range in {
+		if len(m.Payload) > 0 {
+			return &MessageError{m.From, fmt.Errorf("round %d: %d bytes, want none", k, len(m.Payload))}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package experiment
+
+import (
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/quant"
+	"gossiptrainer/quant/controller"
+	"gossiptrainer/topology"
+)
+
+// controllers are what algorithm.controller.name stands for, but fix, which is
+// none: they return the bits to begin with too.
+var controllers = map[string]func(c configs.Controller, seed uint64) (choose gossip.Chooser, start int, err error){
+	"oland-raj": func(c configs.Controller, _ uint64) (gossip.Chooser, int, error) {
+		choose, err := controller.NewOlandRaj(c.MinBits, c.MaxBits)
+		return choose, c.MaxBits, err
+	},
+	"mqgrad": func(c configs.Controller, seed uint64) (gossip.Chooser, int, error) {
+		choose, err := controller.NewMQGrad(c.MinBits, c.MaxBits, seed)
+		return choose, c.MinBits, err
+	},
+}
+
+// controllerStream separates the controller's draws from the streams of the
+// workers.
+const controllerStream = 1<<31 - 3
+
+// controlled says whether the bits change while the run goes on.
+func (r *Run) controlled() bool {
+	_, ok := controllers[r.cfg.Algorithm.Controller.Name]
+	return ok
+}
+
+// assembleController makes sure that there are bits for the controller to choose.
+func (r *Run) assembleController() error {
+	if !r.controlled() {
+		return nil
+	}
+	a := r.cfg.Algorithm
+	if _, err := r.agreement(0); err != nil {
+		return configs.Errorf("algorithm.controller.min_bits", "%v", err).With("algorithm.controller.max_bits")
+	}
+	switch {
+	case r.quantized():
+	case !r.Compresses():
+		return configs.Errorf("algorithm.controller.name", "%s sends full precision and has no bits to choose: must be fix, got %s", a.Name, a.Controller.Name).
+			With("algorithm.name")
+	case !hasBits(a.Compressor.Name):
+		return configs.Errorf("algorithm.controller.name", "the compressor %s has no bits to choose: must be fix, or the compressor one with bits, like minmax, got %s", a.Compressor.Name, a.Controller.Name).
+			With("algorithm.compressor.name")
+	default:
+		if _, err := r.compressor(0); err != nil {
+			return configs.Errorf("algorithm.controller.min_bits", "%v", err).With("algorithm.controller.max_bits", "algorithm.compressor.name")
+		}
+	}
+	return nil
+}
+
+// agreement returns worker rank's part in the choice of bits, which worker 0
+// makes.
+func (r *Run) agreement(rank topology.Rank) (*gossip.Agreement, error) {
+	c := r.cfg.Algorithm.Controller
+	choose, start, err := controllers[c.Name](c, rng.Stream(r.cfg.Seed, controllerStream))
+	if err != nil {
+		return nil, err
+	}
+	plan := gossip.AgreementPlan{
+		Diameter: r.graph.Diameter(), Every: r.cfg.Algorithm.LocalSteps, Window: choose.Window(),
+		Low: c.MinBits, High: c.MaxBits, Start: start,
+	}
+	if rank != 0 {
+		choose = nil
+	}
+	return gossip.NewAgreement(plan, choose)
+}
+
+// agreeing returns the run as worker rank builds it: with its own part in the
+// choice of bits, if they change.
+func (r *Run) agreeing(rank topology.Rank) (*Run, error) {
+	if !r.controlled() {
+		return r, nil
+	}
+	own := *r
+	var err error
+	own.agreed, err = r.agreement(rank)
+	return &own, err
+}
+
+// chosen returns the bits by round of the worker that is built, nil where only
+// sizes matter.
+func (r *Run) chosen() func(k int) int {
+	if r.agreed == nil {
+		return nil
+	}
+	return r.agreed.Bits
+}
+
+// bits returns the bits of the worker that is built, by round, and their mean so
+// far.
+func (r *Run) bits() (at func(k int) int, mean func() float64) {
+	if r.agreed != nil {
+		return r.agreed.Bits, r.agreed.Mean
+	}
+	fixed := r.Bits()
+	return func(int) int { return fixed }, func() float64 { return float64(fixed) }
+}
+
+// switched returns the compressor that takes the bits of every round from the
+// controller.
+func (r *Run) switched(stream uint64) (compressor, error) {
+	b := r.cfg.Algorithm.Controller
+	return quant.NewSwitched(b.MinBits, b.MaxBits, r.chosen(), func(bits int) (quant.Compressor, error) {
+		of := r.cfg.Algorithm.Compressor
+		of.Bits = bits
+		return newCompressor(of, r.dim, stream)
+	})
+}

@@ -1,0 +1,135 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/rng"
+)
+
+// A Look is what a compressor makes of one vector z.
+type Look struct {
+	Parameters int     `json:"parameters"` // d
+	Bytes      int     `json:"payload_bytes"`
+	Bits       float64 `json:"bits_per_parameter"`
+	// Ideal is Bits after an ideal code for each symbol by its frequency (order
+	// 0); nil for payloads that are no symbols.
+	Ideal *float64 `json:"ideal_bits_per_parameter"`
+	// Error is |C(z) − z|²/|z|², Expected its expectation; nil where the
+	// compressor has none, and where it scales or clips.
+	Error    float64  `json:"squared_error"`
+	Expected *float64 `json:"expected_squared_error"`
+
+	Unbiased      bool `json:"unbiased"`
+	Contraction   bool `json:"contraction"`
+	Deterministic bool `json:"deterministic"`
+
+	// Bucket is the coordinates of the first bucket, and Levels the values that
+	// they become, in ascending order; none if they are more than MostLevels.
+	Bucket int     `json:"bucket"`
+	Levels []Level `json:"levels"`
+}
+
+// A Level is a value and the share of the coordinates that become it.
+type Level struct {
+	Value float64 `json:"value"`
+	Share float64 `json:"share"`
+}
+
+// MostLevels is the largest number of levels in a Look.
+const MostLevels = 256
+
+// LookAt compresses z, of one coordinate at least, in round 0 as worker 0 of a
+// run with seed 0 would. Levels that adapt are fitted to it.
+func LookAt(c configs.Compressor, z []float32) (*Look, error) {
+	c.RefitAt = []int{0}
+	made, err := newCompressor(c, len(z), rng.Stream(0, 0))
+	if err != nil {
+		return nil, err
+	}
+	payload, err := made.Compress(nil, 0, z)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float32, len(z))
+	if err := made.AddTo(out, 1, 0, payload); err != nil {
+		return nil, err
+	}
+	p := made.Properties()
+	look := &Look{
+		Parameters: len(z), Bytes: len(payload), Bits: 8 * float64(len(payload)) / float64(len(z)),
+		Error:    relativeTo(z, squaredDistance(out, z)),
+		Unbiased: p.Unbiased, Contraction: p.Contraction, Deterministic: p.Deterministic,
+		Bucket: len(z),
+	}
+	if packed, ok := made.(interface {
+		IdealBits(d int, payload []byte) (float64, error)
+	}); ok {
+		bits, err := packed.IdealBits(len(z), payload)
+		if err != nil {
+			return nil, fmt.Errorf("internal error: own payload: %w", err)
+		}
+		bits /= float64(len(z))
+		look.Ideal = &bits
+	}
+	bucketed, ok := made.(interface{ Variance(z []float32) float64 })
+	if ok && !c.Scaled && c.Clip == 0 {
+		expected := relativeTo(z, bucketed.Variance(z))
+		look.Expected = &expected
+	}
+	if ok && c.Bucket > 0 {
+		look.Bucket = min(c.Bucket, len(z))
+	}
+	look.Levels = levelsOf(out[:look.Bucket])
+	return look, nil
+}
+
+// relativeTo returns a squared error over |z|², 0 for no error of no vector.
+func relativeTo(z []float32, squares float64) float64 {
+	if squares == 0 {
+		return 0
+	}
+	return squares / squaredDistance(make([]float32, len(z)), z)
+}
+
+func squaredDistance(x, y []float32) float64 {
+	sum := 0.0
+	for i := range x {
+		off := float64(x[i]) - float64(y[i])
+		sum += off * off
+	}
+	return sum
+}
+
+// levelsOf counts the values in x.
+func levelsOf(x []float32) []Level {
+	sorted := slices.Clone(x)
+	slices.Sort(sorted)
+	levels := []Level{}
+	for from := 0; from < len(sorted); {
+		to := from
+		for to < len(sorted) && sorted[to] == sorted[from] {
+			to++
+		}
+		if len(levels) == MostLevels {
+			return []Level{}
+		}
+		value := float64(sorted[from])
+		levels = append(levels, Level{Value: value, Share: float64(to-from) / float64(len(x))})
+		from = to
+	}
+	return levels
+}
+
+// Normal returns d numbers of the standard normal distribution, the same
+// whenever it is asked (Box and Muller).
+func Normal(d int) []float32 {
+	key, z := rng.At(0, 0), make([]float32, d)
+	for i := range z {
+		radius := math.Sqrt(-2 * math.Log(1-float64(key.Uniform(uint32(2*i)))))
+		z[i] = float32(radius * math.Cos(2*math.Pi*float64(key.Uniform(uint32(2*i+1)))))
+	}
+	return z
+}

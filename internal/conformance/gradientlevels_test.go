@@ -1,0 +1,100 @@
+package conformance
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/quant/levels"
+)
+
+// A gradientLevelsCase is what several compressors find out about one bucket.
+type gradientLevelsCase struct {
+	V                []float32
+	ORQ3, ORQ5, ORQ9 []float64
+	Linear5, Linear9 []float64
+	BinGradPB        float64   `json:"bingrad_pb"`
+	BinGradMean      []float64 `json:"bingrad_b_mean"` // b0, low, high
+	BinGradLloyd     []float64 `json:"bingrad_b_lloyd"`
+	Clipped          []float64 `json:"clip_2_5"`
+	Sigma            float64
+	SignScale        float64                           `json:"sign_scale"`
+	Stats            struct{ Norm, Mu, Sigma float64 } `json:"bucket_stats"`
+}
+
+// checkGradientLevels reads the levels from the payloads, in which they are floats.
+func checkGradientLevels(t *testing.T, text []byte) {
+	var c gradientLevelsCase
+	parse(t, text, &c)
+	for _, table := range [][]float64{c.ORQ3, c.ORQ5, c.ORQ9} {
+		c.header(t, compressorSpec{Name: "orq", S: len(table)}, table...)
+	}
+	for _, table := range [][]float64{c.Linear5, c.Linear9} {
+		c.header(t, compressorSpec{Name: "linear_s", S: len(table)}, table...)
+	}
+	c.header(t, compressorSpec{Name: "bingrad_pb"}, c.BinGradPB)
+	c.twoMeans(t, "mean", c.BinGradMean)
+	c.twoMeans(t, "lloyd", c.BinGradLloyd)
+	c.header(t, compressorSpec{Name: "sign"}, c.SignScale)
+	c.clipping(t)
+	c.header(t, compressorSpec{Name: "qsgd", Bits: 4, Norm: "l2"}, c.Stats.Norm)
+	got := levels.Observe(c.V, c.Stats.Norm)
+	near(t, "mean of r", got.Mu, c.Stats.Mu, 1e-9)
+	near(t, "deviation of r", got.Sigma, c.Stats.Sigma, 1e-9)
+}
+
+// header compares the floats with which the payload of V begins, and returns
+// the payload.
+func (c *gradientLevelsCase) header(t *testing.T, of compressorSpec, want ...float64) ([]byte, algos.Compressor) {
+	t.Helper()
+	compressor := of.compressor(t, 0)
+	payload, err := compressor.Compress(nil, 0, c.V)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		got := math.Float32frombits(binary.LittleEndian.Uint32(payload[4*i:]))
+		near(t, fmt.Sprintf("float %d of %+v", i, of), float64(got), w, 1e-6)
+	}
+	return payload, compressor
+}
+
+// twoMeans compares the two levels of BinGrad-b and the sides of b0.
+func (c *gradientLevelsCase) twoMeans(t *testing.T, rule string, want []float64) {
+	t.Helper()
+	payload, compressor := c.header(t, compressorSpec{Name: "bingrad_b", Rule: rule}, want[1:]...)
+	for i, got := range decompress(t, compressor, len(c.V), payload) {
+		level := want[1]
+		if float64(c.V[i]) >= want[0] {
+			level = want[2]
+		}
+		near(t, fmt.Sprintf("bingrad by %s of %v", rule, c.V[i]), float64(got), level, 1e-6)
+	}
+}
+
+// clipping compares what 16 bits leave of the clipped vector, and σ by a limit
+// so low that it is the largest magnitude left.
+func (c *gradientLevelsCase) clipping(t *testing.T) {
+	t.Helper()
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range c.Clipped {
+		low, high = min(low, v), max(high, v)
+	}
+	payload, compressor := c.header(t, compressorSpec{Name: "minmax", Bits: 16, Mode: "nearest", Clip: 2.5}, low, high)
+	for i, got := range decompress(t, compressor, len(c.V), payload) {
+		near(t, fmt.Sprintf("%v clipped", c.V[i]), float64(got), c.Clipped[i], (high-low)/(1<<16))
+	}
+	const fraction = 0.5 // no vector is below σ throughout
+	c.header(t, compressorSpec{Name: "terngrad", Clip: fraction}, fraction*c.Sigma)
+}
+
+func decompress(t *testing.T, c algos.Compressor, d int, payload []byte) []float32 {
+	t.Helper()
+	out := make([]float32, d)
+	if err := c.AddTo(out, 1, 0, payload); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package conformance
+
+import (
+	"testing"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// reduceRows returns whom n workers of an all-reduce hear and tell: the graph of
+// the file plays no part.
+func (a runAlgorithm) reduceRows(t *testing.T, n int) []topology.Row {
+	t.Helper()
+	if a.Compressor == nil {
+		return topology.Cycle(n)
+	}
+	kind := topology.Complete
+	if a.Server != "" {
+		kind = topology.Star
+	}
+	g, err := topology.New(topology.Spec{Kind: kind, N: n, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Rows()
+}
+
+// reducing returns worker i's all-reduce with its compressors; mean is that of
+// a server.
+func (r *run) reducing(t *testing.T, i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
+	t.Helper()
+	a := r.Algorithm
+	switch a.Server {
+	case "":
+		return &algos.AllGather{X: x, Alpha: r.alpha, Rank: i, Feedback: a.ErrorFeedback, Compression: c}
+	case "double":
+		return &algos.Server{X: x, Alpha: r.alpha, Rank: i, Feedback: a.ErrorFeedback, Compression: c, Mean: mean}
+	}
+	t.Fatalf("unknown server %q", a.Server)
+	return nil
+}
+
+// reduceBytes returns what the workers of an all-reduce send. The reference does
+// not count that of a plain one, and of a server neither what it tells the
+// others nor that its own gradient stays at home.
+func (r *run) reduceBytes() []int {
+	want, d, n := make([]int, len(r.rows)), len(r.X0[0]), len(r.rows)
+	copy(want, r.BytesSent)
+	switch {
+	case r.Algorithm.Server != "":
+		want[0] *= n - 1
+	case r.Algorithm.Compressor == nil:
+		for i := range want {
+			for hop := range n - 1 { // all chunks but i+1 are sent while reducing, all but i+2 while gathering
+				want[i] += r.Steps * (chunkBytes(d, n, i-hop) + chunkBytes(d, n, i+1-hop))
+			}
+		}
+	}
+	return want
+}
+
+// chunkBytes returns the size of chunk c modulo n of d floats.
+func chunkBytes(d, n, c int) int {
+	c = (c + n) % n
+	return 4 * ((c+1)*d/n - c*d/n)
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// magnitude writes the largest of the numbers without their signs, as integers,
+// which puts NaN above Inf above all numbers.
+func magnitude(c *build.Context) {
+	for _, w := range widths(c, "magnitude") {
+		function(c, "magnitude"+w.tier, "func(x []float32, out *[16]uint32)", "writes the largest bits of each lane; len(x) is a multiple of four vectors.")
+		x, n, out := w.base("x"), w.length("x"), w.GP64()
+		w.Load(w.Param("out"), out)
+		mask := w.everywhere(0x7FFFFFFF)
+		var most [4]reg.VecVirtual
+		for i := range most {
+			most[i] = w.vector()
+			w.clear(most[i])
+		}
+		w.loop(n, func() {
+			for i, m := range most {
+				v := w.vector()
+				w.and(x.Offset(i*w.bytes), mask, v)
+				w.VPMAXUD(v, m, m)
+			}
+			w.ADDQ(operand.U32(4*w.bytes), x.Base)
+			w.SUBQ(operand.U32(w.bytes), n)
+		})
+		w.VPMAXUD(most[1], most[0], most[0])
+		w.VPMAXUD(most[3], most[2], most[2])
+		w.VPMAXUD(most[2], most[0], most[0])
+		w.store(most[0], operand.Mem{Base: out})
+		w.finish()
+	}
+}

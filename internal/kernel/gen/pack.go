@@ -1,0 +1,156 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// pack writes the packing of symbols 0..2^b−1, one per byte, to b bits each, and
+// back, a vector of symbols at a time.
+func pack(c *build.Context) {
+	for _, w := range widths(c, "pack") {
+		for _, bits := range []int{1, 2, 4} {
+			name := map[int]string{1: "1", 2: "2", 4: "4"}[bits] + w.tier
+			function(c, "pack"+name, "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of a vector.")
+			symbols, dst, n := w.base("symbols"), w.base("dst"), w.length("symbols")
+			write := map[int]func(width) func(symbols, dst operand.Mem){1: width.pack1, 2: width.pack2, 4: width.pack4}[bits](w)
+			w.loop(n, func() {
+				write(symbols, dst)
+				w.ADDQ(operand.U32(w.bytes), symbols.Base)
+				w.ADDQ(operand.U32(w.bytes*bits/8), dst.Base)
+				w.SUBQ(operand.U32(w.bytes), n)
+			})
+			w.finish()
+
+			function(c, "unpack"+name, "func(symbols, src []byte)", "unpacks len(symbols) symbols, a multiple of a vector.")
+			symbols, src, n := w.base("symbols"), w.base("src"), w.length("symbols")
+			read := map[int]func(width) func(src operand.Mem) reg.VecVirtual{1: width.unpack1, 2: width.unpack2, 4: width.unpack4}[bits](w)
+			w.loop(n, func() {
+				w.store(read(src), symbols)
+				w.ADDQ(operand.U32(w.bytes), symbols.Base)
+				w.ADDQ(operand.U32(w.bytes*bits/8), src.Base)
+				w.SUBQ(operand.U32(w.bytes), n)
+			})
+			w.finish()
+		}
+	}
+}
+
+// pack1 takes the lowest bit of each byte.
+func (w width) pack1() func(symbols, dst operand.Mem) {
+	return func(symbols, dst operand.Mem) {
+		v := w.vector()
+		w.load(symbols, v)
+		w.VPSLLW(operand.U8(7), v, v)
+		if w.wide {
+			k := w.K()
+			w.VPMOVB2M(v, k)
+			w.KMOVQ(k, dst)
+			return
+		}
+		r := w.GP32()
+		w.VPMOVMSKB(v, r)
+		w.MOVL(r, dst)
+	}
+}
+
+// pack4 multiplies and adds pairs to words below 256.
+func (w width) pack4() func(symbols, dst operand.Mem) {
+	pairs := w.everywhere(0x10011001)
+	return func(symbols, dst operand.Mem) {
+		v := w.vector()
+		w.VPMADDUBSW(symbols, pairs, v)
+		if w.wide {
+			w.VPMOVWB(v, dst)
+			return
+		}
+		w.VPACKUSWB(v, v, v)
+		w.VPERMQ(operand.U8(0b1000), v, v)
+		w.VMOVDQU(v.AsX(), dst)
+	}
+}
+
+// pack2 multiplies and adds pairs, and pairs of these, to dwords below 256.
+func (w width) pack2() func(symbols, dst operand.Mem) {
+	pairs, fours := w.everywhere(0x04010401), w.everywhere(0x00100001)
+	var order reg.VecVirtual
+	if !w.wide {
+		order = w.vector()
+		w.load(w.ordered(), order)
+	}
+	return func(symbols, dst operand.Mem) {
+		v := w.vector()
+		w.VPMADDUBSW(symbols, pairs, v)
+		w.VPMADDWD(fours, v, v)
+		if w.wide {
+			w.VPMOVDB(v, dst)
+			return
+		}
+		w.VPACKUSDW(v, v, v)
+		w.VPACKUSWB(v, v, v)
+		w.VPERMD(v, order, v)
+		w.VMOVQ(v.AsX(), dst)
+	}
+}
+
+// unpack1 spreads bits to bytes.
+func (w width) unpack1() func(src operand.Mem) reg.VecVirtual {
+	ones := w.everywhere(0x01010101)
+	if w.wide {
+		return func(src operand.Mem) reg.VecVirtual {
+			k, v := w.K(), w.vector()
+			w.KMOVQ(src, k)
+			w.VMOVDQU8_Z(ones, k, v)
+			return v
+		}
+	}
+	spread, bits := w.vector(), w.vector()
+	w.load(w.table("spread", 0, 0, 0x01010101, 0x01010101, 0x02020202, 0x02020202, 0x03030303, 0x03030303), spread)
+	w.load(w.table("bits", 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010), bits)
+	return func(src operand.Mem) reg.VecVirtual {
+		v := w.vector()
+		w.VPBROADCASTD(src, v)
+		w.VPSHUFB(spread, v, v)
+		w.VPAND(bits, v, v)
+		w.VPCMPEQB(bits, v, v)
+		w.VPAND(ones, v, v)
+		return v
+	}
+}
+
+// unpack4 moves the upper half of each byte to a byte of its own.
+func (w width) unpack4() func(src operand.Mem) reg.VecVirtual {
+	mask := w.everywhere(0x0F0F0F0F)
+	return func(src operand.Mem) reg.VecVirtual {
+		v, t := w.vector(), w.vector()
+		w.VPMOVZXBW(src, v)
+		w.VPSLLW(operand.U8(4), v, t)
+		w.either(t, mask, v)
+		return v
+	}
+}
+
+// unpack2 does so twice.
+func (w width) unpack2() func(src operand.Mem) reg.VecVirtual {
+	fours, twos := w.everywhere(0x000F000F), w.everywhere(0x03030303)
+	return func(src operand.Mem) reg.VecVirtual {
+		v, t := w.vector(), w.vector()
+		w.VPMOVZXBD(src, v)
+		w.VPSLLD(operand.U8(12), v, t)
+		w.either(t, fours, v)
+		w.VPSLLD(operand.U8(6), v, t)
+		w.either(t, twos, v)
+		return v
+	}
+}
+
+// either computes v ← (v | t) & mask.
+func (w width) either(t, mask, v reg.VecVirtual) {
+	if w.wide {
+		w.VPTERNLOGD(operand.U8(0xA8), mask, t, v)
+		return
+	}
+	w.VPOR(t, v, v)
+	w.VPAND(mask, v, v)
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The places of a Quantizer's words, in bytes. Constants are there eight times.
+const (
+	qHigh = 32 * iota
+	qLow
+	qMagic
+	qShift
+	qTest
+	qWidth
+	qRest
+	qNoise
+	qKey1
+	qProducts // 128 different words
+	qKey0     = qProducts + 512
+)
+
+// step is the number of coordinates that all tiers do at a time.
+const step = 128
+
+// quantize writes the quantizers of each tier, see the comment of Quantizer.
+func quantize(c *build.Context) {
+	for _, w := range widths(c, "quantize") {
+		(&quantizer{width: w}).write("fixedResidues", "[]byte")
+		(&quantizer{width: w, random: true}).write("randomResidues", "[]byte")
+		(&quantizer{width: w, indices: true}).write("fixedIndices", "[]int32")
+		(&quantizer{width: w, random: true, indices: true}).write("randomIndices", "[]int32")
+	}
+}
+
+// A quantizer writes one function.
+type quantizer struct {
+	width
+	random, indices bool
+
+	dst, x, q, doubt          operand.Mem
+	first, key0               reg.GPVirtual // of the random numbers
+	doubts                    reg.GPVirtual // not 0 if a coordinate is doubtful
+	outside                   reg.VecVirtual
+	high, low, magic          reg.VecVirtual
+	noise, bits, rest         reg.VecVirtual // shift counts
+	product, zero             reg.VecVirtual
+	shift, test               operand.Op
+	key1, second, third, mask operand.Op
+}
+
+func (z *quantizer) write(name, dst string) {
+	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts, outside uint32)",
+		"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
+	z.begin()
+	n := z.length("x")
+	z.loop(n, func() {
+		if z.random {
+			z.draw()
+		}
+		lanes, advance := z.bytes/4, uint32(step)
+		if z.indices {
+			advance = 4 * step
+		}
+		for v := 0; v < step/lanes; v += 4 {
+			z.four(v)
+		}
+		z.ADDQ(operand.U32(4*step), z.x.Base)
+		z.ADDQ(operand.U32(step/8), z.doubt.Base)
+		z.ADDQ(operand.U32(advance), z.dst.Base)
+		z.SUBQ(operand.U32(step), n)
+	})
+	z.VPSRLD(operand.U8(23), z.outside, z.outside)
+	far := z.GP32()
+	if z.wide {
+		k := z.K()
+		z.VPTESTMD(z.outside, z.outside, k)
+		z.KMOVW(k, far)
+	} else {
+		z.VPCMPEQD(z.zero, z.outside, z.outside)
+		z.VMOVMSKPS(z.outside, far)
+		z.XORL(operand.U32(0xFF), far)
+	}
+	z.Store(z.doubts, z.ReturnIndex(0))
+	z.Store(far, z.ReturnIndex(1))
+	z.finish()
+}
+
+// begin loads what stays the same in all steps.
+func (z *quantizer) begin() {
+	z.dst, z.x, z.doubt = z.base("dst"), z.base("x"), z.base("doubt")
+	q := z.GP64()
+	z.Load(z.Param("q"), q)
+	z.q = operand.Mem{Base: q}
+	z.doubts = z.GP32()
+	z.XORL(z.doubts, z.doubts)
+	z.high, z.low, z.magic, z.rest = z.constant(qHigh), z.constant(qLow), z.constant(qMagic), z.constant(qRest)
+	z.shift, z.test = z.rare(qShift), z.rare(qTest)
+	if z.indices {
+		z.bits = z.constant(qWidth)
+	}
+	z.outside = z.vector()
+	z.clear(z.outside)
+	if !z.wide {
+		z.zero = z.vector()
+		z.clear(z.zero)
+	}
+	if z.random {
+		z.first, z.key0 = z.GP32(), z.GP32()
+		z.Load(z.Param("first"), z.first)
+		z.MOVL(z.q.Offset(qKey0), z.key0)
+		z.noise, z.key1, z.product = z.constant(qNoise), z.rare(qKey1), z.vector()
+		z.second, z.third, z.mask = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B), z.word("mask", 0xFFFFFF00)
+	}
+}
+
+// constant loads a constant of q.
+func (z *quantizer) constant(at int) reg.VecVirtual {
+	v := z.vector()
+	z.VBROADCASTSS(z.q.Offset(at), v)
+	return v
+}
+
+// rare returns a constant of q that is used once per vector: AVX2 has half the
+// registers, so there it stays in memory.
+func (z *quantizer) rare(at int) operand.Op {
+	if z.wide {
+		return z.constant(at)
+	}
+	return z.q.Offset(at)
+}
+
+// word returns a constant of the generator of random numbers.
+func (z *quantizer) word(name string, value uint32) operand.Op {
+	if z.wide {
+		return z.everywhere(value)
+	}
+	return z.same(name, value)
+}
+
+// draw prepares the random numbers of one step. An index XOR k0, times a
+// constant, is the product of its upper bits plus one of the 128 in q.
+func (z *quantizer) draw() {
+	r := z.GP32()
+	z.MOVL(z.first, r)
+	z.XORL(z.key0, r)
+	z.IMUL3L(operand.I32(0x9E3779B1-1<<32), r, r)
+	z.spread(r, z.product)
+	z.ADDL(operand.U32(step), z.first)
+}
+
+// four writes four vectors of a step, from vector v on.
+func (z *quantizer) four(v int) {
+	var out [4]reg.VecVirtual
+	for i := range out {
+		out[i] = z.one(v + i)
+	}
+	if z.indices {
+		return
+	}
+	// Each out holds residues as dwords: pack them to bytes. Packing works within
+	// 128 bits, so the dwords of the result are put in order at the end.
+	z.VPACKUSDW(out[1], out[0], out[0])
+	z.VPACKUSDW(out[3], out[2], out[2])
+	z.VPACKUSWB(out[2], out[0], out[0])
+	order := z.vector()
+	z.load(z.ordered(), order)
+	z.VPERMD(out[0], order, out[0])
+	z.store(out[0], z.dst.Offset(v*z.bytes/4))
+}
+
+// one rounds one vector: see Quantizer for the arithmetic.
+func (z *quantizer) one(v int) reg.VecVirtual {
+	x := z.x.Offset(v * z.bytes)
+	w, e := z.vector(), z.vector()
+	z.VMOVUPS(x, w)
+	z.VFMADD213PS(z.magic, z.high, w) // B·q + magic
+	t := z.vector()
+	z.outsideOr(w)
+	z.VSUBPS(z.magic, w, t)
+	z.VMOVUPS(x, e)
+	z.VFMSUB213PS(t, z.high, e)
+	z.VFMADD231PS(x, z.low, e)
+	z.VCVTPS2DQ(e, e)
+	if !z.indices {
+		z.VPADDD(e, e, e)
+	}
+	if z.random {
+		z.VPADDD(z.raw(v), e, e)
+	}
+	z.VPADDD(z.shift, e, e)
+	z.note(v, e)
+	if !z.indices {
+		z.VPSRLVD(z.rest, e, e)
+		return e
+	}
+	z.VPSRAVD(z.rest, e, e)
+	z.VPSUBD(z.magic, w, w)
+	z.VPSLLVD(z.bits, w, w)
+	z.VPADDD(w, e, e)
+	z.store(e, z.dst.Offset(v*z.bytes))
+	return e
+}
+
+// outsideOr sets bits from 23 up of z.outside where w has another exponent than
+// magic: x is too large, or no number.
+func (z *quantizer) outsideOr(w reg.VecVirtual) {
+	if z.wide {
+		z.VPTERNLOGD(operand.U8(0xF6), z.magic, w, z.outside) // a | (b ^ c)
+		return
+	}
+	t := z.vector()
+	z.VPXOR(z.magic, w, t)
+	z.VPOR(t, z.outside, z.outside)
+}
+
+// raw draws the random numbers of vector v, at the scale of the fractions.
+func (z *quantizer) raw(v int) reg.VecVirtual {
+	r, t := z.vector(), z.vector()
+	z.VPADDD(z.q.Offset(qProducts+v*z.bytes), z.product, r)
+	z.VPSRLD(operand.U8(16), r, t)
+	z.xor(t, r, r)
+	z.VPADDD(z.key1, r, r)
+	z.VPMULLD(z.second, r, r)
+	z.VPSRLD(operand.U8(15), r, t)
+	z.xor(t, r, r)
+	z.VPMULLD(z.third, r, r)
+	z.VPSRLD(operand.U8(16), r, t)
+	if z.wide {
+		z.VPTERNLOGD(operand.U8(0x28), z.mask, t, r) // (a ^ b) & c
+	} else {
+		z.xor(t, r, r)
+		z.and(z.mask, r, r)
+	}
+	z.VPSRLVD(z.noise, r, r)
+	return r
+}
+
+// note writes which coordinates are so near to an integer that only the
+// definition can tell.
+func (z *quantizer) note(v int, e reg.VecVirtual) {
+	r := z.GP32()
+	if z.wide {
+		k := z.K()
+		z.VPTESTNMD(z.test, e, k)
+		z.KMOVW(k, r)
+		z.MOVW(r.As16(), z.doubt.Offset(2*v))
+	} else {
+		t := z.vector()
+		z.VPAND(z.test, e, t)
+		z.VPCMPEQD(z.zero, t, t)
+		z.VMOVMSKPS(t, r)
+		z.MOVB(r.As8(), z.doubt.Offset(v))
+	}
+	z.ORL(r, z.doubts)
+}

@@ -1,0 +1,27 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+)
+
+func TestMagnitudeSeesEveryCoordinate(t *testing.T) {
+	for _, tier := range Available() {
+		for _, n := range []int{0, 1, 31, 32, 63, 64, 65, 130, 200} {
+			x := random(3, n)
+			for i := range x {
+				for _, v := range []float32{-7, 7, float32(math.Inf(-1)), float32(math.NaN()), -float32(math.NaN())} {
+					old := x[i]
+					x[i] = v
+					if got := tier.Magnitude(x); got != math.Float32bits(v)&^(1<<31) {
+						t.Fatalf("%v: %v at %d of %d: %#x", tier, v, i, n, got)
+					}
+					x[i] = old
+				}
+			}
+			if got := math.Float32frombits(tier.Magnitude(x)); n > 0 && !(got > 0 && got <= 0.5) {
+				t.Errorf("%v: %v of %d numbers below 1/2", tier, got, n)
+			}
+		}
+	}
+}

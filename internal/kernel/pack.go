@@ -1,0 +1,110 @@
+package kernel
+
+// Pack writes symbols 0..2^width−1, width 1 to 8, as a bit stream, least
+// significant bit first, to the ⌈len(symbols)·width/8⌉ bytes of dst.
+func (t Tier) Pack(dst []byte, width int, symbols []byte) {
+	if width == 8 {
+		copy(dst, symbols)
+		return
+	}
+	n := 0
+	switch t {
+	case AVX512:
+		n = len(symbols) &^ 63
+		switch width {
+		case 1:
+			pack1AVX512(dst, symbols[:n])
+		case 2:
+			pack2AVX512(dst, symbols[:n])
+		case 4:
+			pack4AVX512(dst, symbols[:n])
+		default:
+			n = 0
+		}
+	case AVX2:
+		n = len(symbols) &^ 31
+		switch width {
+		case 1:
+			pack1AVX2(dst, symbols[:n])
+		case 2:
+			pack2AVX2(dst, symbols[:n])
+		case 4:
+			pack4AVX2(dst, symbols[:n])
+		default:
+			n = 0
+		}
+	}
+	packBytes(dst[n/8*width:], width, symbols[n:])
+}
+
+// packBytes is the definition of Pack.
+func packBytes(dst []byte, width int, symbols []byte) {
+	var (
+		word uint32 // stream bits not yet written
+		held int    // how many
+	)
+	for _, s := range symbols {
+		word |= uint32(s) << held
+		held += width
+		if held >= 8 {
+			dst[0] = byte(word)
+			dst, word, held = dst[1:], word>>8, held-8
+		}
+	}
+	if held > 0 {
+		dst[0] = byte(word)
+	}
+}
+
+// Unpack reads len(symbols) symbols of width bits, 1 to 8, written by Pack.
+func (t Tier) Unpack(symbols []byte, width int, src []byte) {
+	if width == 8 {
+		copy(symbols, src)
+		return
+	}
+	n := 0
+	switch t {
+	case AVX512:
+		n = len(symbols) &^ 63
+		switch width {
+		case 1:
+			unpack1AVX512(symbols[:n], src)
+		case 2:
+			unpack2AVX512(symbols[:n], src)
+		case 4:
+			unpack4AVX512(symbols[:n], src)
+		default:
+			n = 0
+		}
+	case AVX2:
+		n = len(symbols) &^ 31
+		switch width {
+		case 1:
+			unpack1AVX2(symbols[:n], src)
+		case 2:
+			unpack2AVX2(symbols[:n], src)
+		case 4:
+			unpack4AVX2(symbols[:n], src)
+		default:
+			n = 0
+		}
+	}
+	unpackBytes(symbols[n:], width, src[n/8*width:])
+}
+
+// unpackBytes is the definition of Unpack.
+func unpackBytes(symbols []byte, width int, src []byte) {
+	var (
+		word uint32 // stream bits read but not yet used
+		held int
+		mask = byte(1<<width - 1)
+	)
+	for i := range symbols {
+		if held < width {
+			word |= uint32(src[0]) << held
+			src, held = src[1:], held+8
+		}
+		symbols[i] = byte(word) & mask
+		word, held = word>>width, held-width
+	}
+}

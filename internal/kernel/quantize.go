@@ -1,0 +1,154 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+
+	"gossiptrainer/internal/rng"
+)
+
+// A Quantizer rounds float32 coordinates to integers of a lattice with step D,
+// for N = 2^b symbols, b = 1 to 8:
+//
+//	k = ⌊x/D + c⌋, c = Shift, + u(index of x) with Noise
+//
+// and gives either k or its residue modulo N as a byte. The definition is
+// float64 arithmetic; the lanes use 32 bits and say where those do not suffice.
+//
+// With B = D·N, and x/B split into the nearest integer q and a rest,
+//
+//	w = fma(x, 1/B, 3·2²²)          q in the mantissa of w: |x/B| < 2²² or w's exponent tells
+//	r = x·(1/B) − q                 by two more fma, with 1/B as a sum of two float32
+//	T = 2³²·r + (c + u)·2³²/N       integers modulo 2³²
+//
+// so the top b bits of T are the residue of k, and the 32−b below them the
+// fraction. All is scaled by 2³¹, for B·2⁻³¹ is the unit of r. Rounding r twice,
+// cutting 1/B to 48 bits and the roundings of the definition itself move T by
+// less than 300 units of 2⁻³²·B, so where the fraction is 512 of them or more
+// away from an integer both floors are the same. The others, one in 16,384 at 8
+// bits, are doubtful and left to the caller. Indices are computed at the scale
+// 2³⁰, which leaves room for a carry: k = N·q + T/2^(30−b).
+type Quantizer struct {
+	residues, indices [201]uint32
+	random            bool
+}
+
+// A Lattice says what a Quantizer rounds to.
+type Lattice struct {
+	Step  float64  // D > 0
+	Bits  int      // b, 1 to 8
+	Shift float64  // c, a multiple of 1/2 from −N/2 to 1
+	Noise *rng.Key // of u, or nil: no noise
+}
+
+const (
+	// Step is the number of coordinates that a quantizer does at a time: it
+	// begins at a multiple of it and does whole ones.
+	Step  = 128
+	guard = 512
+)
+
+// Set prepares q for a lattice and reports whether the lanes can do it: they need
+// a lattice as described, and a step far from the ends of float32's range.
+func (q *Quantizer) Set(l Lattice) bool {
+	modulus := l.Step * float64(uint(1)<<l.Bits)
+	if l.Bits < 1 || l.Bits > 8 || !(modulus > 0x1p-60 && modulus < 0x1p60) || l.Shift > 1 || l.Shift < -float64(uint(1)<<l.Bits)/2 {
+		return false
+	}
+	q.random = l.Noise != nil
+	q.set(&q.residues, l, 1/modulus, 31, 32) // the lanes double it
+	q.set(&q.indices, l, 1/modulus, 30, 30)
+	return true
+}
+
+// set fills the constants of one scale, in the order that the assembly expects.
+// T has top bits.
+func (q *Quantizer) set(words *[201]uint32, l Lattice, inverse float64, scale, top int) {
+	inverse *= float64(uint64(1) << scale)
+	high := float32(inverse)
+	low := float32(inverse - float64(high))
+	rest := top - l.Bits // fractional bits of T
+	units := guard >> (32 - top)
+	shift := uint32(int64(l.Shift*float64(uint64(1)<<rest))) + uint32(units)
+	test := uint32(1<<rest-1) &^ uint32(2*units-1)
+	constants := [...]uint32{
+		math.Float32bits(high), math.Float32bits(low), math.Float32bits(float32(3 << 22 * float64(uint64(1)<<scale))),
+		shift, test, uint32(l.Bits), uint32(rest), uint32(32 - rest), 0,
+	}
+	if l.Noise != nil {
+		constants[8] = l.Noise.K1
+		for i := range uint32(Step) {
+			words[72+i] = (i ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
+		}
+		words[200] = l.Noise.K0 &^ (Step - 1)
+	}
+	for i, v := range constants {
+		for lane := range 8 {
+			words[8*i+lane] = v
+		}
+	}
+}
+
+// Residues writes the residues modulo N of x, whose first coordinate has the
+// index first, a multiple of Step. It returns how many it did, a multiple of
+// Step, and sets the bits in doubt of those it is not certain of; doubtful is
+// false if there are none. It does nothing if x is shorter than Step, has a
+// coordinate of 2²²·N steps or more, or one that is no number, and in Off.
+func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
+	if t == Off || n == 0 || first%Step != 0 {
+		return 0, false
+	}
+	dst, x = dst[:n], x[:n]
+	var doubts, outside uint32
+	switch {
+	case t == AVX512 && q.random:
+		doubts, outside = randomResiduesAVX512(dst, x, uint32(first), &q.residues, doubt)
+	case t == AVX512:
+		doubts, outside = fixedResiduesAVX512(dst, x, uint32(first), &q.residues, doubt)
+	case q.random:
+		doubts, outside = randomResiduesAVX2(dst, x, uint32(first), &q.residues, doubt)
+	default:
+		doubts, outside = fixedResiduesAVX2(dst, x, uint32(first), &q.residues, doubt)
+	}
+	if outside != 0 {
+		return 0, false
+	}
+	return n, doubts != 0
+}
+
+// Indices is Residues for the integers themselves, which are below 2³¹.
+func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
+	if t == Off || n == 0 || first%Step != 0 {
+		return 0, false
+	}
+	dst, x = dst[:n], x[:n]
+	var doubts, outside uint32
+	switch {
+	case t == AVX512 && q.random:
+		doubts, outside = randomIndicesAVX512(dst, x, uint32(first), &q.indices, doubt)
+	case t == AVX512:
+		doubts, outside = fixedIndicesAVX512(dst, x, uint32(first), &q.indices, doubt)
+	case q.random:
+		doubts, outside = randomIndicesAVX2(dst, x, uint32(first), &q.indices, doubt)
+	default:
+		doubts, outside = fixedIndicesAVX2(dst, x, uint32(first), &q.indices, doubt)
+	}
+	if outside != 0 {
+		return 0, false
+	}
+	return n, doubts != 0
+}
+
+// Doubtful calls each for the positions whose bits are set in doubt, until it
+// returns false.
+func Doubtful(doubt []byte, each func(at int) bool) {
+	for i, b := range doubt {
+		for ; b != 0; b &= b - 1 {
+			if !each(8*i + bits.TrailingZeros8(b)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package quant
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/quant/levels"
+)
+
+// Adaptive rounds to a table that follows what it compresses: ALQ and AMQ of
+// Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS
+// 2020. In the rounds of its schedule the sender fits the table to the very
+// vector of that round, as package levels does it, before it compresses it.
+//
+// Tables begin as the uniform one, that of AMQ with p = 1/2.
+//
+// A payload is that of Levels and then the fitted levels, those between 0 and 1,
+// as floats: 4·(2^(b−1) − 2) bytes, or 4·(2^(b−1) − 1) in the form Symmetric. The
+// table travels always, and the sender rounds by its floats too: 8 bytes for 3
+// bits, 504 for 8, against tables that a receiver would have to keep for each
+// sender and would lack after it joined, restarted or missed a message. So AddTo
+// needs nothing but the payload.
+//
+// The largest magnitude is the norm for it: by the length of a large bucket all
+// values are far below the level 1, which is then of no use.
+type Adaptive struct {
+	levels *Levels
+	fit    Fit
+	at     []int
+	every  int
+
+	own     Table // what the sender rounds to
+	other   Table // scratch: what is being fitted or read
+	chosen  []uint32
+	buckets []levels.Bucket
+}
+
+// A Fit is a way to choose the table.
+type Fit int
+
+// The fits of the paper. N stands for normal: one distribution with the average
+// statistics of the buckets instead of a mixture weighted by squared norms.
+const (
+	ALQ   Fit = iota // coordinate descent
+	ALQN             // the same, from averages
+	ALQG             // gradient descent
+	ALQGN            // the same, from averages
+	AMQ              // powers of one number, which is fitted; Symmetric alone
+	AMQN             // the same, from averages
+)
+
+// String returns the name of f in run files.
+func (f Fit) String() string {
+	return [...]string{"alq", "alqn", "alqg", "alqgn", "amq", "amqn"}[f]
+}
+
+// fitBuckets is the largest number of buckets that a table is fitted to.
+const fitBuckets = 20
+
+// fitStream keeps the choice of buckets apart from the rounding.
+const fitStream = 0xA19
+
+// NewAdaptive returns the compressor with 2 to 8 bits per coordinate, sign
+// included; a bucket of 0 is the whole vector. seed is the worker's own stream,
+// rng.Stream(seed, rank). Its table stays as it is until Refit gives rounds.
+func NewAdaptive(fit Fit, bits, bucket int, norm Norm, form Form, seed uint64) (*Adaptive, error) {
+	if bits < 2 || bits > 8 {
+		return nil, fmt.Errorf("quant: %v: %d bits: must be 2 to 8", fit, bits)
+	}
+	h := 1 << (bits - 1)
+	start := levels.Uniform(levels.Form(form), h)
+	if fit == AMQ || fit == AMQN {
+		if form != Symmetric {
+			return nil, fmt.Errorf("quant: %v: a table with zero: it has none, the variant must be sym", fit)
+		}
+		start = levels.Exponential(levels.Symmetric, h, 0.5)
+	}
+	for j, level := range start {
+		start[j] = float64(float32(level))
+	}
+	a := &Adaptive{fit: fit, own: tableOf(form, start), other: tableOf(form, start)}
+	var err error
+	a.levels, err = newLevels(fit.String(), a.own, bucket, norm, seed)
+	return a, err
+}
+
+// Refit sets the rounds in which the table is fitted: those in at, and after
+// them every multiple of every; 0 stands for no more. The paper has 100, 2000
+// and then every 10000.
+func (a *Adaptive) Refit(at []int, every int) error {
+	for _, k := range at {
+		if k < 0 {
+			return fmt.Errorf("quant: %v: a fit in round %d: must be at least 0", a.fit, k)
+		}
+	}
+	if every < 0 {
+		return fmt.Errorf("quant: %v: a fit every %d rounds: must be at least 1, or 0 for none", a.fit, every)
+	}
+	a.at, a.every = slices.Sorted(slices.Values(at)), every
+	return nil
+}
+
+// due reports whether the table is fitted in round k.
+func (a *Adaptive) due(k int) bool {
+	if n := len(a.at); n > 0 && k <= a.at[n-1] {
+		_, found := slices.BinarySearch(a.at, k)
+		return found
+	}
+	return a.every > 0 && k > 0 && k%a.every == 0
+}
+
+// Scale makes it a contraction, see Levels.
+func (a *Adaptive) Scale() error { return a.levels.Scale() }
+
+// Clip limits what it sees to c standard deviations, see Levels.
+func (a *Adaptive) Clip(c float64) error { return a.levels.Clip(c) }
+
+// Properties: unbiased whatever the table is, unless clipped or scaled.
+func (a *Adaptive) Properties() Properties { return a.levels.Properties() }
+
+// Variance returns E |C(z) − z|² with the present table, see Levels.
+func (a *Adaptive) Variance(z []float32) float64 {
+	a.use(a.own)
+	return a.levels.Variance(z)
+}
+
+// Table returns a copy of the table that the sender rounds to.
+func (a *Adaptive) Table() Table { return Table{a.own.Form, slices.Clone(a.own.Levels)} }
+
+// Len returns the bytes of a payload of d coordinates.
+func (a *Adaptive) Len(d int) int {
+	if d == 0 {
+		return 0
+	}
+	return 4*len(a.own.free()) + a.levels.Len(d)
+}
+
+// Compress fits the table if that is due and appends the buckets of z and it.
+// A norm beyond the floats is an error, after which the table is the old one.
+func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
+	if err := checkVector(a.levels.name, k, z); err != nil || len(z) == 0 {
+		return dst, err
+	}
+	table, fitted := a.own, a.due(k)
+	if fitted {
+		if err := a.refit(k, z); err != nil {
+			return dst, err
+		}
+		table = a.other
+	}
+	a.use(table)
+	dst = slices.Grow(dst, a.Len(len(z)))
+	dst, err := a.levels.Compress(dst, k, z)
+	if err != nil {
+		return dst, err
+	}
+	for _, level := range table.free() {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(level)))
+	}
+	if fitted {
+		a.own, a.other = a.other, a.own
+	}
+	return dst, nil
+}
+
+// refit sets other to the table that suits z best, rounded to floats. It looks
+// at fitBuckets buckets at most, each as likely as another.
+func (a *Adaptive) refit(k int, z []float32) error {
+	b := &a.levels.bucketed
+	n := 1
+	if b.size > 0 {
+		n = (len(z) + b.size - 1) / b.size
+	}
+	a.chosen = rng.RandomK(a.chosen[:0], rng.Stream(b.seed, fitStream), k, n, min(n, fitBuckets))
+	a.buckets = a.buckets[:0]
+	for _, i := range a.chosen {
+		first := int(i) * b.size
+		bucket, err := b.measure(z[first:b.end(first, len(z))])
+		if err != nil {
+			return fmt.Errorf("quant: %v: round %d: bucket at %d: %w", a.fit, k, first, err)
+		}
+		a.buckets = append(a.buckets, levels.Observe(bucket, float64(b.header[0])))
+	}
+	for j, level := range a.fitted() {
+		a.other.magnitudes()[j] = float64(float32(level))
+	}
+	a.other.mirror()
+	return nil
+}
+
+// fitted returns the magnitudes for the observed buckets.
+func (a *Adaptive) fitted() []float64 {
+	m := levels.Weighted(a.buckets)
+	if a.fit == ALQN || a.fit == ALQGN || a.fit == AMQN {
+		m = levels.Averaged(a.buckets)
+	}
+	form, h := levels.Form(a.own.Form), len(a.own.magnitudes())
+	switch a.fit {
+	case ALQ, ALQN:
+		return levels.ALQ(form, h, m)
+	case ALQG, ALQGN:
+		return levels.ALQG(form, h, m)
+	}
+	return levels.AMQ(h, m, a.own.magnitudes()[h-2])
+}
+
+// use makes table that of the next payload.
+func (a *Adaptive) use(table Table) {
+	if err := a.levels.SetTable(table); err != nil {
+		panic("internal error: " + err.Error()) // fits and Check see to it
+	}
+}
+
+// Check makes sure that payload holds the buckets of d coordinates and a table.
+func (a *Adaptive) Check(d int, payload []byte) error {
+	buckets, err := a.read(d, payload)
+	if err != nil {
+		return err
+	}
+	return a.levels.Check(d, buckets)
+}
+
+// AddTo adds w times the values of the symbols to acc.
+func (a *Adaptive) AddTo(acc []float32, w float32, k int, payload []byte) error {
+	buckets, err := a.read(len(acc), payload)
+	if err != nil {
+		return err
+	}
+	a.use(a.other)
+	return a.levels.AddTo(acc, w, k, buckets)
+}
+
+// read sets other to the table of payload and returns what comes before it.
+func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
+	if err := checkLen(a.levels.name, payload, a.Len(d), d); err != nil || d == 0 {
+		return nil, err
+	}
+	free := a.other.free()
+	buckets, table := payload[:a.levels.Len(d)], payload[a.levels.Len(d):]
+	for i := range free {
+		free[i] = float64(float32At(table, i))
+	}
+	a.other.mirror()
+	if _, err := a.other.Bits(); err != nil {
+		return nil, fmt.Errorf("quant: %v: %w", a.fit, err)
+	}
+	return buckets, nil
+}

@@ -1,0 +1,125 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+)
+
+// BinGradB sends one bit: whether a value is at least b0, and for either side its
+// mean (Xu, Huo and Huang, "Optimal Gradient Quantization Condition for
+// Communication-Efficient Distributed Training", 2019, BinGrad-b, fully biased).
+//
+//	C(z)_c = mean{z ≥ b0} if z_c ≥ b0, else mean{z < b0};  b0 on a side without values.
+//
+// b0 is the mean of the bucket or, by Lloyd's iteration from there, the middle
+// of the two means, where the squared error has a minimum. It is a contraction:
+// either mean is the projection of its side.
+//
+// A bucket is the lower and the upper mean as floats and one bit per
+// coordinate, 1 for upper: 8 + ⌈m/8⌉ bytes.
+type BinGradB struct {
+	bucketed
+	threshold Threshold
+	least     int64 // the key of b0 of the bucket fitted last
+	means     [2]float32
+	points
+}
+
+// A Threshold says what b0 is.
+type Threshold int
+
+const (
+	// Mean of the bucket.
+	Mean Threshold = iota
+	// Lloyd takes the middle of the two means, again and again.
+	Lloyd
+)
+
+// ParseThreshold returns the rule of that name: mean or lloyd.
+func ParseThreshold(name string) (Threshold, error) {
+	switch name {
+	case "mean":
+		return Mean, nil
+	case "lloyd":
+		return Lloyd, nil
+	}
+	return 0, fmt.Errorf("quant: rule %q: must be mean or lloyd", name)
+}
+
+// NewBinGradB returns the compressor; a bucket of 0 is the whole vector.
+func NewBinGradB(threshold Threshold, bucket int) (*BinGradB, error) {
+	b := &BinGradB{threshold: threshold}
+	var err error
+	p := Properties{Contraction: true, Deterministic: true}
+	b.bucketed, err = newBucketed("bingrad_b", b, p, 2, 2, bucket, 0)
+	return b, err
+}
+
+// maxLloyd ends an iteration that rounding keeps from its fixed point.
+const maxLloyd = 1000
+
+func (b *BinGradB) fit(header, z []float32) {
+	sum := 0.0
+	for _, v := range z {
+		sum += float64(v)
+	}
+	b0 := sum / float64(len(z))
+	low, high := means(z, b0)
+	for range maxLloyd {
+		middle := (low + high) / 2
+		if b.threshold == Mean || middle == b0 {
+			break
+		}
+		b0 = middle
+		low, high = means(z, b0)
+	}
+	header[0], header[1] = float32(low), float32(high)
+	b.least = least(b0)
+	b.means = [2]float32{header[0], header[1]}
+}
+
+// means returns those of the values of z below b0 and of the others.
+func means(z []float32, b0 float64) (low, high float64) {
+	least, below, above, n := least(b0), 0.0, 0.0, 0
+	for _, v := range z {
+		keep := (least - order(v) - 1) >> 63 // all bits set if v ≥ b0
+		above += float64(math.Float32frombits(math.Float32bits(v) & uint32(keep)))
+		below += float64(math.Float32frombits(math.Float32bits(v) &^ uint32(keep)))
+		n -= int(keep)
+	}
+	low, high = b0, b0
+	if n < len(z) {
+		low = below / float64(len(z)-n)
+	}
+	if n > 0 {
+		high = above / float64(n)
+	}
+	return low, high
+}
+
+func (b *BinGradB) round(symbols []uint16, z, _ []float32) {
+	z = z[:len(symbols)]
+	for i, v := range z {
+		symbols[i] = uint16(uint64(b.least-order(v)-1) >> 63)
+	}
+}
+
+func (b *BinGradB) spread(z []float32) float64 {
+	total := 0.0
+	for _, v := range z {
+		off := float64(v) - float64(b.means[uint64(b.least-order(v)-1)>>63])
+		total += float64(off * off)
+	}
+	return total
+}
+
+func (b *BinGradB) check(header []float32) error {
+	if header[0] > header[1] {
+		return fmt.Errorf("a lower mean of %v and an upper one of %v", header[0], header[1])
+	}
+	return nil
+}
+
+func (b *BinGradB) open(header []float32, w float32) {
+	b.points[0], b.points[1] = float32(w*header[0]), float32(w*header[1])
+}

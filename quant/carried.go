@@ -1,0 +1,41 @@
+package quant
+
+import "fmt"
+
+// carried is the part of a rule that ORQ and Linear share: levels that are
+// chosen for each bucket and sent in its header, between which values are
+// rounded at random.
+type carried struct {
+	cells  cells
+	sorter sorter
+	levels []float64
+	points
+}
+
+// use makes the header the levels to round to.
+func (c *carried) use(header []float32) {
+	c.levels = c.levels[:0]
+	for _, level := range header {
+		c.levels = append(c.levels, float64(level))
+	}
+	c.cells.reset(c.levels, 1)
+}
+
+func (c *carried) round(symbols []uint16, z, u []float32) { c.cells.round(symbols, z, u) }
+
+func (c *carried) spread(z []float32) float64 { return c.cells.spread(z) }
+
+func (c *carried) check(header []float32) error {
+	for j := 1; j < len(header); j++ {
+		if header[j-1] > header[j] {
+			return fmt.Errorf("level %v before %v: must be ascending", header[j-1], header[j])
+		}
+	}
+	return nil
+}
+
+func (c *carried) open(header []float32, w float32) {
+	for j, level := range header {
+		c.points[j] = float32(w * level)
+	}
+}

@@ -1,0 +1,109 @@
+package quant
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Compressor is what all compressors of this package have in common.
+type Compressor interface {
+	Compress(dst []byte, k int, z []float32) ([]byte, error)
+	Check(d int, payload []byte) error
+	AddTo(acc []float32, w float32, k int, payload []byte) error
+	Len(d int) int // bytes of the largest payload of d coordinates
+	Properties() Properties
+}
+
+// Switched is a compressor whose bits per coordinate may be others in every
+// round. A payload names its own: it is one byte, the bits, and the payload of the
+// compressor of so many. So a receiver needs not know when its sender switches.
+type Switched struct {
+	// Bits returns the bits of round k, low to high; only Compress asks.
+	Bits func(k int) int
+
+	low int
+	of  []Compressor // of low, low+1, … bits
+}
+
+// NewSwitched returns the compressor that takes from low to high bits, 1 ≤ low ≤
+// high ≤ 255; of makes the one of so many.
+func NewSwitched(low, high int, bits func(k int) int, of func(bits int) (Compressor, error)) (*Switched, error) {
+	if low < 1 || low > high || high > 255 {
+		return nil, fmt.Errorf("quant: switched: %d to %d bits: want 1 ≤ smallest ≤ largest ≤ 255", low, high)
+	}
+	s := &Switched{Bits: bits, low: low}
+	for b := low; b <= high; b++ {
+		c, err := of(b)
+		if err != nil {
+			return nil, fmt.Errorf("quant: switched: %d bits: %w", b, err)
+		}
+		s.of = append(s.of, c)
+	}
+	return s, nil
+}
+
+// Properties are what the compressors of all bits have.
+func (s *Switched) Properties() Properties {
+	all := Properties{Unbiased: true, Contraction: true, Deterministic: true}
+	for _, c := range s.of {
+		p := c.Properties()
+		all.Unbiased = all.Unbiased && p.Unbiased
+		all.Contraction = all.Contraction && p.Contraction
+		all.Deterministic = all.Deterministic && p.Deterministic
+	}
+	return all
+}
+
+// Len returns the most bytes that a payload of d coordinates has.
+func (s *Switched) Len(d int) int {
+	most := 0
+	for _, c := range s.of {
+		most = max(most, c.Len(d))
+	}
+	return 1 + most
+}
+
+// Compress appends the bits of round k and the payload of so many.
+func (s *Switched) Compress(dst []byte, k int, z []float32) ([]byte, error) {
+	bits := s.Bits(k)
+	if at := bits - s.low; at < 0 || at >= len(s.of) {
+		return dst, fmt.Errorf("quant: switched: round %d: %d bits: must be %d to %d", k, bits, s.low, s.low+len(s.of)-1)
+	}
+	start := len(dst)
+	dst, err := s.of[bits-s.low].Compress(append(slices.Grow(dst, s.Len(len(z))), byte(bits)), k, z)
+	if err != nil {
+		return dst[:start], err
+	}
+	return dst, nil
+}
+
+// Check makes sure that payload names its bits and fits them.
+func (s *Switched) Check(d int, payload []byte) error {
+	c, err := s.named(payload)
+	if err != nil {
+		return err
+	}
+	return c.Check(d, payload[1:])
+}
+
+// AddTo adds w times what the compressor of the payload's bits decodes to acc.
+func (s *Switched) AddTo(acc []float32, w float32, k int, payload []byte) error {
+	c, err := s.named(payload)
+	if err != nil {
+		return err
+	}
+	return c.AddTo(acc, w, k, payload[1:])
+}
+
+// named returns the compressor of the bits that payload names.
+func (s *Switched) named(payload []byte) (Compressor, error) {
+	if len(payload) == 0 {
+		return nil, errors.New("quant: switched: no bytes: want the number of bits at least")
+	}
+	at := int(payload[0]) - s.low
+	if at < 0 || at >= len(s.of) {
+		return nil, fmt.Errorf("quant: switched: %d bits: must be %d to %d", payload[0], s.low, s.low+len(s.of)-1)
+	}
+	return s.of[at], nil
+}

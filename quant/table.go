@@ -1,0 +1,198 @@
+package quant
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Levels rounds the coordinates of a bucket, divided by its norm, to a table of
+// levels, whichever: the frame of NUQSGD (Ramezani-Kebrya et al., 2019) and of
+// ALQ and AMQ (Faghri et al., "Adaptive Gradient Quantization for Data-Parallel
+// SGD", NeurIPS 2020). A value between two levels becomes one of them at random,
+// such that its expectation is the value.
+//
+// A bucket is the norm as a float, by which the sender decodes too, and b bits
+// per coordinate: 4 + ⌈m·b/8⌉ bytes. Both ends need the same table; it is not in
+// the payload.
+type Levels struct {
+	bucketed
+	norm   Norm
+	form   Form
+	levels []float64
+	cells  cells
+	empty  bool // the norm of the bucket fitted last is 0
+	points
+}
+
+// A Table is 2^(b−1) or 2^b ascending levels for values of −1 to 1, by form.
+type Table struct {
+	Form   Form
+	Levels []float64
+}
+
+// A Form says for what a table has levels.
+type Form int
+
+const (
+	// Zero: for magnitudes. The table has 2^(b−1) levels from 0 to 1, and the
+	// symbol is the level, plus 2^(b−1) for a negative value that is not
+	// rounded to 0.
+	Zero Form = iota
+	// Symmetric: for values with their sign. The table has 2^b levels from −1
+	// to 1, none of which need be 0, and the symbol is the level.
+	Symmetric
+)
+
+// ParseForm returns the form of that name: zero or sym.
+func ParseForm(name string) (Form, error) {
+	switch name {
+	case "zero":
+		return Zero, nil
+	case "sym":
+		return Symmetric, nil
+	}
+	return 0, fmt.Errorf("quant: variant %q: must be zero or sym", name)
+}
+
+// Bits returns b, the bits of a symbol, or an error if t is no table for 1 to 8
+// bits, or 2 to 8 in the form Zero.
+func (t Table) Bits() (int, error) {
+	n, low, sign := len(t.Levels), -1.0, 0
+	if t.Form == Zero {
+		low, sign = 0, 1
+	}
+	b := bits.Len(uint(n)) - 1 + sign
+	switch {
+	case n < 2 || n&(n-1) != 0 || b > 8:
+		return 0, fmt.Errorf("quant: a table of %d levels: must be a power of two, from 2 to %d", n, maxLevels>>sign)
+	case t.Levels[0] != low || t.Levels[n-1] != 1:
+		return 0, fmt.Errorf("quant: a table from %v to %v: must be from %v to 1", t.Levels[0], t.Levels[n-1], low)
+	}
+	for j := 1; j < n; j++ {
+		if !(t.Levels[j-1] <= t.Levels[j]) {
+			return 0, fmt.Errorf("quant: a table with level %v before %v: must be ascending", t.Levels[j-1], t.Levels[j])
+		}
+	}
+	return b, nil
+}
+
+// tableOf returns the table with those magnitudes, ascending up to 1.
+func tableOf(form Form, magnitudes []float64) Table {
+	t := Table{form, slices.Clone(magnitudes)}
+	if form == Symmetric {
+		t.Levels = make([]float64, 2*len(magnitudes))
+	}
+	copy(t.magnitudes(), magnitudes)
+	t.mirror()
+	return t
+}
+
+// magnitudes returns the part of the table that the rest follows from.
+func (t Table) magnitudes() []float64 {
+	if t.Form == Zero {
+		return t.Levels
+	}
+	return t.Levels[len(t.Levels)/2:]
+}
+
+// free returns the magnitudes that are neither 0 nor 1 by definition.
+func (t Table) free() []float64 {
+	m := t.magnitudes()
+	if t.Form == Zero {
+		m = m[1:]
+	}
+	return m[:len(m)-1]
+}
+
+// mirror makes the lower half of a symmetric table that of its magnitudes.
+func (t Table) mirror() {
+	if t.Form == Symmetric {
+		for j, m := range t.magnitudes() {
+			t.Levels[len(t.Levels)/2-1-j] = -m
+		}
+	}
+}
+
+// NewLevels returns the compressor; a bucket of 0 is the whole vector. seed is
+// the worker's own stream, rng.Stream(seed, rank). The table is copied.
+func NewLevels(t Table, bucket int, norm Norm, seed uint64) (*Levels, error) {
+	return newLevels("levels", t, bucket, norm, seed)
+}
+
+func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Levels, error) {
+	b, err := t.Bits()
+	if err != nil {
+		return nil, err
+	}
+	l := &Levels{norm: norm, form: t.Form, levels: slices.Clone(t.Levels)}
+	l.bucketed, err = newBucketed(name, l, Properties{Unbiased: true}, 1, 1<<b, bucket, seed)
+	return l, err
+}
+
+// SetTable replaces the table by one of the same form and length, for the
+// payloads made and read from now on. The table is copied into the old one.
+func (l *Levels) SetTable(t Table) error {
+	if t.Form != l.form || len(t.Levels) != len(l.levels) {
+		return fmt.Errorf("quant: %s: a table of %d levels cannot replace one of %d, or one of another form", l.name, len(t.Levels), len(l.levels))
+	}
+	if _, err := t.Bits(); err != nil {
+		return err
+	}
+	copy(l.levels, t.Levels)
+	return nil
+}
+
+func (l *Levels) fit(header, z []float32) {
+	header[0] = l.norm.of(z)
+	l.empty = header[0] == 0
+	factor := float64(header[0])
+	if l.empty {
+		factor = 1 // zeros between the levels around 0
+	}
+	l.cells.reset(l.levels, factor)
+}
+
+func (l *Levels) round(symbols []uint16, z, u []float32) {
+	if l.form == Symmetric {
+		l.cells.round(symbols, z, u)
+		return
+	}
+	z, u = z[:len(symbols)], u[:len(symbols)]
+	negative := len(l.levels)
+	for i, v := range z {
+		m := magnitude(v)
+		level := l.cells.draw(float64(math.Float32frombits(m)), int64(m), u[i])
+		// A negative value of level 0 has no sign: −level has a top bit but for 0.
+		sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
+		symbols[i] = level + sign*uint16(negative)
+	}
+}
+
+func (l *Levels) spread(z []float32) float64 {
+	if l.empty {
+		return 0
+	}
+	if l.form == Symmetric {
+		return l.cells.spread(z)
+	}
+	total := 0.0
+	for _, v := range z {
+		m := magnitude(v)
+		total += l.cells.error(float64(math.Float32frombits(m)), int64(m))
+	}
+	return total
+}
+
+func (l *Levels) check(header []float32) error { return checkScale(header) }
+
+func (l *Levels) open(header []float32, w float32) {
+	for j, level := range l.levels {
+		point := float32(w * float32(float64(header[0])*level))
+		l.points[j] = point
+		if l.form == Zero {
+			l.points[j+len(l.levels)] = -point
+		}
+	}
+}

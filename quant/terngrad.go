@@ -1,0 +1,61 @@
+package quant
+
+import "math"
+
+// TernGrad keeps −1, 0 or 1 times the largest magnitude of a bucket (Wen et al.,
+// "TernGrad", NeurIPS 2017, equation 2):
+//
+//	C(z)_c = |z|_∞·sign(z_c)·[u < |z_c|/|z|_∞],  u uniform in [0, 1).
+//
+// That is unbiased. With Clip, 2.5 in the paper, one outlier does not make zeros
+// of the rest.
+//
+// A bucket is the scale as a float and the symbols 0, 1, 2 for −1, 0, 1 in
+// groups of 40: 4 bytes and 1.6 bits per coordinate.
+type TernGrad struct {
+	bucketed
+	scale float64 // of the bucket fitted last
+	points
+}
+
+// NewTernGrad returns the compressor; a bucket of 0 is the whole vector. seed
+// is the worker's own stream, rng.Stream(seed, rank).
+func NewTernGrad(bucket int, seed uint64) (*TernGrad, error) {
+	t := &TernGrad{}
+	var err error
+	t.bucketed, err = newBucketed("terngrad", t, Properties{Unbiased: true}, 1, 3, bucket, seed)
+	return t, err
+}
+
+func (t *TernGrad) fit(header, z []float32) {
+	header[0] = LInf.of(z)
+	t.scale = float64(header[0])
+}
+
+func (t *TernGrad) round(symbols []uint16, z, u []float32) {
+	z, u = z[:len(symbols)], u[:len(symbols)]
+	for i, v := range z {
+		keep := uint16(0)
+		if float64(u[i])*t.scale < math.Abs(float64(v)) {
+			keep = 1
+		}
+		sign := uint16(math.Float32bits(v) >> 31)
+		symbols[i] = 1 + keep - 2*(keep&sign)
+	}
+}
+
+func (t *TernGrad) spread(z []float32) float64 {
+	total := 0.0
+	for _, v := range z {
+		m := math.Abs(float64(v))
+		total += float64(m * (t.scale - m))
+	}
+	return total
+}
+
+func (t *TernGrad) check(header []float32) error { return checkScale(header) }
+
+func (t *TernGrad) open(header []float32, w float32) {
+	up := float32(w * header[0])
+	t.points[0], t.points[1], t.points[2] = -up, 0, up
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/vec"
+	"gossiptrainer/quant/controller"
+	"gossiptrainer/test/markdown"
+)
+
+// A cost is what a controller takes.
+type cost struct {
+	name  string
+	call  time.Duration
+	every int // rounds per call
+}
+
+// controllerCosts measures what the controllers take with the model and the
+// graph that all rows share.
+func controllerCosts(p plan) ([]cost, error) {
+	run, err := rows()[0].assemble(p)
+	if err != nil {
+		return nil, err
+	}
+	dim, diameter := run.Dim(), run.Graph().Diameter()
+	adaptive, err := controller.NewOlandRaj(2, 8)
+	if err != nil {
+		return nil, err
+	}
+	learning, err := controller.NewMQGrad(2, 8, 1)
+	if err != nil {
+		return nil, err
+	}
+	g := make([]float32, dim)
+	losses := []float64{2, 1.99, 1.98, 1.97, 1.96}
+	rms := func() float64 { return math.Sqrt(vec.Dot(g, g) / float64(dim)) }
+	measure := func(name string, c gossip.Chooser, rms func() float64) cost {
+		each := testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				c.Choose(losses, rms(), time.Second)
+			}
+		})
+		return cost{name, time.Duration(each.NsPerOp()), diameter + 1 + c.Window()}
+	}
+	return []cost{
+		measure("Øland-Raj", adaptive, rms),
+		measure("MQGrad", learning, func() float64 { return 0 }),
+	}, nil
+}
+
+// costTable sets the costs against the time of a gradient.
+func costTable(costs []cost, p plan) string {
+	table := [][]string{{"controller", "a call, µs", "rounds per call", "share of a gradient, %"}}
+	for _, c := range costs {
+		share := float64(c.call) / float64(c.every) / float64(p.compute)
+		table = append(table, []string{
+			c.name, fmt.Sprintf("%.2f", float64(c.call)/1e3), fmt.Sprint(c.every), fmt.Sprintf("%.4f", 100*share),
+		})
+	}
+	return markdown.Table(table)
+}

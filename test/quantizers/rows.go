@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// preset is the situation that all rows share, but for the settings of common:
+// steps that are large enough for noise in them to show.
+const preset = "ring8-fashion"
+
+var common = []string{"train.step_size=0.2"}
+
+// A row is one quantizer: the preset with some settings changed.
+type row struct {
+	name     string
+	levels   int // that a coordinate can have, 0 = floats
+	settings []string
+}
+
+// rows are the quantizers of the table, by the number of levels. With b bits and
+// a level 0 there are 2^b − 1 of them, for the sign of 0 is not used. The norm
+// is that of a bucket: its length unless the name says more.
+func rows() []row {
+	var all []row
+	add := func(name string, levels int, settings []string) {
+		all = append(all, row{name, levels, append(settings, common...)})
+	}
+	add("full precision", 0, algorithm("reduce=ring"))
+	add("QSGD, max norm", 7, quantized("qsgd bits=3 norm=linf"))
+	add("QSGD, 2-norm", 7, quantized("qsgd bits=3 norm=l2"))
+	add("QSGD, max norm", 3, quantized("qsgd bits=2 norm=linf"))
+	add("sign with feedback", 2, append(quantized("sign"), feedback))
+	return all
+}
+
+// feedback adds what was lost to the next gradient.
+const feedback = "algorithm.error_feedback=true"
+
+// quantized returns the settings of an all-gather with a compressor: its name,
+// then its settings.
+func quantized(compressor string) []string {
+	settings := algorithm("reduce=allgather")
+	for s := range strings.FieldsSeq("name=" + compressor) {
+		settings = append(settings, "algorithm.compressor."+s)
+	}
+	return settings
+}
+
+// algorithm returns those of an all-reduce.
+func algorithm(setting string) []string {
+	return []string{"algorithm.name=allreduce", "algorithm." + setting}
+}
+
+// command returns the line that makes the run of seed 1 again.
+func (r row) command(rounds int) string {
+	var b strings.Builder
+	b.WriteString("peer sim " + preset)
+	for _, s := range append(slices.Clone(r.settings), fmt.Sprint("train.rounds=", rounds), "seed=1") {
+		if strings.Contains(s, "[") {
+			s = "'" + s + "'" // no pattern of file names
+		}
+		b.WriteString(" --set " + s)
+	}
+	return b.String()
+}
