@@ -117,6 +117,17 @@ func Arguments(set []Override) []string {
 	return args
 }
 
+// IsComparison says whether a name stands for a comparison file rather than a
+// run file.
+func IsComparison(name string) bool {
+	text, shown, err := readSource(name, Comparisons())
+	if err != nil {
+		return false
+	}
+	root, ok := parseDocument(shown, text).root.(map[string]any)
+	return ok && root["algorithms"] != nil
+}
+
 // LoadComparison reads a comparison file, or an embedded one by name, and
 // checks that every cell is a run file that can be loaded. Everything wrong is
 // in the returned *Error.

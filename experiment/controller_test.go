@@ -21,6 +21,9 @@ var steered = [][]string{
 	{"algorithm.name=dcd", "algorithm.compressor={name: minmax, mode: stochastic}", "algorithm.controller.min_bits=4"},
 	{"algorithm.name=ecd", "algorithm.compressor={name: minmax, mode: stochastic}", "algorithm.controller.min_bits=6"},
 	{"algorithm.name=naive", "algorithm.compressor.name=minmax"},
+	{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}", "algorithm.compressor={name: nuqsgd, scaled: true, bucket: 64}"},
+	{"algorithm={name: allreduce, reduce: allgather}", "algorithm.compressor={name: alq, bucket: 64}"},
+	{"algorithm={name: allreduce, reduce: server}", "algorithm.compressor={name: minmax, mode: stochastic}"},
 }
 
 // In whatever order the workers come, a run with a controller is the same, its

@@ -109,7 +109,7 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	if c.Verify {
 		kept = c.verification.begin(k)
 	}
-	dst = slices.Grow(dst, r.packing.Len(len(x))+hashLen)
+	dst = slices.Grow(dst, r.packing.Len(len(x))+HashLen)
 	if width := r.byteWidth(); width > 0 && !c.Verify {
 		end := start + r.packing.Len(len(x))
 		if err := r.encodeBytes(dst[start:end], x, width); err != nil {
@@ -275,7 +275,7 @@ func (c *Codec) round(k int) (round, error) {
 	}
 	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing), tier: kernel.Best()}
 	if c.Verify {
-		r.tail = hashLen
+		r.tail = HashLen
 	}
 	r.encode = rounder{step: grid.Step(), scale: 1 / grid.Step(), key: c.noise(k), random: true}
 	r.windows = r.encode

@@ -102,8 +102,8 @@ func TestBothEndsTakeTheSameTheta(t *testing.T) {
 		note uint32
 		size int
 	}{
-		"fixed":          {nil, math.Float32bits(1), 3 + hashLen},
-		"adaptive":       {Adaptive, math.Float32bits(1), 3 + hashLen},
+		"fixed":          {nil, math.Float32bits(1), 3 + HashLen},
+		"adaptive":       {Adaptive, math.Float32bits(1), 3 + HashLen},
 		"full precision": {Measured, 0, 12},
 	} {
 		one, other := pairEnds(t, Codec{Levels: 256, Verify: true}, c.rule)

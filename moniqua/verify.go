@@ -20,7 +20,8 @@ import (
 // The index is then the one that all other neighbours of j recovered, so the
 // iterates are those of a run without errors and their mean does not drift.
 
-const hashLen = 8
+// HashLen is the bytes of the index hash at the end of a payload.
+const HashLen = 8
 
 // A verification is what a codec keeps to give repairs, and works with.
 type verification struct {
@@ -68,7 +69,7 @@ func (c *Codec) MaxPayload(d int) int {
 	}
 	most := packing.Len(d)
 	if c.Verify {
-		most = max(most+hashLen, maxQuotients(d, blockOf(packing)))
+		most = max(most+HashLen, maxQuotients(d, blockOf(packing)))
 	}
 	if c.Control != nil {
 		most = max(most, 4*d) // full precision
@@ -130,7 +131,7 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 	v.wrong.From = v.wrong.From[:0]
 	for j := range in {
 		payload := in[j].Payload
-		agrees := v.theirs[j].Sum() == binary.LittleEndian.Uint64(payload[len(payload)-hashLen:])
+		agrees := v.theirs[j].Sum() == binary.LittleEndian.Uint64(payload[len(payload)-HashLen:])
 		switch {
 		case in[j].Repair == nil && !agrees:
 			v.wrong.From = append(v.wrong.From, in[j].From)

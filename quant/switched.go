@@ -45,12 +45,13 @@ func NewSwitched(low, high int, bits func(k int) int, of func(bits int) (Compres
 
 // Properties are what the compressors of all bits have.
 func (s *Switched) Properties() Properties {
-	all := Properties{Unbiased: true, Contraction: true, Deterministic: true}
+	all := Properties{Unbiased: true, Contraction: true, Deterministic: true, Scalable: true}
 	for _, c := range s.of {
 		p := c.Properties()
 		all.Unbiased = all.Unbiased && p.Unbiased
 		all.Contraction = all.Contraction && p.Contraction
 		all.Deterministic = all.Deterministic && p.Deterministic
+		all.Scalable = all.Scalable && p.Scalable
 	}
 	return all
 }

@@ -24,10 +24,18 @@ func newConfigCheck(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "say what is wrong with a run file, if anything",
+		Long: `say what is wrong with a run file, if anything
+
+Of a comparison file it says what each cell sends in a round, and how long a round takes
+at least on its network.`,
 		Example: `  peer config check my-run.yaml
-  peer config check ring8 --set algorithm.bits=4`,
+  peer config check ring8 --set algorithm.bits=4
+  peer config check moniqua-fig1`,
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && configs.IsComparison(args[0]) {
+				return checkComparison(c, args[0], file.set)
+			}
 			run, err := file.assemble(args)
 			if err != nil {
 				return err

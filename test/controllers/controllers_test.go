@@ -51,7 +51,7 @@ func TestDocument(t *testing.T) {
 		"| good |      2.50 |      50.00 |      75.00 |      87.50 |          4.00 |",
 		"| slow |      8.00 |          - |          - |      25.00 |          9.00 |",
 		"diverged |",
-		"| MQGrad     |       2.50 |               5 |                 0.0500 |\n",
+		"| MQGrad     |       2.50 |               5 |                 0.0500 |              0.0008 |\n",
 		"1ms per gradient (measured on this machine)",
 		"![Training loss and bits over virtual time](x.png)",
 		"-rounds 60 -every 20 -o",

@@ -6,7 +6,9 @@ import (
 	"os"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -44,6 +46,7 @@ func sketch(file string, results []result) error {
 	for _, p := range []*plot.Plot{loss, bits} {
 		p.X.Label.Text, p.X.Min = "virtual time (s)", 0
 		p.Add(plotter.NewGrid())
+		sans(p)
 	}
 	const width, height = 10 * vg.Inch, 4 * vg.Inch
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(110))
@@ -61,6 +64,18 @@ func sketch(file string, results []result) error {
 		return err
 	}
 	return out.Close()
+}
+
+// sans gives all texts of a plot the same typeface.
+func sans(p *plot.Plot) {
+	face := font.Font{Typeface: "Liberation", Variant: "Sans"}
+	for _, text := range []*text.Style{
+		&p.Title.TextStyle, &p.Legend.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
+	} {
+		size := text.Font.Size
+		text.Font = face
+		text.Font.Size = size
+	}
 }
 
 // points sets values against the times of the steps.

@@ -1,12 +1,13 @@
 package main
 
-// base is the situation that all rows share: four workers and a model of about
-// 270,000 parameters, compressed by the quantizer of MQGrad.
+// base is the situation that all rows share, that of MQGrad: a server and
+// workers, four in all, and the min-max quantizer both ways, for a model of about
+// 270,000 parameters.
 func base() []string {
 	return []string{
 		"name=controllers",
-		"topology={kind: star, size: 4}",
-		"algorithm={name: choco, gamma: 0.5, compressor: {name: minmax}}",
+		"topology.size=4",
+		"algorithm={name: allreduce, reduce: server, compressor: {name: minmax, bucket: 8192}}",
 		"data.name=fashion-mnist",
 		"model.hidden=[256, 256]",
 		"train={batch: 32, step_size: 0.1, momentum: 0, schedule: constant}",

@@ -30,13 +30,36 @@ func rows() []row {
 	add("full precision", 0, algorithm("reduce=ring"))
 	add("QSGD, max norm", 7, quantized("qsgd bits=3 norm=linf"))
 	add("QSGD, 2-norm", 7, quantized("qsgd bits=3 norm=l2"))
+	add("NUQSGD", 7, quantized("nuqsgd bits=3 norm=l2"))
+	add("ALQ", 7, adaptive("alq norm=l2"))
+	add("ALQ-N", 7, adaptive("alqn norm=l2"))
+	add("ALQ, max norm", 7, adaptive("alq norm=linf"))
+	add("AMQ", 8, adaptive("amq norm=l2"))
+	add("AMQ-N", 8, adaptive("amqn norm=l2"))
+	add("AMQ, max norm", 8, adaptive("amq norm=linf"))
+	for _, levels := range []string{"9", "5", "3"} {
+		n := int(levels[0] - '0')
+		add("ORQ-"+levels, n, quantized("orq levels="+levels))
+		add("Linear-"+levels, n, quantized("linear_s levels="+levels))
+	}
 	add("QSGD, max norm", 3, quantized("qsgd bits=2 norm=linf"))
+	add("TernGrad", 3, quantized("terngrad"))
+	add("TernGrad, clipped", 3, quantized("terngrad clip=2.5"))
+	add("BinGrad-pb", 2, quantized("bingrad_pb"))
+	add("BinGrad-b", 2, quantized("bingrad_b"))
+	add("BinGrad-b with feedback", 2, append(quantized("bingrad_b"), feedback))
 	add("sign with feedback", 2, append(quantized("sign"), feedback))
 	return all
 }
 
 // feedback adds what was lost to the next gradient.
 const feedback = "algorithm.error_feedback=true"
+
+// adaptive returns the settings of ALQ and AMQ, which are fitted early here, for
+// the runs are short.
+func adaptive(compressor string) []string {
+	return quantized(compressor + " bits=3 refit_at=[0,10,50,100,200]")
+}
 
 // quantized returns the settings of an all-gather with a compressor: its name,
 // then its settings.

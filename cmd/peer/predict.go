@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/report"
+	"gossiptrainer/sim"
+)
+
+// A forecast is what a cell will send in a round, and how long one takes at
+// least.
+type forecast struct {
+	Network string  `json:"network"`
+	Label   string  `json:"label"`
+	Rounds  int     `json:"rounds"`
+	Payload int64   `json:"payload_bytes"` // of all messages of a round, mean per peer
+	Wire    int64   `json:"wire_bytes"`    // the same, encrypted
+	Least   float64 `json:"least_s"`       // a round without its gradient
+}
+
+// forecastOf predicts a run on the uplink of its run file.
+func forecastOf(run *experiment.Run) (forecast, error) {
+	network, err := shapedNetwork(run.Config())
+	if err != nil {
+		return forecast{}, err
+	}
+	p := run.Predict()
+	wire := sim.WireBytes(sim.StreamBytes(p.Payload))
+	f := forecast{
+		Rounds:  run.Config().Train.Rounds,
+		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)),
+	}
+	var now time.Duration
+	for _, frames := range p.Frames {
+		now = hop(network.Uplink, now, frames, wire)
+	}
+	f.Least = now.Seconds()
+	return f, nil
+}
+
+// hop returns when the last of some messages has arrived.
+func hop(link shape.Link, now time.Duration, frames, bytes int) time.Duration {
+	var gate shape.Gate
+	var path shape.Path
+	arrives := now
+	for range frames {
+		_, arrives = path.Book(link, &gate, now, bytes)
+	}
+	return arrives
+}
+
+// checkComparison says what the cells of a comparison will send.
+func checkComparison(c *console, name string, set []string) error {
+	file, err := configs.LoadComparison(name, os.Environ())
+	if err != nil {
+		return err
+	}
+	m := &matrix{file: file, set: set, tuned: map[string][]string{}}
+	var all []forecast
+	for _, cell := range file.Cells() {
+		if cell.Seed != file.Seeds[0] {
+			continue
+		}
+		for _, choice := range cell.Tune { // any of them sends the same
+			cell.Set = append(cell.Set, configs.Override{Key: choice.Key, Value: choice.Values[0]})
+		}
+		loaded, err := m.load(cell)
+		if err != nil {
+			return err
+		}
+		run, err := assemble(loaded)
+		if err != nil {
+			return fmt.Errorf("cell %s: %w", cell, err)
+		}
+		f, err := forecastOf(run)
+		if err != nil {
+			return err
+		}
+		f.Network, f.Label = cell.Network, cell.Label
+		all = append(all, f)
+	}
+	c.say("ok: %s: %d cells by %s, %d seeds each of:", file.Name, len(file.Cells()), file.Mode, len(file.Seeds))
+	if err := c.print(all, func(w io.Writer) error { return writeForecasts(w, all) }); err != nil {
+		return err
+	}
+	c.next(quoted("peer", "compare", name), "run it")
+	return nil
+}
+
+func writeForecasts(w io.Writer, all []forecast) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "NETWORK\tALGORITHM\tROUNDS\tPAYLOAD\tAT THE SOCKET\tMS PER ROUND, AT LEAST\tALL ROUNDS, AT LEAST\t")
+	for _, f := range all {
+		in := time.Duration(float64(f.Rounds) * f.Least * float64(time.Second)).Round(100 * time.Millisecond)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)
+	}
+	return t.Flush()
+}

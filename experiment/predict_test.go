@@ -1,0 +1,35 @@
+package experiment
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is predicted is what the simulator then counts.
+func TestPredictionIsWhatIsSent(t *testing.T) {
+	for _, set := range [][]string{
+		{"algorithm.bits=32"},
+		{"algorithm.bits=32", "topology.kind=path", "topology.size=5"},
+		{"algorithm.bits=3", "algorithm.theta={rule: fixed, value: 100, verify: true}"},
+		{"algorithm.bits=8", "algorithm.theta={rule: fixed, value: 100, verify: false}"},
+		{"algorithm={name: d2, bits: 32}", "topology.slack=0.9"},
+		{"algorithm={name: choco, gamma: 0.3, compressor: {name: sign}}"},
+		{"algorithm={name: allreduce}"},
+		{"algorithm={name: allreduce, reduce: allgather}"},
+		{"algorithm={name: allreduce, reduce: server}"},
+	} {
+		t.Run(strings.Join(set, " "), func(t *testing.T) {
+			const rounds = 4
+			r := assemble(t, append([]string{"model={name: quadratic, dim: 304}", "train={rounds: 4, momentum: 0}"}, set...)...)
+			out, _ := simulate(t, r, workers(t, r))
+			sent := int64(0)
+			for _, b := range out.Sent {
+				sent += b.Payload
+			}
+			p := r.Predict()
+			if want := p.Mean * float64(p.Payload) * rounds * float64(r.N()); float64(sent) != want {
+				t.Errorf("%d bytes sent, predicted %v: %+v", sent, want, p)
+			}
+		})
+	}
+}
