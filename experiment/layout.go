@@ -68,10 +68,7 @@ func (r *Run) pairLayout(f gossip.Frame) quant.Layout {
 	l.Tail = gossip.CensusBytes(r.N())
 	if r.quantized() && l.Len() != len(f.Payload) {
 		l.Levels, l.Word = r.levels(), 0
-		l.Tail += max(0, min(len(f.Payload)-l.Len(), maxTail))
+		l.Tail += max(0, min(len(f.Payload)-l.Len(), moniqua.HashLen))
 	}
 	return l
 }
-
-// maxTail bounds what may follow the symbols of a model: a hash.
-const maxTail = 8

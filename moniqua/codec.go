@@ -144,7 +144,7 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 	}
 	l := quant.Layout{Levels: c.levels(k), Count: d}
 	if c.Verify {
-		l.Tail = hashLen
+		l.Tail = HashLen
 	}
 	return l
 }
