@@ -110,14 +110,20 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		kept = c.verification.begin(k)
 	}
 	dst = slices.Grow(dst, r.packing.Len(len(x))+hashLen)
-	if width := r.byteWidth(); width > 0 && !c.Verify {
+	width := r.byteWidth()
+	if width > 0 {
 		end := start + r.packing.Len(len(x))
-		if err := r.encodeBytes(dst[start:end], x, width); err != nil {
+		if c.Verify {
+			err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
+		} else {
+			err = r.encodeBytes(dst[start:end], x, width)
+		}
+		if err != nil {
 			return dst[:start], err
 		}
-		return dst[:end], nil
+		dst = dst[:end]
 	}
-	for first := 0; first < len(x); first += r.block {
+	for first := 0; first < len(x) && width == 0; first += r.block {
 		part := x[first:min(first+r.block, len(x))]
 		if err := r.indices(index[:len(part)], part, first); err != nil {
 			return dst[:start], err

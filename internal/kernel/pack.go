@@ -56,7 +56,8 @@ func packBytes(dst []byte, width int, symbols []byte) {
 	}
 }
 
-// Unpack reads len(symbols) symbols of width bits, 1 to 8, written by Pack.
+// Unpack reads len(symbols) symbols of width bits, 1 to 8, written by Pack, into
+// the upper bits of bytes.
 func (t Tier) Unpack(symbols []byte, width int, src []byte) {
 	if width == 8 {
 		copy(symbols, src)
@@ -97,14 +98,32 @@ func unpackBytes(symbols []byte, width int, src []byte) {
 	var (
 		word uint32 // stream bits read but not yet used
 		held int
-		mask = byte(1<<width - 1)
+		mask = byte(0xFF << (8 - width))
 	)
 	for i := range symbols {
 		if held < width {
 			word |= uint32(src[0]) << held
 			src, held = src[1:], held+8
 		}
-		symbols[i] = byte(word) & mask
+		symbols[i] = byte(word<<(8-width)) & mask
 		word, held = word>>width, held-width
+	}
+}
+
+// Raise moves symbols of width bits from the lower bits of bytes to the upper ones.
+func (t Tier) Raise(symbols []byte, width int) {
+	n := 0
+	switch {
+	case width == 8:
+		return
+	case t == AVX512:
+		n = len(symbols) &^ 63
+		raiseAVX512(symbols[:n], uint64(8-width))
+	case t == AVX2:
+		n = len(symbols) &^ 31
+		raiseAVX2(symbols[:n], uint64(8-width))
+	}
+	for i := n; i < len(symbols); i++ {
+		symbols[i] <<= 8 - width
 	}
 }

@@ -33,7 +33,7 @@ TEXT ·unpack1AVX2(SB), NOSPLIT, $0-48
 	MOVQ         symbols_base+0(FP), AX
 	MOVQ         src_base+24(FP), CX
 	MOVQ         symbols_len+8(FP), DX
-	MOVL         $0x01010101, BX
+	MOVL         $0x80808080, BX
 	VMOVD        BX, X0
 	VPBROADCASTD X0, Y0
 	VMOVDQU      packspread<>+0(SB), Y1
@@ -142,6 +142,7 @@ loop:
 	VPSLLD    $0x06, Y2, Y3
 	VPOR      Y3, Y2, Y2
 	VPAND     Y1, Y2, Y2
+	VPSLLW    $0x06, Y2, Y2
 	VMOVDQU   Y2, (AX)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000008, CX
@@ -195,11 +196,34 @@ loop:
 	VPSLLW    $0x04, Y1, Y2
 	VPOR      Y2, Y1, Y1
 	VPAND     Y0, Y1, Y1
+	VPSLLW    $0x04, Y1, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000010, CX
 	SUBQ      $0x00000020, DX
 	JNZ       loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func raiseAVX2(symbols []byte, count uint64)
+// Requires: AVX, AVX2
+TEXT ·raiseAVX2(SB), NOSPLIT, $0-32
+	MOVQ  symbols_base+0(FP), AX
+	MOVQ  symbols_len+8(FP), CX
+	MOVQ  count+24(FP), DX
+	VMOVQ DX, X0
+	TESTQ CX, CX
+	JZ    done
+
+loop:
+	VMOVDQU (AX), Y1
+	VPSLLW  X0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JNZ     loop
 
 done:
 	VZEROUPPER
@@ -234,7 +258,7 @@ TEXT ·unpack1AVX512(SB), NOSPLIT, $0-48
 	MOVQ         symbols_base+0(FP), AX
 	MOVQ         src_base+24(FP), CX
 	MOVQ         symbols_len+8(FP), DX
-	MOVL         $0x01010101, BX
+	MOVL         $0x80808080, BX
 	VMOVD        BX, X0
 	VPBROADCASTD X0, Z0
 	TESTQ        DX, DX
@@ -282,7 +306,7 @@ done:
 	RET
 
 // func unpack2AVX512(symbols []byte, src []byte)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·unpack2AVX512(SB), NOSPLIT, $0-48
 	MOVQ         symbols_base+0(FP), AX
 	MOVQ         src_base+24(FP), CX
@@ -302,6 +326,7 @@ loop:
 	VPTERNLOGD $0xa8, Z0, Z3, Z2
 	VPSLLD     $0x06, Z2, Z3
 	VPTERNLOGD $0xa8, Z1, Z3, Z2
+	VPSLLW     $0x06, Z2, Z2
 	VMOVDQU32  Z2, (AX)
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000010, CX
@@ -352,11 +377,34 @@ loop:
 	VPMOVZXBW  (CX), Z1
 	VPSLLW     $0x04, Z1, Z2
 	VPTERNLOGD $0xa8, Z0, Z2, Z1
+	VPSLLW     $0x04, Z1, Z1
 	VMOVDQU32  Z1, (AX)
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000040, DX
 	JNZ        loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func raiseAVX512(symbols []byte, count uint64)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·raiseAVX512(SB), NOSPLIT, $0-32
+	MOVQ  symbols_base+0(FP), AX
+	MOVQ  symbols_len+8(FP), CX
+	MOVQ  count+24(FP), DX
+	VMOVQ DX, X0
+	TESTQ CX, CX
+	JZ    done
+
+loop:
+	VMOVDQU32 (AX), Z1
+	VPSLLW    X0, Z1, Z1
+	VMOVDQU32 Z1, (AX)
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000040, CX
+	JNZ       loop
 
 done:
 	VZEROUPPER

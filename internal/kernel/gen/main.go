@@ -33,6 +33,8 @@ func topics() []topic {
 		{"quantize", quantize},
 		{"pack", pack},
 		{"mix", mix},
+		{"indices", indices},
+		{"hash", hash},
 		{"magnitude", magnitude},
 	}
 }

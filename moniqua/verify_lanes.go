@@ -1,0 +1,153 @@
+package moniqua
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
+)
+
+// Verification where symbols are bytes, see lanes.go: the indices of a block are
+// computed once, as int32, and give the symbols, the hash and the quotients. A
+// neighbour's indices are the own ones plus the differences of the symbols, so
+// to check its hash needs no second decoding of the windows.
+
+// integers writes the integers of x to dst, of the same length, at most blockLen.
+// It returns the position of the first coordinate whose integer reaches ±2³¹ or
+// that has none, or −1.
+func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer) int {
+	var doubt [blockLen / 8]byte
+	done, doubtful := 0, false
+	if q != nil {
+		done, doubtful = tier.Indices(dst, x, first, q, doubt[:])
+	}
+	if doubtful {
+		kernel.Doubtful(doubt[:done/8], func(at int) bool {
+			dst[at] = int32(r.exact(x[at], r.noise(first+at)))
+			return true
+		})
+	}
+	if done == len(x) {
+		return -1
+	}
+	if at := r.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
+		return done + at
+	}
+	return -1
+}
+
+// integersExactly is integers without lanes.
+func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
+	var index [blockLen]int64
+	if at := r.round(index[:len(x)], x, first); at >= 0 {
+		return at
+	}
+	for i, k := range index[:len(x)] {
+		if k > math.MaxInt32 || k < -math.MaxInt32 {
+			return i
+		}
+		dst[i] = int32(k)
+	}
+	return -1
+}
+
+// encodeBytes writes the symbols of x to payload, of their length, enters their
+// indices in the hash and keeps their quotients.
+func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width int, kept *repair) error {
+	var (
+		quantizer kernel.Quantizer
+		index     [blockLen]int32
+		symbols   [blockLen]byte
+		q         = r.encode.lanes(&quantizer, width, len(x))
+	)
+	for first := 0; first < len(x); first += blockLen {
+		part := x[first:min(first+blockLen, len(x))]
+		n := len(part)
+		if at := r.encode.integers(index[:n], part, first, r.tier, q); at >= 0 {
+			return r.strange(part[at], first+at)
+		}
+		r.tier.Hash(&v.hash, index[:n])
+		r.tier.Narrow(symbols[:n], index[:n], 0, 0, byte(1<<width-1))
+		r.tier.Pack(payload[first/8*width:], width, symbols[:n])
+		kept.data = appendQuotientsOf(kept.data, index[:n], width, r.tier)
+	}
+	return nil
+}
+
+// appendQuotientsOf appends one block of the quotients of indices for N = 2^width.
+func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) []byte {
+	low, high := tier.Extent(index)
+	low, high = low>>width, high>>width
+	size := bits.Len32(uint32(high) - uint32(low))
+	if size > 8 {
+		var m [blockLen]int32
+		for i, k := range index {
+			m[i] = k >> width
+		}
+		return appendQuotients(dst, m[:len(index)])
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
+	dst = append(dst, byte(size))
+	if size == 0 {
+		return dst
+	}
+	var m [blockLen]byte
+	tier.Narrow(m[:len(index)], index, width, low, math.MaxUint8)
+	start, n := len(dst), (len(index)*size+7)/8
+	dst = slices.Grow(dst, n)[:start+n]
+	tier.Pack(dst[start:], size, m[:len(index)])
+	return dst
+}
+
+// blockBytes is block where symbols are bytes and no message has a repair.
+func (v *verification) blockBytes(r *round, x []float32, first int, in []algos.Message, width int, own, windows *kernel.Quantizer) error {
+	const together = 4
+	var (
+		index   [blockLen]int32
+		symbols [blockLen]byte
+		buffer  [blockLen]byte
+		theirs  [together][blockLen]int32
+		views   [together][]int32
+		n       = len(x)
+	)
+	if r.encode.integers(index[:n], x, first, r.tier, own) >= 0 {
+		return v.block(r, x, first, in)
+	}
+	if low, high := r.tier.Extent(index[:n]); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {
+		return v.block(r, x, first, in)
+	}
+	r.tier.Narrow(symbols[:n], index[:n], 0, 0, byte(1<<width-1))
+	r.tier.Raise(symbols[:n], width)
+	for from := 0; from < len(in); from += together {
+		group := in[from:min(from+together, len(in))]
+		for j := range group {
+			views[j] = theirs[j][:n]
+			sent := r.symbols(buffer[:n], group[j].Payload, first, width)
+			if r.tier.Recover(theirs[j][:n], index[:n], symbols[:n], sent, width) {
+				if err := r.lift(theirs[j][:n], x, first, symbols[:n], sent, width, windows); err != nil {
+					return err
+				}
+			}
+		}
+		r.tier.HashAll(v.theirs[from:from+len(group)], views[:len(group)])
+	}
+	return nil
+}
+
+// lift adds N to the indices of ties that lie at the upper end of their windows.
+func (r *round) lift(index []int32, x []float32, first int, own, theirs []byte, width int, q *kernel.Quantizer) error {
+	var low [blockLen]byte
+	if at := r.windows.residues(low[:len(x)], x, first, width, r.tier, q); at >= 0 {
+		return r.strange(x[at], first+at)
+	}
+	r.tier.Raise(low[:len(x)], width)
+	for i := range index {
+		if theirs[i]-own[i] == 128 && low[i] != own[i]-128 {
+			index[i] += 1 << width
+		}
+	}
+	return nil
+}
