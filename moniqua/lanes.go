@@ -152,6 +152,9 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 			return from + one.Done
 		}
 		ties := kernel.Step // coordinates for which windows are computed at a time
+		if width == 1 {
+			ties = laneBlock
+		}
 		for at := 0; at < n; {
 			if width > 1 { // with one bit every difference is a tie
 				if at = mix(at, n, nil); at == n {
