@@ -33,9 +33,9 @@ func (r *round) byteWidth() int {
 	return bits.TrailingZeros(uint(n))
 }
 
-// lanes prepares q for the integers of r modulo 2^width and returns it, or nil if
-// the lanes cannot do them.
-func (r *rounder) lanes(q *kernel.Quantizer, width, d int) *kernel.Quantizer {
+// lanes prepares q for d integers of r, or their residues modulo 2^width, and
+// returns it, or nil if the lanes cannot do them.
+func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int) *kernel.Quantizer {
 	l := kernel.Lattice{Step: r.step, Bits: width, Shift: r.shift}
 	if r.window {
 		l.Shift += 1 - r.half // ⌈z⌉ = ⌊z⌋ + 1 off the integers
@@ -43,7 +43,7 @@ func (r *rounder) lanes(q *kernel.Quantizer, width, d int) *kernel.Quantizer {
 	if r.random {
 		l.Noise = &r.key
 	}
-	if d < kernel.Step || !q.Set(l) {
+	if d < kernel.Step || !q.Set(l, output) {
 		return nil
 	}
 	return q
@@ -102,7 +102,7 @@ func (r *round) encodeBytes(payload []byte, x []float32, width int) error {
 	var (
 		quantizer kernel.Quantizer
 		buffer    [laneBlock]byte
-		q         = r.encode.lanes(&quantizer, width, len(x))
+		q         = r.encode.lanes(&quantizer, kernel.OfResidues, width, len(x))
 	)
 	for first := 0; first < len(x); first += laneBlock {
 		part := x[first:min(first+laneBlock, len(x))]
@@ -130,8 +130,8 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 		rest      [inLanes][]byte
 		scales    [inLanes]float32
 		quantizer kernel.Quantizer
+		q         *kernel.Quantizer // nil before the first tie
 		saw       kernel.Mixed
-		q         = r.windows.lanes(&quantizer, width, len(x))
 		block     = min(laneBytes/(len(in)+1)&^(kernel.Step-1), laneBlock)
 	)
 	for j := range in {
@@ -162,6 +162,9 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 				}
 			}
 			begin := at &^ (kernel.Step - 1)
+			if q == nil {
+				q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
+			}
 			ties *= 2 // ties come in crowds
 			low := windows[:min(ties, n-begin)]
 			part := x[first+begin:][:len(low)]

@@ -150,7 +150,7 @@ func (v *verification) recover(r *round, x []float32, in []algos.Message) error 
 	lanes := width > 0 && !repaired(in)
 	q, w := (*kernel.Quantizer)(nil), (*kernel.Quantizer)(nil)
 	if lanes {
-		q, w = r.encode.lanes(&own, width, len(x)), r.windows.lanes(&windows, width, len(x))
+		q, w = r.encode.lanes(&own, kernel.OfIndices, width, len(x)), r.windows.lanes(&windows, kernel.OfResidues, width, len(x))
 	}
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
 		part := x[first:min(first+r.block, len(x))]

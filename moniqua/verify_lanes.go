@@ -61,7 +61,7 @@ func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width 
 		quantizer kernel.Quantizer
 		index     [blockLen]int32
 		symbols   [blockLen]byte
-		q         = r.encode.lanes(&quantizer, width, len(x))
+		q         = r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))
 	)
 	for first := 0; first < len(x); first += blockLen {
 		part := x[first:min(first+blockLen, len(x))]

@@ -31,9 +31,19 @@ import (
 // doubtful and left to the caller. Indices are computed at the scale 2³⁰, which
 // leaves room for a carry: k = N·q + T/2^(30−b).
 type Quantizer struct {
-	residues, indices [201]uint32
-	random            bool
+	words  [201]uint32
+	output Output
+	random bool
 }
+
+// An Output says what a Quantizer gives.
+type Output uint8
+
+// The outputs.
+const (
+	OfResidues Output = iota // k mod N, as bytes
+	OfIndices                // k, as int32
+)
 
 // A Lattice says what a Quantizer rounds to.
 type Lattice struct {
@@ -50,23 +60,26 @@ const (
 	guard = 14 // a fraction is doubtful within 2^−guard of an integer
 )
 
-// Set prepares q for a lattice and reports whether the lanes can do it: they need
-// a lattice as described, and a step far from the ends of float32's range.
-func (q *Quantizer) Set(l Lattice) bool {
+// Set prepares q for one output of a lattice and reports whether the lanes can do
+// it: they need a lattice as described, and a step far from the ends of float32's
+// range.
+func (q *Quantizer) Set(l Lattice, output Output) bool {
 	modulus := l.Step * float64(uint(1)<<l.Bits)
 	if l.Bits < 1 || l.Bits > 8 || !(modulus > 0x1p-60 && modulus < 0x1p60) || l.Shift > 1 || l.Shift < -float64(uint(1)<<l.Bits)/2 {
 		return false
 	}
-	q.random = l.Noise != nil
-	last := uint32(1)<<l.Bits - 1
-	q.set(&q.residues, l, 1/modulus, 31, last)
-	q.set(&q.indices, l, 1/modulus, 30, uint32(l.Bits))
+	q.output, q.random = output, l.Noise != nil
+	if output == OfIndices {
+		q.set(l, 1/modulus, 30, uint32(l.Bits))
+	} else {
+		q.set(l, 1/modulus, 31, uint32(1)<<l.Bits-1)
+	}
 	return true
 }
 
 // set fills the constants of one scale, in the order that the assembly expects;
 // own is the one that residues and indices use in their ways.
-func (q *Quantizer) set(words *[201]uint32, l Lattice, inverse float64, scale int, own uint32) {
+func (q *Quantizer) set(l Lattice, inverse float64, scale int, own uint32) {
 	inverse *= float64(uint64(1) << scale)
 	high := float32(inverse)
 	low := float32(inverse - float64(high))
@@ -81,13 +94,13 @@ func (q *Quantizer) set(words *[201]uint32, l Lattice, inverse float64, scale in
 	if l.Noise != nil {
 		constants[8] = l.Noise.K1
 		for i := range uint32(Step) {
-			words[72+i] = (i ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
+			q.words[72+i] = (i ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
 		}
-		words[200] = l.Noise.K0 &^ (Step - 1)
+		q.words[200] = l.Noise.K0 &^ (Step - 1)
 	}
 	for i, v := range constants {
 		for lane := range 8 {
-			words[8*i+lane] = v
+			q.words[8*i+lane] = v
 		}
 	}
 }
@@ -96,23 +109,24 @@ func (q *Quantizer) set(words *[201]uint32, l Lattice, inverse float64, scale in
 // index first, a multiple of Step. It returns how many it did, a multiple of
 // Step, and sets the bits in doubt of those it is not certain of; doubtful is
 // false if there are none. It does nothing if x is shorter than Step, has a
-// coordinate of 2²²·N steps or more, or one that is no number, and in Off.
+// coordinate of 2²²·N steps or more, or one that is no number, and in Off. q is
+// set for residues.
 func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
-	if t == Off || n == 0 || first%Step != 0 {
+	if t == Off || n == 0 || first%Step != 0 || q.output != OfResidues {
 		return 0, false
 	}
 	dst, x = dst[:n], x[:n]
 	var doubts, outside uint32
 	switch {
 	case t == AVX512 && q.random:
-		doubts, outside = randomResiduesAVX512(dst, x, uint32(first), &q.residues, doubt)
+		doubts, outside = randomResiduesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case t == AVX512:
-		doubts, outside = fixedResiduesAVX512(dst, x, uint32(first), &q.residues, doubt)
+		doubts, outside = fixedResiduesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random:
-		doubts, outside = randomResiduesAVX2(dst, x, uint32(first), &q.residues, doubt)
+		doubts, outside = randomResiduesAVX2(dst, x, uint32(first), &q.words, doubt)
 	default:
-		doubts, outside = fixedResiduesAVX2(dst, x, uint32(first), &q.residues, doubt)
+		doubts, outside = fixedResiduesAVX2(dst, x, uint32(first), &q.words, doubt)
 	}
 	if outside != 0 {
 		return 0, false
@@ -120,23 +134,24 @@ func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// Indices is Residues for the integers themselves, which are below 2³¹.
+// Indices is Residues for the integers themselves, which are below 2³¹. q is set
+// for indices.
 func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
-	if t == Off || n == 0 || first%Step != 0 {
+	if t == Off || n == 0 || first%Step != 0 || q.output != OfIndices {
 		return 0, false
 	}
 	dst, x = dst[:n], x[:n]
 	var doubts, outside uint32
 	switch {
 	case t == AVX512 && q.random:
-		doubts, outside = randomIndicesAVX512(dst, x, uint32(first), &q.indices, doubt)
+		doubts, outside = randomIndicesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case t == AVX512:
-		doubts, outside = fixedIndicesAVX512(dst, x, uint32(first), &q.indices, doubt)
+		doubts, outside = fixedIndicesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random:
-		doubts, outside = randomIndicesAVX2(dst, x, uint32(first), &q.indices, doubt)
+		doubts, outside = randomIndicesAVX2(dst, x, uint32(first), &q.words, doubt)
 	default:
-		doubts, outside = fixedIndicesAVX2(dst, x, uint32(first), &q.indices, doubt)
+		doubts, outside = fixedIndicesAVX2(dst, x, uint32(first), &q.words, doubt)
 	}
 	if outside != 0 {
 		return 0, false
