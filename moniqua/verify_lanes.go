@@ -109,6 +109,8 @@ func (v *verification) blockBytes(r *round, x []float32, first int, in []algos.M
 		index   [blockLen]int32
 		symbols [blockLen]byte
 		buffer  [blockLen]byte
+		low     [blockLen]byte // of the windows, once there was a tie
+		known   = false
 		theirs  [together][blockLen]int32
 		views   [together][]int32
 		n       = len(x)
@@ -126,28 +128,16 @@ func (v *verification) blockBytes(r *round, x []float32, first int, in []algos.M
 		for j := range group {
 			views[j] = theirs[j][:n]
 			sent := r.symbols(buffer[:n], group[j].Payload, first, width)
-			if r.tier.Recover(theirs[j][:n], index[:n], symbols[:n], sent, width) {
-				if err := r.lift(theirs[j][:n], x, first, symbols[:n], sent, width, windows); err != nil {
-					return err
+			if r.tier.Recover(views[j], index[:n], symbols[:n], low[:n], sent, width) && !known {
+				if at := r.windows.residues(low[:n], x, first, width, r.tier, windows); at >= 0 {
+					return r.strange(x[at], first+at)
 				}
+				r.tier.Raise(low[:n], width)
+				known = true
+				r.tier.Recover(views[j], index[:n], symbols[:n], low[:n], sent, width)
 			}
 		}
 		r.tier.HashAll(v.theirs[from:from+len(group)], views[:len(group)])
-	}
-	return nil
-}
-
-// lift adds N to the indices of ties that lie at the upper end of their windows.
-func (r *round) lift(index []int32, x []float32, first int, own, theirs []byte, width int, q *kernel.Quantizer) error {
-	var low [blockLen]byte
-	if at := r.windows.residues(low[:len(x)], x, first, width, r.tier, q); at >= 0 {
-		return r.strange(x[at], first+at)
-	}
-	r.tier.Raise(low[:len(x)], width)
-	for i := range index {
-		if theirs[i]-own[i] == 128 && low[i] != own[i]-128 {
-			index[i] += 1 << width
-		}
 	}
 	return nil
 }

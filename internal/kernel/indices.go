@@ -45,22 +45,27 @@ func (t Tier) Narrow(dst []byte, k []int32, shift int, base int32, mask byte) {
 }
 
 // Recover writes the indices that theirs mean, from the own ones k and their
-// symbols own, all as in Mix, to dst. A tie is taken as −N/2; it reports whether
-// there was one.
-func (t Tier) Recover(dst, k []int32, own, theirs []byte, width int) (tied bool) {
+// symbols own, to dst. Symbols, low and ties are as in Mix, but low is always
+// there; tied reports whether it mattered.
+func (t Tier) Recover(dst, k []int32, own, low, theirs []byte, width int) (tied bool) {
 	n := len(dst) &^ 31
 	switch t {
 	case AVX512:
-		tied = recoverAVX512(dst[:n], k, own, theirs, uint64(8-width)) != 0
+		tied = recoverAVX512(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
 	case AVX2:
-		tied = recoverAVX2(dst[:n], k, own, theirs, uint64(8-width)) != 0
+		tied = recoverAVX2(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
 	default:
 		n = 0
 	}
 	for i := n; i < len(dst); i++ {
-		difference := int8(theirs[i] - own[i])
-		dst[i] = k[i] + int32(difference)>>(8-width)
-		tied = tied || difference == math.MinInt8
+		difference := int32(int8(theirs[i] - own[i]))
+		if difference == math.MinInt8 {
+			tied = true
+			if low[i] != own[i]-128 {
+				difference = 128
+			}
+		}
+		dst[i] = k[i] + difference>>(8-width)
 	}
 	return tied
 }

@@ -14,10 +14,10 @@ func extentAVX2(k []int32, low *[16]int32, high *[16]int32)
 //go:noescape
 func narrowAVX2(dst []byte, k []int32, shift uint64, base uint32, mask uint32)
 
-// recoverAVX2 writes k plus the difference of the symbols; len(dst) is a multiple of 32. A tie counts as −N/2, and is told.
+// recoverAVX2 writes k plus the difference of the symbols; len(dst) is a multiple of 32. It tells whether there was a tie, which low decides.
 //
 //go:noescape
-func recoverAVX2(dst []int32, k []int32, own []byte, theirs []byte, shift uint64) (ties uint32)
+func recoverAVX2(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32)
 
 // extentAVX512 updates the least and the largest of each lane; len(k) is a multiple of a vector.
 //
@@ -29,7 +29,7 @@ func extentAVX512(k []int32, low *[16]int32, high *[16]int32)
 //go:noescape
 func narrowAVX512(dst []byte, k []int32, shift uint64, base uint32, mask uint32)
 
-// recoverAVX512 writes k plus the difference of the symbols; len(dst) is a multiple of 32. A tie counts as −N/2, and is told.
+// recoverAVX512 writes k plus the difference of the symbols; len(dst) is a multiple of 32. It tells whether there was a tie, which low decides.
 //
 //go:noescape
-func recoverAVX512(dst []int32, k []int32, own []byte, theirs []byte, shift uint64) (ties uint32)
+func recoverAVX512(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32)

@@ -88,45 +88,66 @@ DATA indicesordered8<>+24(SB)/4, $0x00000003
 DATA indicesordered8<>+28(SB)/4, $0x00000007
 GLOBL indicesordered8<>(SB), RODATA|NOPTR, $32
 
-// func recoverAVX2(dst []int32, k []int32, own []byte, theirs []byte, shift uint64) (ties uint32)
+// func recoverAVX2(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32)
 // Requires: AVX, AVX2
-TEXT ·recoverAVX2(SB), NOSPLIT, $0-108
+TEXT ·recoverAVX2(SB), NOSPLIT, $0-132
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         k_base+24(FP), CX
 	MOVQ         own_base+48(FP), DX
-	MOVQ         theirs_base+72(FP), BX
-	MOVQ         dst_len+8(FP), SI
-	MOVQ         shift+96(FP), DI
-	VMOVQ        DI, X0
-	MOVL         $0x80808080, DI
-	VMOVD        DI, X2
+	MOVQ         low_base+72(FP), BX
+	MOVQ         theirs_base+96(FP), SI
+	MOVQ         dst_len+8(FP), DI
+	MOVQ         shift+120(FP), R8
+	VMOVQ        R8, X0
+	MOVL         $0x80808080, R8
+	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
 	VPXOR        Y1, Y1, Y1
-	TESTQ        SI, SI
+	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (BX), Y3
+	VMOVDQU      (SI), Y3
 	VPSUBB       (DX), Y3, Y3
 	VPCMPEQB     Y2, Y3, Y4
 	VPOR         Y4, Y1, Y1
-	VPMOVSXBD    X3, Y4
-	VPSRAD       X0, Y4, Y4
-	VPADDD       (CX), Y4, Y4
-	VMOVDQU      Y4, (AX)
-	VPSRLDQ      $0x08, X3, X4
-	VPMOVSXBD    X4, Y4
-	VPSRAD       X0, Y4, Y4
-	VPADDD       32(CX), Y4, Y4
-	VMOVDQU      Y4, 32(AX)
-	VEXTRACTI128 $0x01, Y3, X4
-	VPMOVSXBD    X4, Y4
-	VPSRAD       X0, Y4, Y4
-	VPADDD       64(CX), Y4, Y4
-	VMOVDQU      Y4, 64(AX)
+	VMOVDQU      (DX), Y5
+	VPSUBB       Y2, Y5, Y5
+	VPCMPEQB     (BX), Y5, Y5
+	VPANDN       Y4, Y5, Y4
+	VPMOVSXBD    X3, Y5
+	VPMOVSXBD    X4, Y6
+	VPSLLD       $0x08, Y6, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPSRAD       X0, Y5, Y5
+	VPADDD       (CX), Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPSRLDQ      $0x08, X3, X5
+	VPMOVSXBD    X5, Y5
+	VPSRLDQ      $0x08, X4, X6
+	VPMOVSXBD    X6, Y6
+	VPSLLD       $0x08, Y6, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPSRAD       X0, Y5, Y5
+	VPADDD       32(CX), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	VEXTRACTI128 $0x01, Y3, X5
+	VPMOVSXBD    X5, Y5
+	VEXTRACTI128 $0x01, Y4, X6
+	VPMOVSXBD    X6, Y6
+	VPSLLD       $0x08, Y6, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPSRAD       X0, Y5, Y5
+	VPADDD       64(CX), Y5, Y5
+	VMOVDQU      Y5, 64(AX)
 	VEXTRACTI128 $0x01, Y3, X3
 	VPSRLDQ      $0x08, X3, X3
 	VPMOVSXBD    X3, Y3
+	VEXTRACTI128 $0x01, Y4, X4
+	VPSRLDQ      $0x08, X4, X4
+	VPMOVSXBD    X4, Y4
+	VPSLLD       $0x08, Y4, Y4
+	VPSUBD       Y4, Y3, Y3
 	VPSRAD       X0, Y3, Y3
 	VPADDD       96(CX), Y3, Y3
 	VMOVDQU      Y3, 96(AX)
@@ -134,12 +155,13 @@ loop:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000020, SI
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000020, DI
 	JNZ          loop
 
 done:
 	VPMOVMSKB Y1, AX
-	MOVL      AX, ties+104(FP)
+	MOVL      AX, ties+128(FP)
 	VZEROUPPER
 	RET
 
@@ -235,34 +257,46 @@ DATA indicesordered16<>+56(SB)/4, $0x0000000b
 DATA indicesordered16<>+60(SB)/4, $0x0000000f
 GLOBL indicesordered16<>(SB), RODATA|NOPTR, $64
 
-// func recoverAVX512(dst []int32, k []int32, own []byte, theirs []byte, shift uint64) (ties uint32)
+// func recoverAVX512(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32)
 // Requires: AVX, AVX2, AVX512F
-TEXT ·recoverAVX512(SB), NOSPLIT, $0-108
+TEXT ·recoverAVX512(SB), NOSPLIT, $0-132
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         k_base+24(FP), CX
 	MOVQ         own_base+48(FP), DX
-	MOVQ         theirs_base+72(FP), BX
-	MOVQ         dst_len+8(FP), SI
-	MOVQ         shift+96(FP), DI
-	VMOVQ        DI, X0
-	MOVL         $0x80808080, DI
-	VMOVD        DI, X2
+	MOVQ         low_base+72(FP), BX
+	MOVQ         theirs_base+96(FP), SI
+	MOVQ         dst_len+8(FP), DI
+	MOVQ         shift+120(FP), R8
+	VMOVQ        R8, X0
+	MOVL         $0x80808080, R8
+	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
 	VPXOR        Y1, Y1, Y1
-	TESTQ        SI, SI
+	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (BX), Y3
+	VMOVDQU      (SI), Y3
 	VPSUBB       (DX), Y3, Y3
 	VPCMPEQB     Y2, Y3, Y4
 	VPOR         Y4, Y1, Y1
-	VPMOVSXBD    X3, Z4
-	VPSRAD       X0, Z4, Z4
-	VPADDD       (CX), Z4, Z4
-	VMOVDQU32    Z4, (AX)
+	VMOVDQU      (DX), Y5
+	VPSUBB       Y2, Y5, Y5
+	VPCMPEQB     (BX), Y5, Y5
+	VPANDN       Y4, Y5, Y4
+	VPMOVSXBD    X3, Z5
+	VPMOVSXBD    X4, Z6
+	VPSLLD       $0x08, Z6, Z6
+	VPSUBD       Z6, Z5, Z5
+	VPSRAD       X0, Z5, Z5
+	VPADDD       (CX), Z5, Z5
+	VMOVDQU32    Z5, (AX)
 	VEXTRACTI128 $0x01, Y3, X3
 	VPMOVSXBD    X3, Z3
+	VEXTRACTI128 $0x01, Y4, X4
+	VPMOVSXBD    X4, Z4
+	VPSLLD       $0x08, Z4, Z4
+	VPSUBD       Z4, Z3, Z3
 	VPSRAD       X0, Z3, Z3
 	VPADDD       64(CX), Z3, Z3
 	VMOVDQU32    Z3, 64(AX)
@@ -270,11 +304,12 @@ loop:
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000020, DX
 	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000020, SI
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000020, DI
 	JNZ          loop
 
 done:
 	VPMOVMSKB Y1, AX
-	MOVL      AX, ties+104(FP)
+	MOVL      AX, ties+128(FP)
 	VZEROUPPER
 	RET

@@ -12,7 +12,7 @@ func narrowAVX2(dst []byte, k []int32, shift uint64, base uint32, mask uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func recoverAVX2(dst []int32, k []int32, own []byte, theirs []byte, shift uint64) (ties uint32) {
+func recoverAVX2(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32) {
 	panic("kernel: no assembly in this build")
 }
 
@@ -24,6 +24,6 @@ func narrowAVX512(dst []byte, k []int32, shift uint64, base uint32, mask uint32)
 	panic("kernel: no assembly in this build")
 }
 
-func recoverAVX512(dst []int32, k []int32, own []byte, theirs []byte, shift uint64) (ties uint32) {
+func recoverAVX512(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32) {
 	panic("kernel: no assembly in this build")
 }

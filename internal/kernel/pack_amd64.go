@@ -4,6 +4,46 @@
 
 package kernel
 
+// pack3AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack3AVX2(dst []byte, symbols []byte)
+
+// unpack3AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack3AVX2(symbols []byte, src []byte)
+
+// pack5AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack5AVX2(dst []byte, symbols []byte)
+
+// unpack5AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack5AVX2(symbols []byte, src []byte)
+
+// pack6AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack6AVX2(dst []byte, symbols []byte)
+
+// unpack6AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack6AVX2(symbols []byte, src []byte)
+
+// pack7AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack7AVX2(dst []byte, symbols []byte)
+
+// unpack7AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack7AVX2(symbols []byte, src []byte)
+
 // pack1AVX2 packs len(symbols) symbols, a multiple of a vector.
 //
 //go:noescape

@@ -4,6 +4,22 @@
 
 package kernel
 
+func pack3AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack3AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func pack5AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack5AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func pack6AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack6AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func pack7AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack7AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
 func pack1AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
 
 func unpack1AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }

@@ -71,9 +71,9 @@ func narrow(w width) {
 }
 
 func recoverIndices(w width) {
-	function(w.Context, "recover"+w.tier, "func(dst, k []int32, own, theirs []byte, shift uint64) (ties uint32)",
-		"writes k plus the difference of the symbols; len(dst) is a multiple of 32. A tie counts as −N/2, and is told.")
-	dst, k, own, theirs, n := w.base("dst"), w.base("k"), w.base("own"), w.base("theirs"), w.length("dst")
+	function(w.Context, "recover"+w.tier, "func(dst, k []int32, own, low, theirs []byte, shift uint64) (ties uint32)",
+		"writes k plus the difference of the symbols; len(dst) is a multiple of 32. It tells whether there was a tie, which low decides.")
+	dst, k, own, low, theirs, n := w.base("dst"), w.base("k"), w.base("own"), w.base("low"), w.base("theirs"), w.length("dst")
 	r, shift, ties, top := w.GP64(), w.XMM(), w.YMM(), w.YMM()
 	w.Load(w.Param("shift"), r)
 	w.VMOVQ(r, shift)
@@ -83,25 +83,22 @@ func recoverIndices(w width) {
 	w.VPBROADCASTD(top.AsX(), top)
 	w.VPXOR(ties, ties, ties)
 	w.loop(n, func() {
-		bytes, t := w.YMM(), w.YMM()
+		bytes, flip, t := w.YMM(), w.YMM(), w.YMM()
 		w.VMOVDQU(theirs, bytes)
 		w.VPSUBB(own, bytes, bytes)
-		w.VPCMPEQB(top, bytes, t)
-		w.VPOR(t, ties, ties)
+		w.VPCMPEQB(top, bytes, flip)
+		w.VPOR(flip, ties, ties)
+		w.VMOVDQU(own, t)
+		w.VPSUBB(top, t, t)
+		w.VPCMPEQB(low, t, t)
+		w.VPANDN(flip, t, flip)
 		lanes := w.bytes / 4
 		for v := range 32 / lanes {
-			d, part := w.vector(), operand.Op(bytes.AsX())
-			if v*lanes >= 16 {
-				upper := w.XMM()
-				w.VEXTRACTI128(operand.U8(1), bytes, upper)
-				part = upper
-			}
-			if v*lanes%16 != 0 {
-				shifted := w.XMM()
-				w.VPSRLDQ(operand.U8(8), part, shifted)
-				part = shifted
-			}
-			w.VPMOVSXBD(part, d)
+			d, f := w.vector(), w.vector()
+			w.VPMOVSXBD(w.part(bytes, v*lanes), d)
+			w.VPMOVSXBD(w.part(flip, v*lanes), f) // −1: the difference is N/2
+			w.VPSLLD(operand.U8(8), f, f)
+			w.VPSUBD(f, d, d)
 			w.VPSRAD(shift, d, d)
 			w.VPADDD(k.Offset(v*w.bytes), d, d)
 			w.store(d, dst.Offset(v*w.bytes))
@@ -109,6 +106,7 @@ func recoverIndices(w width) {
 		w.ADDQ(operand.U32(128), dst.Base)
 		w.ADDQ(operand.U32(128), k.Base)
 		w.ADDQ(operand.U32(32), own.Base)
+		w.ADDQ(operand.U32(32), low.Base)
 		w.ADDQ(operand.U32(32), theirs.Base)
 		w.SUBQ(operand.U32(32), n)
 	})
@@ -116,4 +114,20 @@ func recoverIndices(w width) {
 	w.VPMOVMSKB(ties, found)
 	w.Store(found, w.ReturnIndex(0))
 	w.finish()
+}
+
+// part returns bytes at and following of v as the lower ones of a register.
+func (w width) part(v reg.VecVirtual, at int) operand.Op {
+	part := v.AsX()
+	if at >= 16 {
+		upper := w.XMM()
+		w.VEXTRACTI128(operand.U8(1), v, upper)
+		part = upper
+	}
+	if at%16 != 0 {
+		shifted := w.XMM()
+		w.VPSRLDQ(operand.U8(at%16), part, shifted)
+		part = shifted
+	}
+	return part
 }

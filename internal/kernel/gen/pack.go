@@ -9,7 +9,12 @@ import (
 // pack writes the packing of symbols 0..2^b−1, one per byte, to b bits each, and
 // back, a vector of symbols at a time.
 func pack(c *build.Context) {
-	for _, w := range widths(c, "pack") {
+	all := widths(c, "pack")
+	for _, bits := range []int{3, 5, 6, 7} {
+		packOdd(all[0], bits)
+		unpackOdd(all[0], bits)
+	}
+	for _, w := range all {
 		for _, bits := range []int{1, 2, 4} {
 			name := map[int]string{1: "1", 2: "2", 4: "4"}[bits] + w.tier
 			function(c, "pack"+name, "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of a vector.")
