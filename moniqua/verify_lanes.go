@@ -17,11 +17,16 @@ import (
 
 // integers writes the integers of x to dst, of the same length, at most blockLen.
 // It returns the position of the first coordinate whose integer reaches ±2³¹ or
-// that has none, or −1.
-func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer) int {
+// that has none, or −1. If h is not nil it continues with the integers.
+func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer, h *kernel.Hash) int {
 	var doubt [blockLen / 8]byte
-	done, doubtful := 0, false
-	if q != nil {
+	done, doubtful, hashed := 0, false, 0
+	switch {
+	case q != nil && h != nil:
+		if done, doubtful = tier.HashedIndices(dst, x, first, q, doubt[:], h); !doubtful {
+			hashed = done
+		}
+	case q != nil:
 		done, doubtful = tier.Indices(dst, x, first, q, doubt[:])
 	}
 	if doubtful {
@@ -30,17 +35,20 @@ func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier
 			return true
 		})
 	}
-	if done == len(x) {
-		return -1
-	}
 	if at := r.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
 		return done + at
+	}
+	if h != nil {
+		tier.Hash(h, dst[hashed:])
 	}
 	return -1
 }
 
 // integersExactly is integers without lanes.
 func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
+	if len(x) == 0 {
+		return -1
+	}
 	var index [blockLen]int64
 	if at := r.round(index[:len(x)], x, first); at >= 0 {
 		return at
@@ -66,10 +74,9 @@ func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width 
 	for first := 0; first < len(x); first += blockLen {
 		part := x[first:min(first+blockLen, len(x))]
 		n := len(part)
-		if at := r.encode.integers(index[:n], part, first, r.tier, q); at >= 0 {
+		if at := r.encode.integers(index[:n], part, first, r.tier, q, &v.hash); at >= 0 {
 			return r.strange(part[at], first+at)
 		}
-		r.tier.Hash(&v.hash, index[:n])
 		r.tier.Narrow(symbols[:n], index[:n], 0, 0, byte(1<<width-1))
 		r.tier.Pack(payload[first/8*width:], width, symbols[:n])
 		kept.data = appendQuotientsOf(kept.data, index[:n], width, r.tier)
@@ -115,7 +122,7 @@ func (v *verification) blockBytes(r *round, x []float32, first int, in []algos.M
 		views   [together][]int32
 		n       = len(x)
 	)
-	if r.encode.integers(index[:n], x, first, r.tier, own) >= 0 {
+	if r.encode.integers(index[:n], x, first, r.tier, own, nil) >= 0 {
 		return v.block(r, x, first, in)
 	}
 	if low, high := r.tier.Extent(index[:n]); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {

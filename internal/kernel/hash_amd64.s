@@ -10,27 +10,27 @@ TEXT ·hash1AVX512(SB), NOSPLIT, $0-24
 	MOVQ         lanes+0(FP), AX
 	MOVQ         data+8(FP), CX
 	MOVQ         stripes+16(FP), DX
-	MOVQ         $0x9e3779b185ebca87, BX
-	VPBROADCASTQ BX, Y0
-	MOVQ         $0xc2b2ae3d27d4eb4f, BX
-	VPBROADCASTQ BX, Y1
 	XORQ         BX, BX
-	VMOVDQU      (AX), Y2
+	MOVQ         $0x9e3779b185ebca87, SI
+	VPBROADCASTQ SI, Y1
+	MOVQ         $0xc2b2ae3d27d4eb4f, SI
+	VPBROADCASTQ SI, Y2
+	VMOVDQU      (AX), Y0
 	MOVQ         (CX), CX
 	TESTQ        DX, DX
 	JZ           done
 
 loop:
-	VPMULLQ (CX)(BX*1), Y1, Y3
-	VPADDQ  Y3, Y2, Y2
-	VPROLQ  $0x1f, Y2, Y2
-	VPMULLQ Y0, Y2, Y2
+	VPMULLQ (CX)(BX*1), Y2, Y3
+	VPADDQ  Y3, Y0, Y0
+	VPROLQ  $0x1f, Y0, Y0
+	VPMULLQ Y1, Y0, Y0
 	ADDQ    $0x00000020, BX
 	DECQ    DX
 	JNZ     loop
 
 done:
-	VMOVDQU Y2, (AX)
+	VMOVDQU Y0, (AX)
 	VZEROUPPER
 	RET
 
@@ -40,12 +40,12 @@ TEXT ·hash2AVX512(SB), NOSPLIT, $0-24
 	MOVQ         lanes+0(FP), AX
 	MOVQ         data+8(FP), CX
 	MOVQ         stripes+16(FP), DX
-	MOVQ         $0x9e3779b185ebca87, BX
-	VPBROADCASTQ BX, Y0
-	MOVQ         $0xc2b2ae3d27d4eb4f, BX
-	VPBROADCASTQ BX, Y1
 	XORQ         BX, BX
-	VMOVDQU      (AX), Y2
+	MOVQ         $0x9e3779b185ebca87, SI
+	VPBROADCASTQ SI, Y1
+	MOVQ         $0xc2b2ae3d27d4eb4f, SI
+	VPBROADCASTQ SI, Y2
+	VMOVDQU      (AX), Y0
 	MOVQ         (CX), SI
 	VMOVDQU      32(AX), Y3
 	MOVQ         24(CX), CX
@@ -53,20 +53,20 @@ TEXT ·hash2AVX512(SB), NOSPLIT, $0-24
 	JZ           done
 
 loop:
-	VPMULLQ (SI)(BX*1), Y1, Y4
-	VPADDQ  Y4, Y2, Y2
-	VPROLQ  $0x1f, Y2, Y2
-	VPMULLQ Y0, Y2, Y2
-	VPMULLQ (CX)(BX*1), Y1, Y4
+	VPMULLQ (SI)(BX*1), Y2, Y4
+	VPADDQ  Y4, Y0, Y0
+	VPROLQ  $0x1f, Y0, Y0
+	VPMULLQ Y1, Y0, Y0
+	VPMULLQ (CX)(BX*1), Y2, Y4
 	VPADDQ  Y4, Y3, Y3
 	VPROLQ  $0x1f, Y3, Y3
-	VPMULLQ Y0, Y3, Y3
+	VPMULLQ Y1, Y3, Y3
 	ADDQ    $0x00000020, BX
 	DECQ    DX
 	JNZ     loop
 
 done:
-	VMOVDQU Y2, (AX)
+	VMOVDQU Y0, (AX)
 	VMOVDQU Y3, 32(AX)
 	VZEROUPPER
 	RET
@@ -77,12 +77,12 @@ TEXT ·hash3AVX512(SB), NOSPLIT, $0-24
 	MOVQ         lanes+0(FP), AX
 	MOVQ         data+8(FP), CX
 	MOVQ         stripes+16(FP), DX
-	MOVQ         $0x9e3779b185ebca87, BX
-	VPBROADCASTQ BX, Y0
-	MOVQ         $0xc2b2ae3d27d4eb4f, BX
-	VPBROADCASTQ BX, Y1
 	XORQ         BX, BX
-	VMOVDQU      (AX), Y2
+	MOVQ         $0x9e3779b185ebca87, SI
+	VPBROADCASTQ SI, Y1
+	MOVQ         $0xc2b2ae3d27d4eb4f, SI
+	VPBROADCASTQ SI, Y2
+	VMOVDQU      (AX), Y0
 	MOVQ         (CX), SI
 	VMOVDQU      32(AX), Y3
 	MOVQ         24(CX), DI
@@ -92,24 +92,24 @@ TEXT ·hash3AVX512(SB), NOSPLIT, $0-24
 	JZ           done
 
 loop:
-	VPMULLQ (SI)(BX*1), Y1, Y5
-	VPADDQ  Y5, Y2, Y2
-	VPROLQ  $0x1f, Y2, Y2
-	VPMULLQ Y0, Y2, Y2
-	VPMULLQ (DI)(BX*1), Y1, Y5
+	VPMULLQ (SI)(BX*1), Y2, Y5
+	VPADDQ  Y5, Y0, Y0
+	VPROLQ  $0x1f, Y0, Y0
+	VPMULLQ Y1, Y0, Y0
+	VPMULLQ (DI)(BX*1), Y2, Y5
 	VPADDQ  Y5, Y3, Y3
 	VPROLQ  $0x1f, Y3, Y3
-	VPMULLQ Y0, Y3, Y3
-	VPMULLQ (CX)(BX*1), Y1, Y5
+	VPMULLQ Y1, Y3, Y3
+	VPMULLQ (CX)(BX*1), Y2, Y5
 	VPADDQ  Y5, Y4, Y4
 	VPROLQ  $0x1f, Y4, Y4
-	VPMULLQ Y0, Y4, Y4
+	VPMULLQ Y1, Y4, Y4
 	ADDQ    $0x00000020, BX
 	DECQ    DX
 	JNZ     loop
 
 done:
-	VMOVDQU Y2, (AX)
+	VMOVDQU Y0, (AX)
 	VMOVDQU Y3, 32(AX)
 	VMOVDQU Y4, 64(AX)
 	VZEROUPPER
@@ -121,12 +121,12 @@ TEXT ·hash4AVX512(SB), NOSPLIT, $0-24
 	MOVQ         lanes+0(FP), AX
 	MOVQ         data+8(FP), CX
 	MOVQ         stripes+16(FP), DX
-	MOVQ         $0x9e3779b185ebca87, BX
-	VPBROADCASTQ BX, Y0
-	MOVQ         $0xc2b2ae3d27d4eb4f, BX
-	VPBROADCASTQ BX, Y1
 	XORQ         BX, BX
-	VMOVDQU      (AX), Y2
+	MOVQ         $0x9e3779b185ebca87, SI
+	VPBROADCASTQ SI, Y1
+	MOVQ         $0xc2b2ae3d27d4eb4f, SI
+	VPBROADCASTQ SI, Y2
+	VMOVDQU      (AX), Y0
 	MOVQ         (CX), SI
 	VMOVDQU      32(AX), Y3
 	MOVQ         24(CX), DI
@@ -138,28 +138,28 @@ TEXT ·hash4AVX512(SB), NOSPLIT, $0-24
 	JZ           done
 
 loop:
-	VPMULLQ (SI)(BX*1), Y1, Y6
-	VPADDQ  Y6, Y2, Y2
-	VPROLQ  $0x1f, Y2, Y2
-	VPMULLQ Y0, Y2, Y2
-	VPMULLQ (DI)(BX*1), Y1, Y6
+	VPMULLQ (SI)(BX*1), Y2, Y6
+	VPADDQ  Y6, Y0, Y0
+	VPROLQ  $0x1f, Y0, Y0
+	VPMULLQ Y1, Y0, Y0
+	VPMULLQ (DI)(BX*1), Y2, Y6
 	VPADDQ  Y6, Y3, Y3
 	VPROLQ  $0x1f, Y3, Y3
-	VPMULLQ Y0, Y3, Y3
-	VPMULLQ (R8)(BX*1), Y1, Y6
+	VPMULLQ Y1, Y3, Y3
+	VPMULLQ (R8)(BX*1), Y2, Y6
 	VPADDQ  Y6, Y4, Y4
 	VPROLQ  $0x1f, Y4, Y4
-	VPMULLQ Y0, Y4, Y4
-	VPMULLQ (CX)(BX*1), Y1, Y6
+	VPMULLQ Y1, Y4, Y4
+	VPMULLQ (CX)(BX*1), Y2, Y6
 	VPADDQ  Y6, Y5, Y5
 	VPROLQ  $0x1f, Y5, Y5
-	VPMULLQ Y0, Y5, Y5
+	VPMULLQ Y1, Y5, Y5
 	ADDQ    $0x00000020, BX
 	DECQ    DX
 	JNZ     loop
 
 done:
-	VMOVDQU Y2, (AX)
+	VMOVDQU Y0, (AX)
 	VMOVDQU Y3, 32(AX)
 	VMOVDQU Y4, 64(AX)
 	VMOVDQU Y5, 96(AX)

@@ -11,10 +11,10 @@ func (t Tier) Extent(k []int32) (low, high int32) {
 	n := 0
 	switch t {
 	case AVX512:
-		n = len(k) &^ 15
+		n = len(k) &^ 31
 		extentAVX512(k[:n], &least, &largest)
 	case AVX2:
-		n = len(k) &^ 7
+		n = len(k) &^ 15
 		extentAVX2(k[:n], &least, &largest)
 	}
 	low, high = math.MaxInt32, math.MinInt32

@@ -4,7 +4,7 @@
 
 package kernel
 
-// extentAVX2 updates the least and the largest of each lane; len(k) is a multiple of a vector.
+// extentAVX2 updates the least and the largest of each lane; len(k) is a multiple of two vectors.
 //
 //go:noescape
 func extentAVX2(k []int32, low *[16]int32, high *[16]int32)
@@ -19,7 +19,7 @@ func narrowAVX2(dst []byte, k []int32, shift uint64, base uint32, mask uint32)
 //go:noescape
 func recoverAVX2(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32)
 
-// extentAVX512 updates the least and the largest of each lane; len(k) is a multiple of a vector.
+// extentAVX512 updates the least and the largest of each lane; len(k) is a multiple of two vectors.
 //
 //go:noescape
 func extentAVX512(k []int32, low *[16]int32, high *[16]int32)

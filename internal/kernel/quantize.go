@@ -159,6 +159,33 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
+// HashedIndices is Indices that also continues h with the indices, unless one is
+// doubtful: then, and if none is done, h is as it was.
+func (t Tier) HashedIndices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte, h *Hash) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
+	if t != AVX512 || n == 0 || first%Step != 0 || q.output != OfIndices || h.count%stripe != 0 {
+		done, doubtful = t.Indices(dst, x, first, q, doubt)
+		if !doubtful {
+			t.Hash(h, dst[:done])
+		}
+		return done, doubtful
+	}
+	var doubts, outside uint32
+	lanes := h.lanes
+	if q.random {
+		doubts, outside = randomHashedAVX512(dst[:n], x[:n], uint32(first), &q.words, doubt, &lanes)
+	} else {
+		doubts, outside = fixedHashedAVX512(dst[:n], x[:n], uint32(first), &q.words, doubt, &lanes)
+	}
+	if outside != 0 {
+		return 0, false
+	}
+	if doubts == 0 {
+		h.lanes, h.count = lanes, h.count+n
+	}
+	return n, doubts != 0
+}
+
 // Doubtful calls each for the positions whose bits are set in doubt, which is a
 // multiple of 8 long, until it returns false.
 func Doubtful(doubt []byte, each func(at int) bool) {

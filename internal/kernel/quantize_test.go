@@ -93,6 +93,19 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 			n, doubtful := tier.Indices(indices, x, first, &whole, doubt)
 			return n, doubtful, func(at int) bool { return float64(indices[at]) == l.integer(x[at], first+at) }
 		},
+		"hashed index": func(doubt []byte) (int, bool, func(at int) bool) {
+			var h, want Hash
+			h.Reset()
+			want.Reset()
+			n, doubtful := tier.HashedIndices(indices, x, first, &whole, doubt, &h)
+			if !doubtful {
+				tier.Hash(&want, indices[:n])
+			}
+			if h.Sum() != want.Sum() {
+				t.Fatalf("doubtful %v: hash %x, want %x", doubtful, h.Sum(), want.Sum())
+			}
+			return n, doubtful, func(at int) bool { return float64(indices[at]) == l.integer(x[at], first+at) }
+		},
 	} {
 		doubt := make([]byte, (len(x)+63)/64*8)
 		n, doubtful, right := get(doubt)

@@ -14,6 +14,35 @@ const (
 	prime2 = 0xC2B2AE3D27D4EB4F
 )
 
+// A chain is the state of one hash.
+type chain struct {
+	width
+	state, first, second reg.VecVirtual
+}
+
+// newChain returns a chain that the others may share the primes of.
+func (w width) newChain() chain {
+	prime := func(value uint64) reg.VecVirtual {
+		r, v := w.GP64(), w.YMM()
+		w.MOVQ(operand.U64(value), r)
+		w.VPBROADCASTQ(r, v)
+		return v
+	}
+	return chain{w, w.YMM(), prime(prime1), prime(prime2)}
+}
+
+func (h chain) load(lanes operand.Mem)  { h.VMOVDQU(lanes, h.state) }
+func (h chain) store(lanes operand.Mem) { h.VMOVDQU(h.state, lanes) }
+
+// stripe hashes 32 bytes.
+func (h chain) stripe(from operand.Mem) {
+	v := h.YMM()
+	h.VPMULLQ(from, h.second, v)
+	h.VPADDQ(v, h.state, h.state)
+	h.VPROLQ(operand.U8(31), h.state, h.state)
+	h.VPMULLQ(h.first, h.state, h.state)
+}
+
 // hash writes XXH64 over one to four streams at once. One stream is a chain of
 // multiplications, each waiting for the one before; others fill the gaps. AVX2
 // cannot multiply 64 bits.
@@ -22,43 +51,33 @@ func hash(c *build.Context) {
 	for streams := 1; streams <= 4; streams++ {
 		function(c, "hash"+strconv.Itoa(streams)+"AVX512", "func(lanes *[4][4]uint64, data *[4][]int32, stripes int)",
 			"hashes stripes of 32 bytes of each stream.")
-		states, data, n := c.GP64(), c.GP64(), c.GP64()
+		states, data, n, at := c.GP64(), c.GP64(), c.GP64(), c.GP64()
 		c.Load(c.Param("lanes"), states)
 		c.Load(c.Param("data"), data)
 		c.Load(c.Param("stripes"), n)
-		prime := func(value uint64) reg.VecVirtual {
-			r, v := c.GP64(), c.YMM()
-			c.MOVQ(operand.U64(value), r)
-			c.VPBROADCASTQ(r, v)
-			return v
-		}
-		first, second := prime(prime1), prime(prime2)
-		at := c.GP64()
 		c.XORQ(at, at)
-		var (
-			state [4]reg.VecVirtual
-			from  [4]operand.Mem
-		)
-		for s := range streams {
-			state[s] = c.YMM()
-			c.VMOVDQU(operand.Mem{Base: states, Disp: 32 * s}, state[s])
+		chains, from := make([]chain, streams), make([]operand.Mem, streams)
+		for s := range chains {
+			if s == 0 {
+				chains[s] = w.newChain()
+			} else {
+				chains[s] = chains[0]
+				chains[s].state = c.YMM()
+			}
+			chains[s].load(operand.Mem{Base: states, Disp: 32 * s})
 			r := c.GP64()
 			c.MOVQ(operand.Mem{Base: data, Disp: 24 * s}, r)
 			from[s] = operand.Mem{Base: r, Index: at, Scale: 1}
 		}
 		w.loop(n, func() {
-			for s := range streams {
-				v := c.YMM()
-				c.VPMULLQ(from[s], second, v)
-				c.VPADDQ(v, state[s], state[s])
-				c.VPROLQ(operand.U8(31), state[s], state[s])
-				c.VPMULLQ(first, state[s], state[s])
+			for s, h := range chains {
+				h.stripe(from[s])
 			}
 			c.ADDQ(operand.U32(32), at)
 			c.DECQ(n)
 		})
-		for s := range streams {
-			c.VMOVDQU(state[s], operand.Mem{Base: states, Disp: 32 * s})
+		for s, h := range chains {
+			h.store(operand.Mem{Base: states, Disp: 32 * s})
 		}
 		w.finish()
 	}

@@ -31,6 +31,10 @@ func quantize(c *build.Context) {
 		(&quantizer{width: w, random: true}).write("randomResidues", "[]byte")
 		(&quantizer{width: w, indices: true}).write("fixedIndices", "[]int32")
 		(&quantizer{width: w, random: true, indices: true}).write("randomIndices", "[]int32")
+		if w.wide {
+			(&quantizer{width: w, indices: true, hashed: true}).write("fixedHashed", "[]int32")
+			(&quantizer{width: w, random: true, indices: true, hashed: true}).write("randomHashed", "[]int32")
+		}
 	}
 }
 
@@ -38,6 +42,7 @@ func quantize(c *build.Context) {
 type quantizer struct {
 	width
 	random, indices bool
+	hashed          bool // the indices, while they are computed: the chain of a hash leaves time for both
 
 	dst, x, q, doubt    operand.Mem
 	first, key0         reg.GPVirtual // of the random numbers
@@ -53,12 +58,22 @@ type quantizer struct {
 	into   [4]reg.OpmaskVirtual
 	gather reg.VecVirtual
 	order  reg.VecVirtual
+
+	chain chain
 }
 
 func (z *quantizer) write(name, dst string) {
-	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts, outside uint32)",
+	hash := ""
+	if z.hashed {
+		hash = ", lanes *[4]uint64"
+	}
+	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte"+hash+") (doubts, outside uint32)",
 		"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	z.begin()
+	if z.hashed {
+		z.chain = z.newChain()
+		z.chain.load(z.lanes())
+	}
 	n := z.length("x")
 	z.loop(n, func() {
 		if z.random {
@@ -76,6 +91,9 @@ func (z *quantizer) write(name, dst string) {
 		z.ADDQ(operand.U32(advance), z.dst.Base)
 		z.SUBQ(operand.U32(step), n)
 	})
+	if z.hashed {
+		z.chain.store(z.lanes())
+	}
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
 	far := z.GP32()
 	if z.wide {
@@ -127,6 +145,13 @@ func (z *quantizer) begin() {
 		z.noise, z.key1, z.product = z.constant(qNoise), z.rare(qKey1), z.vector()
 		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
 	}
+}
+
+// lanes returns the address of the hash's state.
+func (z *quantizer) lanes() operand.Mem {
+	r := z.GP64()
+	z.Load(z.Param("lanes"), r)
+	return operand.Mem{Base: r}
 }
 
 // constant loads a constant of q.
@@ -188,6 +213,10 @@ func (z *quantizer) four(v int) {
 		z.noteFour(v, doubt)
 	}
 	switch {
+	case z.hashed:
+		for at := 0; at < 4*z.bytes; at += 32 {
+			z.chain.stripe(z.dst.Offset(v*z.bytes + at))
+		}
 	case z.indices:
 	case z.wide:
 		z.merge(out)
