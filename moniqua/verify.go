@@ -145,22 +145,11 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 
 // recover hashes the indices of all messages.
 func (v *verification) recover(r *round, x []float32, in []algos.Message) error {
-	var own, windows kernel.Quantizer
-	width := r.byteWidth()
-	lanes := width > 0 && !repaired(in)
-	q, w := (*kernel.Quantizer)(nil), (*kernel.Quantizer)(nil)
-	if lanes {
-		q, w = r.encode.lanes(&own, kernel.OfIndices, width, len(x)), r.windows.lanes(&windows, kernel.OfResidues, width, len(x))
+	if width := r.byteWidth(); width > 0 && !repaired(in) {
+		return v.recoverBytes(r, x, in, width)
 	}
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
-		part := x[first:min(first+r.block, len(x))]
-		var err error
-		if lanes {
-			err = v.blockBytes(r, part, first, in, width, q, w)
-		} else {
-			err = v.block(r, part, first, in)
-		}
-		if err != nil {
+		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {
 			return err
 		}
 	}

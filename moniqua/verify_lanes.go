@@ -109,42 +109,82 @@ func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) [
 	return dst
 }
 
-// blockBytes is block where symbols are bytes and no message has a repair.
-func (v *verification) blockBytes(r *round, x []float32, first int, in []algos.Message, width int, own, windows *kernel.Quantizer) error {
-	const together = 4
-	var (
-		index   [blockLen]int32
-		symbols [blockLen]byte
-		buffer  [blockLen]byte
-		low     [blockLen]byte // of the windows, once there was a tie
-		known   = false
-		theirs  [together][blockLen]int32
-		views   [together][]int32
-		n       = len(x)
-	)
-	if r.encode.integers(index[:n], x, first, r.tier, own, nil) >= 0 {
-		return v.block(r, x, first, in)
-	}
-	if low, high := r.tier.Extent(index[:n]); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {
-		return v.block(r, x, first, in)
-	}
-	r.tier.Narrow(symbols[:n], index[:n], 0, 0, byte(1<<width-1))
-	r.tier.Raise(symbols[:n], width)
-	for from := 0; from < len(in); from += together {
-		group := in[from:min(from+together, len(in))]
-		for j := range group {
-			views[j] = theirs[j][:n]
-			sent := r.symbols(buffer[:n], group[j].Payload, first, width)
-			if r.tier.Recover(views[j], index[:n], symbols[:n], low[:n], sent, width) && !known {
-				if at := r.windows.residues(low[:n], x, first, width, r.tier, windows); at >= 0 {
-					return r.strange(x[at], first+at)
-				}
-				r.tier.Raise(low[:n], width)
-				known = true
-				r.tier.Recover(views[j], index[:n], symbols[:n], low[:n], sent, width)
+// together is how many neighbours' hashes are computed at the same time.
+const together = 4
+
+// A laneChecker is the working memory of checking messages, on its stack.
+type laneChecker struct {
+	own, windows      kernel.Quantizer
+	integers, middles *kernel.Quantizer // these, or nil where the lanes cannot do them
+
+	index   [blockLen]int32
+	symbols [blockLen]byte
+	buffer  [blockLen]byte
+	low     [blockLen]byte // of the windows, once there was a tie
+	theirs  [together][blockLen]int32
+}
+
+// recoverBytes hashes the indices of all messages, where symbols are bytes and
+// no message has a repair.
+func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, width int) error {
+	var m laneChecker
+	m.integers = r.encode.lanes(&m.own, kernel.OfIndices, width, len(x))
+	m.middles = r.windows.lanes(&m.windows, kernel.OfResidues, width, len(x))
+	for first := 0; first < len(x); first += blockLen {
+		part := x[first:min(first+blockLen, len(x))]
+		n := len(part)
+		if !m.ownIndices(r, part, first, width) {
+			if err := v.block(r, part, first, in); err != nil {
+				return err
 			}
+			continue
 		}
-		r.tier.HashAll(v.theirs[from:from+len(group)], views[:len(group)])
+		known := false
+		for from := 0; from < len(in); from += together {
+			var views [together][]int32
+			group := in[from:min(from+together, len(in))]
+			for j := range group {
+				views[j] = m.theirs[j][:n]
+				if err := m.recover(r, views[j], part, group[j].Payload, first, width, &known); err != nil {
+					return err
+				}
+			}
+			r.tier.HashAll(v.theirs[from:from+len(group)], views[:len(group)])
+		}
 	}
+	return nil
+}
+
+// ownIndices computes the own indices and symbols of a block, and reports whether
+// those of neighbours are below 2³¹ too.
+func (m *laneChecker) ownIndices(r *round, x []float32, first, width int) bool {
+	index := m.index[:len(x)]
+	if r.encode.integers(index, x, first, r.tier, m.integers, nil) >= 0 {
+		return false
+	}
+	if low, high := r.tier.Extent(index); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {
+		return false
+	}
+	r.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<width-1))
+	r.tier.Raise(m.symbols[:len(x)], width)
+	return true
+}
+
+// recover computes the indices of one message. The windows become known with
+// the first tie.
+func (m *laneChecker) recover(r *round, dst []int32, x []float32, payload []byte, first, width int, known *bool) error {
+	n := len(x)
+	low, own := m.low[:n], m.symbols[:n]
+	sent := r.symbols(m.buffer[:n], payload, first, width)
+	tied := r.tier.Recover(dst, m.index[:n], own, low, sent, width)
+	if !tied || *known {
+		return nil
+	}
+	if at := r.windows.residues(low, x, first, width, r.tier, m.middles); at >= 0 {
+		return r.strange(x[at], first+at)
+	}
+	r.tier.Raise(low, width)
+	*known = true
+	r.tier.Recover(dst, m.index[:n], own, low, sent, width)
 	return nil
 }
