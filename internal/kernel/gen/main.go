@@ -36,6 +36,9 @@ func topics() []topic {
 		{"indices", indices},
 		{"hash", hash},
 		{"magnitude", magnitude},
+		{"convolve", convolve},
+		{"outer", outer},
+		{"peak", peak},
 	}
 }
 

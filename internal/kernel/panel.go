@@ -1,0 +1,56 @@
+package kernel
+
+// Lanes is the number of columns in a panel.
+const Lanes = 16
+
+// A Panel holds Lanes columns of a matrix, one group per row. A matrix with more
+// columns is panels one after another; the missing columns of the last are zero.
+type Panel [][Lanes]float32
+
+// Panels returns how many panels hold n columns.
+func Panels(n int) int { return (n + Lanes - 1) / Lanes }
+
+// Pack copies the row-major matrix w with len(w)/cols rows into panels.
+func Pack(dst Panel, w []float32, cols int) {
+	rows := len(w) / cols
+	for p := range Panels(cols) {
+		first := p * Lanes
+		for r := range rows {
+			group := &dst[p*rows+r]
+			if cols-first >= Lanes {
+				*group = [Lanes]float32(w[r*cols+first:])
+			} else {
+				clear(group[copy(group[:], w[r*cols+first:(r+1)*cols]):])
+			}
+		}
+	}
+}
+
+// PackTransposed does as Pack for the transpose of w, which has cols rows and
+// len(w)/cols columns, with size groups from one panel to the next.
+func PackTransposed(dst Panel, size int, w []float32, cols int) {
+	rows := len(w) / cols
+	for p := range Panels(rows) {
+		first := p * Lanes
+		panel := dst[p*size:][:cols]
+		for j := range Lanes {
+			if first+j >= rows {
+				for c := range panel {
+					panel[c][j] = 0
+				}
+				continue
+			}
+			for c, v := range w[(first+j)*cols : (first+j+1)*cols] {
+				panel[c][j] = v
+			}
+		}
+	}
+}
+
+// laneMask has all bits set in the first n lanes.
+func laneMask(n int) (m [Lanes]int32) {
+	for i := range min(n, Lanes) {
+		m[i] = -1
+	}
+	return m
+}
