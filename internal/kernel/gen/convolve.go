@@ -38,16 +38,7 @@ func (t tile) convolve(c *build.Context, name string) {
 	s, w := t.sums(c), t.row(c)
 
 	c.Label("tile")
-	quads, in := c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(convolveQuads), quads)
-	c.MOVQ(call.Offset(convolveIn), in)
-	first := make([]reg.Register, t.quads)
-	for q := range first {
-		p := c.GP64()
-		c.MOVQ(Mem{Base: quads, Disp: 16 * q}, p)
-		c.LEAQ(Mem{Base: in, Index: p, Scale: 4}, p)
-		first[q] = p
-	}
+	first := t.inputs(c, call.Offset(convolveQuads), call.Offset(convolveIn))
 	t.startSums(c, call, s)
 	weights, next := c.GP64(), c.GP64()
 	c.MOVQ(call.Offset(convolveW), weights)

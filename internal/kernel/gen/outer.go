@@ -46,16 +46,7 @@ func (t tile) outer(c *build.Context, name string) {
 	c.JE(LabelRef("begin"))
 	t.eachSum(c, call, s, func(v int, m Mem, r reg.VecVirtual) { t.load(c, k, v, m, r) })
 	c.Label("begin")
-	quads, a := c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(outerQuads), quads)
-	c.MOVQ(call.Offset(outerA), a)
-	first := make([]reg.Register, t.quads)
-	for q := range first {
-		p := c.GP64()
-		c.MOVQ(Mem{Base: quads, Disp: 16 * q}, p)
-		c.LEAQ(Mem{Base: a, Index: p, Scale: 4}, p)
-		first[q] = p
-	}
+	first := t.inputs(c, call.Offset(outerQuads), call.Offset(outerA))
 	at, column := c.GP64(), c.GP64()
 	c.XORQ(at, at)
 	c.MOVQ(call.Offset(outerB), column)

@@ -72,6 +72,22 @@ func (t tile) part(m Mem, v int, next reg.Register) Mem {
 	return m
 }
 
+// inputs returns pointers to where the quads of a tile begin: table and base
+// hold the addresses of the tile's first Quad and of the inputs.
+func (t tile) inputs(c *build.Context, table, base Mem) []reg.Register {
+	quads, in := c.GP64(), c.GP64()
+	c.MOVQ(table, quads)
+	c.MOVQ(base, in)
+	first := make([]reg.Register, t.quads)
+	for q := range first {
+		p := c.GP64()
+		c.MOVQ(Mem{Base: quads, Disp: 16 * q}, p)
+		c.LEAQ(Mem{Base: in, Index: p, Scale: 4}, p)
+		first[q] = p
+	}
+	return first
+}
+
 // A mask holds which lanes of a panel are there.
 type mask struct {
 	k       reg.Register     // AVX-512
