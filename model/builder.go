@@ -4,12 +4,14 @@ import (
 	"math"
 
 	"gossiptrainer/data"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 )
 
 // A builder wires a net: each method appends a layer, its memory and its
 // parameters, and returns the node that the layer computes.
 type builder struct {
+	tier   kernel.Tier
 	batch  int
 	dim    int
 	params []Param
@@ -22,10 +24,11 @@ type builder struct {
 // A tensorShape identifies tensors that can take each other's place.
 type tensorShape struct{ h, w, c, border int }
 
-// inputs declares the samples, to be given a border.
+// inputs declares the samples. They are copied if they are to have a border, or
+// if there are too few features for the kernels to read by fours.
 func (b *builder) inputs(s data.Shape, border int) node {
 	b.input = node{value: &tensor{h: s.H, w: s.W, c: s.C, border: border}}
-	if border > 0 {
+	if border > 0 || s.Features() <= beyond {
 		b.input.value = newTensor(b.batch, s.H, s.W, s.C, border)
 	}
 	return b.input
@@ -36,16 +39,16 @@ func (b *builder) node(h, w, c, border int) node {
 	return node{newTensor(b.batch, h, w, c, border), newTensor(b.batch, h, w, c, border)}
 }
 
-// transient allocates a value whose gradient is written by one layer's backward
-// pass and used up by the very next one, so that all transients of a shape share
-// it.
-func (b *builder) transient(h, w, c, border int) node {
-	shape := tensorShape{h, w, c, border}
+// transient allocates a value whose gradient, with a border of its own, is
+// written by one layer's backward pass and used up by the very next one, so
+// that all transients of a shape share it.
+func (b *builder) transient(h, w, c, border, gradientBorder int) node {
+	shape := tensorShape{h, w, c, gradientBorder}
 	if b.shared[shape] == nil {
 		if b.shared == nil {
 			b.shared = map[tensorShape]*tensor{}
 		}
-		b.shared[shape] = newTensor(b.batch, h, w, c, border)
+		b.shared[shape] = newTensor(b.batch, h, w, c, gradientBorder)
 	}
 	return node{newTensor(b.batch, h, w, c, border), b.shared[shape]}
 }
@@ -62,7 +65,7 @@ func (b *builder) param(name string, s start, shape ...int) Param {
 // net returns the finished network; the last layer's output are the logits.
 func (b *builder) net(logits node) *net {
 	return &net{
-		batch: b.batch, input: b.input, layers: b.layers, logits: logits,
+		batch: b.batch, input: b.input, inPlace: b.input.value.v == nil, layers: b.layers, logits: logits,
 		params: b.params, starts: b.starts,
 	}
 }

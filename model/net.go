@@ -26,12 +26,13 @@ type layer interface {
 
 // A net is a chain of layers under the mean cross entropy of a softmax.
 type net struct {
-	batch  int
-	input  node
-	layers []layer
-	logits node
-	params []Param
-	starts []start
+	batch   int
+	input   node
+	inPlace bool // the input is the batch itself
+	layers  []layer
+	logits  node
+	params  []Param
+	starts  []start
 }
 
 var _ Model = (*net)(nil)
@@ -88,11 +89,11 @@ func (n *net) forward(x []float32, batch data.Batch, m mode) {
 	}
 }
 
-// load makes the batch the input: in place if the input has no border,
-// otherwise row by row between the borders.
+// load makes the batch the input: in place if the input has no memory of its
+// own, otherwise row by row between the borders.
 func (n *net) load(batch data.Batch) {
 	t := n.input.value
-	if t.border == 0 {
+	if n.inPlace {
 		t.v = batch.X
 		return
 	}

@@ -3,10 +3,12 @@ package model
 import (
 	"slices"
 	"testing"
+
+	"gossiptrainer/internal/kernel"
 )
 
 func TestMaxPoolTiesGoToTheFirstPixel(t *testing.T) {
-	l := newBench(1, 2, 4, 1, 0, func(b *builder, in node) node { return b.maxPool(in) })
+	l := newBench(kernel.Best(), 1, 2, 4, 1, 0, func(b *builder, in node) node { return b.maxPool(in) })
 	copy(l.input, []float32{
 		1, 3, 2, 2,
 		3, 3, 2, 2,
@@ -36,7 +38,7 @@ func TestPoolsKeepMaximumAndMean(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newBench(1, 2, 4, 2, 0, tt.build)
+			l := newBench(kernel.Best(), 1, 2, 4, 2, 0, tt.build)
 			copy(l.input, in)
 			l.loss()
 			if !slices.Equal(l.out.value.v, tt.want) {

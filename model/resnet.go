@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// A normalizer appends a normalization layer.
-type normalizer func(b *builder, name string, in node) node
+// A normalizer appends a normalization layer and what follows it.
+type normalizer func(b *builder, name string, in node, after activation) node
 
 // buildResNet makes the residual network for small images of He et al. 2016,
 // section 4.2: a 3×3 convolution to 16 channels, three stages of n blocks with
@@ -22,7 +22,7 @@ func buildResNet(b *builder, s Spec) (node, error) {
 		return node{}, fmt.Errorf("norm %q: want group or batch", s.Norm)
 	}
 	at := b.conv("conv", b.inputs(s.Shape, 1), convShape{channels: 16, size: 3, step: 1, pad: 1})
-	at = b.relu(norm(b, "norm", at))
+	at = norm(b, "norm", at, rectified(nil))
 	for stage, channels := range []int{16, 32, 64} {
 		for block := range (s.Depth - 2) / 6 {
 			step := 1

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gossiptrainer/data"
+	"gossiptrainer/internal/kernel"
 )
 
 // A Spec says which objective to build. Fields that an objective does not use
@@ -25,7 +26,10 @@ type Spec struct {
 }
 
 // New builds the objective that s describes, with all memory it will need.
-func New(s Spec) (Model, error) {
+func New(s Spec) (Model, error) { return newOn(s, kernel.Best()) }
+
+// newOn builds the objective to be computed by the kernels of a tier.
+func newOn(s Spec, tier kernel.Tier) (Model, error) {
 	if s.Name == "quadratic" {
 		return newQuadratic(s)
 	}
@@ -41,7 +45,7 @@ func New(s Spec) (Model, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", s.Name, err)
 	}
-	b := &builder{batch: s.Batch}
+	b := &builder{tier: tier, batch: s.Batch}
 	logits, err := build(b, s)
 	if err != nil {
 		return nil, fmt.Errorf("model: %s: %w", s.Name, err)

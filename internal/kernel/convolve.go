@@ -62,8 +62,8 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 // A convolveCall holds the arguments of the assembly; distances are of bytes.
 type convolveCall struct {
 	in, out, w, start *float32
-	quads             *Quad
-	tiles             int // ≥ 1; the assembly counts it down and moves quads
+	done              int // bytes of the quads dealt with, which the assembly counts
+	tiles             int // ≥ 1; the assembly counts it down
 	rows, len         int
 	step              int // from the end of a run to the next
 	panel             int // from one panel's weights to the next's
@@ -76,16 +76,14 @@ type convolveCall struct {
 func (call *convolveCall) run(t Tier, wide int, quads []Quad) {
 	var rest [6]Quad
 	size := convolveTile(t, wide)
-	if call.tiles = len(quads) / size; call.tiles > 0 {
-		call.quads = &quads[0]
-		call.enter(t, wide)
+	if n := len(quads) / size; n > 0 {
+		call.enter(t, wide, n, &quads[0])
 	}
 	if n := copy(rest[:], quads[len(quads)/size*size:]); n > 0 {
 		for i := n; i < size; i++ {
 			rest[i] = rest[n-1]
 		}
-		call.quads, call.tiles = &rest[0], 1
-		call.enter(t, wide)
+		call.enter(t, wide, 1, &rest[0])
 	}
 }
 
@@ -100,17 +98,18 @@ func convolveTile(t Tier, wide int) int {
 	return 1
 }
 
-// enter calls the assembly.
-func (call *convolveCall) enter(t Tier, wide int) {
+// enter calls the assembly for the quads of so many tiles.
+func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
+	call.done, call.tiles = 0, tiles
 	switch {
 	case t == AVX512 && wide >= 2*Lanes:
-		convolve2AVX512(call)
+		convolve2AVX512(call, quads)
 	case t == AVX512:
-		convolveAVX512(call)
+		convolveAVX512(call, quads)
 	case wide >= Lanes:
-		convolveAVX2(call)
+		convolveAVX2(call, quads)
 	default:
-		convolvePartAVX2(call)
+		convolvePartAVX2(call, quads)
 	}
 }
 

@@ -7,19 +7,19 @@ package kernel
 // convolve2AVX512 computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.
 //
 //go:noescape
-func convolve2AVX512(call *convolveCall)
+func convolve2AVX512(call *convolveCall, quads *Quad)
 
 // convolveAVX512 computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.
 //
 //go:noescape
-func convolveAVX512(call *convolveCall)
+func convolveAVX512(call *convolveCall, quads *Quad)
 
 // convolveAVX2 computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.
 //
 //go:noescape
-func convolveAVX2(call *convolveCall)
+func convolveAVX2(call *convolveCall, quads *Quad)
 
 // convolvePartAVX2 computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.
 //
 //go:noescape
-func convolvePartAVX2(call *convolveCall)
+func convolvePartAVX2(call *convolveCall, quads *Quad)

@@ -4,13 +4,14 @@
 
 #include "textflag.h"
 
-// func convolve2AVX512(call *convolveCall)
+// func convolve2AVX512(call *convolveCall, quads *Quad)
 // Requires: AVX, AVX512F
-TEXT ·convolve2AVX512(SB), NOSPLIT, $0-8
+TEXT ·convolve2AVX512(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 tile:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    (AX), DX
 	MOVQ    (CX), BX
 	LEAQ    (DX)(BX*4), BX
@@ -110,7 +111,8 @@ term:
 	JNZ          row
 
 store:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    8(AX), DX
 	MOVQ    8(CX), BX
 	LEAQ    (DX)(BX*4), BX
@@ -160,15 +162,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func convolveAVX512(call *convolveCall)
+// func convolveAVX512(call *convolveCall, quads *Quad)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·convolveAVX512(SB), NOSPLIT, $0-8
+TEXT ·convolveAVX512(SB), NOSPLIT, $0-16
 	MOVQ     call+0(FP), AX
 	VMOVUPS  144(AX), Z0
 	VPMOVD2M Z0, K1
 
 tile:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    (AX), DX
 	MOVQ    (CX), BX
 	LEAQ    (DX)(BX*4), BX
@@ -260,7 +263,8 @@ term:
 	JNZ              row
 
 store:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    8(AX), DX
 	MOVQ    8(CX), BX
 	LEAQ    (DX)(BX*4), BX
@@ -328,13 +332,14 @@ store:
 	VZEROUPPER
 	RET
 
-// func convolveAVX2(call *convolveCall)
+// func convolveAVX2(call *convolveCall, quads *Quad)
 // Requires: AVX, FMA3
-TEXT ·convolveAVX2(SB), NOSPLIT, $0-8
+TEXT ·convolveAVX2(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 tile:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    (AX), DX
 	MOVQ    (CX), CX
 	LEAQ    (DX)(CX*4), CX
@@ -389,7 +394,8 @@ term:
 	JNZ          row
 
 store:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    8(AX), DX
 	MOVQ    8(CX), CX
 	LEAQ    (DX)(CX*4), CX
@@ -411,15 +417,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func convolvePartAVX2(call *convolveCall)
+// func convolvePartAVX2(call *convolveCall, quads *Quad)
 // Requires: AVX, FMA3
-TEXT ·convolvePartAVX2(SB), NOSPLIT, $0-8
+TEXT ·convolvePartAVX2(SB), NOSPLIT, $0-16
 	MOVQ    call+0(FP), AX
 	VMOVUPS 144(AX), Y0
 	VMOVUPS 176(AX), Y1
 
 tile:
-	MOVQ    32(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    32(AX), CX
 	MOVQ    (AX), DX
 	MOVQ    (CX), CX
 	LEAQ    (DX)(CX*4), CX
@@ -474,7 +481,8 @@ term:
 	JNZ          row
 
 store:
-	MOVQ       32(AX), CX
+	MOVQ       quads+8(FP), CX
+	ADDQ       32(AX), CX
 	MOVQ       8(AX), DX
 	MOVQ       8(CX), CX
 	LEAQ       (DX)(CX*4), CX

@@ -4,10 +4,10 @@
 
 package kernel
 
-func convolve2AVX512(call *convolveCall) { panic("kernel: no assembly in this build") }
+func convolve2AVX512(call *convolveCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func convolveAVX512(call *convolveCall) { panic("kernel: no assembly in this build") }
+func convolveAVX512(call *convolveCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func convolveAVX2(call *convolveCall) { panic("kernel: no assembly in this build") }
+func convolveAVX2(call *convolveCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func convolvePartAVX2(call *convolveCall) { panic("kernel: no assembly in this build") }
+func convolvePartAVX2(call *convolveCall, quads *Quad) { panic("kernel: no assembly in this build") }

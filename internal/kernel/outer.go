@@ -41,8 +41,8 @@ func (t Tier) AddOuter(sums, a, b []float32, columns int, quads []Quad, w *Walk)
 // An outerCall holds the arguments of the assembly; distances are of bytes.
 type outerCall struct {
 	a, b, sums   *float32
-	quads        *Quad
-	tiles        int // ≥ 1; the assembly counts it down and moves quads
+	done         int // bytes of the quads dealt with, which the assembly counts
+	tiles        int // ≥ 1; the assembly counts it down
 	add          int // to what is there, or 0
 	columns      int
 	count        [3]int
@@ -68,23 +68,20 @@ func remainders(step, count [3]int) [3]int {
 func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) int {
 	call.sums, call.b, call.mask = &sums[0], &b[0], laneMask(wide)
 	switch {
+	case t == AVX2 && wide >= Lanes:
+		call.begin(len(quads))
+		outerAVX2(call, &quads[0])
 	case t == AVX2:
-		call.tiles, call.quads = len(quads), &quads[0]
-		if wide >= Lanes {
-			outerAVX2(call)
-		} else {
-			outerPartAVX2(call)
-		}
+		call.begin(len(quads))
+		outerPartAVX2(call, &quads[0])
 	case wide < 2*Lanes:
-		if call.tiles = len(quads) / 6; call.tiles > 0 {
-			call.quads = &quads[0]
-			outerAVX512(call)
+		if call.begin(len(quads) / 6) {
+			outerAVX512(call, &quads[0])
 		}
 		call.rest(quads[len(quads)/6*6:])
 	default:
-		if call.tiles = len(quads) / 3; call.tiles > 0 {
-			call.quads = &quads[0]
-			outer2AVX512(call)
+		if call.begin(len(quads) / 3) {
+			outer2AVX512(call, &quads[0])
 		}
 		call.rest(quads[len(quads)/3*3:])
 		call.sums, call.b = &sums[Lanes], &b[Lanes]
@@ -94,11 +91,16 @@ func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) in
 	return Lanes
 }
 
+// begin sets what the assembly counts, and says whether there is anything to do.
+func (call *outerCall) begin(tiles int) bool {
+	call.done, call.tiles = 0, tiles
+	return tiles > 0
+}
+
 // rest computes what fills no tile.
 func (call *outerCall) rest(quads []Quad) {
-	if call.tiles = len(quads); call.tiles > 0 {
-		call.quads = &quads[0]
-		outerRestAVX512(call)
+	if call.begin(len(quads)) {
+		outerRestAVX512(call, &quads[0])
 	}
 }
 

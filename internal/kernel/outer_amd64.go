@@ -7,24 +7,24 @@ package kernel
 // outer2AVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
 //
 //go:noescape
-func outer2AVX512(call *outerCall)
+func outer2AVX512(call *outerCall, quads *Quad)
 
 // outerAVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
 //
 //go:noescape
-func outerAVX512(call *outerCall)
+func outerAVX512(call *outerCall, quads *Quad)
 
 // outerRestAVX512 computes the tiles of a call: sums of outer products, from zero or added to what is there.
 //
 //go:noescape
-func outerRestAVX512(call *outerCall)
+func outerRestAVX512(call *outerCall, quads *Quad)
 
 // outerAVX2 computes the tiles of a call: sums of outer products, from zero or added to what is there.
 //
 //go:noescape
-func outerAVX2(call *outerCall)
+func outerAVX2(call *outerCall, quads *Quad)
 
 // outerPartAVX2 computes the tiles of a call: sums of outer products, from zero or added to what is there.
 //
 //go:noescape
-func outerPartAVX2(call *outerCall)
+func outerPartAVX2(call *outerCall, quads *Quad)

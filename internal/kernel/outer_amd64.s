@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func outer2AVX512(call *outerCall)
+// func outer2AVX512(call *outerCall, quads *Quad)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·outer2AVX512(SB), NOSPLIT, $0-8
+TEXT ·outer2AVX512(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 tile:
@@ -36,7 +36,8 @@ tile:
 	VXORPS  Z23, Z23, Z23
 	CMPQ    40(AX), $0x00
 	JE      begin
-	MOVQ    24(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    24(AX), CX
 	MOVQ    16(AX), DX
 	MOVQ    48(AX), SI
 	MOVQ    8(CX), BX
@@ -80,7 +81,8 @@ tile:
 	VMOVUPS 64(BX), Z23
 
 begin:
-	MOVQ 24(AX), CX
+	MOVQ quads+8(FP), CX
+	ADDQ 24(AX), CX
 	MOVQ (AX), DX
 	MOVQ (CX), BX
 	LEAQ (DX)(BX*4), BX
@@ -151,7 +153,8 @@ pixel:
 	ADDQ         104(AX), DI
 	DECQ         R10
 	JNZ          image
-	MOVQ         24(AX), CX
+	MOVQ         quads+8(FP), CX
+	ADDQ         24(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), SI
 	MOVQ         8(CX), BX
@@ -199,9 +202,9 @@ pixel:
 	VZEROUPPER
 	RET
 
-// func outerAVX512(call *outerCall)
+// func outerAVX512(call *outerCall, quads *Quad)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·outerAVX512(SB), NOSPLIT, $0-8
+TEXT ·outerAVX512(SB), NOSPLIT, $0-16
 	MOVQ     call+0(FP), AX
 	VMOVUPS  128(AX), Z0
 	VPMOVD2M Z0, K1
@@ -233,7 +236,8 @@ tile:
 	VXORPS    Z23, Z23, Z23
 	CMPQ      40(AX), $0x00
 	JE        begin
-	MOVQ      24(AX), CX
+	MOVQ      quads+8(FP), CX
+	ADDQ      24(AX), CX
 	MOVQ      16(AX), DX
 	MOVQ      48(AX), SI
 	MOVQ      8(CX), BX
@@ -292,7 +296,8 @@ tile:
 	VMOVUPS.Z (BX), K1, Z23
 
 begin:
-	MOVQ 24(AX), CX
+	MOVQ quads+8(FP), CX
+	ADDQ 24(AX), CX
 	MOVQ (AX), DX
 	MOVQ (CX), BX
 	LEAQ (DX)(BX*4), BX
@@ -356,7 +361,8 @@ pixel:
 	ADDQ             104(AX), R10
 	DECQ             R13
 	JNZ              image
-	MOVQ             24(AX), CX
+	MOVQ             quads+8(FP), CX
+	ADDQ             24(AX), CX
 	MOVQ             16(AX), DX
 	MOVQ             48(AX), SI
 	MOVQ             8(CX), BX
@@ -419,9 +425,9 @@ pixel:
 	VZEROUPPER
 	RET
 
-// func outerRestAVX512(call *outerCall)
+// func outerRestAVX512(call *outerCall, quads *Quad)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·outerRestAVX512(SB), NOSPLIT, $0-8
+TEXT ·outerRestAVX512(SB), NOSPLIT, $0-16
 	MOVQ     call+0(FP), AX
 	VMOVUPS  128(AX), Z0
 	VPMOVD2M Z0, K1
@@ -433,7 +439,8 @@ tile:
 	VXORPS    Z3, Z3, Z3
 	CMPQ      40(AX), $0x00
 	JE        begin
-	MOVQ      24(AX), CX
+	MOVQ      quads+8(FP), CX
+	ADDQ      24(AX), CX
 	MOVQ      16(AX), DX
 	MOVQ      48(AX), BX
 	MOVQ      8(CX), CX
@@ -447,7 +454,8 @@ tile:
 	VMOVUPS.Z (CX), K1, Z3
 
 begin:
-	MOVQ 24(AX), CX
+	MOVQ quads+8(FP), CX
+	ADDQ 24(AX), CX
 	MOVQ (AX), DX
 	MOVQ (CX), CX
 	LEAQ (DX)(CX*4), CX
@@ -481,7 +489,8 @@ pixel:
 	ADDQ             104(AX), BX
 	DECQ             R8
 	JNZ              image
-	MOVQ             24(AX), CX
+	MOVQ             quads+8(FP), CX
+	ADDQ             24(AX), CX
 	MOVQ             16(AX), DX
 	MOVQ             48(AX), BX
 	MOVQ             8(CX), CX
@@ -499,9 +508,9 @@ pixel:
 	VZEROUPPER
 	RET
 
-// func outerAVX2(call *outerCall)
+// func outerAVX2(call *outerCall, quads *Quad)
 // Requires: AVX, FMA3
-TEXT ·outerAVX2(SB), NOSPLIT, $0-8
+TEXT ·outerAVX2(SB), NOSPLIT, $0-16
 	MOVQ call+0(FP), AX
 
 tile:
@@ -515,7 +524,8 @@ tile:
 	VXORPS  Y7, Y7, Y7
 	CMPQ    40(AX), $0x00
 	JE      begin
-	MOVQ    24(AX), CX
+	MOVQ    quads+8(FP), CX
+	ADDQ    24(AX), CX
 	MOVQ    16(AX), DX
 	MOVQ    48(AX), BX
 	MOVQ    8(CX), CX
@@ -533,7 +543,8 @@ tile:
 	VMOVUPS 32(CX), Y7
 
 begin:
-	MOVQ 24(AX), CX
+	MOVQ quads+8(FP), CX
+	ADDQ 24(AX), CX
 	MOVQ (AX), DX
 	MOVQ (CX), CX
 	LEAQ (DX)(CX*4), CX
@@ -576,7 +587,8 @@ pixel:
 	ADDQ         104(AX), BX
 	DECQ         R8
 	JNZ          image
-	MOVQ         24(AX), CX
+	MOVQ         quads+8(FP), CX
+	ADDQ         24(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         8(CX), CX
@@ -598,9 +610,9 @@ pixel:
 	VZEROUPPER
 	RET
 
-// func outerPartAVX2(call *outerCall)
+// func outerPartAVX2(call *outerCall, quads *Quad)
 // Requires: AVX, FMA3
-TEXT ·outerPartAVX2(SB), NOSPLIT, $0-8
+TEXT ·outerPartAVX2(SB), NOSPLIT, $0-16
 	MOVQ    call+0(FP), AX
 	VMOVUPS 128(AX), Y0
 	VMOVUPS 160(AX), Y1
@@ -616,7 +628,8 @@ tile:
 	VXORPS     Y9, Y9, Y9
 	CMPQ       40(AX), $0x00
 	JE         begin
-	MOVQ       24(AX), CX
+	MOVQ       quads+8(FP), CX
+	ADDQ       24(AX), CX
 	MOVQ       16(AX), DX
 	MOVQ       48(AX), BX
 	MOVQ       8(CX), CX
@@ -634,7 +647,8 @@ tile:
 	VMASKMOVPS 32(CX), Y1, Y9
 
 begin:
-	MOVQ 24(AX), CX
+	MOVQ quads+8(FP), CX
+	ADDQ 24(AX), CX
 	MOVQ (AX), DX
 	MOVQ (CX), CX
 	LEAQ (DX)(CX*4), CX
@@ -677,7 +691,8 @@ pixel:
 	ADDQ         104(AX), BX
 	DECQ         R8
 	JNZ          image
-	MOVQ         24(AX), CX
+	MOVQ         quads+8(FP), CX
+	ADDQ         24(AX), CX
 	MOVQ         16(AX), DX
 	MOVQ         48(AX), BX
 	MOVQ         8(CX), CX

@@ -4,12 +4,12 @@
 
 package kernel
 
-func outer2AVX512(call *outerCall) { panic("kernel: no assembly in this build") }
+func outer2AVX512(call *outerCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func outerAVX512(call *outerCall) { panic("kernel: no assembly in this build") }
+func outerAVX512(call *outerCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func outerRestAVX512(call *outerCall) { panic("kernel: no assembly in this build") }
+func outerRestAVX512(call *outerCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func outerAVX2(call *outerCall) { panic("kernel: no assembly in this build") }
+func outerAVX2(call *outerCall, quads *Quad) { panic("kernel: no assembly in this build") }
 
-func outerPartAVX2(call *outerCall) { panic("kernel: no assembly in this build") }
+func outerPartAVX2(call *outerCall, quads *Quad) { panic("kernel: no assembly in this build") }

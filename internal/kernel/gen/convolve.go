@@ -21,7 +21,7 @@ const (
 	convolveOut   // *float32
 	convolveW     // *float32
 	convolveStart // *float32
-	convolveQuads // *Quad
+	convolveDone  // bytes of the quads
 	convolveTiles
 	convolveRows
 	convolveLen
@@ -33,12 +33,12 @@ const (
 )
 
 func (t tile) convolve(c *build.Context, name string) {
-	call := callFunction(c, name, "convolveCall", "computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.")
+	call := callFunction(c, name, "convolveCall", "computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.", "quads")
 	k := t.loadMask(c, call.Offset(convolveMask))
 	s, w := t.sums(c), t.row(c)
 
 	c.Label("tile")
-	first := t.inputs(c, call.Offset(convolveQuads), call.Offset(convolveIn))
+	first := t.inputs(c, call.Offset(convolveDone), call.Offset(convolveIn))
 	t.startSums(c, call, s)
 	weights, next := c.GP64(), c.GP64()
 	c.MOVQ(call.Offset(convolveW), weights)
@@ -80,7 +80,7 @@ func (t tile) convolve(c *build.Context, name string) {
 
 	c.Label("store")
 	t.storeQuads(c, call, k, s)
-	c.ADDQ(U8(16*t.quads), call.Offset(convolveQuads))
+	c.ADDQ(U8(16*t.quads), call.Offset(convolveDone))
 	c.DECQ(call.Offset(convolveTiles))
 	c.JNZ(LabelRef("tile"))
 	c.VZEROUPPER()
@@ -104,8 +104,8 @@ func (t tile) startSums(c *build.Context, call Mem, s [][]reg.VecVirtual) {
 
 // storeQuads writes the sums of a tile to where its quads say.
 func (t tile) storeQuads(c *build.Context, call Mem, k mask, s [][]reg.VecVirtual) {
-	quads, out, p, at := c.GP64(), c.GP64(), c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(convolveQuads), quads)
+	quads := t.quadTable(c, call.Offset(convolveDone))
+	out, p, at := c.GP64(), c.GP64(), c.GP64()
 	c.MOVQ(call.Offset(convolveOut), out)
 	for i, row := range s {
 		if i%4 == 0 {

@@ -18,10 +18,10 @@ func outer(c *build.Context) {
 
 // The fields of kernel.outerCall.
 const (
-	outerA     = 8 * iota
-	outerB     // *float32
-	outerSums  // *float32
-	outerQuads // *Quad
+	outerA    = 8 * iota
+	outerB    // *float32
+	outerSums // *float32
+	outerDone // bytes of the quads
 	outerTiles
 	outerAdd
 	outerColumns
@@ -32,7 +32,7 @@ const (
 )
 
 func (t tile) outer(c *build.Context, name string) {
-	call := callFunction(c, name, "outerCall", "computes the tiles of a call: sums of outer products, from zero or added to what is there.")
+	call := callFunction(c, name, "outerCall", "computes the tiles of a call: sums of outer products, from zero or added to what is there.", "quads")
 	k := t.loadMask(c, call.Offset(outerMask))
 	s, b := t.sums(c), t.row(c)
 
@@ -46,7 +46,7 @@ func (t tile) outer(c *build.Context, name string) {
 	c.JE(LabelRef("begin"))
 	t.eachSum(c, call, s, func(v int, m Mem, r reg.VecVirtual) { t.load(c, k, v, m, r) })
 	c.Label("begin")
-	first := t.inputs(c, call.Offset(outerQuads), call.Offset(outerA))
+	first := t.inputs(c, call.Offset(outerDone), call.Offset(outerA))
 	at, column := c.GP64(), c.GP64()
 	c.XORQ(at, at)
 	c.MOVQ(call.Offset(outerB), column)
@@ -76,7 +76,7 @@ func (t tile) outer(c *build.Context, name string) {
 		c.JNZ(LabelRef(label))
 	}
 	t.eachSum(c, call, s, func(v int, m Mem, r reg.VecVirtual) { t.store(c, k, v, r, m) })
-	c.ADDQ(U8(16*t.quads), call.Offset(outerQuads))
+	c.ADDQ(U8(16*t.quads), call.Offset(outerDone))
 	c.DECQ(call.Offset(outerTiles))
 	c.JNZ(LabelRef("tile"))
 	c.VZEROUPPER()
@@ -85,8 +85,8 @@ func (t tile) outer(c *build.Context, name string) {
 
 // eachSum visits the registers of the sums with their places in memory.
 func (t tile) eachSum(c *build.Context, call Mem, s [][]reg.VecVirtual, visit func(v int, m Mem, r reg.VecVirtual)) {
-	quads, sums, row, columns := c.GP64(), c.GP64(), c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(outerQuads), quads)
+	quads := t.quadTable(c, call.Offset(outerDone))
+	sums, row, columns := c.GP64(), c.GP64(), c.GP64()
 	c.MOVQ(call.Offset(outerSums), sums)
 	c.MOVQ(call.Offset(outerColumns), columns)
 	for i := range s {

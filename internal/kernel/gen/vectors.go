@@ -72,11 +72,11 @@ func (t tile) part(m Mem, v int, next reg.Register) Mem {
 	return m
 }
 
-// inputs returns pointers to where the quads of a tile begin: table and base
-// hold the addresses of the tile's first Quad and of the inputs.
-func (t tile) inputs(c *build.Context, table, base Mem) []reg.Register {
-	quads, in := c.GP64(), c.GP64()
-	c.MOVQ(table, quads)
+// inputs returns pointers to where the inputs of a tile's quads begin. The table
+// of quads is an argument, done how many bytes of it have been dealt with; base
+// holds the address of the inputs.
+func (t tile) inputs(c *build.Context, done, base Mem) []reg.Register {
+	quads, in := t.quadTable(c, done), c.GP64()
 	c.MOVQ(base, in)
 	first := make([]reg.Register, t.quads)
 	for q := range first {
@@ -86,6 +86,14 @@ func (t tile) inputs(c *build.Context, table, base Mem) []reg.Register {
 		first[q] = p
 	}
 	return first
+}
+
+// quadTable returns a pointer to the tile's quads.
+func (t tile) quadTable(c *build.Context, done Mem) reg.GPVirtual {
+	quads := c.GP64()
+	c.Load(c.Param("quads"), quads)
+	c.ADDQ(done, quads)
+	return quads
 }
 
 // A mask holds which lanes of a panel are there.
@@ -149,13 +157,21 @@ func (t tile) multiplyAdd(c *build.Context, s, v []reg.VecVirtual, m Mem) {
 	}
 }
 
-// callFunction begins a function whose one argument points to a struct of the
-// package, of the type named call, and returns that pointer.
-func callFunction(c *build.Context, name, call, doc string) Mem {
+// callFunction begins a function whose first argument points to a struct of the
+// package, of the type named call, and returns that pointer. tables are further
+// arguments, pointers to Quad. The assembly counts in the struct but moves no
+// pointer in it: the garbage collector must find none that points nowhere.
+func callFunction(c *build.Context, name, call, doc string, tables ...string) Mem {
 	pkg := types.NewPackage("kernel", "kernel")
-	named := types.NewNamed(types.NewTypeName(token.NoPos, pkg, call, nil), types.NewStruct(nil, nil), nil)
-	argument := types.NewVar(token.NoPos, pkg, "call", types.NewPointer(named))
-	s := types.NewSignatureType(nil, nil, nil, types.NewTuple(argument), nil, false)
+	pointer := func(name, to string) *types.Var {
+		named := types.NewNamed(types.NewTypeName(token.NoPos, pkg, to, nil), types.NewStruct(nil, nil), nil)
+		return types.NewVar(token.NoPos, pkg, name, types.NewPointer(named))
+	}
+	arguments := []*types.Var{pointer("call", call)}
+	for _, table := range tables {
+		arguments = append(arguments, pointer(table, "Quad"))
+	}
+	s := types.NewSignatureType(nil, nil, nil, types.NewTuple(arguments...), nil, false)
 	c.Function(name)
 	c.Attributes(attr.NOSPLIT)
 	c.Signature(gotypes.NewSignature(pkg, s))
