@@ -15,31 +15,57 @@ import "math"
 // gradients computed so far. They are this worker's own: they are no
 // parameters, are not mixed with the neighbours' and are not in the flat vector.
 type batchNorm struct {
-	normalization
+	affine
 	mean, deviation []float64 // μ, σ of the last batch
 	runMean, runVar []float64
+	first, second   []float64 // sums of images so far
+	a, b, k, p, q   []float32
 }
 
 // runningShare is the weight of the newest batch in the running statistics.
 const runningShare = 0.1
 
 func (b *builder) batchNorm(name string, in node, after activation) node {
-	c := in.value.c
-	l := &batchNorm{
-		normalization: b.normalization(name, in, after),
-		mean:          make([]float64, c), deviation: make([]float64, c),
-		runMean: make([]float64, c), runVar: make([]float64, c),
+	l := &batchNorm{affine: b.affine(name, in, after)}
+	for _, s := range []*[]float64{&l.mean, &l.deviation, &l.runMean, &l.runVar, &l.first, &l.second} {
+		*s = make([]float64, in.value.c)
+	}
+	for _, s := range []*[]float32{&l.a, &l.b, &l.k, &l.p, &l.q} {
+		*s = make([]float32, in.value.c)
 	}
 	for c := range l.runVar {
 		l.runVar[c] = 1
 	}
-	b.layers = append(b.layers, l)
-	return l.out
+	return b.normalize(l)
 }
+
+func (l *batchNorm) measure(b int, m mode) {
+	if m == training {
+		l.affine.measure(b)
+		l.add()
+	}
+}
+
+func (l *batchNorm) measureGradient(b int) {
+	l.affine.measureGradient(b)
+	l.add()
+}
+
+// add adds the sums of an image to those of the batch.
+func (l *batchNorm) add() {
+	for c, v := range l.sum {
+		l.first[c] += float64(v)
+		l.second[c] += float64(l.product[c])
+	}
+}
+
+func (l *batchNorm) apply(b int) { l.affine.apply(b, l.a, l.b) }
+
+func (l *batchNorm) applyGradient(b, place int) { l.affine.applyGradient(b, place, l.k, l.p, l.q) }
 
 func (l *batchNorm) forward(x []float32, n int, m mode) {
 	if m == training {
-		l.measureBatch(n)
+		l.finish(n)
 	}
 	gamma, beta := l.gamma.of(x), l.beta.of(x)
 	for c := range l.mean {
@@ -51,19 +77,17 @@ func (l *batchNorm) forward(x []float32, n int, m mode) {
 		l.a[c] = float32(a)
 		l.b[c] = float32(float64(beta[c]) - float64(mu*a))
 	}
-	for b := range n {
+	for b := 0; b < n && !l.behind; b++ {
 		l.apply(b)
 	}
 }
 
-// measureBatch computes μ and σ of the batch and moves the running statistics.
-func (l *batchNorm) measureBatch(n int) {
-	z := l.in.value
-	l.reset()
-	for b := range n {
-		l.measure(b)
+// finish computes μ and σ of the batch and moves the running statistics.
+func (l *batchNorm) finish(n int) {
+	for b := 0; b < n && !l.before; b++ {
+		l.measure(b, training)
 	}
-	count := float64(n * z.h * z.w)
+	count := float64(n * l.in.value.h * l.in.value.w)
 	for c := range l.mean {
 		mu := l.first[c] / count
 		variance := max(0, l.second[c]/count-float64(mu*mu))
@@ -72,15 +96,15 @@ func (l *batchNorm) measureBatch(n int) {
 		l.runMean[c] += float64(runningShare * (mu - l.runMean[c]))
 		l.runVar[c] += float64(runningShare * (unbiased - l.runVar[c]))
 	}
+	clear(l.first)
+	clear(l.second)
 }
 
 func (l *batchNorm) backward(g, x []float32, n int) {
-	z := l.in.value
-	l.reset()
-	for b := range n {
+	for b := 0; b < n && !l.behind; b++ {
 		l.measureGradient(b)
 	}
-	count := float64(n * z.h * z.w)
+	count := float64(n * l.in.value.h * l.in.value.w)
 	gamma, dgamma, dbeta := l.gamma.of(x), l.gamma.of(g), l.beta.of(g)
 	for c, mu := range l.mean {
 		sum, sigma := l.first[c], l.deviation[c]
@@ -92,7 +116,9 @@ func (l *batchNorm) backward(g, x []float32, n int) {
 		l.p[c] = float32(p)
 		l.q[c] = float32(-float64(k*sum/count) - float64(p*mu))
 	}
-	for b := range n {
-		l.applyGradient(b)
+	clear(l.first)
+	clear(l.second)
+	for b := 0; b < n && !l.before; b++ {
+		l.applyGradient(b, b)
 	}
 }

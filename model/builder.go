@@ -22,7 +22,7 @@ type builder struct {
 }
 
 // A tensorShape identifies tensors that can take each other's place.
-type tensorShape struct{ h, w, c, border int }
+type tensorShape struct{ images, h, w, c, border int }
 
 // inputs declares the samples. They are copied if they are to have a border, or
 // if there are too few features for the kernels to read by fours.
@@ -36,21 +36,20 @@ func (b *builder) inputs(s data.Shape, border int) node {
 
 // node allocates a value and its gradient.
 func (b *builder) node(h, w, c, border int) node {
-	return node{newTensor(b.batch, h, w, c, border), newTensor(b.batch, h, w, c, border)}
+	return node{value: newTensor(b.batch, h, w, c, border), grad: newTensor(b.batch, h, w, c, border)}
 }
 
-// transient allocates a value whose gradient, with a border of its own, is
-// written by one layer's backward pass and used up by the very next one, so
-// that all transients of a shape share it.
-func (b *builder) transient(h, w, c, border, gradientBorder int) node {
-	shape := tensorShape{h, w, c, gradientBorder}
+// scratch returns a tensor that is written by one layer's backward pass and used
+// up before another begins, so that all of a shape are the same.
+func (b *builder) scratch(images, h, w, c, border int) *tensor {
+	shape := tensorShape{images, h, w, c, border}
 	if b.shared[shape] == nil {
 		if b.shared == nil {
 			b.shared = map[tensorShape]*tensor{}
 		}
-		b.shared[shape] = newTensor(b.batch, h, w, c, gradientBorder)
+		b.shared[shape] = newTensor(images, h, w, c, border)
 	}
-	return node{newTensor(b.batch, h, w, c, border), b.shared[shape]}
+	return b.shared[shape]
 }
 
 // param appends a parameter to the flat vector.

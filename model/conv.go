@@ -22,8 +22,11 @@ type conv struct {
 	in, out  node
 	shape    convShape
 	weight   Param
-	bias     *bias // or none
-	chunk    int   // images at a time, so that they stay in the cache
+	bias     *bias         // or none
+	chunk    int           // images at a time, so that they stay in the cache
+	before   normalization // or none; its passes behind it are done here
+	after    normalization // or none; its passes before it are done here
+	shortcut *residual     // whose gradient is added to dx, or none
 	forwards product
 	back     []backProduct // empty if dx is not wanted
 	weights  outer
@@ -47,17 +50,17 @@ func (b *builder) conv(name string, in node, s convShape) node {
 	v := in.value
 	h, w := s.outputs(v.h), s.outputs(v.w)
 	l := &conv{tier: b.tier, in: in, shape: s, chunk: min(b.batch, max(1, chunkPixels/(h*w)))}
-	l.out = b.transient(h, w, s.channels, s.pad, max(s.gradientBorder(v.h), s.gradientBorder(v.w)))
+	border := max(s.gradientBorder(v.h), s.gradientBorder(v.w))
+	l.out = node{value: newTensor(b.batch, h, w, s.channels, s.pad), grad: b.scratch(b.batch, h, w, s.channels, border), conv: l}
+	if in.norm != nil {
+		l.before, in.norm.shared().behind = in.norm, true
+	}
 	l.weight = b.param(name+".weight", he(s.size*s.size*v.c), s.size, s.size, v.c, s.channels)
 	from, to := v.grid(-s.pad, -s.pad, s.step), l.out.value.grid(0, 0, 1)
 	l.forwards = newProduct(s.size, s.size*v.c, v.stride(), s.channels)
 	l.forwards.place(l.chunk, h, w, from, to)
 	l.weights = newOuter(s.size, s.size*v.c, v.stride(), s.channels)
-	if !l.weights.addable() {
-		l.weights.over(b.batch, h, w, from, l.out.grad.grid(0, 0, 1))
-	} else {
-		l.weights.over(l.chunk, h, w, from, l.out.grad.grid(0, 0, 1))
-	}
+	l.weights.over(l.chunk, h, w, from, l.out.grad.grid(0, 0, 1))
 	if in.grad != nil {
 		for i := range s.step * s.step {
 			l.back = append(l.back, l.newBack(i/s.step, i%s.step))
@@ -110,16 +113,26 @@ func (s convShape) back(r int) (y, first, count int) {
 	return y, (y+s.pad-r)/s.step - max(0, count-1), count
 }
 
-func (l *conv) forward(x []float32, n int, _ mode) {
-	in, out := l.in.value, l.out.value
+func (l *conv) forward(x []float32, n int, m mode) {
 	f := &l.forwards
 	kernel.Pack(f.filter.Weights, l.weight.of(x), l.shape.channels)
 	if l.bias != nil {
 		kernel.Pack(f.filter.Start, l.bias.param.of(x), l.shape.channels)
 	}
 	for b := 0; b < n; b += l.chunk {
-		quads := f.quads[:min(l.chunk, n-b)*f.perImage]
-		l.tier.Convolve(out.v[b*out.size():], in.v[b*in.size():], &f.window, &f.filter, quads)
+		l.forwardImages(b, min(n, b+l.chunk), m)
+	}
+}
+
+// forwardImages computes y of images first to end−1.
+func (l *conv) forwardImages(first, end int, m mode) {
+	in, out, f := l.in.value, l.out.value, &l.forwards
+	for b := first; b < end && l.before != nil; b++ {
+		l.before.apply(b)
+	}
+	l.tier.Convolve(out.v[first*out.size():], in.v[first*in.size():], &f.window, &f.filter, f.quads[:(end-first)*f.perImage])
+	for b := first; b < end && l.after != nil; b++ {
+		l.after.measure(b, m)
 	}
 }
 
@@ -131,29 +144,48 @@ func (l *conv) backward(g, x []float32, n int) {
 	for i := range l.back {
 		l.back[i].pack(l.weight.of(x), l.shape)
 	}
-	if !l.weights.addable() {
-		l.addWeightGradient(dw, 0, n)
-	}
 	for b := 0; b < n; b += l.chunk {
-		images := min(l.chunk, n-b)
-		if l.weights.addable() {
-			l.addWeightGradient(dw, b, images)
+		l.backwardImages(dw, b, min(n, b+l.chunk))
+	}
+	l.weights.finish(dw)
+}
+
+// backwardImages adds what images first to end−1 give to dw and computes their
+// dx.
+func (l *conv) backwardImages(dw []float32, first, end int) {
+	dx, dy := l.in.grad, l.out.grad
+	place := first
+	if l.after != nil { // dy has room for these images alone
+		place = 0
+	}
+	for b := first; b < end && l.after != nil; b++ {
+		l.after.applyGradient(b, b-first)
+	}
+	l.addWeightGradient(dw, first, place, end-first)
+	if dx == nil {
+		return
+	}
+	for i := range l.back {
+		p := &l.back[i]
+		l.tier.Convolve(dx.v[first*dx.size():], dy.v[place*dy.size():], &p.window, &p.filter, p.quads[:(end-first)*p.perImage])
+	}
+	for b := first; b < end; b++ {
+		if l.shortcut != nil {
+			l.shortcut.addGradient(b)
 		}
-		dx, dy := l.in.grad, l.out.grad
-		for i := range l.back {
-			p := &l.back[i]
-			l.tier.Convolve(dx.v[b*dx.size():], dy.v[b*dy.size():], &p.window, &p.filter, p.quads[:images*p.perImage])
+		if l.before != nil {
+			l.before.measureGradient(b)
 		}
 	}
 }
 
-// addWeightGradient adds the part of dw of images b and following; of the first
-// ones it begins dw.
-func (l *conv) addWeightGradient(dw []float32, b, images int) {
+// addWeightGradient adds to dw what images first and following give, whose dy
+// begins with image place; the very first ones begin dw.
+func (l *conv) addWeightGradient(dw []float32, first, place, images int) {
 	x, dy := l.in.value, l.out.grad
 	l.weights.walk.Count[0] = images
-	u, v := x.reach()[x.at(b, -l.shape.pad, -l.shape.pad):], dy.v[dy.at(b, 0, 0):]
-	if b == 0 {
+	u, v := x.reach()[x.at(first, -l.shape.pad, -l.shape.pad):], dy.v[dy.at(place, 0, 0):]
+	if first == 0 {
 		l.weights.set(l.tier, dw, u, v)
 	} else {
 		l.weights.add(l.tier, dw, u, v)

@@ -49,6 +49,7 @@ func (l *dense) backward(g, x []float32, n int) {
 	l.bias.backward(l.tier, g, l.out.grad, n)
 	l.weights.over(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
 	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v)
+	l.weights.finish(l.weight.of(g))
 	if l.in.grad != nil {
 		kernel.PackTransposed(l.back.filter.Weights, outputs, l.weight.of(x), outputs)
 		l.back.place(1, 1, n, grid{pixel: outputs}, grid{pixel: inputs})

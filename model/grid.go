@@ -63,24 +63,21 @@ type outer struct {
 	rows, length int
 	quads        []kernel.Quad
 	walk         kernel.Walk
-	scratch      []float32 // for runs shorter than a quad
+	scratch      []float32 // of the sums, if runs are no multiple of four
 }
 
-// newOuter places the rows × length inputs of windows, step apart, to be summed
-// over h×w pixels of images.
+// newOuter places the rows × length inputs of windows, step apart. The last four
+// of a run overlap those before.
 func newOuter(rows, length, step, columns int) outer {
 	o := outer{rows: rows, length: length}
-	if length < 4 {
-		o.scratch = make([]float32, rows*4*columns)
+	fours := (length + 3) / 4
+	if length%4 != 0 {
+		o.scratch = make([]float32, rows*fours*4*columns)
 	}
 	for r := range rows {
-		for j := 0; j < length; j += 4 {
-			first := max(0, min(j, length-4))
-			to := r*length + first
-			if o.scratch != nil {
-				to = 4 * r
-			}
-			o.quads = append(o.quads, kernel.Quad{In: r*step + first, Out: to * columns})
+		for j := range fours {
+			first := max(0, min(4*j, length-4))
+			o.quads = append(o.quads, kernel.Quad{In: r*step + first, Out: (r*fours + j) * 4 * columns})
 		}
 	}
 	return o
@@ -95,25 +92,35 @@ func (o *outer) over(images, h, w int, a, b grid) {
 	}
 }
 
-// addable says whether sums over some images can be added to those over others:
-// not if quads overlap.
-func (o *outer) addable() bool { return o.length%4 == 0 }
+// sums returns where the kernels are to write.
+func (o *outer) sums(dw []float32) []float32 {
+	if o.scratch != nil {
+		return o.scratch
+	}
+	return dw
+}
 
-// set computes dw over the pixels.
+// set computes dw over the pixels, but for finish.
 func (o *outer) set(t kernel.Tier, dw, a, b []float32) {
-	columns := len(dw) / (o.rows * o.length)
+	t.Outer(o.sums(dw), a, b, o.columns(dw), o.quads, &o.walk)
+}
+
+// add adds the sums over the pixels to dw, but for finish.
+func (o *outer) add(t kernel.Tier, dw, a, b []float32) {
+	t.AddOuter(o.sums(dw), a, b, o.columns(dw), o.quads, &o.walk)
+}
+
+// finish brings the sums to dw.
+func (o *outer) finish(dw []float32) {
 	if o.scratch == nil {
-		t.Outer(dw, a, b, columns, o.quads, &o.walk)
 		return
 	}
-	t.Outer(o.scratch, a, b, columns, o.quads, &o.walk)
-	run := o.length * columns
-	for r := range o.rows {
-		copy(dw[r*run:(r+1)*run], o.scratch[4*r*columns:])
+	columns, fours := o.columns(dw), len(o.quads)/o.rows
+	size := min(4, o.length) * columns
+	for i, q := range o.quads {
+		first := max(0, min(i%fours*4, o.length-4))
+		copy(dw[(i/fours*o.length+first)*columns:][:size], o.scratch[q.Out:])
 	}
 }
 
-// add adds the sums over the pixels to dw.
-func (o *outer) add(t kernel.Tier, dw, a, b []float32) {
-	t.AddOuter(dw, a, b, len(dw)/(o.rows*o.length), o.quads, &o.walk)
-}
+func (o *outer) columns(dw []float32) int { return len(dw) / (o.rows * o.length) }

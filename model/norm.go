@@ -9,9 +9,21 @@ import (
 // normEpsilon is added to variances, as in both papers' implementations.
 const normEpsilon = 1e-5
 
-// A normalization has what both kinds share: they are z ↦ a·z + b per channel,
-// with a and b made of the mean and the variance of z over some set of values,
-// and
+// A normalization is a layer of which the passes over memory can be done image
+// by image, by the convolutions before and after it while they have the image
+// in the cache.
+type normalization interface {
+	layer
+	shared() *affine
+	measure(b int, m mode)      // statistics of z of image b
+	apply(b int)                // y of image b, after forward
+	measureGradient(b int)      // statistics of dy of image b
+	applyGradient(b, place int) // dz of image b, after backward, to an image of in.grad
+}
+
+// An affine has what both kinds of normalization share: they are z ↦ a·z + b
+// per channel, with a and b made of the mean and the variance of z over some set
+// of values, and
 //
 //	dz = k·dy + p·z + q
 //
@@ -21,15 +33,17 @@ const normEpsilon = 1e-5
 //
 // Sums over an image are float32, sums of images float64, so that the variance
 // as mean square minus squared mean keeps enough digits.
-type normalization struct {
+type affine struct {
 	tier        kernel.Tier
 	in, out     node
 	gamma, beta Param
 	after       activation
 
-	sum, product  []float32 // of an image
-	first, second []float64 // of more
-	a, b, k, p, q []float32
+	// What neighbours do: the one before measures and applies the gradient, the
+	// one behind applies and measures the gradient.
+	before, behind bool
+
+	sum, product []float32 // of an image
 }
 
 // An activation is what follows a normalization: the addition of rest, if there
@@ -39,70 +53,67 @@ type activation struct {
 	rest  *tensor
 }
 
-// linear is no activation.
+// linearly is no activation.
 func linearly() activation { return activation{floor: float32(math.Inf(-1))} }
 
 // rectified is a ReLU after the addition of rest, nil for none.
 func rectified(rest *tensor) activation { return activation{rest: rest} }
 
-func (b *builder) normalization(name string, in node, after activation) normalization {
+func (b *builder) affine(name string, in node, after activation) affine {
 	v := in.value
-	l := normalization{
+	return affine{
 		tier: b.tier, in: in, out: b.node(v.h, v.w, v.c, v.border), after: after,
 		gamma: b.param(name+".gamma", ones, v.c), beta: b.param(name+".beta", zeros, v.c),
-		first: make([]float64, v.c), second: make([]float64, v.c),
-	}
-	for _, s := range []*[]float32{&l.sum, &l.product, &l.a, &l.b, &l.k, &l.p, &l.q} {
-		*s = make([]float32, v.c)
-	}
-	return l
-}
-
-// reset sets the sums to zero.
-func (l *normalization) reset() {
-	clear(l.first)
-	clear(l.second)
-}
-
-// add adds the sums of an image to those of more.
-func (l *normalization) add() {
-	for c, v := range l.sum {
-		l.first[c] += float64(v)
-		l.second[c] += float64(l.product[c])
+		sum: make([]float32, v.c), product: make([]float32, v.c),
 	}
 }
 
-// measure adds Σ z and Σ z² over image b to the sums.
-func (l *normalization) measure(b int) {
+// normalize appends l. A convolution before it takes over two of its passes and
+// then needs the gradient of few images at a time.
+func (b *builder) normalize(l normalization) node {
+	b.layers = append(b.layers, l)
+	s := l.shared()
+	if c := s.in.conv; c != nil {
+		c.after, s.before = l, true
+		g := s.in.grad
+		c.out.grad = b.scratch(c.chunk, g.h, g.w, g.c, g.border)
+		s.in = c.out
+	}
+	s.out.norm = l
+	return s.out
+}
+
+func (l *affine) shared() *affine { return l }
+
+// measure writes Σ z and Σ z² over image b.
+func (l *affine) measure(b int) {
 	z := l.in.value
 	l.tier.Moments(l.sum, l.product, z.plane(b), z.plane(b), z.shape())
-	l.add()
 }
 
-// apply computes y of image b.
-func (l *normalization) apply(b int) {
+// apply computes y of image b with the coefficients ca and cb.
+func (l *affine) apply(b int, ca, cb []float32) {
 	y, z := l.out.value, l.in.value
 	if l.after.rest == nil {
-		l.tier.Normalize(y.plane(b), z.plane(b), l.a, l.b, l.after.floor, z.shape())
+		l.tier.Normalize(y.plane(b), z.plane(b), ca, cb, l.after.floor, z.shape())
 		return
 	}
-	l.tier.NormalizeAdd(y.plane(b), z.plane(b), l.after.rest.plane(b), l.a, l.b, l.after.floor, z.shape())
+	l.tier.NormalizeAdd(y.plane(b), z.plane(b), l.after.rest.plane(b), ca, cb, l.after.floor, z.shape())
 }
 
 // measureGradient takes dy of image b back over the activation, in place, and
-// adds Σ dy and Σ dy·z to the sums.
-func (l *normalization) measureGradient(b int) {
+// writes Σ dy and Σ dy·z.
+func (l *affine) measureGradient(b int) {
 	y, dy, z := l.out.value, l.out.grad, l.in.value
 	if l.after.floor == 0 {
 		l.tier.MaskedMoments(l.sum, l.product, dy.plane(b), z.plane(b), y.plane(b), z.shape())
 	} else {
 		l.tier.Moments(l.sum, l.product, dy.plane(b), z.plane(b), z.shape())
 	}
-	l.add()
 }
 
 // applyGradient computes dz of image b.
-func (l *normalization) applyGradient(b int) {
+func (l *affine) applyGradient(b, place int, k, p, q []float32) {
 	dz, dy, z := l.in.grad, l.out.grad, l.in.value
-	l.tier.Combine(dz.plane(b), dy.plane(b), z.plane(b), l.k, l.p, l.q, z.shape())
+	l.tier.Combine(dz.plane(place), dy.plane(b), z.plane(b), k, p, q, z.shape())
 }

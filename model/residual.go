@@ -30,47 +30,53 @@ func (b *builder) residual(name string, in node, channels, step int, norm normal
 	}
 	l.out = norm(b, name+".norm2", at, rectified(shortcut))
 	l.body = b.layers
+	l.body[0].(*conv).shortcut = l
 	b.layers = append(before, l)
 	return l.out
 }
 
 func (l *residual) forward(x []float32, n int, m mode) {
-	if l.rest != nil {
-		l.eachPixel(n, func(out, in int) {
-			copy(l.rest.v[out:out+l.in.value.c], l.in.value.v[in:])
-		})
-	}
-	for _, part := range l.body {
+	for i, part := range l.body {
 		part.forward(x, n, m)
+		for b := 0; b < n && i == 0 && l.rest != nil; b++ { // now the input is there
+			l.eachPixel(b, func(out, in int) {
+				copy(l.rest.v[out:out+l.in.value.c], l.in.value.v[in:])
+			})
+		}
 	}
 }
 
+// backward runs the body, whose first convolution calls addGradient.
 func (l *residual) backward(g, x []float32, n int) {
 	for i := len(l.body) - 1; i >= 0; i-- {
 		l.body[i].backward(g, x, n)
 	}
+}
+
+// addGradient adds the shortcut's dx of image b.
+func (l *residual) addGradient(b int) {
+	dx, dy := l.in.grad, l.out.grad
 	if l.rest == nil {
-		l.tier.Axpy(l.in.grad.images(n), 1, l.out.grad.images(n))
+		size := dx.size()
+		l.tier.Axpy(dx.v[b*size:(b+1)*size], 1, dy.v[b*size:])
 		return
 	}
-	l.eachPixel(n, func(out, in int) {
-		d := l.in.grad.v[in : in+l.in.value.c]
-		for c, v := range l.out.grad.v[out : out+len(d)] {
+	l.eachPixel(b, func(out, in int) {
+		d := dx.v[in : in+dx.c]
+		for c, v := range dy.v[out : out+dx.c] {
 			d[c] += v
 		}
 	})
 }
 
-// eachPixel calls visit for every output pixel with the indices at which the
-// channels of the shortcut begin in the output and in the input.
-func (l *residual) eachPixel(n int, visit func(out, in int)) {
+// eachPixel calls visit for every output pixel of image b with the indices at
+// which the channels of the shortcut begin in the output and in the input.
+func (l *residual) eachPixel(b int, visit func(out, in int)) {
 	in, out := l.in.value, l.out.value
 	first := (out.c - in.c) / 2
-	for b := range n {
-		for i := range out.h {
-			for j := range out.w {
-				visit(out.at(b, i, j)+first, in.at(b, i*l.step, j*l.step))
-			}
+	for i := range out.h {
+		for j := range out.w {
+			visit(out.at(b, i, j)+first, in.at(b, i*l.step, j*l.step))
 		}
 	}
 }

@@ -63,4 +63,7 @@ func (t *tensor) images(n int) []float32 { return t.v[:n*t.size()] }
 // respect to it. grad is nil where nobody asks for it: at the input.
 type node struct {
 	value, grad *tensor
+
+	conv *conv         // that computes the value, or nil
+	norm normalization // that computes the value, or nil
 }
