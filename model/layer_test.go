@@ -135,8 +135,9 @@ func TestGradientsOfLayers(t *testing.T) {
 			return b.biased("", conv(convShape{channels: 4, size: 3, step: 1, pad: 1})(b, in))
 		}},
 		{"relu", 3, 2, 3, 1, func(b *builder, in node) node { return b.relu(in) }},
-		{"max pool", 4, 4, 3, 0, func(b *builder, in node) node { return b.maxPool(in) }},
-		{"max pool inside a border", 2, 4, 3, 1, func(b *builder, in node) node { return b.maxPool(in) }},
+		{"max pool", 4, 4, 3, 0, func(b *builder, in node) node { return b.maxPool(in, 0) }},
+		{"max pool of vectors", 2, 6, 21, 0, func(b *builder, in node) node { return b.maxPool(in, 1) }},
+		{"max pool inside a border", 2, 4, 3, 1, func(b *builder, in node) node { return b.maxPool(in, 1) }},
 		{"mean pool", 3, 2, 4, 1, func(b *builder, in node) node { return b.meanPool(in) }},
 		{"conv 1x1", 3, 2, 3, 0, conv(convShape{channels: 5, size: 1, step: 1})},
 		{"conv 3x3 padded", 4, 5, 2, 1, conv(convShape{channels: 4, size: 3, step: 1, pad: 1})},

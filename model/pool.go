@@ -4,10 +4,11 @@ package model
 // the first in row order, to which alone the gradient goes back.
 type maxPool struct{ in, out node }
 
-// maxPool appends a pool that halves an image of even height and width.
-func (b *builder) maxPool(in node) node {
+// maxPool appends a pool that halves an image of even height and width and gives
+// it a border.
+func (b *builder) maxPool(in node, border int) node {
 	v := in.value
-	l := maxPool{in, b.node(v.h/2, v.w/2, v.c, 0)}
+	l := maxPool{in, b.node(v.h/2, v.w/2, v.c, border)}
 	b.layers = append(b.layers, l)
 	return l.out
 }

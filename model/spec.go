@@ -10,14 +10,14 @@ import (
 // A Spec says which objective to build. Fields that an objective does not use
 // are ignored.
 type Spec struct {
-	Name    string     // quadratic | logistic | mlp | lenet | resnet
+	Name    string     // quadratic | logistic | mlp | lenet | resnet | vgg16
 	Shape   data.Shape // of one sample; all but quadratic
 	Classes int        // number of labels, ≥ 2; all but quadratic
 	Batch   int        // largest batch that Gradient gets, ≥ 1; all but quadratic
 
 	Hidden []int  // mlp: widths of the hidden layers, at least one, each ≥ 1
 	Depth  int    // resnet: 6n+2 with n ≥ 1
-	Norm   string // resnet: group | batch
+	Norm   string // resnet, vgg16: group | batch
 
 	Dim    int     // quadratic: number of parameters, ≥ 1
 	Spread float64 // quadratic: largest distance per coordinate between a worker's optimum and the common centre, ≥ 0
@@ -38,9 +38,10 @@ func newOn(s Spec, tier kernel.Tier) (Model, error) {
 		"mlp":      buildMLP,
 		"lenet":    buildLeNet,
 		"resnet":   buildResNet,
+		"vgg16":    buildVGG,
 	}[s.Name]
 	if !ok {
-		return nil, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet or resnet", s.Name)
+		return nil, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet, resnet or vgg16", s.Name)
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", s.Name, err)
