@@ -19,10 +19,11 @@ type builder struct {
 	input  node
 	layers []layer
 	shared map[tensorShape]*tensor
+	turn   int // of the next normalized value's gradient
 }
 
 // A tensorShape identifies tensors that can take each other's place.
-type tensorShape struct{ images, h, w, c, border int }
+type tensorShape struct{ images, h, w, c, border, turn int }
 
 // inputs declares the samples. They are copied if they are to have a border, or
 // if there are too few features for the kernels to read by fours.
@@ -39,10 +40,11 @@ func (b *builder) node(h, w, c, border int) node {
 	return node{value: newTensor(b.batch, h, w, c, border), grad: newTensor(b.batch, h, w, c, border)}
 }
 
-// scratch returns a tensor that is written by one layer's backward pass and used
-// up before another begins, so that all of a shape are the same.
-func (b *builder) scratch(images, h, w, c, border int) *tensor {
-	shape := tensorShape{images, h, w, c, border}
+// scratch returns a tensor for gradients, which are written by one layer's
+// backward pass and used up a few layers on: all of a shape and a turn are the
+// same memory.
+func (b *builder) scratch(images, h, w, c, border, turn int) *tensor {
+	shape := tensorShape{images, h, w, c, border, turn}
 	if b.shared[shape] == nil {
 		if b.shared == nil {
 			b.shared = map[tensorShape]*tensor{}
@@ -51,6 +53,14 @@ func (b *builder) scratch(images, h, w, c, border int) *tensor {
 	}
 	return b.shared[shape]
 }
+
+// The gradients of normalized values take turns: while a residual block goes
+// backward, those of its output, of the value inside it and of its input are
+// needed at once. Those of a convolution's output are used up at once.
+const (
+	turns   = 3
+	ownTurn = turns
+)
 
 // param appends a parameter to the flat vector.
 func (b *builder) param(name string, s start, shape ...int) Param {

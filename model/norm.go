@@ -61,8 +61,10 @@ func rectified(rest *tensor) activation { return activation{rest: rest} }
 
 func (b *builder) affine(name string, in node, after activation) affine {
 	v := in.value
+	out := node{value: newTensor(b.batch, v.h, v.w, v.c, v.border), grad: b.scratch(b.batch, v.h, v.w, v.c, v.border, b.turn%turns)}
+	b.turn++
 	return affine{
-		tier: b.tier, in: in, out: b.node(v.h, v.w, v.c, v.border), after: after,
+		tier: b.tier, in: in, out: out, after: after,
 		gamma: b.param(name+".gamma", ones, v.c), beta: b.param(name+".beta", zeros, v.c),
 		sum: make([]float32, v.c), product: make([]float32, v.c),
 	}
@@ -76,7 +78,7 @@ func (b *builder) normalize(l normalization) node {
 	if c := s.in.conv; c != nil {
 		c.after, s.before = l, true
 		g := s.in.grad
-		c.out.grad = b.scratch(c.chunk, g.h, g.w, g.c, g.border)
+		c.out.grad = b.scratch(c.chunk, g.h, g.w, g.c, g.border, ownTurn)
 		s.in = c.out
 	}
 	s.out.norm = l
