@@ -14,7 +14,7 @@ type Size struct{ Rows, Pixels, Channels int }
 // Moments computes Σ u and Σ u·v per channel, in float32: pixel j of a row goes
 // into partial sum j mod 4, what is left over of a row's fours into the first.
 func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
-	call := channelsCall{planes: [4]*float32{&u.V[0], &v.V[0]}, steps: [4]int{4 * u.Step, 4 * v.Step}}
+	call := channelsCall{planes: [6]*float32{&u.V[0], &v.V[0]}, steps: [6]int{4 * u.Step, 4 * v.Step}}
 	full := call.begin(t, s, sum, product, nil)
 	if full > 0 {
 		if t == AVX512 {
@@ -30,7 +30,7 @@ func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
 
 // MaskedMoments sets u to zero where y is not positive and then does as Moments.
 func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
-	call := channelsCall{planes: [4]*float32{&u.V[0], &v.V[0], &y.V[0]}, steps: [4]int{4 * u.Step, 4 * v.Step, 4 * y.Step}}
+	call := channelsCall{planes: [6]*float32{&u.V[0], &v.V[0], &y.V[0]}, steps: [6]int{4 * u.Step, 4 * v.Step, 4 * y.Step}}
 	full := call.begin(t, s, sum, product, nil)
 	if full > 0 {
 		if t == AVX512 {
@@ -47,7 +47,7 @@ func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
 
 // Normalize computes y = max(a·z + b, floor) with an a and a b per channel.
 func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
-	call := channelsCall{planes: [4]*float32{&y.V[0], &z.V[0]}, steps: [4]int{4 * y.Step, 4 * z.Step}, floor: floor}
+	call := channelsCall{planes: [6]*float32{&y.V[0], &z.V[0]}, steps: [6]int{4 * y.Step, 4 * z.Step}, floor: floor}
 	full := call.begin(t, s, a, b, nil)
 	if full > 0 {
 		if t == AVX512 {
@@ -64,7 +64,7 @@ func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
 // NormalizeAdd computes y = max(a·z + b + r, floor) with an a and a b per
 // channel.
 func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
-	call := channelsCall{planes: [4]*float32{&y.V[0], &z.V[0], &r.V[0]}, steps: [4]int{4 * y.Step, 4 * z.Step, 4 * r.Step}, floor: floor}
+	call := channelsCall{planes: [6]*float32{&y.V[0], &z.V[0], &r.V[0]}, steps: [6]int{4 * y.Step, 4 * z.Step, 4 * r.Step}, floor: floor}
 	full := call.begin(t, s, a, b, nil)
 	if full > 0 {
 		if t == AVX512 {
@@ -80,7 +80,7 @@ func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size)
 
 // Combine computes dz = k·dy + (p·z + q) with coefficients per channel.
 func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
-	call := channelsCall{planes: [4]*float32{&dz.V[0], &dy.V[0], &z.V[0]}, steps: [4]int{4 * dz.Step, 4 * dy.Step, 4 * z.Step}}
+	call := channelsCall{planes: [6]*float32{&dz.V[0], &dy.V[0], &z.V[0]}, steps: [6]int{4 * dz.Step, 4 * dy.Step, 4 * z.Step}}
 	full := call.begin(t, s, k, p, q)
 	if full > 0 {
 		if t == AVX512 {
@@ -97,8 +97,8 @@ func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
 // A channelsCall holds the arguments of the assembly; distances are of bytes.
 // The assembly counts groups down.
 type channelsCall struct {
-	planes         [4]*float32
-	steps          [4]int
+	planes         [6]*float32
+	steps          [6]int
 	coefficients   [3]*float32
 	rows           int
 	quads, singles int // pixels of a row, by fours and the rest

@@ -18,16 +18,16 @@ group:
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
+	ADDQ   168(AX), BX
 	MOVQ   8(AX), SI
-	ADDQ   136(AX), SI
-	MOVQ   88(AX), DI
+	ADDQ   168(AX), SI
+	MOVQ   120(AX), DI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R8
+	MOVQ  128(AX), R8
 	TESTQ R8, R8
 	JZ    quads
 
@@ -52,7 +52,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R8
+	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
 
@@ -65,24 +65,24 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ    32(AX), BX
-	ADDQ    40(AX), SI
+	ADDQ    48(AX), BX
+	ADDQ    56(AX), SI
 	DECQ    DI
 	JNZ     row
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z6, Z4, Z4
 	VADDPS  Z4, Z0, Z0
-	MOVQ    64(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Z0, (CX)
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z7, Z5, Z5
 	VADDPS  Z5, Z1, Z1
-	MOVQ    72(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    104(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Z1, (CX)
-	ADDQ    $0x40, 136(AX)
-	DECQ    120(AX)
+	ADDQ    $0x40, 168(AX)
+	DECQ    152(AX)
 	JNZ     group
 	VZEROUPPER
 	RET
@@ -102,18 +102,18 @@ group:
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
+	ADDQ   168(AX), BX
 	MOVQ   8(AX), SI
-	ADDQ   136(AX), SI
+	ADDQ   168(AX), SI
 	MOVQ   16(AX), DI
-	ADDQ   136(AX), DI
-	MOVQ   88(AX), R8
+	ADDQ   168(AX), DI
+	MOVQ   120(AX), R8
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R9
+	MOVQ  128(AX), R9
 	TESTQ R9, R9
 	JZ    quads
 
@@ -150,7 +150,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R9
+	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
 
@@ -166,25 +166,25 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ    32(AX), BX
-	ADDQ    40(AX), SI
-	ADDQ    48(AX), DI
+	ADDQ    48(AX), BX
+	ADDQ    56(AX), SI
+	ADDQ    64(AX), DI
 	DECQ    R8
 	JNZ     row
 	VADDPS  Z2, Z0, Z0
 	VADDPS  Z6, Z4, Z4
 	VADDPS  Z4, Z0, Z0
-	MOVQ    64(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Z0, (CX)
 	VADDPS  Z3, Z1, Z1
 	VADDPS  Z7, Z5, Z5
 	VADDPS  Z5, Z1, Z1
-	MOVQ    72(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    104(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Z1, (CX)
-	ADDQ    $0x40, 136(AX)
-	DECQ    120(AX)
+	ADDQ    $0x40, 168(AX)
+	DECQ    152(AX)
 	JNZ     group
 	VZEROUPPER
 	RET
@@ -195,23 +195,23 @@ TEXT ·normalizeAVX512(SB), NOSPLIT, $0-8
 	MOVQ call+0(FP), AX
 
 group:
-	MOVQ         64(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         96(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Z0
-	MOVQ         72(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         104(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Z1
-	VBROADCASTSS 128(AX), Z2
-	MOVQ         112(AX), DX
+	VBROADCASTSS 160(AX), Z2
+	MOVQ         144(AX), DX
 	MOVQ         (AX), BX
-	ADDQ         136(AX), BX
+	ADDQ         168(AX), BX
 	MOVQ         8(AX), SI
-	ADDQ         136(AX), SI
-	MOVQ         88(AX), DI
+	ADDQ         168(AX), SI
+	MOVQ         120(AX), DI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R8
+	MOVQ  128(AX), R8
 	TESTQ R8, R8
 	JZ    quads
 
@@ -240,7 +240,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R8
+	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
 
@@ -254,12 +254,12 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
 	DECQ DI
 	JNZ  row
-	ADDQ $0x40, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -270,25 +270,25 @@ TEXT ·normalizeAddAVX512(SB), NOSPLIT, $0-8
 	MOVQ call+0(FP), AX
 
 group:
-	MOVQ         64(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         96(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Z0
-	MOVQ         72(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         104(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Z1
-	VBROADCASTSS 128(AX), Z2
-	MOVQ         112(AX), DX
+	VBROADCASTSS 160(AX), Z2
+	MOVQ         144(AX), DX
 	MOVQ         (AX), BX
-	ADDQ         136(AX), BX
+	ADDQ         168(AX), BX
 	MOVQ         8(AX), SI
-	ADDQ         136(AX), SI
+	ADDQ         168(AX), SI
 	MOVQ         16(AX), DI
-	ADDQ         136(AX), DI
-	MOVQ         88(AX), R8
+	ADDQ         168(AX), DI
+	MOVQ         120(AX), R8
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R9
+	MOVQ  128(AX), R9
 	TESTQ R9, R9
 	JZ    quads
 
@@ -321,7 +321,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R9
+	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
 
@@ -336,13 +336,13 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
-	ADDQ 48(AX), DI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
 	DECQ R8
 	JNZ  row
-	ADDQ $0x40, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -353,27 +353,27 @@ TEXT ·combineAVX512(SB), NOSPLIT, $0-8
 	MOVQ call+0(FP), AX
 
 group:
-	MOVQ    64(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS (CX), Z0
-	MOVQ    72(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    104(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS (CX), Z1
-	MOVQ    80(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    112(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS (CX), Z2
-	MOVQ    112(AX), DX
+	MOVQ    144(AX), DX
 	MOVQ    (AX), BX
-	ADDQ    136(AX), BX
+	ADDQ    168(AX), BX
 	MOVQ    8(AX), SI
-	ADDQ    136(AX), SI
+	ADDQ    168(AX), SI
 	MOVQ    16(AX), DI
-	ADDQ    136(AX), DI
-	MOVQ    88(AX), R8
+	ADDQ    168(AX), DI
+	MOVQ    120(AX), R8
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R9
+	MOVQ  128(AX), R9
 	TESTQ R9, R9
 	JZ    quads
 
@@ -402,7 +402,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R9
+	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
 
@@ -416,13 +416,13 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
-	ADDQ 48(AX), DI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
 	DECQ R8
 	JNZ  row
-	ADDQ $0x40, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -434,14 +434,14 @@ TEXT ·rectifyAVX512(SB), NOSPLIT, $0-8
 
 group:
 	VXORPS Z0, Z0, Z0
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
-	MOVQ   88(AX), SI
+	ADDQ   168(AX), BX
+	MOVQ   120(AX), SI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), DI
+	MOVQ  128(AX), DI
 	TESTQ DI, DI
 	JZ    quads
 
@@ -466,7 +466,7 @@ quad:
 	JNZ     quad
 
 quads:
-	MOVQ  104(AX), DI
+	MOVQ  136(AX), DI
 	TESTQ DI, DI
 	JZ    singles
 
@@ -479,11 +479,11 @@ single:
 	JNZ     single
 
 singles:
-	ADDQ 32(AX), BX
+	ADDQ 48(AX), BX
 	DECQ SI
 	JNZ  row
-	ADDQ $0x40, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -495,16 +495,16 @@ TEXT ·maskAVX512(SB), NOSPLIT, $0-8
 
 group:
 	VXORPS Z0, Z0, Z0
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
+	ADDQ   168(AX), BX
 	MOVQ   8(AX), SI
-	ADDQ   136(AX), SI
-	MOVQ   88(AX), DI
+	ADDQ   168(AX), SI
+	MOVQ   120(AX), DI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R8
+	MOVQ  128(AX), R8
 	TESTQ R8, R8
 	JZ    quads
 
@@ -533,7 +533,7 @@ quad:
 	JNZ       quad
 
 quads:
-	MOVQ  104(AX), R8
+	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
 
@@ -547,12 +547,12 @@ single:
 	JNZ       single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
 	DECQ DI
 	JNZ  row
-	ADDQ $0x40, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x40, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -571,16 +571,16 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
+	ADDQ   168(AX), BX
 	MOVQ   8(AX), SI
-	ADDQ   136(AX), SI
-	MOVQ   88(AX), DI
+	ADDQ   168(AX), SI
+	MOVQ   120(AX), DI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R8
+	MOVQ  128(AX), R8
 	TESTQ R8, R8
 	JZ    quads
 
@@ -605,7 +605,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R8
+	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
 
@@ -618,24 +618,24 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ    32(AX), BX
-	ADDQ    40(AX), SI
+	ADDQ    48(AX), BX
+	ADDQ    56(AX), SI
 	DECQ    DI
 	JNZ     row
 	VADDPS  Y2, Y0, Y0
 	VADDPS  Y6, Y4, Y4
 	VADDPS  Y4, Y0, Y0
-	MOVQ    64(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Y0, (CX)
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y7, Y5, Y5
 	VADDPS  Y5, Y1, Y1
-	MOVQ    72(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    104(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Y1, (CX)
-	ADDQ    $0x20, 136(AX)
-	DECQ    120(AX)
+	ADDQ    $0x20, 168(AX)
+	DECQ    152(AX)
 	JNZ     group
 	VZEROUPPER
 	RET
@@ -655,18 +655,18 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
+	ADDQ   168(AX), BX
 	MOVQ   8(AX), SI
-	ADDQ   136(AX), SI
+	ADDQ   168(AX), SI
 	MOVQ   16(AX), DI
-	ADDQ   136(AX), DI
-	MOVQ   88(AX), R8
+	ADDQ   168(AX), DI
+	MOVQ   120(AX), R8
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R9
+	MOVQ  128(AX), R9
 	TESTQ R9, R9
 	JZ    quads
 
@@ -703,7 +703,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R9
+	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
 
@@ -719,25 +719,25 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ    32(AX), BX
-	ADDQ    40(AX), SI
-	ADDQ    48(AX), DI
+	ADDQ    48(AX), BX
+	ADDQ    56(AX), SI
+	ADDQ    64(AX), DI
 	DECQ    R8
 	JNZ     row
 	VADDPS  Y2, Y0, Y0
 	VADDPS  Y6, Y4, Y4
 	VADDPS  Y4, Y0, Y0
-	MOVQ    64(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Y0, (CX)
 	VADDPS  Y3, Y1, Y1
 	VADDPS  Y7, Y5, Y5
 	VADDPS  Y5, Y1, Y1
-	MOVQ    72(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    104(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS Y1, (CX)
-	ADDQ    $0x20, 136(AX)
-	DECQ    120(AX)
+	ADDQ    $0x20, 168(AX)
+	DECQ    152(AX)
 	JNZ     group
 	VZEROUPPER
 	RET
@@ -748,23 +748,23 @@ TEXT ·normalizeAVX2(SB), NOSPLIT, $0-8
 	MOVQ call+0(FP), AX
 
 group:
-	MOVQ         64(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         96(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Y0
-	MOVQ         72(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         104(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Y1
-	VBROADCASTSS 128(AX), Y2
-	MOVQ         112(AX), DX
+	VBROADCASTSS 160(AX), Y2
+	MOVQ         144(AX), DX
 	MOVQ         (AX), BX
-	ADDQ         136(AX), BX
+	ADDQ         168(AX), BX
 	MOVQ         8(AX), SI
-	ADDQ         136(AX), SI
-	MOVQ         88(AX), DI
+	ADDQ         168(AX), SI
+	MOVQ         120(AX), DI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R8
+	MOVQ  128(AX), R8
 	TESTQ R8, R8
 	JZ    quads
 
@@ -793,7 +793,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R8
+	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
 
@@ -807,12 +807,12 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
 	DECQ DI
 	JNZ  row
-	ADDQ $0x20, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -823,25 +823,25 @@ TEXT ·normalizeAddAVX2(SB), NOSPLIT, $0-8
 	MOVQ call+0(FP), AX
 
 group:
-	MOVQ         64(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         96(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Y0
-	MOVQ         72(AX), CX
-	ADDQ         136(AX), CX
+	MOVQ         104(AX), CX
+	ADDQ         168(AX), CX
 	VMOVUPS      (CX), Y1
-	VBROADCASTSS 128(AX), Y2
-	MOVQ         112(AX), DX
+	VBROADCASTSS 160(AX), Y2
+	MOVQ         144(AX), DX
 	MOVQ         (AX), BX
-	ADDQ         136(AX), BX
+	ADDQ         168(AX), BX
 	MOVQ         8(AX), SI
-	ADDQ         136(AX), SI
+	ADDQ         168(AX), SI
 	MOVQ         16(AX), DI
-	ADDQ         136(AX), DI
-	MOVQ         88(AX), R8
+	ADDQ         168(AX), DI
+	MOVQ         120(AX), R8
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R9
+	MOVQ  128(AX), R9
 	TESTQ R9, R9
 	JZ    quads
 
@@ -874,7 +874,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R9
+	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
 
@@ -889,13 +889,13 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
-	ADDQ 48(AX), DI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
 	DECQ R8
 	JNZ  row
-	ADDQ $0x20, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -906,27 +906,27 @@ TEXT ·combineAVX2(SB), NOSPLIT, $0-8
 	MOVQ call+0(FP), AX
 
 group:
-	MOVQ    64(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    96(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS (CX), Y0
-	MOVQ    72(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    104(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS (CX), Y1
-	MOVQ    80(AX), CX
-	ADDQ    136(AX), CX
+	MOVQ    112(AX), CX
+	ADDQ    168(AX), CX
 	VMOVUPS (CX), Y2
-	MOVQ    112(AX), DX
+	MOVQ    144(AX), DX
 	MOVQ    (AX), BX
-	ADDQ    136(AX), BX
+	ADDQ    168(AX), BX
 	MOVQ    8(AX), SI
-	ADDQ    136(AX), SI
+	ADDQ    168(AX), SI
 	MOVQ    16(AX), DI
-	ADDQ    136(AX), DI
-	MOVQ    88(AX), R8
+	ADDQ    168(AX), DI
+	MOVQ    120(AX), R8
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R9
+	MOVQ  128(AX), R9
 	TESTQ R9, R9
 	JZ    quads
 
@@ -955,7 +955,7 @@ quad:
 	JNZ         quad
 
 quads:
-	MOVQ  104(AX), R9
+	MOVQ  136(AX), R9
 	TESTQ R9, R9
 	JZ    singles
 
@@ -969,13 +969,13 @@ single:
 	JNZ         single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
-	ADDQ 48(AX), DI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
+	ADDQ 64(AX), DI
 	DECQ R8
 	JNZ  row
-	ADDQ $0x20, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -987,14 +987,14 @@ TEXT ·rectifyAVX2(SB), NOSPLIT, $0-8
 
 group:
 	VXORPS Y0, Y0, Y0
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
-	MOVQ   88(AX), SI
+	ADDQ   168(AX), BX
+	MOVQ   120(AX), SI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), DI
+	MOVQ  128(AX), DI
 	TESTQ DI, DI
 	JZ    quads
 
@@ -1019,7 +1019,7 @@ quad:
 	JNZ     quad
 
 quads:
-	MOVQ  104(AX), DI
+	MOVQ  136(AX), DI
 	TESTQ DI, DI
 	JZ    singles
 
@@ -1032,11 +1032,11 @@ single:
 	JNZ     single
 
 singles:
-	ADDQ 32(AX), BX
+	ADDQ 48(AX), BX
 	DECQ SI
 	JNZ  row
-	ADDQ $0x20, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET
@@ -1048,16 +1048,16 @@ TEXT ·maskAVX2(SB), NOSPLIT, $0-8
 
 group:
 	VXORPS Y0, Y0, Y0
-	MOVQ   112(AX), DX
+	MOVQ   144(AX), DX
 	MOVQ   (AX), BX
-	ADDQ   136(AX), BX
+	ADDQ   168(AX), BX
 	MOVQ   8(AX), SI
-	ADDQ   136(AX), SI
-	MOVQ   88(AX), DI
+	ADDQ   168(AX), SI
+	MOVQ   120(AX), DI
 
 row:
 	XORQ  CX, CX
-	MOVQ  96(AX), R8
+	MOVQ  128(AX), R8
 	TESTQ R8, R8
 	JZ    quads
 
@@ -1086,7 +1086,7 @@ quad:
 	JNZ     quad
 
 quads:
-	MOVQ  104(AX), R8
+	MOVQ  136(AX), R8
 	TESTQ R8, R8
 	JZ    singles
 
@@ -1100,12 +1100,12 @@ single:
 	JNZ     single
 
 singles:
-	ADDQ 32(AX), BX
-	ADDQ 40(AX), SI
+	ADDQ 48(AX), BX
+	ADDQ 56(AX), SI
 	DECQ DI
 	JNZ  row
-	ADDQ $0x20, 136(AX)
-	DECQ 120(AX)
+	ADDQ $0x20, 168(AX)
+	DECQ 152(AX)
 	JNZ  group
 	VZEROUPPER
 	RET

@@ -11,13 +11,13 @@ import (
 // fours of pixels and of others.
 var sizes = []Size{{1, 1, 1}, {2, 3, 6}, {3, 4, 16}, {1, 9, 16}, {5, 8, 32}, {2, 7, 37}, {4, 2, 64}, {1, 40, 10}}
 
-// planes returns n planes of images of a size, each with gaps of its own between
+// planes returns n planes with room for images of twice a size, each with gaps of its own between
 // the rows.
 func planes(n int, s Size) []Plane {
 	p := make([]Plane, n)
 	for i := range p {
-		step := s.Pixels*s.Channels + 3*i + 1
-		p[i] = Plane{numbers(s.Rows*step+Lanes, i+1), step}
+		step := 2*s.Pixels*s.Channels + 3*i + 1
+		p[i] = Plane{numbers(2*s.Rows*step+Lanes, i+1), step}
 	}
 	return p
 }
@@ -39,17 +39,25 @@ var passes = []passCase{
 	{"NormalizeAdd", func(t Tier, p []Plane, k [][]float32, s Size) { t.NormalizeAdd(p[0], p[1], p[2], k[0], k[1], 0, s) }},
 	{"Combine", func(t Tier, p []Plane, k [][]float32, s Size) { t.Combine(p[0], p[1], p[2], k[0], k[1], k[2], s) }},
 	{"Rectify", func(t Tier, p []Plane, _ [][]float32, s Size) { t.Rectify(p[0], s.Rows, s.Pixels*s.Channels) }},
+	{"MaxPool", func(t Tier, p []Plane, _ [][]float32, s Size) { t.MaxPool(p[0], p[1], s) }},
+	{"MaxPoolGradient", func(t Tier, p []Plane, _ [][]float32, s Size) {
+		for i, v := range p[1].V {
+			p[1].V[i] = float32(int(2 * v)) // so that some are equal
+		}
+		Off.MaxPool(p[2], p[1], s)
+		t.MaxPoolGradient(p[0], p[1], p[2], p[3], s)
+	}},
 	{"Mask", func(t Tier, p []Plane, _ [][]float32, s Size) { t.Mask(p[0], p[1], s.Rows, s.Pixels*s.Channels) }},
 }
 
 // after runs the pass and returns all it can have written.
 func (c passCase) after(t Tier, s Size) []float32 {
-	p, k := planes(3, s), make([][]float32, 3)
+	p, k := planes(4, s), make([][]float32, 3)
 	for i := range k {
 		k[i] = numbers(s.Channels+Lanes, i+4)
 	}
 	c.run(t, p, [][]float32{k[0][:s.Channels], k[1][:s.Channels], k[2][:s.Channels]}, s)
-	return slices.Concat(p[0].V, p[1].V, p[2].V, k[0], k[1], k[2])
+	return slices.Concat(p[0].V, p[1].V, p[2].V, p[3].V, k[0], k[1], k[2])
 }
 
 // Every tier does what plain Go does, up to the rounding of products, and the

@@ -5,7 +5,7 @@ package kernel
 // Rectify computes y ← max(y, 0) for the first n floats of so many rows. NaN
 // stays.
 func (t Tier) Rectify(y Plane, rows, n int) {
-	call := channelsCall{planes: [4]*float32{&y.V[0]}, steps: [4]int{4 * y.Step}}
+	call := channelsCall{planes: [6]*float32{&y.V[0]}, steps: [6]int{4 * y.Step}}
 	full := call.begin(t, Size{Rows: rows, Pixels: n / Lanes, Channels: Lanes}) * (n / Lanes)
 	if full > 0 {
 		if t == AVX512 {
@@ -27,7 +27,7 @@ func (t Tier) Rectify(y Plane, rows, n int) {
 // Mask sets the first n floats of so many rows of u to zero where y is not
 // positive.
 func (t Tier) Mask(u, y Plane, rows, n int) {
-	call := channelsCall{planes: [4]*float32{&u.V[0], &y.V[0]}, steps: [4]int{4 * u.Step, 4 * y.Step}}
+	call := channelsCall{planes: [6]*float32{&u.V[0], &y.V[0]}, steps: [6]int{4 * u.Step, 4 * y.Step}}
 	full := call.begin(t, Size{Rows: rows, Pixels: n / Lanes, Channels: Lanes}) * (n / Lanes)
 	if full > 0 {
 		if t == AVX512 {

@@ -9,7 +9,7 @@ import (
 // channels writes the passes of normalization over an image, a vector of
 // channels at a time.
 func channels(c *build.Context) {
-	for _, p := range []sweep{{"AVX512", 64, c.ZMM}, {"AVX2", 32, c.YMM}} {
+	for _, p := range sweeps(c) {
 		p.moments(c)
 		p.maskedMoments(c)
 		p.normalize(c, "normalize"+p.name, 2)
@@ -20,7 +20,12 @@ func channels(c *build.Context) {
 	}
 }
 
-// A sweep goes over the pixels of up to four planes together.
+// sweeps returns those of the tiers.
+func sweeps(c *build.Context) []sweep {
+	return []sweep{{"AVX512", 64, c.ZMM}, {"AVX2", 32, c.YMM}}
+}
+
+// A sweep goes over the pixels of up to six planes together.
 type sweep struct {
 	name     string
 	width    int // bytes of a vector
@@ -29,10 +34,10 @@ type sweep struct {
 
 // The fields of kernel.channelsCall.
 const (
-	channelsPlanes       = 8 * iota // [4]*float32
-	channelsSteps        = 8*iota + 24
-	channelsCoefficients = 8*iota + 48
-	channelsRows         = 8*iota + 64
+	channelsPlanes       = 8 * iota    // [6]*float32
+	channelsSteps        = 8*iota + 40 // [6]int
+	channelsCoefficients = 8*iota + 80 // [3]*float32
+	channelsRows         = 8*iota + 96
 	channelsQuads
 	channelsSingles
 	channelsPixel

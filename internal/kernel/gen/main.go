@@ -40,6 +40,7 @@ func topics() []topic {
 		{"convolve", convolve},
 		{"outer", outer},
 		{"peak", peak},
+		{"pool", pool},
 	}
 }
 
