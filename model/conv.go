@@ -115,9 +115,9 @@ func (s convShape) back(r int) (y, first, count int) {
 
 func (l *conv) forward(x []float32, n int, m mode) {
 	f := &l.forwards
-	kernel.Pack(f.filter.Weights, l.weight.of(x), l.shape.channels)
+	l.tier.PackPanels(f.filter.Weights, l.weight.of(x), l.shape.channels)
 	if l.bias != nil {
-		kernel.Pack(f.filter.Start, l.bias.param.of(x), l.shape.channels)
+		l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), l.shape.channels)
 	}
 	for b := 0; b < n; b += l.chunk {
 		l.forwardImages(b, min(n, b+l.chunk), m)
@@ -198,6 +198,6 @@ func (p *backProduct) pack(w []float32, s convShape) {
 	block := len(w) / (s.size * s.size)
 	for i, tap := range p.taps {
 		part := w[(tap[0]*s.size+tap[1])*block:][:block]
-		kernel.PackTransposed(p.filter.Weights[i*s.channels:], size, part, s.channels)
+		kernel.PackPanelsTransposed(p.filter.Weights[i*s.channels:], size, part, s.channels)
 	}
 }

@@ -38,8 +38,8 @@ func (b *builder) dense(name string, in node, outputs int, s start) node {
 func (l *dense) forward(x []float32, n int, _ mode) {
 	f := &l.forwards
 	inputs, outputs := l.in.value.size(), l.out.value.c
-	kernel.Pack(f.filter.Weights, l.weight.of(x), outputs)
-	kernel.Pack(f.filter.Start, l.bias.param.of(x), outputs)
+	l.tier.PackPanels(f.filter.Weights, l.weight.of(x), outputs)
+	l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), outputs)
 	f.place(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
 	l.tier.Convolve(l.out.value.v, l.in.value.v, &f.window, &f.filter, f.quads)
 }
@@ -51,7 +51,7 @@ func (l *dense) backward(g, x []float32, n int) {
 	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v)
 	l.weights.finish(l.weight.of(g))
 	if l.in.grad != nil {
-		kernel.PackTransposed(l.back.filter.Weights, outputs, l.weight.of(x), outputs)
+		kernel.PackPanelsTransposed(l.back.filter.Weights, outputs, l.weight.of(x), outputs)
 		l.back.place(1, 1, n, grid{pixel: outputs}, grid{pixel: inputs})
 		l.tier.Convolve(l.in.grad.v, l.out.grad.v, &l.back.window, &l.back.filter, l.back.quads)
 	}

@@ -10,25 +10,28 @@ type Panel [][Lanes]float32
 // Panels returns how many panels hold n columns.
 func Panels(n int) int { return (n + Lanes - 1) / Lanes }
 
-// Pack copies the row-major matrix w with len(w)/cols rows into panels.
-func Pack(dst Panel, w []float32, cols int) {
+// PackPanels copies the row-major matrix w with len(w)/cols rows into panels.
+func (t Tier) PackPanels(dst Panel, w []float32, cols int) {
 	rows := len(w) / cols
 	for p := range Panels(cols) {
 		first := p * Lanes
-		for r := range rows {
-			group := &dst[p*rows+r]
-			if cols-first >= Lanes {
-				*group = [Lanes]float32(w[r*cols+first:])
-			} else {
-				clear(group[copy(group[:], w[r*cols+first:(r+1)*cols]):])
+		panel := dst[p*rows : (p+1)*rows]
+		switch {
+		case rows > 0 && first+Lanes <= cols && t == AVX512:
+			panelAVX512(&panel[0][0], &w[first], rows, cols)
+		case rows > 0 && first+Lanes <= cols && t == AVX2:
+			panelAVX2(&panel[0][0], &w[first], rows, cols)
+		default:
+			for r := range panel {
+				clear(panel[r][copy(panel[r][:], w[r*cols+first:(r+1)*cols]):])
 			}
 		}
 	}
 }
 
-// PackTransposed does as Pack for the transpose of w, which has cols rows and
+// PackPanelsTransposed does as PackPanels for the transpose of w, which has cols rows and
 // len(w)/cols columns, with size groups from one panel to the next.
-func PackTransposed(dst Panel, size int, w []float32, cols int) {
+func PackPanelsTransposed(dst Panel, size int, w []float32, cols int) {
 	rows := len(w) / cols
 	for p := range Panels(rows) {
 		first := p * Lanes

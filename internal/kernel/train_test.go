@@ -50,8 +50,8 @@ func (s windowCase) build() (in []float32, win *Window, f *Filter, quads []Quad)
 	}
 	w := numbers(s.k*s.k*s.c*s.channels, 2)
 	f = &Filter{Weights: make(Panel, Panels(s.channels)*s.k*s.k*s.c), Start: make(Panel, Panels(s.channels)), Channels: s.channels}
-	Pack(f.Weights, w, s.channels)
-	Pack(f.Start, numbers(s.channels, 3), s.channels)
+	Off.PackPanels(f.Weights, w, s.channels)
+	Off.PackPanels(f.Start, numbers(s.channels, 3), s.channels)
 	return in, win, f, quads
 }
 
@@ -64,6 +64,35 @@ var windowCases = []windowCase{
 	{1, 5, 9, 6, 5, 1, 17},
 	{2, 4, 6, 4, 1, 1, 80},
 	{1, 2, 7, 8, 3, 2, 47},
+}
+
+func TestPanelsHoldTheMatrix(t *testing.T) {
+	for _, s := range []struct{ rows, cols int }{{1, 1}, {3, 16}, {5, 40}, {7, 64}, {2, 33}} {
+		w := numbers(s.rows*s.cols, 1)
+		transposed := make([]float32, len(w))
+		for i, v := range w {
+			transposed[i%s.cols*s.rows+i/s.cols] = v
+		}
+		for _, tier := range Available() {
+			got, turned := make(Panel, Panels(s.cols)*s.rows), make(Panel, Panels(s.cols)*s.rows)
+			for i := range got {
+				got[i][Lanes-1], turned[i][Lanes-1] = 9, 9 // to be cleared where there is no column
+			}
+			tier.PackPanels(got, w, s.cols)
+			PackPanelsTransposed(turned, s.rows, transposed, s.rows)
+			for i := range got {
+				for lane := range Lanes {
+					r, c, want := i%s.rows, i/s.rows*Lanes+lane, float32(0)
+					if c < s.cols {
+						want = w[r*s.cols+c]
+					}
+					if got[i][lane] != want || turned[i][lane] != want {
+						t.Fatalf("%v %+v: row %d column %d is %v, transposed %v, want %v", tier, s, r, c, got[i][lane], turned[i][lane], want)
+					}
+				}
+			}
+		}
+	}
 }
 
 func TestConvolveIsItsDefinition(t *testing.T) {

@@ -39,6 +39,7 @@ func topics() []topic {
 		{"channels", channels},
 		{"convolve", convolve},
 		{"outer", outer},
+		{"panel", panel},
 		{"peak", peak},
 		{"pool", pool},
 	}
