@@ -54,9 +54,7 @@ func (n *net) Gradient(g, x []float32, batch data.Batch) (loss float32) {
 		panic(fmt.Sprintf("internal error: model: batch of %d samples in a network built for 1..%d", size, n.batch))
 	}
 	n.forward(x, batch, training)
-	logits := n.logits.value.images(size)
-	sum, _ := crossEntropy(logits, batch.Y)
-	crossEntropyGradient(n.logits.grad.images(size), logits, batch.Y)
+	sum, _ := crossEntropyGradient(n.logits.grad.images(size), n.logits.value.images(size), batch.Y)
 	for i := len(n.layers) - 1; i >= 0; i-- {
 		n.layers[i].backward(g, x, size)
 	}
