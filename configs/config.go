@@ -115,10 +115,10 @@ type Data struct {
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema:"enum=quadratic,enum=logistic,enum=mlp,enum=lenet,enum=resnet" jsonschema_extras:"x-later=vgg16" jsonschema_description:"objective"`
+	Name   string  `json:"name" jsonschema:"enum=quadratic,enum=logistic,enum=mlp,enum=lenet,enum=resnet,enum=vgg16" jsonschema_description:"objective"`
 	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"mlp: widths of the hidden layers, each 1 to 65536"`
 	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"resnet: layers, 6n+2"`
-	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"resnet: normalisation; group suits shards that differ"`
+	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"resnet, vgg16: normalisation; group suits shards that differ"`
 	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"quadratic: number of parameters"`
 	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"quadratic: distance between the workers' optima"`
 }

@@ -138,7 +138,10 @@ func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
 
 // ScoresMean says whether the mean of the replicas can be evaluated: with batch
 // normalization it has no running statistics.
-func (r *Run) ScoresMean() bool { return r.cfg.Model.Name != "resnet" || r.cfg.Model.Norm != "batch" }
+func (r *Run) ScoresMean() bool {
+	m := r.cfg.Model
+	return m.Name != "resnet" && m.Name != "vgg16" || m.Norm != "batch"
+}
 
 // Mean returns the mean of models of one length, summed in float64 in the order
 // given.

@@ -15,93 +15,110 @@ import "math"
 // gradients computed so far. They are this worker's own: they are no
 // parameters, are not mixed with the neighbours' and are not in the flat vector.
 type batchNorm struct {
-	in, out     node
-	gamma, beta Param
-
+	affine
 	mean, deviation []float64 // μ, σ of the last batch
 	runMean, runVar []float64
-	sums            moments
-	scale, shift    []float32
-	gradient        affine
+	first, second   []float64 // sums of images so far
+	a, b, k, p, q   []float32
 }
 
 // runningShare is the weight of the newest batch in the running statistics.
 const runningShare = 0.1
 
-func (b *builder) batchNorm(name string, in node) node {
-	v := in.value
-	l := &batchNorm{
-		in: in, out: b.node(v.h, v.w, v.c, v.border),
-		gamma: b.param(name+".gamma", ones, v.c), beta: b.param(name+".beta", zeros, v.c),
-		mean: make([]float64, v.c), deviation: make([]float64, v.c),
-		runMean: make([]float64, v.c), runVar: make([]float64, v.c),
-		sums: newMoments(v.c), gradient: newAffine(v.c),
-		scale: make([]float32, v.c), shift: make([]float32, v.c),
+func (b *builder) batchNorm(name string, in node, after activation) node {
+	l := &batchNorm{affine: b.affine(name, in, after)}
+	for _, s := range []*[]float64{&l.mean, &l.deviation, &l.runMean, &l.runVar, &l.first, &l.second} {
+		*s = make([]float64, in.value.c)
+	}
+	for _, s := range []*[]float32{&l.a, &l.b, &l.k, &l.p, &l.q} {
+		*s = make([]float32, in.value.c)
 	}
 	for c := range l.runVar {
 		l.runVar[c] = 1
 	}
-	b.layers = append(b.layers, l)
-	return l.out
+	return b.normalize(l)
 }
 
-func (l *batchNorm) forward(x []float32, n int, m mode) {
-	mean, deviation := l.mean, l.deviation
+func (l *batchNorm) measure(b int, m mode) {
 	if m == training {
-		l.measure(n)
+		l.affine.measure(b)
+		l.add()
+	}
+}
+
+func (l *batchNorm) measureGradient(b int) {
+	l.affine.measureGradient(b)
+	l.add()
+}
+
+// add adds the sums of an image to those of the batch.
+func (l *batchNorm) add() {
+	for c, v := range l.sum {
+		l.first[c] += float64(v)
+		l.second[c] += float64(l.product[c])
+	}
+}
+
+func (l *batchNorm) apply(b int) { l.affine.apply(b, l.a, l.b) }
+
+func (l *batchNorm) applyGradient(b, place int) { l.affine.applyGradient(b, place, l.k, l.p, l.q) }
+
+func (l *batchNorm) forward(x []float32, n int, m mode) {
+	if m == training {
+		l.finish(n)
 	}
 	gamma, beta := l.gamma.of(x), l.beta.of(x)
-	for c := range mean {
-		mu, sigma := mean[c], deviation[c]
+	for c := range l.mean {
+		mu, sigma := l.mean[c], l.deviation[c]
 		if m == evaluating {
 			mu, sigma = l.runMean[c], math.Sqrt(l.runVar[c]+normEpsilon)
 		}
 		a := float64(gamma[c]) / sigma
-		l.scale[c] = float32(a)
-		l.shift[c] = float32(float64(beta[c]) - float64(mu*a))
+		l.a[c] = float32(a)
+		l.b[c] = float32(float64(beta[c]) - float64(mu*a))
 	}
-	for b := range n {
-		normalize(l.out.value, l.in.value, b, l.scale, l.shift)
+	for b := 0; b < n && !l.behind; b++ {
+		l.apply(b)
 	}
 }
 
-// measure computes μ and σ of the batch and moves the running statistics.
-func (l *batchNorm) measure(n int) {
-	z := l.in.value
-	l.sums.reset()
-	for b := range n {
-		l.sums.add(z, z, b)
+// finish computes μ and σ of the batch and moves the running statistics.
+func (l *batchNorm) finish(n int) {
+	for b := 0; b < n && !l.before; b++ {
+		l.measure(b, training)
 	}
-	count := float64(n * z.h * z.w)
+	count := float64(n * l.in.value.h * l.in.value.w)
 	for c := range l.mean {
-		mu := l.sums.first[c] / count
-		variance := max(0, l.sums.second[c]/count-float64(mu*mu))
+		mu := l.first[c] / count
+		variance := max(0, l.second[c]/count-float64(mu*mu))
 		l.mean[c], l.deviation[c] = mu, math.Sqrt(variance+normEpsilon)
 		unbiased := variance * count / max(1, count-1)
 		l.runMean[c] += float64(runningShare * (mu - l.runMean[c]))
 		l.runVar[c] += float64(runningShare * (unbiased - l.runVar[c]))
 	}
+	clear(l.first)
+	clear(l.second)
 }
 
 func (l *batchNorm) backward(g, x []float32, n int) {
-	z, dy, dz := l.in.value, l.out.grad, l.in.grad
-	l.sums.reset()
-	for b := range n {
-		l.sums.add(dy, z, b)
+	for b := 0; b < n && !l.behind; b++ {
+		l.measureGradient(b)
 	}
-	count := float64(n * z.h * z.w)
+	count := float64(n * l.in.value.h * l.in.value.w)
 	gamma, dgamma, dbeta := l.gamma.of(x), l.gamma.of(g), l.beta.of(g)
 	for c, mu := range l.mean {
-		sum, sigma := l.sums.first[c], l.deviation[c]
-		dg := (l.sums.second[c] - float64(mu*sum)) / sigma
+		sum, sigma := l.first[c], l.deviation[c]
+		dg := (l.second[c] - float64(mu*sum)) / sigma
 		k := float64(gamma[c]) / sigma
 		p := -k * dg / (sigma * count)
 		dgamma[c], dbeta[c] = float32(dg), float32(sum)
-		l.gradient.k[c] = float32(k)
-		l.gradient.p[c] = float32(p)
-		l.gradient.q[c] = float32(-float64(k*sum/count) - float64(p*mu))
+		l.k[c] = float32(k)
+		l.p[c] = float32(p)
+		l.q[c] = float32(-float64(k*sum/count) - float64(p*mu))
 	}
-	for b := range n {
-		l.gradient.apply(dz, dy, z, b)
+	clear(l.first)
+	clear(l.second)
+	for b := 0; b < n && !l.before; b++ {
+		l.applyGradient(b, b)
 	}
 }

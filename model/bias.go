@@ -1,37 +1,31 @@
 package model
 
-// A bias is y = x + b, one b per channel, in place: db = Σ dy over all pixels.
+import "gossiptrainer/internal/kernel"
+
+// A bias is a number b per channel that a layer with weights adds to its
+// outputs: db = Σ dy over all pixels.
 type bias struct {
-	at    node
-	param Param
+	param        Param
+	part, unused []float32
 }
 
-func (b *builder) bias(name string, at node) node {
-	b.layers = append(b.layers, bias{at, b.param(name+".bias", zeros, at.value.c)})
-	return at
+// newBias appends the parameter.
+func newBias(b *builder, name string, channels int) bias {
+	return bias{b.param(name+".bias", zeros, channels), make([]float32, channels), make([]float32, channels)}
 }
 
-func (l bias) forward(x []float32, n int, _ mode) {
-	t, add := l.at.value, l.param.of(x)
-	for i := range n * t.h {
-		row := t.row(i/t.h, i%t.h)
-		for ; len(row) > 0; row = row[t.c:] {
-			for c, v := range add {
-				row[c] += v
-			}
-		}
+// backward computes db over n images.
+func (l *bias) backward(t kernel.Tier, g []float32, dy *tensor, n int) {
+	sum := l.param.of(g)
+	if dy.h*dy.w == 1 { // the samples are the pixels of one image
+		t.Moments(sum, l.unused, kernel.Plane{V: dy.v}, kernel.Plane{V: dy.v}, kernel.Size{Rows: 1, Pixels: n, Channels: dy.c})
+		return
 	}
-}
-
-func (l bias) backward(g, _ []float32, n int) {
-	t, sum := l.at.grad, l.param.of(g)
 	clear(sum)
-	for i := range n * t.h {
-		row := t.row(i/t.h, i%t.h)
-		for ; len(row) > 0; row = row[t.c:] {
-			for c := range sum {
-				sum[c] += row[c]
-			}
+	for b := range n {
+		t.Moments(l.part, l.unused, dy.plane(b), dy.plane(b), dy.shape())
+		for c, v := range l.part {
+			sum[c] += v
 		}
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"math"
 
 	"gossiptrainer/data"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 )
 
 // A builder wires a net: each method appends a layer, its memory and its
 // parameters, and returns the node that the layer computes.
 type builder struct {
+	tier   kernel.Tier
 	batch  int
 	dim    int
 	params []Param
@@ -17,15 +19,17 @@ type builder struct {
 	input  node
 	layers []layer
 	shared map[tensorShape]*tensor
+	turn   int // of the next normalized value's gradient
 }
 
 // A tensorShape identifies tensors that can take each other's place.
-type tensorShape struct{ h, w, c, border int }
+type tensorShape struct{ images, h, w, c, border, turn int }
 
-// inputs declares the samples, to be given a border.
+// inputs declares the samples. They are copied if they are to have a border, or
+// if there are too few features for the kernels to read by fours.
 func (b *builder) inputs(s data.Shape, border int) node {
 	b.input = node{value: &tensor{h: s.H, w: s.W, c: s.C, border: border}}
-	if border > 0 {
+	if border > 0 || s.Features() <= beyond {
 		b.input.value = newTensor(b.batch, s.H, s.W, s.C, border)
 	}
 	return b.input
@@ -33,22 +37,30 @@ func (b *builder) inputs(s data.Shape, border int) node {
 
 // node allocates a value and its gradient.
 func (b *builder) node(h, w, c, border int) node {
-	return node{newTensor(b.batch, h, w, c, border), newTensor(b.batch, h, w, c, border)}
+	return node{value: newTensor(b.batch, h, w, c, border), grad: newTensor(b.batch, h, w, c, border)}
 }
 
-// transient allocates a value whose gradient is written by one layer's backward
-// pass and used up by the very next one, so that all transients of a shape share
-// it.
-func (b *builder) transient(h, w, c, border int) node {
-	shape := tensorShape{h, w, c, border}
+// scratch returns a tensor for gradients, which are written by one layer's
+// backward pass and used up a few layers on: all of a shape and a turn are the
+// same memory.
+func (b *builder) scratch(images, h, w, c, border, turn int) *tensor {
+	shape := tensorShape{images, h, w, c, border, turn}
 	if b.shared[shape] == nil {
 		if b.shared == nil {
 			b.shared = map[tensorShape]*tensor{}
 		}
-		b.shared[shape] = newTensor(b.batch, h, w, c, border)
+		b.shared[shape] = newTensor(images, h, w, c, border)
 	}
-	return node{newTensor(b.batch, h, w, c, border), b.shared[shape]}
+	return b.shared[shape]
 }
+
+// The gradients of normalized values take turns: while a residual block goes
+// backward, those of its output, of the value inside it and of its input are
+// needed at once. Those of a convolution's output are used up at once.
+const (
+	turns   = 3
+	ownTurn = turns
+)
 
 // param appends a parameter to the flat vector.
 func (b *builder) param(name string, s start, shape ...int) Param {
@@ -62,7 +74,7 @@ func (b *builder) param(name string, s start, shape ...int) Param {
 // net returns the finished network; the last layer's output are the logits.
 func (b *builder) net(logits node) *net {
 	return &net{
-		batch: b.batch, input: b.input, layers: b.layers, logits: logits,
+		batch: b.batch, input: b.input, inPlace: b.input.value.v == nil, layers: b.layers, logits: logits,
 		params: b.params, starts: b.starts,
 	}
 }

@@ -1,5 +1,7 @@
 package model
 
+import "gossiptrainer/internal/kernel"
+
 // A conv is a k×k convolution with step s and zero padding p,
 //
 //	y[i, j, o] = Σ_{ky, kx, c} x[s·i+ky−p, s·j+kx−p, c]·w[ky, kx, c, o],
@@ -7,141 +9,195 @@ package model
 // whose gradients are
 //
 //	dw[ky, kx, c, o] = Σ_{i, j} x[s·i+ky−p, s·j+kx−p, c]·dy[i, j, o],
-//	dx[s·i+ky−p, s·j+kx−p, c] += Σ_o dy[i, j, o]·w[ky, kx, c, o].
+//	dx[y, x, c] = Σ_{ky, kx, o} dy[(y+p−ky)/s, (x+p−kx)/s, o]·w[ky, kx, c, o],
+//
+// the last over the ky and kx for which the divisions leave nothing over.
 //
 // In NHWC order the k·c inputs of one kernel row ky are contiguous and so are
-// their weights: all three sums are small dense products over them, without a
-// copy of the image.
+// their weights: all sums are small dense products over them, without a copy
+// of the image. The last is one convolution with step 1 for each pair of
+// remainders of y+p and x+p, with the weights turned round.
 type conv struct {
-	in, out    node
-	shape      convShape
-	weight     Param
-	packed     panel   // w, in panels of outputs
-	transposed []panel // of each ky: wᵀ, in panels of (kx, c); nil if dx is not wanted
+	tier     kernel.Tier
+	in, out  node
+	shape    convShape
+	weight   Param
+	bias     *bias         // or none
+	chunk    int           // images at a time, so that they stay in the cache
+	before   normalization // or none; its passes behind it are done here
+	after    normalization // or none; its passes before it are done here
+	shortcut *residual     // whose gradient is added to dx, or none
+	forwards product
+	back     []backProduct // empty if dx is not wanted
+	weights  outer
 }
 
 // A convShape has the sizes of a convolution.
 type convShape struct{ channels, size, step, pad int }
 
-// conv appends a convolution without bias. Its output has a border as wide as
-// its padding. The input's must be no narrower.
+// A backProduct computes dx where y+p and x+p leave certain remainders.
+type backProduct struct {
+	product
+	taps [][2]int // the (ky, kx) of the window, in order
+}
+
+// chunkPixels is about how many pixels are done at a time.
+const chunkPixels = 512
+
+// conv appends a convolution. Its output has a border as wide as its padding.
+// The input's must be no narrower.
 func (b *builder) conv(name string, in node, s convShape) node {
 	v := in.value
-	l := &conv{in: in, shape: s}
-	l.out = b.transient(s.outputs(v.h), s.outputs(v.w), s.channels, s.pad)
+	h, w := s.outputs(v.h), s.outputs(v.w)
+	l := &conv{tier: b.tier, in: in, shape: s, chunk: min(b.batch, max(1, chunkPixels/(h*w)))}
+	border := max(s.gradientBorder(v.h), s.gradientBorder(v.w))
+	l.out = node{value: newTensor(b.batch, h, w, s.channels, s.pad), grad: b.scratch(b.batch, h, w, s.channels, border, ownTurn), conv: l}
+	if in.norm != nil {
+		l.before, in.norm.shared().behind = in.norm, true
+	}
 	l.weight = b.param(name+".weight", he(s.size*s.size*v.c), s.size, s.size, v.c, s.channels)
-	l.packed = make(panel, panels(s.channels)*s.size*s.size*v.c)
+	from, to := v.grid(-s.pad, -s.pad, s.step), l.out.value.grid(0, 0, 1)
+	l.forwards = newProduct(s.size, s.size*v.c, v.stride(), s.channels)
+	l.forwards.place(l.chunk, h, w, from, to)
+	l.weights = newOuter(s.size, s.size*v.c, v.stride(), s.channels)
+	l.weights.over(l.chunk, h, w, from, l.out.grad.grid(0, 0, 1))
 	if in.grad != nil {
-		l.transposed = make([]panel, s.size)
-		for ky := range l.transposed {
-			l.transposed[ky] = make(panel, panels(s.size*v.c)*s.channels)
+		for i := range s.step * s.step {
+			l.back = append(l.back, l.newBack(i/s.step, i%s.step))
 		}
 	}
 	b.layers = append(b.layers, l)
 	return l.out
 }
 
+// biased gives the last layer, a convolution, a bias.
+func (b *builder) biased(name string, at node) node {
+	l := b.layers[len(b.layers)-1].(*conv)
+	p := newBias(b, name, l.shape.channels)
+	l.bias = &p
+	return at
+}
+
 // outputs returns how many positions of the kernel fit along n pixels.
 func (s convShape) outputs(n int) int { return (n+2*s.pad-s.size)/s.step + 1 }
 
-// patch returns the index of the inputs of output (i, j) of image b in kernel
-// row ky: k·c of them.
-func (l *conv) patch(t *tensor, b, i, j, ky int) int {
-	return t.at(b, i*l.shape.step+ky-l.shape.pad, j*l.shape.step-l.shape.pad)
+// gradientBorder returns how far beyond the outputs the sums of dx reach along
+// n pixels.
+func (s convShape) gradientBorder(n int) int {
+	before := (s.size - 1 - s.pad + s.step - 1) / s.step
+	after := (n-1+s.pad)/s.step - (s.outputs(n) - 1)
+	return max(0, before, after)
 }
 
-func (l *conv) forward(x []float32, n int, _ mode) {
-	pack(l.packed, l.weight.of(x), l.shape.channels)
-	for b := range n {
-		for o := 0; o < l.shape.channels; o += tileCols {
-			for i := range l.out.value.h {
-				l.forwardRow(b, i, o)
-			}
-		}
+// newBack prepares dx where y+p leaves the remainder ry by s, and x+p rx.
+func (l *conv) newBack(ry, rx int) backProduct {
+	s, dx, dy := l.shape, l.in.grad, l.out.grad
+	y, i, rows := s.back(ry)
+	x, j, columns := s.back(rx)
+	if columns == 0 {
+		rows = 0
+	}
+	p := backProduct{product: newProduct(rows, columns*dy.c, dy.stride(), dx.c)}
+	p.place(l.chunk, (dx.h-y+s.step-1)/s.step, (dx.w-x+s.step-1)/s.step, dy.grid(i, j, 1), dx.grid(y, x, s.step))
+	for r := range rows * columns {
+		p.taps = append(p.taps, [2]int{ry + s.step*(rows-1-r/columns), rx + s.step*(columns-1-r%columns)})
+	}
+	return p
+}
+
+// back returns the first y for which y+p leaves the remainder r by s, the first
+// output that it is an input of, and of how many it can be.
+func (s convShape) back(r int) (y, first, count int) {
+	y = (r + s.step*s.pad - s.pad) % s.step
+	count = max(0, (s.size-r+s.step-1)/s.step)
+	return y, (y+s.pad-r)/s.step - max(0, count-1), count
+}
+
+func (l *conv) forward(x []float32, n int, m mode) {
+	f := &l.forwards
+	l.tier.PackPanels(f.filter.Weights, l.weight.of(x), l.shape.channels)
+	if l.bias != nil {
+		l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), l.shape.channels)
+	}
+	for b := 0; b < n; b += l.chunk {
+		l.forwardImages(b, min(n, b+l.chunk), m)
 	}
 }
 
-// forwardRow computes channels o..o+3 of output row i of image b.
-func (l *conv) forwardRow(b, i, o int) {
-	in, out := l.in.value, l.out.value
-	k := l.shape.size * in.c
-	w := l.packed[o/tileCols*k*l.shape.size:]
-	wide := min(tileCols, out.c-o)
-	for j := 0; j < out.w; j += tileRows {
-		next := min(j+1, out.w-1) // an odd last pixel is its own partner
-		var s sums
-		for ky := range l.shape.size {
-			p, q := l.patch(in, b, i, j, ky), l.patch(in, b, i, next, ky)
-			tile(&s, in.v[p:p+k], in.v[q:q+k], w[ky*k:(ky+1)*k])
-		}
-		copy(out.v[out.at(b, i, j)+o:][:wide], s[:tileCols])
-		copy(out.v[out.at(b, i, next)+o:][:wide], s[tileCols*(next-j):])
+// forwardImages computes y of images first to end−1.
+func (l *conv) forwardImages(first, end int, m mode) {
+	in, out, f := l.in.value, l.out.value, &l.forwards
+	for b := first; b < end && l.before != nil; b++ {
+		l.before.apply(b)
+	}
+	l.tier.Convolve(out.v[first*out.size():], in.v[first*in.size():], &f.window, &f.filter, f.quads[:(end-first)*f.perImage])
+	for b := first; b < end && l.after != nil; b++ {
+		l.after.measure(b, m)
 	}
 }
 
 func (l *conv) backward(g, x []float32, n int) {
 	dw := l.weight.of(g)
-	clear(dw)
-	for b := range n {
-		l.addWeightGradient(dw, b)
+	if l.bias != nil {
+		l.bias.backward(l.tier, g, l.out.grad, n)
 	}
-	if l.transposed == nil {
+	for i := range l.back {
+		l.back[i].pack(l.weight.of(x), l.shape)
+	}
+	for b := 0; b < n; b += l.chunk {
+		l.backwardImages(dw, b, min(n, b+l.chunk))
+	}
+	l.weights.finish(dw)
+}
+
+// backwardImages adds what images first to end−1 give to dw and computes their
+// dx.
+func (l *conv) backwardImages(dw []float32, first, end int) {
+	dx, dy := l.in.grad, l.out.grad
+	place := first
+	if l.after != nil { // dy has room for these images alone
+		place = 0
+	}
+	for b := first; b < end && l.after != nil; b++ {
+		l.after.applyGradient(b, b-first)
+	}
+	l.addWeightGradient(dw, first, place, end-first)
+	if dx == nil {
 		return
 	}
-	rows := len(dw) / l.shape.size
-	for ky, t := range l.transposed {
-		packTransposed(t, l.weight.of(x)[ky*rows:(ky+1)*rows], l.shape.channels)
+	for i := range l.back {
+		p := &l.back[i]
+		l.tier.Convolve(dx.v[first*dx.size():], dy.v[place*dy.size():], &p.window, &p.filter, p.quads[:(end-first)*p.perImage])
 	}
-	clear(l.in.grad.images(n))
-	for b := range n {
-		for i := range l.out.grad.h {
-			for ky := range l.shape.size {
-				l.addInputGradient(b, i, ky)
-			}
+	for b := first; b < end; b++ {
+		if l.shortcut != nil {
+			l.shortcut.addGradient(b)
+		}
+		if l.before != nil {
+			l.before.measureGradient(b)
 		}
 	}
 }
 
-// addWeightGradient adds image b's part of dw.
-func (l *conv) addWeightGradient(dw []float32, b int) {
-	in, out, step := l.in.value, l.out.grad, l.shape.step
-	rows := len(dw) / l.shape.size
-	at := positions{
-		h: out.h, w: out.w,
-		a: stride{x: step * in.c, y: step * in.stride()},
-		b: stride{x: out.c, y: out.stride()},
-	}
-	for ky := range l.shape.size {
-		part := dw[ky*rows : (ky+1)*rows]
-		addOuter(part, in.v[l.patch(in, b, 0, 0, ky):], out.v[out.at(b, 0, 0):], out.c, at)
+// addWeightGradient adds to dw what images first and following give, whose dy
+// begins with image place; the very first ones begin dw.
+func (l *conv) addWeightGradient(dw []float32, first, place, images int) {
+	x, dy := l.in.value, l.out.grad
+	l.weights.walk.Count[0] = images
+	u, v := x.reach()[x.at(first, -l.shape.pad, -l.shape.pad):], dy.v[dy.at(place, 0, 0):]
+	if first == 0 {
+		l.weights.set(l.tier, dw, u, v)
+	} else {
+		l.weights.add(l.tier, dw, u, v)
 	}
 }
 
-// addInputGradient adds what output row i of image b gives to dx through kernel
-// row ky.
-func (l *conv) addInputGradient(b, i, ky int) {
-	in, out := l.in.grad, l.out.grad
-	k := l.shape.size * in.c
-	for c := 0; c < k; c += tileCols {
-		w := l.transposed[ky][c/tileCols*out.c:][:out.c]
-		wide := min(tileCols, k-c)
-		for j := 0; j < out.w; j += tileRows {
-			next := min(j+1, out.w-1)
-			p, q := out.at(b, i, j), out.at(b, i, next)
-			var s sums
-			tile(&s, out.v[p:p+out.c], out.v[q:q+out.c], w)
-			accumulate(in.v[l.patch(in, b, i, j, ky)+c:][:wide], s[:tileCols])
-			if next > j {
-				accumulate(in.v[l.patch(in, b, i, next, ky)+c:][:wide], s[tileCols:])
-			}
-		}
-	}
-}
-
-// accumulate adds the first len(dst) values of x to dst.
-func accumulate(dst, x []float32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] += x[i]
+// pack turns the weights w round.
+func (p *backProduct) pack(w []float32, s convShape) {
+	size := len(p.taps) * s.channels
+	block := len(w) / (s.size * s.size)
+	for i, tap := range p.taps {
+		part := w[(tap[0]*s.size+tap[1])*block:][:block]
+		kernel.PackPanelsTransposed(p.filter.Weights[i*s.channels:], size, part, s.channels)
 	}
 }

@@ -1,63 +1,58 @@
 package model
 
-// A dense layer is y = xW over n samples, W [in][out]; its gradients are
+import "gossiptrainer/internal/kernel"
+
+// A dense layer is y = xW + b over n samples, W [in][out]; its gradients are
 //
-//	dW = xᵀ·dy,  dx = dy·Wᵀ.
+//	dW = xᵀ·dy,  db = Σ dy,  dx = dy·Wᵀ.
 //
-// It takes images as rows of h·w·c features; they must have no border.
+// It takes images as rows of h·w·c features; they must have no border. To the
+// kernels it is a convolution of images of 1×n pixels with one tap.
 type dense struct {
-	in, out    node
-	weight     Param
-	packed     panel // W, in panels of outputs
-	transposed panel // Wᵀ, in panels of inputs; nil if dx is not wanted
+	tier     kernel.Tier
+	in, out  node
+	weight   Param
+	bias     bias
+	forwards product
+	back     product // empty if dx is not wanted
+	weights  outer
 }
 
-// dense appends a dense layer and its bias.
+// dense appends a dense layer with a bias.
 func (b *builder) dense(name string, in node, outputs int, s start) node {
 	inputs := in.value.size()
-	l := &dense{
-		in:     in,
-		out:    b.node(1, 1, outputs, 0),
-		weight: b.param(name+".weight", s, inputs, outputs),
-		packed: make(panel, panels(outputs)*inputs),
-	}
+	l := &dense{tier: b.tier, in: in, out: b.node(1, 1, outputs, 0)}
+	l.weight = b.param(name+".weight", s, inputs, outputs)
+	l.bias = newBias(b, name, outputs)
+	l.forwards = newProduct(1, inputs, inputs, outputs)
+	l.forwards.place(1, 1, b.batch, grid{pixel: inputs}, grid{pixel: outputs})
 	if in.grad != nil {
-		l.transposed = make(panel, panels(inputs)*outputs)
+		l.back = newProduct(1, outputs, outputs, inputs)
+		l.back.place(1, 1, b.batch, grid{pixel: outputs}, grid{pixel: inputs})
 	}
+	l.weights = newOuter(1, inputs, inputs, outputs)
 	b.layers = append(b.layers, l)
-	return b.bias(name, l.out)
+	return l.out
 }
 
 func (l *dense) forward(x []float32, n int, _ mode) {
-	outputs := l.out.value.c
-	pack(l.packed, l.weight.of(x), outputs)
-	multiply(l.out.value.images(n), l.in.value.images(n), l.packed, outputs)
+	f := &l.forwards
+	inputs, outputs := l.in.value.size(), l.out.value.c
+	l.tier.PackPanels(f.filter.Weights, l.weight.of(x), outputs)
+	l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), outputs)
+	f.place(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
+	l.tier.Convolve(l.out.value.v, l.in.value.v, &f.window, &f.filter, f.quads)
 }
 
 func (l *dense) backward(g, x []float32, n int) {
 	inputs, outputs := l.in.value.size(), l.out.value.c
-	dw := l.weight.of(g)
-	clear(dw)
-	samples := positions{h: 1, w: n, a: stride{x: inputs}, b: stride{x: outputs}}
-	addOuter(dw, l.in.value.images(n), l.out.grad.images(n), outputs, samples)
-	if l.transposed != nil {
-		packTransposed(l.transposed, l.weight.of(x), outputs)
-		multiply(l.in.grad.images(n), l.out.grad.images(n), l.transposed, inputs)
-	}
-}
-
-// multiply computes c = a·w; w and c have cols columns, w in panels.
-func multiply(c, a []float32, w panel, cols int) {
-	rows, inner := len(c)/cols, len(w)/panels(cols)
-	for j := 0; j < cols; j += tileCols {
-		p := w[j/tileCols*inner:][:inner]
-		wide := min(tileCols, cols-j)
-		for i := 0; i < rows; i += tileRows {
-			k := min(i+1, rows-1) // an odd last row is its own partner
-			var s sums
-			tile(&s, a[i*inner:(i+1)*inner], a[k*inner:(k+1)*inner], p)
-			copy(c[i*cols+j:][:wide], s[:tileCols])
-			copy(c[k*cols+j:][:wide], s[tileCols*(k-i):])
-		}
+	l.bias.backward(l.tier, g, l.out.grad, n)
+	l.weights.over(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
+	l.weights.set(l.tier, l.weight.of(g), l.in.value.reach(), l.out.grad.v)
+	l.weights.finish(l.weight.of(g))
+	if l.in.grad != nil {
+		kernel.PackPanelsTransposed(l.back.filter.Weights, outputs, l.weight.of(x), outputs)
+		l.back.place(1, 1, n, grid{pixel: outputs}, grid{pixel: inputs})
+		l.tier.Convolve(l.in.grad.v, l.out.grad.v, &l.back.window, &l.back.filter, l.back.quads)
 	}
 }

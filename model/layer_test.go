@@ -4,7 +4,16 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"gossiptrainer/internal/kernel"
 )
+
+// eachTier runs a test with the kernels of every tier of this machine.
+func eachTier(t *testing.T, test func(t *testing.T, tier kernel.Tier)) {
+	for _, tier := range kernel.Available() {
+		t.Run(tier.String(), func(t *testing.T) { test(t, tier) })
+	}
+}
 
 // A bench is a chain of layers with parameters and an input of its own, under
 // the loss Σ r·output with fixed random r.
@@ -20,8 +29,8 @@ type bench struct {
 // newBench builds n images h×w×c with a border, and layers on top. Inputs that
 // share a pooling window are at least 0.01 apart and none is within 0.005 of
 // zero, so that no finite difference crosses a kink.
-func newBench(n, h, w, c, border int, build func(b *builder, in node) node) *bench {
-	b := &builder{batch: n}
+func newBench(tier kernel.Tier, n, h, w, c, border int, build func(b *builder, in node) node) *bench {
+	b := &builder{tier: tier, batch: n}
 	in := b.node(h, w, c, border)
 	k := 0
 	for i := range n * h {
@@ -55,13 +64,14 @@ func (l *bench) loss() (sum float64) {
 }
 
 // gradient runs the layers forward and backward, with NaN wherever a layer
-// must overwrite or must not read.
+// must overwrite.
 func (l *bench) gradient() {
 	l.loss()
 	nan := float32(math.NaN())
 	fill(l.g, nan)
-	fill(l.in.grad.v, nan)
-	fill(l.out.grad.v, nan)
+	for i := range l.n * l.in.grad.h {
+		fill(l.in.grad.row(i/l.in.grad.h, i%l.in.grad.h), nan)
+	}
 	for i := range l.n * l.out.value.h {
 		copy(l.out.grad.row(i/l.out.value.h, i%l.out.value.h), l.direction.row(i/l.out.value.h, i%l.out.value.h))
 	}
@@ -121,10 +131,13 @@ func TestGradientsOfLayers(t *testing.T) {
 	}{
 		{"dense", 1, 1, 7, 0, func(b *builder, in node) node { return b.dense("", in, 5, ones) }},
 		{"dense on an image", 2, 3, 2, 0, func(b *builder, in node) node { return b.dense("", in, 4, ones) }},
-		{"bias", 3, 2, 3, 1, func(b *builder, in node) node { return b.bias("", in) }},
+		{"conv 3x3 with a bias", 4, 3, 2, 1, func(b *builder, in node) node {
+			return b.biased("", conv(convShape{channels: 4, size: 3, step: 1, pad: 1})(b, in))
+		}},
 		{"relu", 3, 2, 3, 1, func(b *builder, in node) node { return b.relu(in) }},
-		{"max pool", 4, 4, 3, 0, func(b *builder, in node) node { return b.maxPool(in) }},
-		{"max pool inside a border", 2, 4, 3, 1, func(b *builder, in node) node { return b.maxPool(in) }},
+		{"max pool", 4, 4, 3, 0, func(b *builder, in node) node { return b.maxPool(in, 0) }},
+		{"max pool of vectors", 2, 6, 21, 0, func(b *builder, in node) node { return b.maxPool(in, 1) }},
+		{"max pool inside a border", 2, 4, 3, 1, func(b *builder, in node) node { return b.maxPool(in, 1) }},
 		{"mean pool", 3, 2, 4, 1, func(b *builder, in node) node { return b.meanPool(in) }},
 		{"conv 1x1", 3, 2, 3, 0, conv(convShape{channels: 5, size: 1, step: 1})},
 		{"conv 3x3 padded", 4, 5, 2, 1, conv(convShape{channels: 4, size: 3, step: 1, pad: 1})},
@@ -133,12 +146,16 @@ func TestGradientsOfLayers(t *testing.T) {
 		{"conv 5x5 padded by 2", 3, 4, 1, 2, conv(convShape{channels: 6, size: 5, step: 1, pad: 2})},
 		{"conv 5x5 without padding", 6, 5, 2, 0, conv(convShape{channels: 3, size: 5, step: 1})},
 		{"conv narrower than the border", 4, 4, 2, 2, conv(convShape{channels: 2, size: 3, step: 1, pad: 1})},
-		{"batch norm", 3, 2, 3, 1, func(b *builder, in node) node { return b.batchNorm("", in) }},
-		{"group norm, one channel each", 3, 2, 8, 1, func(b *builder, in node) node { return b.groupNorm("", in) }},
-		{"group norm, two channels each", 2, 1, 16, 1, func(b *builder, in node) node { return b.groupNorm("", in) }},
+		{"batch norm", 3, 2, 3, 1, func(b *builder, in node) node { return b.batchNorm("", in, linearly()) }},
+		{"group norm, one channel each", 3, 2, 8, 1, func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},
+		{"group norm, two channels each", 2, 1, 16, 1, func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) { newBench(2, tt.h, tt.w, tt.c, tt.border, tt.build).check(t) })
+		t.Run(tt.name, func(t *testing.T) {
+			eachTier(t, func(t *testing.T, tier kernel.Tier) {
+				newBench(tier, 2, tt.h, tt.w, tt.c, tt.border, tt.build).check(t)
+			})
+		})
 	}
 }
 
@@ -151,10 +168,10 @@ func TestGradientOfTheShortcut(t *testing.T) {
 		"half the size, twice wide": {8, 16, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newBench(2, 3, 4, tt.c, 1, func(b *builder, in node) node {
+			l := newBench(kernel.Best(), 2, 3, 4, tt.c, 1, func(b *builder, in node) node {
 				return b.residual("", in, tt.channels, tt.step, (*builder).groupNorm)
 			})
-			last := l.layers[0].(*residual).body[4].(*groupNorm)
+			last := l.layers[0].(*residual).body[3].(*groupNorm)
 			clear(last.gamma.of(l.x))
 			clear(last.beta.of(l.x))
 			l.gradient()
@@ -204,7 +221,7 @@ func TestConvIsItsDefinition(t *testing.T) {
 		{6, 7, 6, convShape{channels: 3, size: 5, step: 1}},
 	} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
-			l := newBench(2, s.h, s.w, s.c, s.conv.pad, func(b *builder, in node) node { return b.conv("", in, s.conv) })
+			l := newBench(kernel.Best(), 2, s.h, s.w, s.c, s.conv.pad, func(b *builder, in node) node { return b.conv("", in, s.conv) })
 			l.loss()
 			for b := range 2 {
 				for i := range l.out.value.h {
@@ -243,7 +260,7 @@ func naiveConv(l *bench, s convShape, b, i, j, o int) (sum float64) {
 func TestDenseIsItsDefinition(t *testing.T) {
 	for _, s := range []struct{ n, inputs, outputs int }{{1, 1, 1}, {1, 9, 4}, {2, 5, 10}, {3, 8, 6}, {5, 4, 3}} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
-			l := newBench(s.n, 1, 1, s.inputs, 0, func(b *builder, in node) node { return b.dense("", in, s.outputs, ones) })
+			l := newBench(kernel.Best(), s.n, 1, 1, s.inputs, 0, func(b *builder, in node) node { return b.dense("", in, s.outputs, ones) })
 			l.loss()
 			for b := range s.n {
 				for o := range s.outputs {
@@ -273,7 +290,7 @@ func TestNormalizedValuesAreStandard(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newBench(n, h, w, c, 1, func(b *builder, in node) node { return tt.norm(b, "", in) })
+			l := newBench(kernel.Best(), n, h, w, c, 1, func(b *builder, in node) node { return tt.norm(b, "", in, linearly()) })
 			fill(l.x[:c], 1)
 			fill(l.x[c:], 0)
 			for i := range l.input {
@@ -303,7 +320,7 @@ func TestNormalizedValuesAreStandard(t *testing.T) {
 
 // After many batches of one distribution, the running statistics are its own.
 func TestBatchNormEvaluatesWithRunningStatistics(t *testing.T) {
-	l := newBench(4, 3, 3, 2, 0, func(b *builder, in node) node { return b.batchNorm("", in) })
+	l := newBench(kernel.Best(), 4, 3, 3, 2, 0, func(b *builder, in node) node { return b.batchNorm("", in, linearly()) })
 	norm := l.layers[0].(*batchNorm)
 	before := append([]float64(nil), norm.runMean...)
 	for _, part := range l.layers {

@@ -12,10 +12,10 @@ func buildLeNet(b *builder, s Spec) (node, error) {
 		return node{}, fmt.Errorf("images of %dx%d: height and width must be multiples of 4 of at least 12", s.Shape.H, s.Shape.W)
 	}
 	at := b.inputs(s.Shape, 2)
-	at = b.bias("conv1", b.conv("conv1", at, convShape{channels: 6, size: 5, step: 1, pad: 2}))
-	at = b.maxPool(b.relu(at))
-	at = b.bias("conv2", b.conv("conv2", at, convShape{channels: 16, size: 5, step: 1}))
-	at = b.maxPool(b.relu(at))
+	at = b.biased("conv1", b.conv("conv1", at, convShape{channels: 6, size: 5, step: 1, pad: 2}))
+	at = b.maxPool(b.relu(at), 0)
+	at = b.biased("conv2", b.conv("conv2", at, convShape{channels: 16, size: 5, step: 1}))
+	at = b.maxPool(b.relu(at), 0)
 	at = b.relu(b.dense("dense1", at, 120, he(at.value.size())))
 	at = b.relu(b.dense("dense2", at, 84, he(120)))
 	return b.dense("dense3", at, s.Classes, linear(84)), nil

@@ -1,5 +1,5 @@
 // Package model holds the objectives f_i over one flat float32 parameter
-// vector, with hand-written gradients: quadratic, logistic, mlp, lenet, resnet.
+// vector, with hand-written gradients: quadratic, logistic, mlp, lenet, resnet, vgg16.
 //
 // It has no automatic differentiation, no optimizer and no randomness beyond
 // the initial point.

@@ -26,12 +26,13 @@ type layer interface {
 
 // A net is a chain of layers under the mean cross entropy of a softmax.
 type net struct {
-	batch  int
-	input  node
-	layers []layer
-	logits node
-	params []Param
-	starts []start
+	batch   int
+	input   node
+	inPlace bool // the input is the batch itself
+	layers  []layer
+	logits  node
+	params  []Param
+	starts  []start
 }
 
 var _ Model = (*net)(nil)
@@ -53,9 +54,7 @@ func (n *net) Gradient(g, x []float32, batch data.Batch) (loss float32) {
 		panic(fmt.Sprintf("internal error: model: batch of %d samples in a network built for 1..%d", size, n.batch))
 	}
 	n.forward(x, batch, training)
-	logits := n.logits.value.images(size)
-	sum, _ := crossEntropy(logits, batch.Y)
-	crossEntropyGradient(n.logits.grad.images(size), logits, batch.Y)
+	sum, _ := crossEntropyGradient(n.logits.grad.images(size), n.logits.value.images(size), batch.Y)
 	for i := len(n.layers) - 1; i >= 0; i-- {
 		n.layers[i].backward(g, x, size)
 	}
@@ -88,11 +87,11 @@ func (n *net) forward(x []float32, batch data.Batch, m mode) {
 	}
 }
 
-// load makes the batch the input: in place if the input has no border,
-// otherwise row by row between the borders.
+// load makes the batch the input: in place if the input has no memory of its
+// own, otherwise row by row between the borders.
 func (n *net) load(batch data.Batch) {
 	t := n.input.value
-	if t.border == 0 {
+	if n.inPlace {
 		t.v = batch.X
 		return
 	}

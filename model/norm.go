@@ -1,89 +1,121 @@
 package model
 
-// Both normalizations are y = a·z + c per channel, with a and c made of the mean
-// and the variance of z over some set of M values, and
-//
-//	dz = k·dy + p·z + q
-//
-// with k, p, q made of the sums of dy and dy·z over the same set. The kernels
-// below go over one image; what the sets are is the layers' affair. Sums over
-// a row are float32, sums of rows float64, so that the variance as mean square
-// minus squared mean keeps enough digits.
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // normEpsilon is added to variances, as in both papers' implementations.
 const normEpsilon = 1e-5
 
-// A moments holds per-channel sums, and scratch for one row.
-type moments struct {
-	first, second       []float64
-	rowFirst, rowSecond []float32
+// A normalization is a layer of which the passes over memory can be done image
+// by image, by the convolutions before and after it while they have the image
+// in the cache.
+type normalization interface {
+	layer
+	shared() *affine
+	measure(b int, m mode)      // statistics of z of image b
+	apply(b int)                // y of image b, after forward
+	measureGradient(b int)      // statistics of dy of image b
+	applyGradient(b, place int) // dz of image b, after backward, to an image of in.grad
 }
 
-func newMoments(channels int) moments {
-	return moments{
-		make([]float64, channels), make([]float64, channels),
-		make([]float32, channels), make([]float32, channels),
+// An affine has what both kinds of normalization share: they are z ↦ a·z + b
+// per channel, with a and b made of the mean and the variance of z over some set
+// of values, and
+//
+//	dz = k·dy + p·z + q
+//
+// with k, p, q made of the sums of dy and dy·z over the same set. What the sets
+// are is the kinds' affair. What follows is part of the same passes over
+// memory: y = max(a·z + b + r, floor).
+//
+// Sums over an image are float32, sums of images float64, so that the variance
+// as mean square minus squared mean keeps enough digits.
+type affine struct {
+	tier        kernel.Tier
+	in, out     node
+	gamma, beta Param
+	after       activation
+
+	// What neighbours do: the one before measures and applies the gradient, the
+	// one behind applies and measures the gradient.
+	before, behind bool
+
+	sum, product []float32 // of an image
+}
+
+// An activation is what follows a normalization: the addition of rest, if there
+// is one, then the maximum with floor.
+type activation struct {
+	floor float32
+	rest  *tensor
+}
+
+// linearly is no activation.
+func linearly() activation { return activation{floor: float32(math.Inf(-1))} }
+
+// rectified is a ReLU after the addition of rest, nil for none.
+func rectified(rest *tensor) activation { return activation{rest: rest} }
+
+func (b *builder) affine(name string, in node, after activation) affine {
+	v := in.value
+	out := node{value: newTensor(b.batch, v.h, v.w, v.c, v.border), grad: b.scratch(b.batch, v.h, v.w, v.c, v.border, b.turn%turns)}
+	b.turn++
+	return affine{
+		tier: b.tier, in: in, out: out, after: after,
+		gamma: b.param(name+".gamma", ones, v.c), beta: b.param(name+".beta", zeros, v.c),
+		sum: make([]float32, v.c), product: make([]float32, v.c),
 	}
 }
 
-// reset sets the sums to zero.
-func (m moments) reset() {
-	clear(m.first)
-	clear(m.second)
+// normalize appends l. A convolution before it takes over two of its passes and
+// then needs the gradient of few images at a time.
+func (b *builder) normalize(l normalization) node {
+	b.layers = append(b.layers, l)
+	s := l.shared()
+	if c := s.in.conv; c != nil {
+		c.after, s.before = l, true
+		g := s.in.grad
+		c.out.grad = b.scratch(c.chunk, g.h, g.w, g.c, g.border, ownTurn)
+		s.in = c.out
+	}
+	s.out.norm = l
+	return s.out
 }
 
-// add adds Σ u and Σ u·v over image b to the first and second sums.
-func (m moments) add(u, v *tensor, b int) {
-	for i := range u.h {
-		clear(m.rowFirst)
-		clear(m.rowSecond)
-		pu, pv := u.row(b, i), v.row(b, i)
-		for ; len(pu) > 0; pu, pv = pu[u.c:], pv[u.c:] {
-			addProducts(m.rowFirst, m.rowSecond, pu, pv)
-		}
-		for c := range m.first {
-			m.first[c] += float64(m.rowFirst[c])
-			m.second[c] += float64(m.rowSecond[c])
-		}
+func (l *affine) shared() *affine { return l }
+
+// measure writes Σ z and Σ z² over image b.
+func (l *affine) measure(b int) {
+	z := l.in.value
+	l.tier.Moments(l.sum, l.product, z.plane(b), z.plane(b), z.shape())
+}
+
+// apply computes y of image b with the coefficients ca and cb.
+func (l *affine) apply(b int, ca, cb []float32) {
+	y, z := l.out.value, l.in.value
+	if l.after.rest == nil {
+		l.tier.Normalize(y.plane(b), z.plane(b), ca, cb, l.after.floor, z.shape())
+		return
+	}
+	l.tier.NormalizeAdd(y.plane(b), z.plane(b), l.after.rest.plane(b), ca, cb, l.after.floor, z.shape())
+}
+
+// measureGradient takes dy of image b back over the activation, in place, and
+// writes Σ dy and Σ dy·z.
+func (l *affine) measureGradient(b int) {
+	y, dy, z := l.out.value, l.out.grad, l.in.value
+	if l.after.floor == 0 {
+		l.tier.MaskedMoments(l.sum, l.product, dy.plane(b), z.plane(b), y.plane(b), z.shape())
+	} else {
+		l.tier.Moments(l.sum, l.product, dy.plane(b), z.plane(b), z.shape())
 	}
 }
 
-// addProducts adds u to s and u·v to t, for the channels of one pixel.
-func addProducts(s, t, u, v []float32) {
-	t, u, v = t[:len(s)], u[:len(s)], v[:len(s)]
-	for c := range s {
-		s[c] += u[c]
-		t[c] += float32(u[c] * v[c])
-	}
-}
-
-// normalize computes y = a·z + c over image b.
-func normalize(y, z *tensor, b int, a, c []float32) {
-	for i := range z.h {
-		py, pz := y.row(b, i), z.row(b, i)
-		for ; len(pz) > 0; py, pz = py[z.c:], pz[z.c:] {
-			for ch := range a {
-				py[ch] = float32(a[ch]*pz[ch]) + c[ch]
-			}
-		}
-	}
-}
-
-// An affine has the per-channel coefficients of dz = k·dy + p·z + q.
-type affine struct{ k, p, q []float32 }
-
-func newAffine(channels int) affine {
-	return affine{make([]float32, channels), make([]float32, channels), make([]float32, channels)}
-}
-
-// apply computes dz over image b.
-func (f affine) apply(dz, dy, z *tensor, b int) {
-	for i := range z.h {
-		pd, py, pz := dz.row(b, i), dy.row(b, i), z.row(b, i)
-		for ; len(pz) > 0; pd, py, pz = pd[z.c:], py[z.c:], pz[z.c:] {
-			for c, k := range f.k {
-				pd[c] = float32(k*py[c]) + float32(f.p[c]*pz[c]) + f.q[c]
-			}
-		}
-	}
+// applyGradient computes dz of image b.
+func (l *affine) applyGradient(b, place int, k, p, q []float32) {
+	dz, dy, z := l.in.grad, l.out.grad, l.in.value
+	l.tier.Combine(dz.plane(place), dy.plane(b), z.plane(b), k, p, q, z.shape())
 }

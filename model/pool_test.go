@@ -3,10 +3,12 @@ package model
 import (
 	"slices"
 	"testing"
+
+	"gossiptrainer/internal/kernel"
 )
 
 func TestMaxPoolTiesGoToTheFirstPixel(t *testing.T) {
-	l := newBench(1, 2, 4, 1, 0, func(b *builder, in node) node { return b.maxPool(in) })
+	l := newBench(kernel.Best(), 1, 2, 4, 1, 0, func(b *builder, in node) node { return b.maxPool(in, 0) })
 	copy(l.input, []float32{
 		1, 3, 2, 2,
 		3, 3, 2, 2,
@@ -31,16 +33,16 @@ func TestPoolsKeepMaximumAndMean(t *testing.T) {
 		build func(b *builder, in node) node
 		want  []float32
 	}{
-		"max":  {(*builder).maxPool, []float32{4, -1, 8, -5}},
+		"max":  {func(b *builder, in node) node { return b.maxPool(in, 1) }, []float32{4, -1, 8, -5}},
 		"mean": {(*builder).meanPool, []float32{4.5, -4.5}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newBench(1, 2, 4, 2, 0, tt.build)
+			l := newBench(kernel.Best(), 1, 2, 4, 2, 0, tt.build)
 			copy(l.input, in)
 			l.loss()
-			if !slices.Equal(l.out.value.v, tt.want) {
-				t.Errorf("%v, want %v", l.out.value.v, tt.want)
+			if got := l.out.value.row(0, 0); !slices.Equal(got, tt.want) {
+				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})
 	}

@@ -1,34 +1,36 @@
 package model
 
+import "gossiptrainer/internal/kernel"
+
 // A relu is y = max(x, 0), in place: the gradient passes where y > 0.
-type relu struct{ at node }
+type relu struct {
+	tier kernel.Tier
+	at   node
+}
 
 func (b *builder) relu(at node) node {
-	b.layers = append(b.layers, relu{at})
+	b.layers = append(b.layers, relu{b.tier, at})
 	return at
 }
 
-func (l relu) forward(_ []float32, n int, _ mode) { rectify(l.at.value.images(n)) }
-
-func (l relu) backward(_, _ []float32, n int) {
-	mask(l.at.grad.images(n), l.at.value.images(n))
-}
-
-// rectify computes y ← max(y, 0). NaN stays.
-func rectify(y []float32) {
-	for i, v := range y {
-		if v < 0 {
-			y[i] = 0
-		}
+func (l relu) forward(_ []float32, n int, _ mode) {
+	y := l.at.value
+	if y.border == 0 {
+		l.tier.Rectify(kernel.Plane{V: y.v}, 1, n*y.size())
+		return
+	}
+	for b := range n {
+		l.tier.Rectify(y.plane(b), y.h, y.w*y.c)
 	}
 }
 
-// mask sets dy to zero where y is not positive.
-func mask(dy, y []float32) {
-	y = y[:len(dy)]
-	for i := range dy {
-		if y[i] <= 0 {
-			dy[i] = 0
-		}
+func (l relu) backward(_, _ []float32, n int) {
+	y, dy := l.at.value, l.at.grad
+	if y.border == 0 && dy.border == 0 {
+		l.tier.Mask(kernel.Plane{V: dy.v}, kernel.Plane{V: y.v}, 1, n*y.size())
+		return
+	}
+	for b := range n {
+		l.tier.Mask(dy.plane(b), y.plane(b), y.h, y.w*y.c)
 	}
 }

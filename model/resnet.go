@@ -2,8 +2,19 @@ package model
 
 import "fmt"
 
-// A normalizer appends a normalization layer.
-type normalizer func(b *builder, name string, in node) node
+// A normalizer appends a normalization layer and what follows it.
+type normalizer func(b *builder, name string, in node, after activation) node
+
+// normalizer returns what Norm names.
+func (s Spec) normalizer() (normalizer, error) {
+	switch s.Norm {
+	case "group":
+		return (*builder).groupNorm, nil
+	case "batch":
+		return (*builder).batchNorm, nil
+	}
+	return nil, fmt.Errorf("norm %q: want group or batch", s.Norm)
+}
 
 // buildResNet makes the residual network for small images of He et al. 2016,
 // section 4.2: a 3×3 convolution to 16 channels, three stages of n blocks with
@@ -17,12 +28,12 @@ func buildResNet(b *builder, s Spec) (node, error) {
 	if s.Shape.H < 8 || s.Shape.W < 8 {
 		return node{}, fmt.Errorf("images of %dx%d: want at least 8x8", s.Shape.H, s.Shape.W)
 	}
-	norm, ok := map[string]normalizer{"group": (*builder).groupNorm, "batch": (*builder).batchNorm}[s.Norm]
-	if !ok {
-		return node{}, fmt.Errorf("norm %q: want group or batch", s.Norm)
+	norm, err := s.normalizer()
+	if err != nil {
+		return node{}, err
 	}
 	at := b.conv("conv", b.inputs(s.Shape, 1), convShape{channels: 16, size: 3, step: 1, pad: 1})
-	at = b.relu(norm(b, "norm", at))
+	at = norm(b, "norm", at, rectified(nil))
 	for stage, channels := range []int{16, 32, 64} {
 		for block := range (s.Depth - 2) / 6 {
 			step := 1

@@ -22,23 +22,31 @@ func crossEntropy(logits []float32, labels []int32) (loss float64, correct int) 
 	return loss, correct
 }
 
-// crossEntropyGradient writes the gradient of the mean cross entropy with
-// respect to the logits, (softmax(z) − onehot(label))/n, into dz.
-func crossEntropyGradient(dz, logits []float32, labels []int32) {
+// crossEntropyGradient does as crossEntropy and writes the gradient of the mean
+// cross entropy with respect to the logits, (softmax(z) − onehot(label))/n, into
+// dz.
+func crossEntropyGradient(dz, logits []float32, labels []int32) (loss float64, correct int) {
 	classes := len(logits) / max(1, len(labels))
 	scale := 1 / float64(len(labels))
 	for i, label := range labels {
 		z, d := logits[i*classes:(i+1)*classes], dz[i*classes:(i+1)*classes]
-		largest := float64(z[argmax(z)])
-		sum := 0.0
-		for _, v := range z {
-			sum += math.Exp(float64(v) - largest)
+		best := argmax(z)
+		if best == int(label) {
+			correct++
 		}
+		sum := 0.0
 		for c, v := range z {
-			d[c] = float32(math.Exp(float64(v)-largest) / sum * scale)
+			e := math.Exp(float64(v) - float64(z[best]))
+			sum += e
+			d[c] = float32(e)
+		}
+		for c, e := range d {
+			d[c] = float32(float64(e) / sum * scale)
 		}
 		d[label] -= float32(scale)
+		loss += math.Log(sum) - (float64(z[label]) - float64(z[best]))
 	}
+	return loss, correct
 }
 
 // argmax returns the index of the largest value, the lowest of a tie.

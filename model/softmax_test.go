@@ -17,7 +17,9 @@ func TestCrossEntropyOfLargeLogits(t *testing.T) {
 		t.Errorf("loss %v with %d correct, want %v with 1", loss, correct, want)
 	}
 	d := make([]float32, len(logits))
-	crossEntropyGradient(d, logits, []int32{0, 2, 1})
+	if again, c := crossEntropyGradient(d, logits, []int32{0, 2, 1}); again != loss || c != correct {
+		t.Errorf("with the gradient loss %v with %d correct, without %v with %d", again, c, loss, correct)
+	}
 	p := float32(1 / (1 + math.Exp(-3)) / 3)
 	for i, w := range []float32{0, 0, 0, p, 0, -p, 1. / 9, 1./9 - 1./3, 1. / 9} {
 		if math.Abs(float64(d[i]-w)) > 1e-6 {

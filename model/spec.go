@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"gossiptrainer/data"
+	"gossiptrainer/internal/kernel"
 )
 
 // A Spec says which objective to build. Fields that an objective does not use
 // are ignored.
 type Spec struct {
-	Name    string     // quadratic | logistic | mlp | lenet | resnet
+	Name    string     // quadratic | logistic | mlp | lenet | resnet | vgg16
 	Shape   data.Shape // of one sample; all but quadratic
 	Classes int        // number of labels, ≥ 2; all but quadratic
 	Batch   int        // largest batch that Gradient gets, ≥ 1; all but quadratic
 
 	Hidden []int  // mlp: widths of the hidden layers, at least one, each ≥ 1
 	Depth  int    // resnet: 6n+2 with n ≥ 1
-	Norm   string // resnet: group | batch
+	Norm   string // resnet, vgg16: group | batch
 
 	Dim    int     // quadratic: number of parameters, ≥ 1
 	Spread float64 // quadratic: largest distance per coordinate between a worker's optimum and the common centre, ≥ 0
@@ -25,7 +26,10 @@ type Spec struct {
 }
 
 // New builds the objective that s describes, with all memory it will need.
-func New(s Spec) (Model, error) {
+func New(s Spec) (Model, error) { return newOn(s, kernel.Best()) }
+
+// newOn builds the objective to be computed by the kernels of a tier.
+func newOn(s Spec, tier kernel.Tier) (Model, error) {
 	if s.Name == "quadratic" {
 		return newQuadratic(s)
 	}
@@ -34,14 +38,15 @@ func New(s Spec) (Model, error) {
 		"mlp":      buildMLP,
 		"lenet":    buildLeNet,
 		"resnet":   buildResNet,
+		"vgg16":    buildVGG,
 	}[s.Name]
 	if !ok {
-		return nil, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet or resnet", s.Name)
+		return nil, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet, resnet or vgg16", s.Name)
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", s.Name, err)
 	}
-	b := &builder{batch: s.Batch}
+	b := &builder{tier: tier, batch: s.Batch}
 	logits, err := build(b, s)
 	if err != nil {
 		return nil, fmt.Errorf("model: %s: %w", s.Name, err)

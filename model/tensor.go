@@ -1,8 +1,10 @@
 package model
 
+import "gossiptrainer/internal/kernel"
+
 // A tensor is a batch of images in NHWC order, [batch][h+2·border][w+2·border][c].
-// The border of an activation is zero for ever, so that a convolution needs no
-// case for the rim of the image; the border of a gradient is never read.
+// The border is zero for ever, so that a convolution needs no case for the rim
+// of the image.
 type tensor struct {
 	h, w, c int // one image, without its border
 	border  int
@@ -11,9 +13,30 @@ type tensor struct {
 
 func newTensor(batch, h, w, c, border int) *tensor {
 	t := &tensor{h: h, w: w, c: c, border: border}
-	t.v = make([]float32, batch*t.size())
+	size := batch * t.size()
+	t.v = make([]float32, size, size+beyond)
 	return t
 }
+
+// beyond is how many floats of no meaning lie behind those of a tensor: the
+// kernels take inputs by fours.
+const beyond = 3
+
+// reach returns the floats with those behind them.
+func (t *tensor) reach() []float32 { return t.v[:cap(t.v)] }
+
+// grid returns where every step-th pixel from (y, x) on begins.
+func (t *tensor) grid(y, x, step int) grid {
+	return grid{first: t.at(0, y, x), image: t.size(), row: step * t.stride(), pixel: step * t.c}
+}
+
+// plane returns image b, to be read by its shape.
+func (t *tensor) plane(b int) kernel.Plane {
+	return kernel.Plane{V: t.v[t.at(b, 0, 0):], Step: t.stride()}
+}
+
+// shape returns the size of an image without its border.
+func (t *tensor) shape() kernel.Size { return kernel.Size{Rows: t.h, Pixels: t.w, Channels: t.c} }
 
 // size returns the number of floats per image, its border included.
 func (t *tensor) size() int { return (t.h + 2*t.border) * t.stride() }
@@ -40,4 +63,7 @@ func (t *tensor) images(n int) []float32 { return t.v[:n*t.size()] }
 // respect to it. grad is nil where nobody asks for it: at the input.
 type node struct {
 	value, grad *tensor
+
+	conv *conv         // that computes the value, or nil
+	norm normalization // that computes the value, or nil
 }

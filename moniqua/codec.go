@@ -101,35 +101,26 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		return dst, err
 	}
 	var (
-		index   [blockLen]int64
-		symbols [blockLen]uint16
-		start   = len(dst)
-		kept    *repair
+		start = len(dst)
+		end   = start + r.packing.Len(len(x))
+		kept  *repair
 	)
 	if c.Verify {
 		kept = c.verification.begin(k)
 	}
-	dst = slices.Grow(dst, r.packing.Len(len(x))+HashLen)
-	if width := r.byteWidth(); width > 0 && !c.Verify {
-		end := start + r.packing.Len(len(x))
-		if err := r.encodeBytes(dst[start:end], x, width); err != nil {
-			return dst[:start], err
-		}
-		return dst[:end], nil
+	dst = slices.Grow(dst, end-start+HashLen)
+	switch width := r.byteWidth(); {
+	case width == 0:
+		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
+	case c.Verify:
+		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
+	default:
+		err = r.encodeBytes(dst[start:end], x, width)
 	}
-	for first := 0; first < len(x); first += r.block {
-		part := x[first:min(first+r.block, len(x))]
-		if err := r.indices(index[:len(part)], part, first); err != nil {
-			return dst[:start], err
-		}
-		r.divisor.residues(symbols[:len(part)], index[:len(part)])
-		if dst, err = r.packing.Pack(dst, symbols[:len(part)]); err != nil {
-			return dst[:start], fmt.Errorf("moniqua: internal error: %w", err)
-		}
-		if c.Verify {
-			c.verification.note(&r, kept, index[:len(part)], symbols[:len(part)])
-		}
+	if err != nil {
+		return dst[:start], err
 	}
+	dst = dst[:end]
 	if c.Verify {
 		kept.valid = true
 		dst = binary.LittleEndian.AppendUint64(dst, c.verification.hash.Sum())
@@ -147,6 +138,30 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 		l.Tail = HashLen
 	}
 	return l
+}
+
+// encodeWords appends the symbols of x, of any number of levels. kept is nil
+// without verification.
+func (v *verification) encodeWords(r *round, dst []byte, x []float32, kept *repair) error {
+	var (
+		index   [blockLen]int64
+		symbols [blockLen]uint16
+	)
+	for first := 0; first < len(x); first += r.block {
+		part := x[first:min(first+r.block, len(x))]
+		if err := r.indices(index[:len(part)], part, first); err != nil {
+			return err
+		}
+		r.divisor.residues(symbols[:len(part)], index[:len(part)])
+		var err error
+		if dst, err = r.packing.Pack(dst, symbols[:len(part)]); err != nil {
+			return fmt.Errorf("moniqua: internal error: %w", err)
+		}
+		if kept != nil {
+			v.note(r, kept, index[:len(part)], symbols[:len(part)])
+		}
+	}
+	return nil
 }
 
 // Mix recovers the indices of all messages with x as the reference and adds
@@ -177,6 +192,11 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
 		return r.mixBytes(acc, x, mine, in, width)
 	}
+	return r.mixWords(acc, x, mine, in, c.verification.rest)
+}
+
+// mixWords is Mix for any number of levels; repairs are those not read yet.
+func (r *round) mixWords(acc, x []float32, mine []byte, in []algos.Message, repairs [][]byte) (algos.Mixed, error) {
 	var (
 		m       mixer
 		largest int32
@@ -184,7 +204,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	)
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
 		end := min(first+r.block, len(x))
-		if err := m.block(&r, x[first:end], first, mine, in, c.verification.rest); err != nil {
+		if err := m.block(r, x[first:end], first, mine, in, repairs); err != nil {
 			return algos.Mixed{}, fmt.Errorf("moniqua: internal error: %w", err)
 		}
 		top, count := m.drain(acc[first:end])

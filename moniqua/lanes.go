@@ -33,9 +33,9 @@ func (r *round) byteWidth() int {
 	return bits.TrailingZeros(uint(n))
 }
 
-// lanes prepares q for the integers of r modulo 2^width and returns it, or nil if
-// the lanes cannot do them.
-func (r *rounder) lanes(q *kernel.Quantizer, width, d int) *kernel.Quantizer {
+// lanes prepares q for d integers of r, or their residues modulo 2^width, and
+// returns it, or nil if the lanes cannot do them.
+func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int) *kernel.Quantizer {
 	l := kernel.Lattice{Step: r.step, Bits: width, Shift: r.shift}
 	if r.window {
 		l.Shift += 1 - r.half // ⌈z⌉ = ⌊z⌋ + 1 off the integers
@@ -43,7 +43,7 @@ func (r *rounder) lanes(q *kernel.Quantizer, width, d int) *kernel.Quantizer {
 	if r.random {
 		l.Noise = &r.key
 	}
-	if d < kernel.Step || !q.Set(l) {
+	if d < kernel.Step || !q.Set(l, output) {
 		return nil
 	}
 	return q
@@ -102,7 +102,7 @@ func (r *round) encodeBytes(payload []byte, x []float32, width int) error {
 	var (
 		quantizer kernel.Quantizer
 		buffer    [laneBlock]byte
-		q         = r.encode.lanes(&quantizer, width, len(x))
+		q         = r.encode.lanes(&quantizer, kernel.OfResidues, width, len(x))
 	)
 	for first := 0; first < len(x); first += laneBlock {
 		part := x[first:min(first+laneBlock, len(x))]
@@ -127,38 +127,59 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 		memory    [laneBytes]byte
 		windows   [laneBlock]byte
 		theirs    [inLanes][]byte
+		rest      [inLanes][]byte
 		scales    [inLanes]float32
 		quantizer kernel.Quantizer
+		q         *kernel.Quantizer // nil before the first tie
 		saw       kernel.Mixed
-		q         = r.windows.lanes(&quantizer, width, len(x))
 		block     = min(laneBytes/(len(in)+1)&^(kernel.Step-1), laneBlock)
 	)
 	for j := range in {
 		scales[j] = float32(float64(in[j].Weight) * r.grid.Step())
 	}
 	for first := 0; first < len(x); first += block {
-		part := x[first:min(first+block, len(x))]
-		own := r.symbols(memory[:len(part)], mine, first, width)
-		near := true
+		n := min(block, len(x)-first)
+		own := r.symbols(memory[:n], mine, first, width)
 		for j := range in {
-			theirs[j] = r.symbols(memory[(j+1)*block:][:len(part)], in[j].Payload, first, width)
-			near = near && r.tier.Near(own, theirs[j], width)
+			theirs[j] = r.symbols(memory[(j+1)*block:][:n], in[j].Payload, first, width)
 		}
-		var low []byte
-		if !near {
-			low = windows[:len(part)]
-			if at := r.windows.residues(low, part, first, width, r.tier, q); at >= 0 {
-				return algos.Mixed{}, r.strange(part[at], first+at)
+		mix := func(from, to int, low []byte) int {
+			for j := range in {
+				rest[j] = theirs[j][from:to]
 			}
+			one := r.tier.Mix(acc[first+from:first+to], own[from:to], low, rest[:len(in)], scales[:len(in)], width)
+			saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
+			return from + one.Done
 		}
-		one := r.tier.Mix(acc[first:first+len(part)], own, low, theirs[:len(in)], scales[:len(in)], width)
-		saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
+		ties := kernel.Step // coordinates for which windows are computed at a time
+		if width == 1 {
+			ties = laneBlock
+		}
+		for at := 0; at < n; {
+			if width > 1 { // with one bit every difference is a tie
+				if at = mix(at, n, nil); at == n {
+					break
+				}
+			}
+			begin := at &^ (kernel.Step - 1)
+			if q == nil {
+				q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
+			}
+			ties *= 2 // ties come in crowds
+			low := windows[:min(ties, n-begin)]
+			part := x[first+begin:][:len(low)]
+			if bad := r.windows.residues(low, part, first+begin, width, r.tier, q); bad >= 0 {
+				return algos.Mixed{}, r.strange(part[bad], first+begin+bad)
+			}
+			r.tier.Raise(low, width)
+			at = mix(at, begin+len(low), low[at-begin:])
+		}
 	}
 	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}, nil
 }
 
-// symbols returns the symbols of payload from coordinate first on: in place if
-// they are bytes, else unpacked to dst.
+// symbols returns the symbols of payload from coordinate first on, in the upper
+// bits of bytes: in place if they fill them, else unpacked to dst.
 func (r *round) symbols(dst, payload []byte, first, width int) []byte {
 	if width == 8 {
 		return payload[first : first+len(dst)]

@@ -268,7 +268,7 @@ func BenchmarkCodec(b *testing.B) {
 			if d > 1_000_000 && levels == 5 {
 				continue
 			}
-			c := mustCodec(b, levels, Dither, 0.1, 1)
+			c := mustCodec(b, levels, Dither, 0.2, 1)
 			all := models(4, d, 0.1)
 			payloads := make([][]byte, len(all))
 			for j, x := range all {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/quant"
 )
 
@@ -27,9 +28,9 @@ const HashLen = 8
 type verification struct {
 	kept   [2]repair // of the last rounds encoded: a worker that has not mixed may be one round behind
 	last   int       // which of them is newer
-	hash   quant.IndexHash
-	theirs []quant.IndexHash // by message
-	rest   [][]byte          // by message: what of its repair is not read yet
+	hash   kernel.Hash
+	theirs []kernel.Hash // by message
+	rest   [][]byte      // by message: what of its repair is not read yet
 	wrong  algos.MismatchError
 }
 
@@ -114,7 +115,7 @@ func (v *verification) note(r *round, kept *repair, index []int64, symbols []uin
 	for i, k := range index {
 		indices[i] = int32(k)
 	}
-	v.hash.Write(indices[:len(index)])
+	r.tier.Hash(&v.hash, indices[:len(index)])
 	r.quotients(m[:], index, symbols)
 	kept.data = appendQuotients(kept.data, m[:len(index)])
 }
@@ -123,10 +124,8 @@ func (v *verification) note(r *round, kept *repair, index []int64, symbols []uin
 // for those whose hash is another, and a MessageError for a repair that is none.
 func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 	v.start(in)
-	for first := 0; first < len(x) && len(in) > 0; first += r.block {
-		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {
-			return err
-		}
+	if err := v.recover(r, x, in); err != nil {
+		return err
 	}
 	v.wrong.From = v.wrong.From[:0]
 	for j := range in {
@@ -145,10 +144,23 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 	return nil
 }
 
+// recover hashes the indices of all messages.
+func (v *verification) recover(r *round, x []float32, in []algos.Message) error {
+	if width := r.byteWidth(); width > 0 && !repaired(in) {
+		return v.recoverBytes(r, x, in, width)
+	}
+	for first := 0; first < len(x) && len(in) > 0; first += r.block {
+		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // start gets ready to read the messages in from their beginning.
 func (v *verification) start(in []algos.Message) {
 	if len(v.theirs) < len(in) {
-		v.theirs, v.rest = make([]quant.IndexHash, len(in)), make([][]byte, len(in))
+		v.theirs, v.rest = make([]kernel.Hash, len(in)), make([][]byte, len(in))
 	}
 	for j := range in {
 		v.theirs[j].Reset()
@@ -182,7 +194,7 @@ func (v *verification) block(r *round, x []float32, first int, in []algos.Messag
 			place(symbols[:n], symbols[:n], low[:n], int32(r.grid.Levels))
 			recover32(indices[:n], index[:n], symbols[:n])
 		}
-		v.theirs[j].Write(indices[:n])
+		r.tier.Hash(&v.theirs[j], indices[:n])
 	}
 	return nil
 }

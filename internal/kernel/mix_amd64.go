@@ -4,32 +4,22 @@
 
 package kernel
 
-// mixNearAVX2 mixes len(own) coordinates, a multiple of a vector of bytes.
+// mixNearAVX2 mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.
 //
 //go:noescape
-func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, mask uint32, half uint32, peak *[64]byte) (moved int)
+func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 
-// mixAnyAVX2 mixes len(own) coordinates, a multiple of a vector of bytes.
+// mixTiesAVX2 mixes len(own) coordinates, a multiple of a vector of bytes.
 //
 //go:noescape
-func mixAnyAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int)
+func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 
-// tiesAVX2 reports whether a symbol is N/2 away, modulo N; len(own) is a multiple of a vector of bytes.
+// mixNearAVX512 mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.
 //
 //go:noescape
-func tiesAVX2(own []byte, theirs []byte, mask uint32, half uint32) uint32
+func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 
-// mixNearAVX512 mixes len(own) coordinates, a multiple of a vector of bytes.
+// mixTiesAVX512 mixes len(own) coordinates, a multiple of a vector of bytes.
 //
 //go:noescape
-func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, mask uint32, half uint32, peak *[64]byte) (moved int)
-
-// mixAnyAVX512 mixes len(own) coordinates, a multiple of a vector of bytes.
-//
-//go:noescape
-func mixAnyAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int)
-
-// tiesAVX512 reports whether a symbol is N/2 away, modulo N; len(own) is a multiple of a vector of bytes.
-//
-//go:noescape
-func tiesAVX512(own []byte, theirs []byte, mask uint32, half uint32) uint32
+func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)

@@ -4,86 +4,76 @@
 
 #include "textflag.h"
 
-// func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, mask uint32, half uint32, peak *[64]byte) (moved int)
+// func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·mixNearAVX2(SB), NOSPLIT, $0-120
-	MOVQ         acc_base+0(FP), AX
-	MOVQ         own_base+24(FP), CX
-	MOVQ         theirs_base+48(FP), DX
-	MOVQ         scales_base+72(FP), BX
-	MOVQ         scales_len+80(FP), SI
-	MOVL         mask+96(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Y0
-	MOVL         half+100(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Y1
-	VMOVDQU      mixhalves<>+0(SB), Y2
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Y3
-	VPXOR        Y4, Y4, Y4
-	XORQ         DI, DI
-	MOVQ         own_len+32(FP), R8
-	XORQ         R9, R9
-	TESTQ        R8, R8
-	JZ           done
+	MOVQ    acc_base+0(FP), AX
+	MOVQ    own_base+24(FP), CX
+	MOVQ    theirs_base+48(FP), DX
+	MOVQ    scales_base+72(FP), BX
+	MOVQ    scales_len+80(FP), SI
+	VMOVDQU mixhalves<>+0(SB), Y0
+	VPXOR   Y1, Y1, Y1
+	XORQ    DI, DI
+	MOVQ    own_len+32(FP), R8
+	XORQ    R9, R9
+	TESTQ   R8, R8
+	JZ      done
 
 loop:
-	VMOVDQU (CX)(R9*1), Y5
-	VPSUBB  Y1, Y5, Y5
+	VMOVDQU (CX)(R9*1), Y2
+	VPXOR   Y3, Y3, Y3
+	VPXOR   Y4, Y4, Y4
+	VPXOR   Y5, Y5, Y5
 	VPXOR   Y6, Y6, Y6
 	VPXOR   Y7, Y7, Y7
-	VPXOR   Y8, Y8, Y8
-	VPXOR   Y9, Y9, Y9
-	VPXOR   Y10, Y10, Y10
 	MOVQ    DX, R10
 	MOVQ    BX, R11
 	MOVQ    SI, R12
 
 neighbour:
 	MOVQ         (R10), R13
-	VMOVDQU      (R13)(R9*1), Y11
-	VPSUBB       Y5, Y11, Y11
-	VPAND        Y0, Y11, Y11
-	VPSUBB       Y1, Y11, Y11
-	VPABSB       Y11, Y12
-	VPMAXUB      Y12, Y10, Y10
-	VPERMD       Y11, Y2, Y11
-	VBROADCASTSS (R11), Y13
-	VMULPS       Y3, Y13, Y13
-	VPSHUFB      mixtop0AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y6, Y6
-	VPSHUFB      mixtop1AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y7, Y7
-	VPSHUFB      mixtop2AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y8, Y8
-	VPSHUFB      mixtop3AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y9, Y9
+	VMOVDQU      (R13)(R9*1), Y8
+	VPSUBB       Y2, Y8, Y8
+	VPABSB       Y8, Y9
+	VPMAXUB      Y9, Y7, Y7
+	VPERMD       Y8, Y0, Y8
+	VBROADCASTSS (R11), Y10
+	VPSHUFB      mixtop0AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y3, Y3
+	VPSHUFB      mixtop1AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VPSHUFB      mixtop2AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y5, Y5
+	VPSHUFB      mixtop3AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y6, Y6
 	ADDQ         $0x00000018, R10
 	ADDQ         $0x00000004, R11
 	DECQ         R12
 	JNZ          neighbour
-	VADDPS       (AX), Y6, Y6
-	VMOVUPS      Y6, (AX)
-	VADDPS       32(AX), Y7, Y7
-	VMOVUPS      Y7, 32(AX)
-	VADDPS       64(AX), Y8, Y8
-	VMOVUPS      Y8, 64(AX)
-	VADDPS       96(AX), Y9, Y9
-	VMOVUPS      Y9, 96(AX)
-	VPMAXUB      Y10, Y4, Y4
-	VPXOR        Y5, Y5, Y5
-	VPCMPEQB     Y5, Y10, Y5
-	VPMOVMSKB    Y5, R10
+	VPMOVMSKB    Y7, R10
+	TESTL        R10, R10
+	JNZ          done
+	VADDPS       (AX), Y3, Y3
+	VMOVUPS      Y3, (AX)
+	VADDPS       32(AX), Y4, Y4
+	VMOVUPS      Y4, 32(AX)
+	VADDPS       64(AX), Y5, Y5
+	VMOVUPS      Y5, 64(AX)
+	VADDPS       96(AX), Y6, Y6
+	VMOVUPS      Y6, 96(AX)
+	VPMAXUB      Y7, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQB     Y2, Y7, Y2
+	VPMOVMSKB    Y2, R10
 	POPCNTL      R10, R10
 	ADDQ         $0x00000020, DI
 	SUBQ         R10, DI
@@ -93,8 +83,9 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ    peak+104(FP), AX
-	VMOVDQU Y4, (AX)
+	MOVQ    peak+96(FP), AX
+	VMOVDQU Y1, (AX)
+	MOVQ    R9, done+104(FP)
 	MOVQ    DI, moved+112(FP)
 	VZEROUPPER
 	RET
@@ -149,23 +140,20 @@ DATA mixtop3AVX2<>+24(SB)/4, $0x0e808080
 DATA mixtop3AVX2<>+28(SB)/4, $0x0f808080
 GLOBL mixtop3AVX2<>(SB), RODATA|NOPTR, $32
 
-// func mixAnyAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int)
+// func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 // Requires: AVX, AVX2, POPCNT
-TEXT ·mixAnyAVX2(SB), NOSPLIT, $0-144
+TEXT ·mixTiesAVX2(SB), NOSPLIT, $0-144
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
 	MOVQ         theirs_base+72(FP), DX
 	MOVQ         scales_base+96(FP), BX
 	MOVQ         scales_len+104(FP), SI
-	MOVL         mask+120(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Y0
 	MOVQ         low_base+48(FP), DI
+	MOVL         $0x80808080, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
 	VMOVDQU      mixhalves<>+0(SB), Y1
-	MOVL         $0x33800000, R8
-	VMOVD        R8, X2
-	VPBROADCASTD X2, Y2
-	VPXOR        Y3, Y3, Y3
+	VPXOR        Y2, Y2, Y2
 	XORQ         R8, R8
 	MOVQ         own_len+32(FP), R9
 	XORQ         R10, R10
@@ -173,62 +161,70 @@ TEXT ·mixAnyAVX2(SB), NOSPLIT, $0-144
 	JZ           done
 
 loop:
-	VMOVDQU (CX)(R10*1), Y4
-	VMOVDQU (DI)(R10*1), Y5
-	VPSUBB  Y5, Y4, Y4
-	VPAND   Y0, Y4, Y4
-	VPXOR   Y6, Y6, Y6
-	VPXOR   Y7, Y7, Y7
-	VPXOR   Y8, Y8, Y8
-	VPXOR   Y9, Y9, Y9
-	VPXOR   Y10, Y10, Y10
-	MOVQ    DX, R11
-	MOVQ    BX, R12
-	MOVQ    SI, R13
+	VMOVDQU  (CX)(R10*1), Y3
+	VPSUBB   Y0, Y3, Y4
+	VPCMPEQB (DI)(R10*1), Y4, Y4
+	VPANDN   Y0, Y4, Y4
+	VPXOR    Y5, Y5, Y5
+	VPXOR    Y6, Y6, Y6
+	VPXOR    Y7, Y7, Y7
+	VPXOR    Y8, Y8, Y8
+	VPXOR    Y9, Y9, Y9
+	MOVQ     DX, R11
+	MOVQ     BX, R12
+	MOVQ     SI, R13
 
 neighbour:
 	MOVQ         (R11), R14
-	VMOVDQU      (R14)(R10*1), Y11
-	VPSUBB       Y5, Y11, Y11
-	VPAND        Y0, Y11, Y11
-	VPSUBB       Y4, Y11, Y11
-	VPABSB       Y11, Y12
-	VPMAXUB      Y12, Y10, Y10
-	VPERMD       Y11, Y1, Y11
+	VMOVDQU      (R14)(R10*1), Y10
+	VPSUBB       Y3, Y10, Y10
+	VPABSB       Y10, Y11
+	VPMAXUB      Y11, Y9, Y9
+	VPCMPEQB     Y0, Y10, Y12
+	VPAND        Y4, Y12, Y12
+	VPERMD       Y12, Y1, Y12
+	VPERMD       Y10, Y1, Y10
 	VBROADCASTSS (R12), Y13
-	VMULPS       Y2, Y13, Y13
-	VPSHUFB      mixtop0AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y6, Y6
-	VPSHUFB      mixtop1AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y7, Y7
-	VPSHUFB      mixtop2AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y8, Y8
-	VPSHUFB      mixtop3AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VMULPS       Y13, Y12, Y12
-	VADDPS       Y12, Y9, Y9
+	VPSHUFB      mixtop0AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop0AVX2<>+0(SB), Y12, Y14
+	VPXOR        Y14, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y5, Y5
+	VPSHUFB      mixtop1AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop1AVX2<>+0(SB), Y12, Y14
+	VPXOR        Y14, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y6, Y6
+	VPSHUFB      mixtop2AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop2AVX2<>+0(SB), Y12, Y14
+	VPXOR        Y14, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y7, Y7
+	VPSHUFB      mixtop3AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop3AVX2<>+0(SB), Y12, Y10
+	VPXOR        Y10, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y8, Y8
 	ADDQ         $0x00000018, R11
 	ADDQ         $0x00000004, R12
 	DECQ         R13
 	JNZ          neighbour
-	VADDPS       (AX), Y6, Y6
-	VMOVUPS      Y6, (AX)
-	VADDPS       32(AX), Y7, Y7
-	VMOVUPS      Y7, 32(AX)
-	VADDPS       64(AX), Y8, Y8
-	VMOVUPS      Y8, 64(AX)
-	VADDPS       96(AX), Y9, Y9
-	VMOVUPS      Y9, 96(AX)
-	VPMAXUB      Y10, Y3, Y3
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQB     Y4, Y10, Y4
-	VPMOVMSKB    Y4, R11
+	VADDPS       (AX), Y5, Y5
+	VMOVUPS      Y5, (AX)
+	VADDPS       32(AX), Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VADDPS       64(AX), Y7, Y7
+	VMOVUPS      Y7, 64(AX)
+	VADDPS       96(AX), Y8, Y8
+	VMOVUPS      Y8, 96(AX)
+	VPMAXUB      Y9, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQB     Y3, Y9, Y3
+	VPMOVMSKB    Y3, R11
 	POPCNTL      R11, R11
 	ADDQ         $0x00000020, R8
 	SUBQ         R11, R8
@@ -238,131 +234,85 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ    peak+128(FP), AX
-	VMOVDQU Y3, (AX)
+	MOVQ    peak+120(FP), AX
+	VMOVDQU Y2, (AX)
+	MOVQ    R10, done+128(FP)
 	MOVQ    R8, moved+136(FP)
 	VZEROUPPER
 	RET
 
-// func tiesAVX2(own []byte, theirs []byte, mask uint32, half uint32) uint32
-// Requires: AVX, AVX2
-TEXT ·tiesAVX2(SB), NOSPLIT, $0-60
-	MOVQ         own_base+0(FP), AX
-	MOVQ         theirs_base+24(FP), CX
-	MOVQ         own_len+8(FP), DX
-	MOVL         mask+48(FP), BX
-	VMOVD        BX, X0
-	VPBROADCASTD X0, Y0
-	MOVL         half+52(FP), BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
-	VPXOR        Y2, Y2, Y2
-	XORQ         BX, BX
-	TESTQ        DX, DX
-	JZ           done
-
-loop:
-	VMOVDQU  (CX), Y3
-	VPSUBB   (AX), Y3, Y3
-	VPAND    Y0, Y3, Y3
-	VPCMPEQB Y1, Y3, Y3
-	VPOR     Y3, Y2, Y2
-	ADDQ     $0x00000020, AX
-	ADDQ     $0x00000020, CX
-	SUBQ     $0x00000020, DX
-	JNZ      loop
-
-done:
-	VPMOVMSKB Y2, BX
-	XORL      AX, AX
-	TESTQ     BX, BX
-	SETNE     AL
-	MOVL      AX, ret+56(FP)
-	VZEROUPPER
-	RET
-
-// func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, mask uint32, half uint32, peak *[64]byte) (moved int)
+// func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 // Requires: AVX, AVX512BW, AVX512F, POPCNT
 TEXT ·mixNearAVX512(SB), NOSPLIT, $0-120
-	MOVQ         acc_base+0(FP), AX
-	MOVQ         own_base+24(FP), CX
-	MOVQ         theirs_base+48(FP), DX
-	MOVQ         scales_base+72(FP), BX
-	MOVQ         scales_len+80(FP), SI
-	MOVL         mask+96(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
-	MOVL         half+100(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
-	VMOVDQU32    mixordered16<>+0(SB), Z2
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	VPXORD       Z4, Z4, Z4
-	XORQ         DI, DI
-	VMOVDQU32    mixtop0AVX512<>+0(SB), Z5
-	VMOVDQU32    mixtop1AVX512<>+0(SB), Z6
-	VMOVDQU32    mixtop2AVX512<>+0(SB), Z7
-	VMOVDQU32    mixtop3AVX512<>+0(SB), Z8
-	MOVQ         own_len+32(FP), R8
-	XORQ         R9, R9
-	TESTQ        R8, R8
-	JZ           done
+	MOVQ      acc_base+0(FP), AX
+	MOVQ      own_base+24(FP), CX
+	MOVQ      theirs_base+48(FP), DX
+	MOVQ      scales_base+72(FP), BX
+	MOVQ      scales_len+80(FP), SI
+	VMOVDQU32 mixordered16<>+0(SB), Z0
+	VPXORD    Z1, Z1, Z1
+	XORQ      DI, DI
+	VMOVDQU32 mixtop0AVX512<>+0(SB), Z2
+	VMOVDQU32 mixtop1AVX512<>+0(SB), Z3
+	VMOVDQU32 mixtop2AVX512<>+0(SB), Z4
+	VMOVDQU32 mixtop3AVX512<>+0(SB), Z5
+	MOVQ      own_len+32(FP), R8
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	JZ        done
 
 loop:
-	VMOVDQU32 (CX)(R9*1), Z9
-	VPSUBB    Z1, Z9, Z9
+	VMOVDQU32 (CX)(R9*1), Z6
+	VPXORD    Z7, Z7, Z7
+	VPXORD    Z8, Z8, Z8
+	VPXORD    Z9, Z9, Z9
 	VPXORD    Z10, Z10, Z10
 	VPXORD    Z11, Z11, Z11
-	VPXORD    Z12, Z12, Z12
-	VPXORD    Z13, Z13, Z13
-	VPXORD    Z14, Z14, Z14
 	MOVQ      DX, R10
 	MOVQ      BX, R11
 	MOVQ      SI, R12
 
 neighbour:
 	MOVQ         (R10), R13
-	VMOVDQU32    (R13)(R9*1), Z15
-	VPSUBB       Z9, Z15, Z15
-	VPANDD       Z0, Z15, Z15
-	VPSUBB       Z1, Z15, Z15
-	VPABSB       Z15, Z16
-	VPMAXUB      Z16, Z14, Z14
-	VPERMD       Z15, Z2, Z15
-	VBROADCASTSS (R11), Z17
-	VMULPS       Z3, Z17, Z17
-	VPSHUFB      Z5, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z10, Z10
-	VPSHUFB      Z6, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z11, Z11
-	VPSHUFB      Z7, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z12, Z12
-	VPSHUFB      Z8, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z13, Z13
+	VMOVDQU32    (R13)(R9*1), Z12
+	VPSUBB       Z6, Z12, Z12
+	VPABSB       Z12, Z13
+	VPMAXUB      Z13, Z11, Z11
+	VPERMD       Z12, Z0, Z12
+	VBROADCASTSS (R11), Z14
+	VPSHUFB      Z2, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z7, Z7
+	VPSHUFB      Z3, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VPSHUFB      Z4, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VPSHUFB      Z5, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z10, Z10
 	ADDQ         $0x00000018, R10
 	ADDQ         $0x00000004, R11
 	DECQ         R12
 	JNZ          neighbour
-	VADDPS       (AX), Z10, Z10
-	VMOVUPS      Z10, (AX)
-	VADDPS       64(AX), Z11, Z11
-	VMOVUPS      Z11, 64(AX)
-	VADDPS       128(AX), Z12, Z12
-	VMOVUPS      Z12, 128(AX)
-	VADDPS       192(AX), Z13, Z13
-	VMOVUPS      Z13, 192(AX)
-	VPMAXUB      Z14, Z4, Z4
-	VPTESTMB     Z14, Z14, K1
+	VPMOVB2M     Z11, K1
+	KORTESTQ     K1, K1
+	JNZ          done
+	VADDPS       (AX), Z7, Z7
+	VMOVUPS      Z7, (AX)
+	VADDPS       64(AX), Z8, Z8
+	VMOVUPS      Z8, 64(AX)
+	VADDPS       128(AX), Z9, Z9
+	VMOVUPS      Z9, 128(AX)
+	VADDPS       192(AX), Z10, Z10
+	VMOVUPS      Z10, 192(AX)
+	VPMAXUB      Z11, Z1, Z1
+	VPTESTMB     Z11, Z11, K1
 	KMOVQ        K1, R10
 	POPCNTQ      R10, R10
 	ADDQ         R10, DI
@@ -372,8 +322,9 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ      peak+104(FP), AX
-	VMOVDQU32 Z4, (AX)
+	MOVQ      peak+96(FP), AX
+	VMOVDQU32 Z1, (AX)
+	MOVQ      R9, done+104(FP)
 	MOVQ      DI, moved+112(FP)
 	VZEROUPPER
 	RET
@@ -468,88 +419,93 @@ DATA mixtop3AVX512<>+56(SB)/4, $0x0e808080
 DATA mixtop3AVX512<>+60(SB)/4, $0x0f808080
 GLOBL mixtop3AVX512<>(SB), RODATA|NOPTR, $64
 
-// func mixAnyAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int)
+// func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
 // Requires: AVX, AVX512BW, AVX512F, POPCNT
-TEXT ·mixAnyAVX512(SB), NOSPLIT, $0-144
+TEXT ·mixTiesAVX512(SB), NOSPLIT, $0-144
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
 	MOVQ         theirs_base+72(FP), DX
 	MOVQ         scales_base+96(FP), BX
 	MOVQ         scales_len+104(FP), SI
-	MOVL         mask+120(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
 	MOVQ         low_base+48(FP), DI
+	MOVL         $0x80808080, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Z0
 	VMOVDQU32    mixordered16<>+0(SB), Z1
-	MOVL         $0x33800000, R8
-	VMOVD        R8, X2
-	VPBROADCASTD X2, Z2
-	VPXORD       Z3, Z3, Z3
+	VPXORD       Z2, Z2, Z2
 	XORQ         R8, R8
-	VMOVDQU32    mixtop0AVX512<>+0(SB), Z4
-	VMOVDQU32    mixtop1AVX512<>+0(SB), Z5
-	VMOVDQU32    mixtop2AVX512<>+0(SB), Z6
-	VMOVDQU32    mixtop3AVX512<>+0(SB), Z7
+	VMOVDQU32    mixtop0AVX512<>+0(SB), Z3
+	VMOVDQU32    mixtop1AVX512<>+0(SB), Z4
+	VMOVDQU32    mixtop2AVX512<>+0(SB), Z5
+	VMOVDQU32    mixtop3AVX512<>+0(SB), Z6
 	MOVQ         own_len+32(FP), R9
 	XORQ         R10, R10
 	TESTQ        R9, R9
 	JZ           done
 
 loop:
-	VMOVDQU32 (CX)(R10*1), Z8
-	VMOVDQU32 (DI)(R10*1), Z9
-	VPSUBB    Z9, Z8, Z8
-	VPANDD    Z0, Z8, Z8
-	VPXORD    Z10, Z10, Z10
-	VPXORD    Z11, Z11, Z11
-	VPXORD    Z12, Z12, Z12
-	VPXORD    Z13, Z13, Z13
-	VPXORD    Z14, Z14, Z14
-	MOVQ      DX, R11
-	MOVQ      BX, R12
-	MOVQ      SI, R13
+	VMOVDQU32  (CX)(R10*1), Z7
+	VPSUBB     Z0, Z7, Z8
+	VPCMPB     $0x04, (DI)(R10*1), Z8, K1
+	VMOVDQU8.Z Z0, K1, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       DX, R11
+	MOVQ       BX, R12
+	MOVQ       SI, R13
 
 neighbour:
 	MOVQ         (R11), R14
-	VMOVDQU32    (R14)(R10*1), Z15
-	VPSUBB       Z9, Z15, Z15
-	VPANDD       Z0, Z15, Z15
-	VPSUBB       Z8, Z15, Z15
-	VPABSB       Z15, Z16
-	VPMAXUB      Z16, Z14, Z14
-	VPERMD       Z15, Z1, Z15
+	VMOVDQU32    (R14)(R10*1), Z14
+	VPSUBB       Z7, Z14, Z14
+	VPABSB       Z14, Z15
+	VPMAXUB      Z15, Z13, Z13
+	VPCMPEQB     Z0, Z14, K1
+	VMOVDQU8.Z   Z8, K1, Z16
+	VPERMD       Z16, Z1, Z16
+	VPERMD       Z14, Z1, Z14
 	VBROADCASTSS (R12), Z17
-	VMULPS       Z2, Z17, Z17
-	VPSHUFB      Z4, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z10, Z10
-	VPSHUFB      Z5, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z11, Z11
-	VPSHUFB      Z6, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z12, Z12
-	VPSHUFB      Z7, Z15, Z16
-	VCVTDQ2PS    Z16, Z16
-	VMULPS       Z17, Z16, Z16
-	VADDPS       Z16, Z13, Z13
+	VPSHUFB      Z3, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z3, Z16, Z18
+	VPXORD       Z18, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z9, Z9
+	VPSHUFB      Z4, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z4, Z16, Z18
+	VPXORD       Z18, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z10, Z10
+	VPSHUFB      Z5, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z5, Z16, Z18
+	VPXORD       Z18, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z11, Z11
+	VPSHUFB      Z6, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z6, Z16, Z14
+	VPXORD       Z14, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z12, Z12
 	ADDQ         $0x00000018, R11
 	ADDQ         $0x00000004, R12
 	DECQ         R13
 	JNZ          neighbour
-	VADDPS       (AX), Z10, Z10
-	VMOVUPS      Z10, (AX)
-	VADDPS       64(AX), Z11, Z11
-	VMOVUPS      Z11, 64(AX)
-	VADDPS       128(AX), Z12, Z12
-	VMOVUPS      Z12, 128(AX)
-	VADDPS       192(AX), Z13, Z13
-	VMOVUPS      Z13, 192(AX)
-	VPMAXUB      Z14, Z3, Z3
-	VPTESTMB     Z14, Z14, K1
+	VADDPS       (AX), Z9, Z9
+	VMOVUPS      Z9, (AX)
+	VADDPS       64(AX), Z10, Z10
+	VMOVUPS      Z10, 64(AX)
+	VADDPS       128(AX), Z11, Z11
+	VMOVUPS      Z11, 128(AX)
+	VADDPS       192(AX), Z12, Z12
+	VMOVUPS      Z12, 192(AX)
+	VPMAXUB      Z13, Z2, Z2
+	VPTESTMB     Z13, Z13, K1
 	KMOVQ        K1, R11
 	POPCNTQ      R11, R11
 	ADDQ         R11, R8
@@ -559,45 +515,9 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ      peak+128(FP), AX
-	VMOVDQU32 Z3, (AX)
+	MOVQ      peak+120(FP), AX
+	VMOVDQU32 Z2, (AX)
+	MOVQ      R10, done+128(FP)
 	MOVQ      R8, moved+136(FP)
-	VZEROUPPER
-	RET
-
-// func tiesAVX512(own []byte, theirs []byte, mask uint32, half uint32) uint32
-// Requires: AVX, AVX512BW, AVX512F
-TEXT ·tiesAVX512(SB), NOSPLIT, $0-60
-	MOVQ         own_base+0(FP), AX
-	MOVQ         theirs_base+24(FP), CX
-	MOVQ         own_len+8(FP), DX
-	MOVL         mask+48(FP), BX
-	VMOVD        BX, X0
-	VPBROADCASTD X0, Z0
-	MOVL         half+52(FP), BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Z1
-	VPXORD       Z2, Z2, Z2
-	XORQ         BX, BX
-	TESTQ        DX, DX
-	JZ           done
-
-loop:
-	VMOVDQU32 (CX), Z2
-	VPSUBB    (AX), Z2, Z2
-	VPANDD    Z0, Z2, Z2
-	VPCMPEQB  Z1, Z2, K1
-	KMOVQ     K1, SI
-	ORQ       SI, BX
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000040, DX
-	JNZ       loop
-
-done:
-	XORL  AX, AX
-	TESTQ BX, BX
-	SETNE AL
-	MOVL  AX, ret+56(FP)
 	VZEROUPPER
 	RET

@@ -4,26 +4,18 @@
 
 package kernel
 
-func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, mask uint32, half uint32, peak *[64]byte) (moved int) {
+func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
 	panic("kernel: no assembly in this build")
 }
 
-func mixAnyAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int) {
+func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
 	panic("kernel: no assembly in this build")
 }
 
-func tiesAVX2(own []byte, theirs []byte, mask uint32, half uint32) uint32 {
+func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
 	panic("kernel: no assembly in this build")
 }
 
-func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, mask uint32, half uint32, peak *[64]byte) (moved int) {
-	panic("kernel: no assembly in this build")
-}
-
-func mixAnyAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int) {
-	panic("kernel: no assembly in this build")
-}
-
-func tiesAVX512(own []byte, theirs []byte, mask uint32, half uint32) uint32 {
+func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
 	panic("kernel: no assembly in this build")
 }

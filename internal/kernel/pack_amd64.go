@@ -4,12 +4,52 @@
 
 package kernel
 
+// pack3AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack3AVX2(dst []byte, symbols []byte)
+
+// unpack3AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack3AVX2(symbols []byte, src []byte)
+
+// pack5AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack5AVX2(dst []byte, symbols []byte)
+
+// unpack5AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack5AVX2(symbols []byte, src []byte)
+
+// pack6AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack6AVX2(dst []byte, symbols []byte)
+
+// unpack6AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack6AVX2(symbols []byte, src []byte)
+
+// pack7AVX2 packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.
+//
+//go:noescape
+func pack7AVX2(dst []byte, symbols []byte)
+
+// unpack7AVX2 unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.
+//
+//go:noescape
+func unpack7AVX2(symbols []byte, src []byte)
+
 // pack1AVX2 packs len(symbols) symbols, a multiple of a vector.
 //
 //go:noescape
 func pack1AVX2(dst []byte, symbols []byte)
 
-// unpack1AVX2 unpacks len(symbols) symbols, a multiple of a vector.
+// unpack1AVX2 unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.
 //
 //go:noescape
 func unpack1AVX2(symbols []byte, src []byte)
@@ -19,7 +59,7 @@ func unpack1AVX2(symbols []byte, src []byte)
 //go:noescape
 func pack2AVX2(dst []byte, symbols []byte)
 
-// unpack2AVX2 unpacks len(symbols) symbols, a multiple of a vector.
+// unpack2AVX2 unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.
 //
 //go:noescape
 func unpack2AVX2(symbols []byte, src []byte)
@@ -29,17 +69,22 @@ func unpack2AVX2(symbols []byte, src []byte)
 //go:noescape
 func pack4AVX2(dst []byte, symbols []byte)
 
-// unpack4AVX2 unpacks len(symbols) symbols, a multiple of a vector.
+// unpack4AVX2 unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.
 //
 //go:noescape
 func unpack4AVX2(symbols []byte, src []byte)
+
+// raiseAVX2 shifts the bytes, a multiple of a vector, to the left; no bit is lost.
+//
+//go:noescape
+func raiseAVX2(symbols []byte, count uint64)
 
 // pack1AVX512 packs len(symbols) symbols, a multiple of a vector.
 //
 //go:noescape
 func pack1AVX512(dst []byte, symbols []byte)
 
-// unpack1AVX512 unpacks len(symbols) symbols, a multiple of a vector.
+// unpack1AVX512 unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.
 //
 //go:noescape
 func unpack1AVX512(symbols []byte, src []byte)
@@ -49,7 +94,7 @@ func unpack1AVX512(symbols []byte, src []byte)
 //go:noescape
 func pack2AVX512(dst []byte, symbols []byte)
 
-// unpack2AVX512 unpacks len(symbols) symbols, a multiple of a vector.
+// unpack2AVX512 unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.
 //
 //go:noescape
 func unpack2AVX512(symbols []byte, src []byte)
@@ -59,7 +104,12 @@ func unpack2AVX512(symbols []byte, src []byte)
 //go:noescape
 func pack4AVX512(dst []byte, symbols []byte)
 
-// unpack4AVX512 unpacks len(symbols) symbols, a multiple of a vector.
+// unpack4AVX512 unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.
 //
 //go:noescape
 func unpack4AVX512(symbols []byte, src []byte)
+
+// raiseAVX512 shifts the bytes, a multiple of a vector, to the left; no bit is lost.
+//
+//go:noescape
+func raiseAVX512(symbols []byte, count uint64)

@@ -4,6 +4,454 @@
 
 #include "textflag.h"
 
+// func pack3AVX2(dst []byte, symbols []byte)
+// Requires: AVX, AVX2
+TEXT ·pack3AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+24(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         symbols_len+32(FP), DX
+	MOVL         $0x08010801, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00400001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      packup3<>+0(SB), Y2
+	VMOVDQU      packbytes3<>+0(SB), Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VPMADDUBSW   (AX), Y0, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPSRLQ       $0x14, Y4, Y4
+	VPSHUFB      Y3, Y4, Y4
+	VMOVDQU      X4, (CX)
+	VEXTRACTI128 $0x01, Y4, 6(CX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x0000000c, CX
+	SUBQ         $0x00000020, DX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packup3<>+0(SB)/4, $0x00000014
+DATA packup3<>+4(SB)/4, $0x00000000
+DATA packup3<>+8(SB)/4, $0x00000014
+DATA packup3<>+12(SB)/4, $0x00000000
+DATA packup3<>+16(SB)/4, $0x00000014
+DATA packup3<>+20(SB)/4, $0x00000000
+DATA packup3<>+24(SB)/4, $0x00000014
+DATA packup3<>+28(SB)/4, $0x00000000
+GLOBL packup3<>(SB), RODATA|NOPTR, $32
+
+DATA packbytes3<>+0(SB)/4, $0x08020100
+DATA packbytes3<>+4(SB)/4, $0x80800a09
+DATA packbytes3<>+8(SB)/4, $0x80808080
+DATA packbytes3<>+12(SB)/4, $0x80808080
+DATA packbytes3<>+16(SB)/4, $0x08020100
+DATA packbytes3<>+20(SB)/4, $0x80800a09
+DATA packbytes3<>+24(SB)/4, $0x80808080
+DATA packbytes3<>+28(SB)/4, $0x80808080
+GLOBL packbytes3<>(SB), RODATA|NOPTR, $32
+
+// func unpack3AVX2(symbols []byte, src []byte)
+// Requires: AVX, AVX2
+TEXT ·unpack3AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         symbols_len+8(FP), DX
+	VMOVDQU      packdwords3<>+0(SB), Y0
+	VMOVDQU      packdown3<>+0(SB), Y1
+	MOVL         $0x07070707, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0xff00ff00, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, 6(CX), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VPSRLVD     Y1, Y4, Y4
+	VPSLLD      $0x0a, Y4, Y5
+	VPBLENDW    $0xaa, Y5, Y4, Y4
+	VPSLLW      $0x05, Y4, Y5
+	VPBLENDVB   Y3, Y5, Y4, Y4
+	VPAND       Y2, Y4, Y4
+	VPSLLW      $0x05, Y4, Y4
+	VMOVDQU     Y4, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x0000000c, CX
+	SUBQ        $0x00000020, DX
+	JNZ         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packdwords3<>+0(SB)/4, $0x03020100
+DATA packdwords3<>+4(SB)/4, $0x04030201
+DATA packdwords3<>+8(SB)/4, $0x06050403
+DATA packdwords3<>+12(SB)/4, $0x07060504
+DATA packdwords3<>+16(SB)/4, $0x03020100
+DATA packdwords3<>+20(SB)/4, $0x04030201
+DATA packdwords3<>+24(SB)/4, $0x06050403
+DATA packdwords3<>+28(SB)/4, $0x07060504
+GLOBL packdwords3<>(SB), RODATA|NOPTR, $32
+
+DATA packdown3<>+0(SB)/4, $0x00000000
+DATA packdown3<>+4(SB)/4, $0x00000004
+DATA packdown3<>+8(SB)/4, $0x00000000
+DATA packdown3<>+12(SB)/4, $0x00000004
+DATA packdown3<>+16(SB)/4, $0x00000000
+DATA packdown3<>+20(SB)/4, $0x00000004
+DATA packdown3<>+24(SB)/4, $0x00000000
+DATA packdown3<>+28(SB)/4, $0x00000004
+GLOBL packdown3<>(SB), RODATA|NOPTR, $32
+
+// func pack5AVX2(dst []byte, symbols []byte)
+// Requires: AVX, AVX2
+TEXT ·pack5AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+24(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         symbols_len+32(FP), DX
+	MOVL         $0x20012001, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x04000001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      packup5<>+0(SB), Y2
+	VMOVDQU      packbytes5<>+0(SB), Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VPMADDUBSW   (AX), Y0, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPSRLQ       $0x0c, Y4, Y4
+	VPSHUFB      Y3, Y4, Y4
+	VMOVDQU      X4, (CX)
+	VEXTRACTI128 $0x01, Y4, 10(CX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000014, CX
+	SUBQ         $0x00000020, DX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packup5<>+0(SB)/4, $0x0000000c
+DATA packup5<>+4(SB)/4, $0x00000000
+DATA packup5<>+8(SB)/4, $0x0000000c
+DATA packup5<>+12(SB)/4, $0x00000000
+DATA packup5<>+16(SB)/4, $0x0000000c
+DATA packup5<>+20(SB)/4, $0x00000000
+DATA packup5<>+24(SB)/4, $0x0000000c
+DATA packup5<>+28(SB)/4, $0x00000000
+GLOBL packup5<>(SB), RODATA|NOPTR, $32
+
+DATA packbytes5<>+0(SB)/4, $0x03020100
+DATA packbytes5<>+4(SB)/4, $0x0a090804
+DATA packbytes5<>+8(SB)/4, $0x80800c0b
+DATA packbytes5<>+12(SB)/4, $0x80808080
+DATA packbytes5<>+16(SB)/4, $0x03020100
+DATA packbytes5<>+20(SB)/4, $0x0a090804
+DATA packbytes5<>+24(SB)/4, $0x80800c0b
+DATA packbytes5<>+28(SB)/4, $0x80808080
+GLOBL packbytes5<>(SB), RODATA|NOPTR, $32
+
+// func unpack5AVX2(symbols []byte, src []byte)
+// Requires: AVX, AVX2
+TEXT ·unpack5AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         symbols_len+8(FP), DX
+	VMOVDQU      packdwords5<>+0(SB), Y0
+	VMOVDQU      packdown5<>+0(SB), Y1
+	MOVL         $0x1f1f1f1f, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0xff00ff00, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, 10(CX), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VPSRLVD     Y1, Y4, Y4
+	VPSLLD      $0x06, Y4, Y5
+	VPBLENDW    $0xaa, Y5, Y4, Y4
+	VPSLLW      $0x03, Y4, Y5
+	VPBLENDVB   Y3, Y5, Y4, Y4
+	VPAND       Y2, Y4, Y4
+	VPSLLW      $0x03, Y4, Y4
+	VMOVDQU     Y4, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000014, CX
+	SUBQ        $0x00000020, DX
+	JNZ         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packdwords5<>+0(SB)/4, $0x03020100
+DATA packdwords5<>+4(SB)/4, $0x05040302
+DATA packdwords5<>+8(SB)/4, $0x08070605
+DATA packdwords5<>+12(SB)/4, $0x0a090807
+DATA packdwords5<>+16(SB)/4, $0x03020100
+DATA packdwords5<>+20(SB)/4, $0x05040302
+DATA packdwords5<>+24(SB)/4, $0x08070605
+DATA packdwords5<>+28(SB)/4, $0x0a090807
+GLOBL packdwords5<>(SB), RODATA|NOPTR, $32
+
+DATA packdown5<>+0(SB)/4, $0x00000000
+DATA packdown5<>+4(SB)/4, $0x00000004
+DATA packdown5<>+8(SB)/4, $0x00000000
+DATA packdown5<>+12(SB)/4, $0x00000004
+DATA packdown5<>+16(SB)/4, $0x00000000
+DATA packdown5<>+20(SB)/4, $0x00000004
+DATA packdown5<>+24(SB)/4, $0x00000000
+DATA packdown5<>+28(SB)/4, $0x00000004
+GLOBL packdown5<>(SB), RODATA|NOPTR, $32
+
+// func pack6AVX2(dst []byte, symbols []byte)
+// Requires: AVX, AVX2
+TEXT ·pack6AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+24(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         symbols_len+32(FP), DX
+	MOVL         $0x40014001, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x10000001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      packup6<>+0(SB), Y2
+	VMOVDQU      packbytes6<>+0(SB), Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VPMADDUBSW   (AX), Y0, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPSRLQ       $0x08, Y4, Y4
+	VPSHUFB      Y3, Y4, Y4
+	VMOVDQU      X4, (CX)
+	VEXTRACTI128 $0x01, Y4, 12(CX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000018, CX
+	SUBQ         $0x00000020, DX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packup6<>+0(SB)/4, $0x00000008
+DATA packup6<>+4(SB)/4, $0x00000000
+DATA packup6<>+8(SB)/4, $0x00000008
+DATA packup6<>+12(SB)/4, $0x00000000
+DATA packup6<>+16(SB)/4, $0x00000008
+DATA packup6<>+20(SB)/4, $0x00000000
+DATA packup6<>+24(SB)/4, $0x00000008
+DATA packup6<>+28(SB)/4, $0x00000000
+GLOBL packup6<>(SB), RODATA|NOPTR, $32
+
+DATA packbytes6<>+0(SB)/4, $0x03020100
+DATA packbytes6<>+4(SB)/4, $0x09080504
+DATA packbytes6<>+8(SB)/4, $0x0d0c0b0a
+DATA packbytes6<>+12(SB)/4, $0x80808080
+DATA packbytes6<>+16(SB)/4, $0x03020100
+DATA packbytes6<>+20(SB)/4, $0x09080504
+DATA packbytes6<>+24(SB)/4, $0x0d0c0b0a
+DATA packbytes6<>+28(SB)/4, $0x80808080
+GLOBL packbytes6<>(SB), RODATA|NOPTR, $32
+
+// func unpack6AVX2(symbols []byte, src []byte)
+// Requires: AVX, AVX2
+TEXT ·unpack6AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         symbols_len+8(FP), DX
+	VMOVDQU      packdwords6<>+0(SB), Y0
+	VMOVDQU      packdown6<>+0(SB), Y1
+	MOVL         $0x3f3f3f3f, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0xff00ff00, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, 12(CX), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VPSRLVD     Y1, Y4, Y4
+	VPSLLD      $0x04, Y4, Y5
+	VPBLENDW    $0xaa, Y5, Y4, Y4
+	VPSLLW      $0x02, Y4, Y5
+	VPBLENDVB   Y3, Y5, Y4, Y4
+	VPAND       Y2, Y4, Y4
+	VPSLLW      $0x02, Y4, Y4
+	VMOVDQU     Y4, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000018, CX
+	SUBQ        $0x00000020, DX
+	JNZ         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packdwords6<>+0(SB)/4, $0x03020100
+DATA packdwords6<>+4(SB)/4, $0x06050403
+DATA packdwords6<>+8(SB)/4, $0x09080706
+DATA packdwords6<>+12(SB)/4, $0x0c0b0a09
+DATA packdwords6<>+16(SB)/4, $0x03020100
+DATA packdwords6<>+20(SB)/4, $0x06050403
+DATA packdwords6<>+24(SB)/4, $0x09080706
+DATA packdwords6<>+28(SB)/4, $0x0c0b0a09
+GLOBL packdwords6<>(SB), RODATA|NOPTR, $32
+
+DATA packdown6<>+0(SB)/4, $0x00000000
+DATA packdown6<>+4(SB)/4, $0x00000000
+DATA packdown6<>+8(SB)/4, $0x00000000
+DATA packdown6<>+12(SB)/4, $0x00000000
+DATA packdown6<>+16(SB)/4, $0x00000000
+DATA packdown6<>+20(SB)/4, $0x00000000
+DATA packdown6<>+24(SB)/4, $0x00000000
+DATA packdown6<>+28(SB)/4, $0x00000000
+GLOBL packdown6<>(SB), RODATA|NOPTR, $32
+
+// func pack7AVX2(dst []byte, symbols []byte)
+// Requires: AVX, AVX2
+TEXT ·pack7AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+24(FP), AX
+	MOVQ         dst_base+0(FP), CX
+	MOVQ         symbols_len+32(FP), DX
+	MOVL         $0x80018001, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x40000001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      packup7<>+0(SB), Y2
+	VMOVDQU      packbytes7<>+0(SB), Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VPMADDUBSW   (AX), Y0, Y4
+	VPMADDWD     Y1, Y4, Y4
+	VPSLLVD      Y2, Y4, Y4
+	VPSRLQ       $0x04, Y4, Y4
+	VPSHUFB      Y3, Y4, Y4
+	VMOVDQU      X4, (CX)
+	VEXTRACTI128 $0x01, Y4, 14(CX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x0000001c, CX
+	SUBQ         $0x00000020, DX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packup7<>+0(SB)/4, $0x00000004
+DATA packup7<>+4(SB)/4, $0x00000000
+DATA packup7<>+8(SB)/4, $0x00000004
+DATA packup7<>+12(SB)/4, $0x00000000
+DATA packup7<>+16(SB)/4, $0x00000004
+DATA packup7<>+20(SB)/4, $0x00000000
+DATA packup7<>+24(SB)/4, $0x00000004
+DATA packup7<>+28(SB)/4, $0x00000000
+GLOBL packup7<>(SB), RODATA|NOPTR, $32
+
+DATA packbytes7<>+0(SB)/4, $0x03020100
+DATA packbytes7<>+4(SB)/4, $0x08060504
+DATA packbytes7<>+8(SB)/4, $0x0c0b0a09
+DATA packbytes7<>+12(SB)/4, $0x80800e0d
+DATA packbytes7<>+16(SB)/4, $0x03020100
+DATA packbytes7<>+20(SB)/4, $0x08060504
+DATA packbytes7<>+24(SB)/4, $0x0c0b0a09
+DATA packbytes7<>+28(SB)/4, $0x80800e0d
+GLOBL packbytes7<>(SB), RODATA|NOPTR, $32
+
+// func unpack7AVX2(symbols []byte, src []byte)
+// Requires: AVX, AVX2
+TEXT ·unpack7AVX2(SB), NOSPLIT, $0-48
+	MOVQ         symbols_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         symbols_len+8(FP), DX
+	VMOVDQU      packdwords7<>+0(SB), Y0
+	VMOVDQU      packdown7<>+0(SB), Y1
+	MOVL         $0x7f7f7f7f, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0xff00ff00, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	VMOVDQU     (CX), X4
+	VINSERTI128 $0x01, 14(CX), Y4, Y4
+	VPSHUFB     Y0, Y4, Y4
+	VPSRLVD     Y1, Y4, Y4
+	VPSLLD      $0x02, Y4, Y5
+	VPBLENDW    $0xaa, Y5, Y4, Y4
+	VPSLLW      $0x01, Y4, Y5
+	VPBLENDVB   Y3, Y5, Y4, Y4
+	VPAND       Y2, Y4, Y4
+	VPSLLW      $0x01, Y4, Y4
+	VMOVDQU     Y4, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x0000001c, CX
+	SUBQ        $0x00000020, DX
+	JNZ         loop
+
+done:
+	VZEROUPPER
+	RET
+
+DATA packdwords7<>+0(SB)/4, $0x03020100
+DATA packdwords7<>+4(SB)/4, $0x06050403
+DATA packdwords7<>+8(SB)/4, $0x0a090807
+DATA packdwords7<>+12(SB)/4, $0x0d0c0b0a
+DATA packdwords7<>+16(SB)/4, $0x03020100
+DATA packdwords7<>+20(SB)/4, $0x06050403
+DATA packdwords7<>+24(SB)/4, $0x0a090807
+DATA packdwords7<>+28(SB)/4, $0x0d0c0b0a
+GLOBL packdwords7<>(SB), RODATA|NOPTR, $32
+
+DATA packdown7<>+0(SB)/4, $0x00000000
+DATA packdown7<>+4(SB)/4, $0x00000004
+DATA packdown7<>+8(SB)/4, $0x00000000
+DATA packdown7<>+12(SB)/4, $0x00000004
+DATA packdown7<>+16(SB)/4, $0x00000000
+DATA packdown7<>+20(SB)/4, $0x00000004
+DATA packdown7<>+24(SB)/4, $0x00000000
+DATA packdown7<>+28(SB)/4, $0x00000004
+GLOBL packdown7<>(SB), RODATA|NOPTR, $32
+
 // func pack1AVX2(dst []byte, symbols []byte)
 // Requires: AVX, AVX2
 TEXT ·pack1AVX2(SB), NOSPLIT, $0-48
@@ -33,7 +481,7 @@ TEXT ·unpack1AVX2(SB), NOSPLIT, $0-48
 	MOVQ         symbols_base+0(FP), AX
 	MOVQ         src_base+24(FP), CX
 	MOVQ         symbols_len+8(FP), DX
-	MOVL         $0x01010101, BX
+	MOVL         $0x80808080, BX
 	VMOVD        BX, X0
 	VPBROADCASTD X0, Y0
 	VMOVDQU      packspread<>+0(SB), Y1
@@ -142,6 +590,7 @@ loop:
 	VPSLLD    $0x06, Y2, Y3
 	VPOR      Y3, Y2, Y2
 	VPAND     Y1, Y2, Y2
+	VPSLLW    $0x06, Y2, Y2
 	VMOVDQU   Y2, (AX)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000008, CX
@@ -195,11 +644,34 @@ loop:
 	VPSLLW    $0x04, Y1, Y2
 	VPOR      Y2, Y1, Y1
 	VPAND     Y0, Y1, Y1
+	VPSLLW    $0x04, Y1, Y1
 	VMOVDQU   Y1, (AX)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000010, CX
 	SUBQ      $0x00000020, DX
 	JNZ       loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func raiseAVX2(symbols []byte, count uint64)
+// Requires: AVX, AVX2
+TEXT ·raiseAVX2(SB), NOSPLIT, $0-32
+	MOVQ  symbols_base+0(FP), AX
+	MOVQ  symbols_len+8(FP), CX
+	MOVQ  count+24(FP), DX
+	VMOVQ DX, X0
+	TESTQ CX, CX
+	JZ    done
+
+loop:
+	VMOVDQU (AX), Y1
+	VPSLLW  X0, Y1, Y1
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, CX
+	JNZ     loop
 
 done:
 	VZEROUPPER
@@ -234,7 +706,7 @@ TEXT ·unpack1AVX512(SB), NOSPLIT, $0-48
 	MOVQ         symbols_base+0(FP), AX
 	MOVQ         src_base+24(FP), CX
 	MOVQ         symbols_len+8(FP), DX
-	MOVL         $0x01010101, BX
+	MOVL         $0x80808080, BX
 	VMOVD        BX, X0
 	VPBROADCASTD X0, Z0
 	TESTQ        DX, DX
@@ -282,7 +754,7 @@ done:
 	RET
 
 // func unpack2AVX512(symbols []byte, src []byte)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·unpack2AVX512(SB), NOSPLIT, $0-48
 	MOVQ         symbols_base+0(FP), AX
 	MOVQ         src_base+24(FP), CX
@@ -302,6 +774,7 @@ loop:
 	VPTERNLOGD $0xa8, Z0, Z3, Z2
 	VPSLLD     $0x06, Z2, Z3
 	VPTERNLOGD $0xa8, Z1, Z3, Z2
+	VPSLLW     $0x06, Z2, Z2
 	VMOVDQU32  Z2, (AX)
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000010, CX
@@ -352,11 +825,34 @@ loop:
 	VPMOVZXBW  (CX), Z1
 	VPSLLW     $0x04, Z1, Z2
 	VPTERNLOGD $0xa8, Z0, Z2, Z1
+	VPSLLW     $0x04, Z1, Z1
 	VMOVDQU32  Z1, (AX)
 	ADDQ       $0x00000040, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000040, DX
 	JNZ        loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func raiseAVX512(symbols []byte, count uint64)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·raiseAVX512(SB), NOSPLIT, $0-32
+	MOVQ  symbols_base+0(FP), AX
+	MOVQ  symbols_len+8(FP), CX
+	MOVQ  count+24(FP), DX
+	VMOVQ DX, X0
+	TESTQ CX, CX
+	JZ    done
+
+loop:
+	VMOVDQU32 (AX), Z1
+	VPSLLW    X0, Z1, Z1
+	VMOVDQU32 Z1, (AX)
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000040, CX
+	JNZ       loop
 
 done:
 	VZEROUPPER

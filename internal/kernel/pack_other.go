@@ -4,6 +4,22 @@
 
 package kernel
 
+func pack3AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack3AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func pack5AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack5AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func pack6AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack6AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func pack7AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
+
+func unpack7AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
 func pack1AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
 
 func unpack1AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
@@ -16,6 +32,8 @@ func pack4AVX2(dst []byte, symbols []byte) { panic("kernel: no assembly in this 
 
 func unpack4AVX2(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
 
+func raiseAVX2(symbols []byte, count uint64) { panic("kernel: no assembly in this build") }
+
 func pack1AVX512(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
 
 func unpack1AVX512(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
@@ -27,3 +45,5 @@ func unpack2AVX512(symbols []byte, src []byte) { panic("kernel: no assembly in t
 func pack4AVX512(dst []byte, symbols []byte) { panic("kernel: no assembly in this build") }
 
 func unpack4AVX512(symbols []byte, src []byte) { panic("kernel: no assembly in this build") }
+
+func raiseAVX512(symbols []byte, count uint64) { panic("kernel: no assembly in this build") }

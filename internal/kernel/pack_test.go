@@ -32,6 +32,7 @@ func TestPackingIsTheSameInEveryTier(t *testing.T) {
 					t.Errorf("%v: %d symbols of %d bits packed wrongly", tier, n, width)
 				}
 				back := make([]byte, n)
+				tier.Raise(symbols, width)
 				if tier.Unpack(back, width, want); !bytes.Equal(back, symbols) {
 					t.Errorf("%v: %d symbols of %d bits unpacked wrongly", tier, n, width)
 				}

@@ -43,3 +43,13 @@ func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, 
 //
 //go:noescape
 func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// fixedHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func fixedHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
+
+// randomHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)

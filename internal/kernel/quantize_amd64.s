@@ -11,7 +11,7 @@ TEXT ·fixedResiduesAVX2(SB), NOSPLIT, $0-96
 	MOVQ         x_base+24(FP), CX
 	MOVQ         doubt_base+64(FP), DX
 	MOVQ         q+56(FP), BX
-	XORL         SI, SI
+	XORQ         SI, SI
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 32(BX), Y1
 	VBROADCASTSS 64(BX), Y2
@@ -32,14 +32,12 @@ loop:
 	VFMSUB213PS Y7, Y0, Y6
 	VFMADD231PS (CX), Y1, Y6
 	VCVTPS2DQ   Y6, Y6
-	VPADDD      Y6, Y6, Y6
 	VPADDD      96(BX), Y6, Y6
 	VPAND       128(BX), Y6, Y7
 	VPCMPEQD    Y5, Y7, Y7
 	VMOVMSKPS   Y7, R8
 	MOVB        R8, (DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y6, Y6
+	ORQ         R8, SI
 	VMOVUPS     32(CX), Y7
 	VFMADD213PS Y2, Y0, Y7
 	VPXOR       Y2, Y7, Y8
@@ -49,14 +47,12 @@ loop:
 	VFMSUB213PS Y8, Y0, Y7
 	VFMADD231PS 32(CX), Y1, Y7
 	VCVTPS2DQ   Y7, Y7
-	VPADDD      Y7, Y7, Y7
 	VPADDD      96(BX), Y7, Y7
 	VPAND       128(BX), Y7, Y8
 	VPCMPEQD    Y5, Y8, Y8
 	VMOVMSKPS   Y8, R8
 	MOVB        R8, 1(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y7, Y7
+	ORQ         R8, SI
 	VMOVUPS     64(CX), Y8
 	VFMADD213PS Y2, Y0, Y8
 	VPXOR       Y2, Y8, Y9
@@ -66,14 +62,12 @@ loop:
 	VFMSUB213PS Y9, Y0, Y8
 	VFMADD231PS 64(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
-	VPADDD      Y8, Y8, Y8
 	VPADDD      96(BX), Y8, Y8
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y5, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 2(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y8, Y8
+	ORQ         R8, SI
 	VMOVUPS     96(CX), Y9
 	VFMADD213PS Y2, Y0, Y9
 	VPXOR       Y2, Y9, Y10
@@ -83,14 +77,20 @@ loop:
 	VFMSUB213PS Y10, Y0, Y9
 	VFMADD231PS 96(CX), Y1, Y9
 	VCVTPS2DQ   Y9, Y9
-	VPADDD      Y9, Y9, Y9
 	VPADDD      96(BX), Y9, Y9
 	VPAND       128(BX), Y9, Y10
 	VPCMPEQD    Y5, Y10, Y10
 	VMOVMSKPS   Y10, R8
 	MOVB        R8, 3(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
+	VPSRLVD     Y3, Y6, Y6
+	VPAND       160(BX), Y6, Y6
+	VPSRLVD     Y3, Y7, Y7
+	VPAND       160(BX), Y7, Y7
+	VPSRLVD     Y3, Y8, Y8
+	VPAND       160(BX), Y8, Y8
 	VPSRLVD     Y3, Y9, Y9
+	VPAND       160(BX), Y9, Y9
 	VPACKUSDW   Y7, Y6, Y6
 	VPACKUSDW   Y9, Y8, Y8
 	VPACKUSWB   Y8, Y6, Y6
@@ -106,14 +106,12 @@ loop:
 	VFMSUB213PS Y7, Y0, Y6
 	VFMADD231PS 128(CX), Y1, Y6
 	VCVTPS2DQ   Y6, Y6
-	VPADDD      Y6, Y6, Y6
 	VPADDD      96(BX), Y6, Y6
 	VPAND       128(BX), Y6, Y7
 	VPCMPEQD    Y5, Y7, Y7
 	VMOVMSKPS   Y7, R8
 	MOVB        R8, 4(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y6, Y6
+	ORQ         R8, SI
 	VMOVUPS     160(CX), Y7
 	VFMADD213PS Y2, Y0, Y7
 	VPXOR       Y2, Y7, Y8
@@ -123,14 +121,12 @@ loop:
 	VFMSUB213PS Y8, Y0, Y7
 	VFMADD231PS 160(CX), Y1, Y7
 	VCVTPS2DQ   Y7, Y7
-	VPADDD      Y7, Y7, Y7
 	VPADDD      96(BX), Y7, Y7
 	VPAND       128(BX), Y7, Y8
 	VPCMPEQD    Y5, Y8, Y8
 	VMOVMSKPS   Y8, R8
 	MOVB        R8, 5(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y7, Y7
+	ORQ         R8, SI
 	VMOVUPS     192(CX), Y8
 	VFMADD213PS Y2, Y0, Y8
 	VPXOR       Y2, Y8, Y9
@@ -140,14 +136,12 @@ loop:
 	VFMSUB213PS Y9, Y0, Y8
 	VFMADD231PS 192(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
-	VPADDD      Y8, Y8, Y8
 	VPADDD      96(BX), Y8, Y8
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y5, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 6(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y8, Y8
+	ORQ         R8, SI
 	VMOVUPS     224(CX), Y9
 	VFMADD213PS Y2, Y0, Y9
 	VPXOR       Y2, Y9, Y10
@@ -157,14 +151,20 @@ loop:
 	VFMSUB213PS Y10, Y0, Y9
 	VFMADD231PS 224(CX), Y1, Y9
 	VCVTPS2DQ   Y9, Y9
-	VPADDD      Y9, Y9, Y9
 	VPADDD      96(BX), Y9, Y9
 	VPAND       128(BX), Y9, Y10
 	VPCMPEQD    Y5, Y10, Y10
 	VMOVMSKPS   Y10, R8
 	MOVB        R8, 7(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
+	VPSRLVD     Y3, Y6, Y6
+	VPAND       160(BX), Y6, Y6
+	VPSRLVD     Y3, Y7, Y7
+	VPAND       160(BX), Y7, Y7
+	VPSRLVD     Y3, Y8, Y8
+	VPAND       160(BX), Y8, Y8
 	VPSRLVD     Y3, Y9, Y9
+	VPAND       160(BX), Y9, Y9
 	VPACKUSDW   Y7, Y6, Y6
 	VPACKUSDW   Y9, Y8, Y8
 	VPACKUSWB   Y8, Y6, Y6
@@ -180,14 +180,12 @@ loop:
 	VFMSUB213PS Y7, Y0, Y6
 	VFMADD231PS 256(CX), Y1, Y6
 	VCVTPS2DQ   Y6, Y6
-	VPADDD      Y6, Y6, Y6
 	VPADDD      96(BX), Y6, Y6
 	VPAND       128(BX), Y6, Y7
 	VPCMPEQD    Y5, Y7, Y7
 	VMOVMSKPS   Y7, R8
 	MOVB        R8, 8(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y6, Y6
+	ORQ         R8, SI
 	VMOVUPS     288(CX), Y7
 	VFMADD213PS Y2, Y0, Y7
 	VPXOR       Y2, Y7, Y8
@@ -197,14 +195,12 @@ loop:
 	VFMSUB213PS Y8, Y0, Y7
 	VFMADD231PS 288(CX), Y1, Y7
 	VCVTPS2DQ   Y7, Y7
-	VPADDD      Y7, Y7, Y7
 	VPADDD      96(BX), Y7, Y7
 	VPAND       128(BX), Y7, Y8
 	VPCMPEQD    Y5, Y8, Y8
 	VMOVMSKPS   Y8, R8
 	MOVB        R8, 9(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y7, Y7
+	ORQ         R8, SI
 	VMOVUPS     320(CX), Y8
 	VFMADD213PS Y2, Y0, Y8
 	VPXOR       Y2, Y8, Y9
@@ -214,14 +210,12 @@ loop:
 	VFMSUB213PS Y9, Y0, Y8
 	VFMADD231PS 320(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
-	VPADDD      Y8, Y8, Y8
 	VPADDD      96(BX), Y8, Y8
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y5, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 10(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y8, Y8
+	ORQ         R8, SI
 	VMOVUPS     352(CX), Y9
 	VFMADD213PS Y2, Y0, Y9
 	VPXOR       Y2, Y9, Y10
@@ -231,14 +225,20 @@ loop:
 	VFMSUB213PS Y10, Y0, Y9
 	VFMADD231PS 352(CX), Y1, Y9
 	VCVTPS2DQ   Y9, Y9
-	VPADDD      Y9, Y9, Y9
 	VPADDD      96(BX), Y9, Y9
 	VPAND       128(BX), Y9, Y10
 	VPCMPEQD    Y5, Y10, Y10
 	VMOVMSKPS   Y10, R8
 	MOVB        R8, 11(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
+	VPSRLVD     Y3, Y6, Y6
+	VPAND       160(BX), Y6, Y6
+	VPSRLVD     Y3, Y7, Y7
+	VPAND       160(BX), Y7, Y7
+	VPSRLVD     Y3, Y8, Y8
+	VPAND       160(BX), Y8, Y8
 	VPSRLVD     Y3, Y9, Y9
+	VPAND       160(BX), Y9, Y9
 	VPACKUSDW   Y7, Y6, Y6
 	VPACKUSDW   Y9, Y8, Y8
 	VPACKUSWB   Y8, Y6, Y6
@@ -254,14 +254,12 @@ loop:
 	VFMSUB213PS Y7, Y0, Y6
 	VFMADD231PS 384(CX), Y1, Y6
 	VCVTPS2DQ   Y6, Y6
-	VPADDD      Y6, Y6, Y6
 	VPADDD      96(BX), Y6, Y6
 	VPAND       128(BX), Y6, Y7
 	VPCMPEQD    Y5, Y7, Y7
 	VMOVMSKPS   Y7, R8
 	MOVB        R8, 12(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y6, Y6
+	ORQ         R8, SI
 	VMOVUPS     416(CX), Y7
 	VFMADD213PS Y2, Y0, Y7
 	VPXOR       Y2, Y7, Y8
@@ -271,14 +269,12 @@ loop:
 	VFMSUB213PS Y8, Y0, Y7
 	VFMADD231PS 416(CX), Y1, Y7
 	VCVTPS2DQ   Y7, Y7
-	VPADDD      Y7, Y7, Y7
 	VPADDD      96(BX), Y7, Y7
 	VPAND       128(BX), Y7, Y8
 	VPCMPEQD    Y5, Y8, Y8
 	VMOVMSKPS   Y8, R8
 	MOVB        R8, 13(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y7, Y7
+	ORQ         R8, SI
 	VMOVUPS     448(CX), Y8
 	VFMADD213PS Y2, Y0, Y8
 	VPXOR       Y2, Y8, Y9
@@ -288,14 +284,12 @@ loop:
 	VFMSUB213PS Y9, Y0, Y8
 	VFMADD231PS 448(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
-	VPADDD      Y8, Y8, Y8
 	VPADDD      96(BX), Y8, Y8
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y5, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 14(DX)
-	ORL         R8, SI
-	VPSRLVD     Y3, Y8, Y8
+	ORQ         R8, SI
 	VMOVUPS     480(CX), Y9
 	VFMADD213PS Y2, Y0, Y9
 	VPXOR       Y2, Y9, Y10
@@ -305,14 +299,20 @@ loop:
 	VFMSUB213PS Y10, Y0, Y9
 	VFMADD231PS 480(CX), Y1, Y9
 	VCVTPS2DQ   Y9, Y9
-	VPADDD      Y9, Y9, Y9
 	VPADDD      96(BX), Y9, Y9
 	VPAND       128(BX), Y9, Y10
 	VPCMPEQD    Y5, Y10, Y10
 	VMOVMSKPS   Y10, R8
 	MOVB        R8, 15(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
+	VPSRLVD     Y3, Y6, Y6
+	VPAND       160(BX), Y6, Y6
+	VPSRLVD     Y3, Y7, Y7
+	VPAND       160(BX), Y7, Y7
+	VPSRLVD     Y3, Y8, Y8
+	VPAND       160(BX), Y8, Y8
 	VPSRLVD     Y3, Y9, Y9
+	VPAND       160(BX), Y9, Y9
 	VPACKUSDW   Y7, Y6, Y6
 	VPACKUSDW   Y9, Y8, Y8
 	VPACKUSWB   Y8, Y6, Y6
@@ -330,7 +330,10 @@ done:
 	VPCMPEQD  Y5, Y4, Y4
 	VMOVMSKPS Y4, AX
 	XORL      $0x000000ff, AX
-	MOVL      SI, doubts+88(FP)
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
 	MOVL      AX, outside+92(FP)
 	VZEROUPPER
 	RET
@@ -352,7 +355,7 @@ TEXT ·randomResiduesAVX2(SB), NOSPLIT, $0-96
 	MOVQ         x_base+24(FP), CX
 	MOVQ         doubt_base+64(FP), DX
 	MOVQ         q+56(FP), BX
-	XORL         SI, SI
+	XORQ         SI, SI
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 32(BX), Y1
 	VBROADCASTSS 64(BX), Y2
@@ -382,7 +385,6 @@ loop:
 	VFMSUB213PS  Y9, Y0, Y8
 	VFMADD231PS  (CX), Y1, Y8
 	VCVTPS2DQ    Y8, Y8
-	VPADDD       Y8, Y8, Y8
 	VPADDD       288(BX), Y7, Y9
 	VPSRLD       $0x10, Y9, Y10
 	VPXOR        Y10, Y9, Y9
@@ -391,9 +393,6 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      quantizethird<>+0(SB), Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPAND        quantizemask<>+0(SB), Y9, Y9
 	VPSRLVD      Y6, Y9, Y9
 	VPADDD       Y9, Y8, Y8
 	VPADDD       96(BX), Y8, Y8
@@ -401,8 +400,7 @@ loop:
 	VPCMPEQD     Y5, Y9, Y9
 	VMOVMSKPS    Y9, R10
 	MOVB         R10, (DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y8, Y8
+	ORQ          R10, SI
 	VMOVUPS      32(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -412,7 +410,6 @@ loop:
 	VFMSUB213PS  Y10, Y0, Y9
 	VFMADD231PS  32(CX), Y1, Y9
 	VCVTPS2DQ    Y9, Y9
-	VPADDD       Y9, Y9, Y9
 	VPADDD       320(BX), Y7, Y10
 	VPSRLD       $0x10, Y10, Y11
 	VPXOR        Y11, Y10, Y10
@@ -421,9 +418,6 @@ loop:
 	VPSRLD       $0x0f, Y10, Y11
 	VPXOR        Y11, Y10, Y10
 	VPMULLD      quantizethird<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPAND        quantizemask<>+0(SB), Y10, Y10
 	VPSRLVD      Y6, Y10, Y10
 	VPADDD       Y10, Y9, Y9
 	VPADDD       96(BX), Y9, Y9
@@ -431,8 +425,7 @@ loop:
 	VPCMPEQD     Y5, Y10, Y10
 	VMOVMSKPS    Y10, R10
 	MOVB         R10, 1(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y9, Y9
+	ORQ          R10, SI
 	VMOVUPS      64(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -442,7 +435,6 @@ loop:
 	VFMSUB213PS  Y11, Y0, Y10
 	VFMADD231PS  64(CX), Y1, Y10
 	VCVTPS2DQ    Y10, Y10
-	VPADDD       Y10, Y10, Y10
 	VPADDD       352(BX), Y7, Y11
 	VPSRLD       $0x10, Y11, Y12
 	VPXOR        Y12, Y11, Y11
@@ -451,9 +443,6 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y6, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
@@ -461,8 +450,7 @@ loop:
 	VPCMPEQD     Y5, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 2(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y10, Y10
+	ORQ          R10, SI
 	VMOVUPS      96(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -472,7 +460,6 @@ loop:
 	VFMSUB213PS  Y12, Y0, Y11
 	VFMADD231PS  96(CX), Y1, Y11
 	VCVTPS2DQ    Y11, Y11
-	VPADDD       Y11, Y11, Y11
 	VPADDD       384(BX), Y7, Y12
 	VPSRLD       $0x10, Y12, Y13
 	VPXOR        Y13, Y12, Y12
@@ -481,9 +468,6 @@ loop:
 	VPSRLD       $0x0f, Y12, Y13
 	VPXOR        Y13, Y12, Y12
 	VPMULLD      quantizethird<>+0(SB), Y12, Y12
-	VPSRLD       $0x10, Y12, Y13
-	VPXOR        Y13, Y12, Y12
-	VPAND        quantizemask<>+0(SB), Y12, Y12
 	VPSRLVD      Y6, Y12, Y12
 	VPADDD       Y12, Y11, Y11
 	VPADDD       96(BX), Y11, Y11
@@ -491,8 +475,15 @@ loop:
 	VPCMPEQD     Y5, Y12, Y12
 	VMOVMSKPS    Y12, R10
 	MOVB         R10, 3(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
+	VPSRLVD      Y3, Y8, Y8
+	VPAND        160(BX), Y8, Y8
+	VPSRLVD      Y3, Y9, Y9
+	VPAND        160(BX), Y9, Y9
+	VPSRLVD      Y3, Y10, Y10
+	VPAND        160(BX), Y10, Y10
 	VPSRLVD      Y3, Y11, Y11
+	VPAND        160(BX), Y11, Y11
 	VPACKUSDW    Y9, Y8, Y8
 	VPACKUSDW    Y11, Y10, Y10
 	VPACKUSWB    Y10, Y8, Y8
@@ -508,7 +499,6 @@ loop:
 	VFMSUB213PS  Y9, Y0, Y8
 	VFMADD231PS  128(CX), Y1, Y8
 	VCVTPS2DQ    Y8, Y8
-	VPADDD       Y8, Y8, Y8
 	VPADDD       416(BX), Y7, Y9
 	VPSRLD       $0x10, Y9, Y10
 	VPXOR        Y10, Y9, Y9
@@ -517,9 +507,6 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      quantizethird<>+0(SB), Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPAND        quantizemask<>+0(SB), Y9, Y9
 	VPSRLVD      Y6, Y9, Y9
 	VPADDD       Y9, Y8, Y8
 	VPADDD       96(BX), Y8, Y8
@@ -527,8 +514,7 @@ loop:
 	VPCMPEQD     Y5, Y9, Y9
 	VMOVMSKPS    Y9, R10
 	MOVB         R10, 4(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y8, Y8
+	ORQ          R10, SI
 	VMOVUPS      160(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -538,7 +524,6 @@ loop:
 	VFMSUB213PS  Y10, Y0, Y9
 	VFMADD231PS  160(CX), Y1, Y9
 	VCVTPS2DQ    Y9, Y9
-	VPADDD       Y9, Y9, Y9
 	VPADDD       448(BX), Y7, Y10
 	VPSRLD       $0x10, Y10, Y11
 	VPXOR        Y11, Y10, Y10
@@ -547,9 +532,6 @@ loop:
 	VPSRLD       $0x0f, Y10, Y11
 	VPXOR        Y11, Y10, Y10
 	VPMULLD      quantizethird<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPAND        quantizemask<>+0(SB), Y10, Y10
 	VPSRLVD      Y6, Y10, Y10
 	VPADDD       Y10, Y9, Y9
 	VPADDD       96(BX), Y9, Y9
@@ -557,8 +539,7 @@ loop:
 	VPCMPEQD     Y5, Y10, Y10
 	VMOVMSKPS    Y10, R10
 	MOVB         R10, 5(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y9, Y9
+	ORQ          R10, SI
 	VMOVUPS      192(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -568,7 +549,6 @@ loop:
 	VFMSUB213PS  Y11, Y0, Y10
 	VFMADD231PS  192(CX), Y1, Y10
 	VCVTPS2DQ    Y10, Y10
-	VPADDD       Y10, Y10, Y10
 	VPADDD       480(BX), Y7, Y11
 	VPSRLD       $0x10, Y11, Y12
 	VPXOR        Y12, Y11, Y11
@@ -577,9 +557,6 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y6, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
@@ -587,8 +564,7 @@ loop:
 	VPCMPEQD     Y5, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 6(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y10, Y10
+	ORQ          R10, SI
 	VMOVUPS      224(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -598,7 +574,6 @@ loop:
 	VFMSUB213PS  Y12, Y0, Y11
 	VFMADD231PS  224(CX), Y1, Y11
 	VCVTPS2DQ    Y11, Y11
-	VPADDD       Y11, Y11, Y11
 	VPADDD       512(BX), Y7, Y12
 	VPSRLD       $0x10, Y12, Y13
 	VPXOR        Y13, Y12, Y12
@@ -607,9 +582,6 @@ loop:
 	VPSRLD       $0x0f, Y12, Y13
 	VPXOR        Y13, Y12, Y12
 	VPMULLD      quantizethird<>+0(SB), Y12, Y12
-	VPSRLD       $0x10, Y12, Y13
-	VPXOR        Y13, Y12, Y12
-	VPAND        quantizemask<>+0(SB), Y12, Y12
 	VPSRLVD      Y6, Y12, Y12
 	VPADDD       Y12, Y11, Y11
 	VPADDD       96(BX), Y11, Y11
@@ -617,8 +589,15 @@ loop:
 	VPCMPEQD     Y5, Y12, Y12
 	VMOVMSKPS    Y12, R10
 	MOVB         R10, 7(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
+	VPSRLVD      Y3, Y8, Y8
+	VPAND        160(BX), Y8, Y8
+	VPSRLVD      Y3, Y9, Y9
+	VPAND        160(BX), Y9, Y9
+	VPSRLVD      Y3, Y10, Y10
+	VPAND        160(BX), Y10, Y10
 	VPSRLVD      Y3, Y11, Y11
+	VPAND        160(BX), Y11, Y11
 	VPACKUSDW    Y9, Y8, Y8
 	VPACKUSDW    Y11, Y10, Y10
 	VPACKUSWB    Y10, Y8, Y8
@@ -634,7 +613,6 @@ loop:
 	VFMSUB213PS  Y9, Y0, Y8
 	VFMADD231PS  256(CX), Y1, Y8
 	VCVTPS2DQ    Y8, Y8
-	VPADDD       Y8, Y8, Y8
 	VPADDD       544(BX), Y7, Y9
 	VPSRLD       $0x10, Y9, Y10
 	VPXOR        Y10, Y9, Y9
@@ -643,9 +621,6 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      quantizethird<>+0(SB), Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPAND        quantizemask<>+0(SB), Y9, Y9
 	VPSRLVD      Y6, Y9, Y9
 	VPADDD       Y9, Y8, Y8
 	VPADDD       96(BX), Y8, Y8
@@ -653,8 +628,7 @@ loop:
 	VPCMPEQD     Y5, Y9, Y9
 	VMOVMSKPS    Y9, R10
 	MOVB         R10, 8(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y8, Y8
+	ORQ          R10, SI
 	VMOVUPS      288(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -664,7 +638,6 @@ loop:
 	VFMSUB213PS  Y10, Y0, Y9
 	VFMADD231PS  288(CX), Y1, Y9
 	VCVTPS2DQ    Y9, Y9
-	VPADDD       Y9, Y9, Y9
 	VPADDD       576(BX), Y7, Y10
 	VPSRLD       $0x10, Y10, Y11
 	VPXOR        Y11, Y10, Y10
@@ -673,9 +646,6 @@ loop:
 	VPSRLD       $0x0f, Y10, Y11
 	VPXOR        Y11, Y10, Y10
 	VPMULLD      quantizethird<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPAND        quantizemask<>+0(SB), Y10, Y10
 	VPSRLVD      Y6, Y10, Y10
 	VPADDD       Y10, Y9, Y9
 	VPADDD       96(BX), Y9, Y9
@@ -683,8 +653,7 @@ loop:
 	VPCMPEQD     Y5, Y10, Y10
 	VMOVMSKPS    Y10, R10
 	MOVB         R10, 9(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y9, Y9
+	ORQ          R10, SI
 	VMOVUPS      320(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -694,7 +663,6 @@ loop:
 	VFMSUB213PS  Y11, Y0, Y10
 	VFMADD231PS  320(CX), Y1, Y10
 	VCVTPS2DQ    Y10, Y10
-	VPADDD       Y10, Y10, Y10
 	VPADDD       608(BX), Y7, Y11
 	VPSRLD       $0x10, Y11, Y12
 	VPXOR        Y12, Y11, Y11
@@ -703,9 +671,6 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y6, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
@@ -713,8 +678,7 @@ loop:
 	VPCMPEQD     Y5, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 10(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y10, Y10
+	ORQ          R10, SI
 	VMOVUPS      352(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -724,7 +688,6 @@ loop:
 	VFMSUB213PS  Y12, Y0, Y11
 	VFMADD231PS  352(CX), Y1, Y11
 	VCVTPS2DQ    Y11, Y11
-	VPADDD       Y11, Y11, Y11
 	VPADDD       640(BX), Y7, Y12
 	VPSRLD       $0x10, Y12, Y13
 	VPXOR        Y13, Y12, Y12
@@ -733,9 +696,6 @@ loop:
 	VPSRLD       $0x0f, Y12, Y13
 	VPXOR        Y13, Y12, Y12
 	VPMULLD      quantizethird<>+0(SB), Y12, Y12
-	VPSRLD       $0x10, Y12, Y13
-	VPXOR        Y13, Y12, Y12
-	VPAND        quantizemask<>+0(SB), Y12, Y12
 	VPSRLVD      Y6, Y12, Y12
 	VPADDD       Y12, Y11, Y11
 	VPADDD       96(BX), Y11, Y11
@@ -743,8 +703,15 @@ loop:
 	VPCMPEQD     Y5, Y12, Y12
 	VMOVMSKPS    Y12, R10
 	MOVB         R10, 11(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
+	VPSRLVD      Y3, Y8, Y8
+	VPAND        160(BX), Y8, Y8
+	VPSRLVD      Y3, Y9, Y9
+	VPAND        160(BX), Y9, Y9
+	VPSRLVD      Y3, Y10, Y10
+	VPAND        160(BX), Y10, Y10
 	VPSRLVD      Y3, Y11, Y11
+	VPAND        160(BX), Y11, Y11
 	VPACKUSDW    Y9, Y8, Y8
 	VPACKUSDW    Y11, Y10, Y10
 	VPACKUSWB    Y10, Y8, Y8
@@ -760,7 +727,6 @@ loop:
 	VFMSUB213PS  Y9, Y0, Y8
 	VFMADD231PS  384(CX), Y1, Y8
 	VCVTPS2DQ    Y8, Y8
-	VPADDD       Y8, Y8, Y8
 	VPADDD       672(BX), Y7, Y9
 	VPSRLD       $0x10, Y9, Y10
 	VPXOR        Y10, Y9, Y9
@@ -769,9 +735,6 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      quantizethird<>+0(SB), Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPAND        quantizemask<>+0(SB), Y9, Y9
 	VPSRLVD      Y6, Y9, Y9
 	VPADDD       Y9, Y8, Y8
 	VPADDD       96(BX), Y8, Y8
@@ -779,8 +742,7 @@ loop:
 	VPCMPEQD     Y5, Y9, Y9
 	VMOVMSKPS    Y9, R10
 	MOVB         R10, 12(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y8, Y8
+	ORQ          R10, SI
 	VMOVUPS      416(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -790,7 +752,6 @@ loop:
 	VFMSUB213PS  Y10, Y0, Y9
 	VFMADD231PS  416(CX), Y1, Y9
 	VCVTPS2DQ    Y9, Y9
-	VPADDD       Y9, Y9, Y9
 	VPADDD       704(BX), Y7, Y10
 	VPSRLD       $0x10, Y10, Y11
 	VPXOR        Y11, Y10, Y10
@@ -799,9 +760,6 @@ loop:
 	VPSRLD       $0x0f, Y10, Y11
 	VPXOR        Y11, Y10, Y10
 	VPMULLD      quantizethird<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPAND        quantizemask<>+0(SB), Y10, Y10
 	VPSRLVD      Y6, Y10, Y10
 	VPADDD       Y10, Y9, Y9
 	VPADDD       96(BX), Y9, Y9
@@ -809,8 +767,7 @@ loop:
 	VPCMPEQD     Y5, Y10, Y10
 	VMOVMSKPS    Y10, R10
 	MOVB         R10, 13(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y9, Y9
+	ORQ          R10, SI
 	VMOVUPS      448(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -820,7 +777,6 @@ loop:
 	VFMSUB213PS  Y11, Y0, Y10
 	VFMADD231PS  448(CX), Y1, Y10
 	VCVTPS2DQ    Y10, Y10
-	VPADDD       Y10, Y10, Y10
 	VPADDD       736(BX), Y7, Y11
 	VPSRLD       $0x10, Y11, Y12
 	VPXOR        Y12, Y11, Y11
@@ -829,9 +785,6 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y6, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
@@ -839,8 +792,7 @@ loop:
 	VPCMPEQD     Y5, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 14(DX)
-	ORL          R10, SI
-	VPSRLVD      Y3, Y10, Y10
+	ORQ          R10, SI
 	VMOVUPS      480(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -850,7 +802,6 @@ loop:
 	VFMSUB213PS  Y12, Y0, Y11
 	VFMADD231PS  480(CX), Y1, Y11
 	VCVTPS2DQ    Y11, Y11
-	VPADDD       Y11, Y11, Y11
 	VPADDD       768(BX), Y7, Y7
 	VPSRLD       $0x10, Y7, Y12
 	VPXOR        Y12, Y7, Y7
@@ -859,9 +810,6 @@ loop:
 	VPSRLD       $0x0f, Y7, Y12
 	VPXOR        Y12, Y7, Y7
 	VPMULLD      quantizethird<>+0(SB), Y7, Y7
-	VPSRLD       $0x10, Y7, Y12
-	VPXOR        Y12, Y7, Y7
-	VPAND        quantizemask<>+0(SB), Y7, Y7
 	VPSRLVD      Y6, Y7, Y7
 	VPADDD       Y7, Y11, Y11
 	VPADDD       96(BX), Y11, Y11
@@ -869,8 +817,15 @@ loop:
 	VPCMPEQD     Y5, Y7, Y7
 	VMOVMSKPS    Y7, R10
 	MOVB         R10, 15(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
+	VPSRLVD      Y3, Y8, Y8
+	VPAND        160(BX), Y8, Y8
+	VPSRLVD      Y3, Y9, Y9
+	VPAND        160(BX), Y9, Y9
+	VPSRLVD      Y3, Y10, Y10
+	VPAND        160(BX), Y10, Y10
 	VPSRLVD      Y3, Y11, Y11
+	VPAND        160(BX), Y11, Y11
 	VPACKUSDW    Y9, Y8, Y8
 	VPACKUSDW    Y11, Y10, Y10
 	VPACKUSWB    Y10, Y8, Y8
@@ -888,7 +843,10 @@ done:
 	VPCMPEQD  Y5, Y4, Y4
 	VMOVMSKPS Y4, AX
 	XORL      $0x000000ff, AX
-	MOVL      SI, doubts+88(FP)
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
 	MOVL      AX, outside+92(FP)
 	VZEROUPPER
 	RET
@@ -913,16 +871,6 @@ DATA quantizethird<>+24(SB)/4, $0x846ca68b
 DATA quantizethird<>+28(SB)/4, $0x846ca68b
 GLOBL quantizethird<>(SB), RODATA|NOPTR, $32
 
-DATA quantizemask<>+0(SB)/4, $0xffffff00
-DATA quantizemask<>+4(SB)/4, $0xffffff00
-DATA quantizemask<>+8(SB)/4, $0xffffff00
-DATA quantizemask<>+12(SB)/4, $0xffffff00
-DATA quantizemask<>+16(SB)/4, $0xffffff00
-DATA quantizemask<>+20(SB)/4, $0xffffff00
-DATA quantizemask<>+24(SB)/4, $0xffffff00
-DATA quantizemask<>+28(SB)/4, $0xffffff00
-GLOBL quantizemask<>(SB), RODATA|NOPTR, $32
-
 // func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·fixedIndicesAVX2(SB), NOSPLIT, $0-96
@@ -930,7 +878,7 @@ TEXT ·fixedIndicesAVX2(SB), NOSPLIT, $0-96
 	MOVQ         x_base+24(FP), CX
 	MOVQ         doubt_base+64(FP), DX
 	MOVQ         q+56(FP), BX
-	XORL         SI, SI
+	XORQ         SI, SI
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 32(BX), Y1
 	VBROADCASTSS 64(BX), Y2
@@ -953,14 +901,14 @@ loop:
 	VFMADD231PS (CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, (DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, (AX)
 	VMOVUPS     32(CX), Y7
@@ -973,14 +921,14 @@ loop:
 	VFMADD231PS 32(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 1(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 32(AX)
 	VMOVUPS     64(CX), Y7
@@ -993,14 +941,14 @@ loop:
 	VFMADD231PS 64(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 2(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 64(AX)
 	VMOVUPS     96(CX), Y7
@@ -1013,14 +961,14 @@ loop:
 	VFMADD231PS 96(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 3(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 96(AX)
 	VMOVUPS     128(CX), Y7
@@ -1033,14 +981,14 @@ loop:
 	VFMADD231PS 128(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 4(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 128(AX)
 	VMOVUPS     160(CX), Y7
@@ -1053,14 +1001,14 @@ loop:
 	VFMADD231PS 160(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 5(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 160(AX)
 	VMOVUPS     192(CX), Y7
@@ -1073,14 +1021,14 @@ loop:
 	VFMADD231PS 192(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 6(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 192(AX)
 	VMOVUPS     224(CX), Y7
@@ -1093,14 +1041,14 @@ loop:
 	VFMADD231PS 224(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 7(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 224(AX)
 	VMOVUPS     256(CX), Y7
@@ -1113,14 +1061,14 @@ loop:
 	VFMADD231PS 256(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 8(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 256(AX)
 	VMOVUPS     288(CX), Y7
@@ -1133,14 +1081,14 @@ loop:
 	VFMADD231PS 288(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 9(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 288(AX)
 	VMOVUPS     320(CX), Y7
@@ -1153,14 +1101,14 @@ loop:
 	VFMADD231PS 320(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 10(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 320(AX)
 	VMOVUPS     352(CX), Y7
@@ -1173,14 +1121,14 @@ loop:
 	VFMADD231PS 352(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 11(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 352(AX)
 	VMOVUPS     384(CX), Y7
@@ -1193,14 +1141,14 @@ loop:
 	VFMADD231PS 384(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 12(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 384(AX)
 	VMOVUPS     416(CX), Y7
@@ -1213,14 +1161,14 @@ loop:
 	VFMADD231PS 416(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 13(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 416(AX)
 	VMOVUPS     448(CX), Y7
@@ -1233,14 +1181,14 @@ loop:
 	VFMADD231PS 448(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 14(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 448(AX)
 	VMOVUPS     480(CX), Y7
@@ -1253,14 +1201,14 @@ loop:
 	VFMADD231PS 480(CX), Y1, Y8
 	VCVTPS2DQ   Y8, Y8
 	VPADDD      96(BX), Y8, Y8
+	VPSUBD      Y2, Y7, Y7
+	VPSLLVD     Y4, Y7, Y7
 	VPAND       128(BX), Y8, Y9
 	VPCMPEQD    Y6, Y9, Y9
 	VMOVMSKPS   Y9, R8
 	MOVB        R8, 15(DX)
-	ORL         R8, SI
+	ORQ         R8, SI
 	VPSRAVD     Y3, Y8, Y8
-	VPSUBD      Y2, Y7, Y7
-	VPSLLVD     Y4, Y7, Y7
 	VPADDD      Y7, Y8, Y8
 	VMOVDQU     Y8, 480(AX)
 	ADDQ        $0x00000200, CX
@@ -1274,7 +1222,10 @@ done:
 	VPCMPEQD  Y6, Y5, Y5
 	VMOVMSKPS Y5, AX
 	XORL      $0x000000ff, AX
-	MOVL      SI, doubts+88(FP)
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
 	MOVL      AX, outside+92(FP)
 	VZEROUPPER
 	RET
@@ -1286,7 +1237,7 @@ TEXT ·randomIndicesAVX2(SB), NOSPLIT, $0-96
 	MOVQ         x_base+24(FP), CX
 	MOVQ         doubt_base+64(FP), DX
 	MOVQ         q+56(FP), BX
-	XORL         SI, SI
+	XORQ         SI, SI
 	VBROADCASTSS (BX), Y0
 	VBROADCASTSS 32(BX), Y1
 	VBROADCASTSS 64(BX), Y2
@@ -1325,20 +1276,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, (DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, (AX)
 	VMOVUPS      32(CX), Y9
@@ -1358,20 +1306,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 1(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 32(AX)
 	VMOVUPS      64(CX), Y9
@@ -1391,20 +1336,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 2(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 64(AX)
 	VMOVUPS      96(CX), Y9
@@ -1424,20 +1366,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 3(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 96(AX)
 	VMOVUPS      128(CX), Y9
@@ -1457,20 +1396,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 4(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 128(AX)
 	VMOVUPS      160(CX), Y9
@@ -1490,20 +1426,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 5(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 160(AX)
 	VMOVUPS      192(CX), Y9
@@ -1523,20 +1456,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 6(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 192(AX)
 	VMOVUPS      224(CX), Y9
@@ -1556,20 +1486,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 7(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 224(AX)
 	VMOVUPS      256(CX), Y9
@@ -1589,20 +1516,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 8(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 256(AX)
 	VMOVUPS      288(CX), Y9
@@ -1622,20 +1546,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 9(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 288(AX)
 	VMOVUPS      320(CX), Y9
@@ -1655,20 +1576,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 10(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 320(AX)
 	VMOVUPS      352(CX), Y9
@@ -1688,20 +1606,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 11(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 352(AX)
 	VMOVUPS      384(CX), Y9
@@ -1721,20 +1636,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 12(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 384(AX)
 	VMOVUPS      416(CX), Y9
@@ -1754,20 +1666,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 13(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 416(AX)
 	VMOVUPS      448(CX), Y9
@@ -1787,20 +1696,17 @@ loop:
 	VPSRLD       $0x0f, Y11, Y12
 	VPXOR        Y12, Y11, Y11
 	VPMULLD      quantizethird<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPAND        quantizemask<>+0(SB), Y11, Y11
 	VPSRLVD      Y7, Y11, Y11
 	VPADDD       Y11, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
+	VPSUBD       Y2, Y9, Y9
+	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
 	VMOVMSKPS    Y11, R10
 	MOVB         R10, 14(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 448(AX)
 	VMOVUPS      480(CX), Y9
@@ -1820,21 +1726,18 @@ loop:
 	VPSRLD       $0x0f, Y8, Y11
 	VPXOR        Y11, Y8, Y8
 	VPMULLD      quantizethird<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y11
-	VPXOR        Y11, Y8, Y8
-	VPAND        quantizemask<>+0(SB), Y8, Y8
 	VPSRLVD      Y7, Y8, Y8
 	VPADDD       Y8, Y10, Y10
 	VPADDD       96(BX), Y10, Y10
-	VPAND        128(BX), Y10, Y8
-	VPCMPEQD     Y6, Y8, Y8
-	VMOVMSKPS    Y8, R10
+	VPSUBD       Y2, Y9, Y8
+	VPSLLVD      Y4, Y8, Y8
+	VPAND        128(BX), Y10, Y9
+	VPCMPEQD     Y6, Y9, Y9
+	VMOVMSKPS    Y9, R10
 	MOVB         R10, 15(DX)
-	ORL          R10, SI
+	ORQ          R10, SI
 	VPSRAVD      Y3, Y10, Y10
-	VPSUBD       Y2, Y9, Y9
-	VPSLLVD      Y4, Y9, Y9
-	VPADDD       Y9, Y10, Y10
+	VPADDD       Y8, Y10, Y10
 	VMOVDQU      Y10, 480(AX)
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
@@ -1847,7 +1750,10 @@ done:
 	VPCMPEQD  Y6, Y5, Y5
 	VMOVMSKPS Y5, AX
 	XORL      $0x000000ff, AX
-	MOVL      SI, doubts+88(FP)
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
 	MOVL      AX, outside+92(FP)
 	VZEROUPPER
 	RET
@@ -1855,155 +1761,152 @@ done:
 // func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·fixedResiduesAVX512(SB), NOSPLIT, $0-96
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         doubt_base+64(FP), DX
-	MOVQ         q+56(FP), BX
-	XORL         SI, SI
-	VBROADCASTSS (BX), Z0
-	VBROADCASTSS 32(BX), Z1
-	VBROADCASTSS 64(BX), Z2
-	VBROADCASTSS 192(BX), Z3
-	VBROADCASTSS 96(BX), Z4
-	VBROADCASTSS 128(BX), Z5
-	VPXORD       Z6, Z6, Z6
-	MOVQ         x_len+32(FP), BX
-	TESTQ        BX, BX
-	JZ           done
+	MOVQ            dst_base+0(FP), AX
+	MOVQ            x_base+24(FP), CX
+	MOVQ            doubt_base+64(FP), DX
+	MOVQ            q+56(FP), BX
+	XORQ            SI, SI
+	VBROADCASTSS    (BX), Z0
+	VBROADCASTSS    32(BX), Z1
+	VBROADCASTSS    64(BX), Z2
+	VBROADCASTSS    192(BX), Z3
+	VBROADCASTSS    96(BX), Z4
+	VBROADCASTSS    128(BX), Z5
+	MOVL            $0x00000008, DI
+	VMOVD           DI, X6
+	VPBROADCASTD    X6, Z6
+	VPSUBD          Z6, Z3, Z7
+	MOVQ            $0x2222222222222222, DI
+	KMOVQ           DI, K1
+	VPSUBD          Z6, Z7, Z8
+	MOVQ            $0x4444444444444444, DI
+	KMOVQ           DI, K2
+	VPSUBD          Z6, Z8, Z6
+	MOVQ            $0x8888888888888888, DI
+	KMOVQ           DI, K3
+	VPBROADCASTB    160(BX), Z10
+	VBROADCASTI32X4 quantizegather<>+0(SB), Z11
+	VMOVDQU32       quantizeordered16<>+0(SB), Z12
+	VPXORD          Z9, Z9, Z9
+	MOVQ            x_len+32(FP), BX
+	TESTQ           BX, BX
+	JZ              done
 
 loop:
-	VMOVUPS     (CX), Z7
-	VFMADD213PS Z2, Z0, Z7
-	VPTERNLOGD  $0xf6, Z2, Z7, Z6
-	VSUBPS      Z2, Z7, Z8
-	VMOVUPS     (CX), Z7
-	VFMSUB213PS Z8, Z0, Z7
-	VFMADD231PS (CX), Z1, Z7
-	VCVTPS2DQ   Z7, Z7
-	VPADDD      Z7, Z7, Z7
-	VPADDD      Z4, Z7, Z7
-	VPTESTNMD   Z5, Z7, K1
-	KMOVW       K1, DI
-	MOVW        DI, (DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z7, Z7
-	VMOVUPS     64(CX), Z8
-	VFMADD213PS Z2, Z0, Z8
-	VPTERNLOGD  $0xf6, Z2, Z8, Z6
-	VSUBPS      Z2, Z8, Z9
-	VMOVUPS     64(CX), Z8
-	VFMSUB213PS Z9, Z0, Z8
-	VFMADD231PS 64(CX), Z1, Z8
-	VCVTPS2DQ   Z8, Z8
-	VPADDD      Z8, Z8, Z8
-	VPADDD      Z4, Z8, Z8
-	VPTESTNMD   Z5, Z8, K1
-	KMOVW       K1, DI
-	MOVW        DI, 2(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z8, Z8
-	VMOVUPS     128(CX), Z9
-	VFMADD213PS Z2, Z0, Z9
-	VPTERNLOGD  $0xf6, Z2, Z9, Z6
-	VSUBPS      Z2, Z9, Z10
-	VMOVUPS     128(CX), Z9
-	VFMSUB213PS Z10, Z0, Z9
-	VFMADD231PS 128(CX), Z1, Z9
-	VCVTPS2DQ   Z9, Z9
-	VPADDD      Z9, Z9, Z9
-	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 4(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z9, Z9
-	VMOVUPS     192(CX), Z10
-	VFMADD213PS Z2, Z0, Z10
-	VPTERNLOGD  $0xf6, Z2, Z10, Z6
-	VSUBPS      Z2, Z10, Z11
-	VMOVUPS     192(CX), Z10
-	VFMSUB213PS Z11, Z0, Z10
-	VFMADD231PS 192(CX), Z1, Z10
-	VCVTPS2DQ   Z10, Z10
-	VPADDD      Z10, Z10, Z10
-	VPADDD      Z4, Z10, Z10
-	VPTESTNMD   Z5, Z10, K1
-	KMOVW       K1, DI
-	MOVW        DI, 6(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z10, Z10
-	VPACKUSDW   Z8, Z7, Z7
-	VPACKUSDW   Z10, Z9, Z9
-	VPACKUSWB   Z9, Z7, Z7
-	VMOVDQU32   quantizeordered16<>+0(SB), Z8
-	VPERMD      Z7, Z8, Z7
-	VMOVDQU32   Z7, (AX)
-	VMOVUPS     256(CX), Z7
-	VFMADD213PS Z2, Z0, Z7
-	VPTERNLOGD  $0xf6, Z2, Z7, Z6
-	VSUBPS      Z2, Z7, Z8
-	VMOVUPS     256(CX), Z7
-	VFMSUB213PS Z8, Z0, Z7
-	VFMADD231PS 256(CX), Z1, Z7
-	VCVTPS2DQ   Z7, Z7
-	VPADDD      Z7, Z7, Z7
-	VPADDD      Z4, Z7, Z7
-	VPTESTNMD   Z5, Z7, K1
-	KMOVW       K1, DI
-	MOVW        DI, 8(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z7, Z7
-	VMOVUPS     320(CX), Z8
-	VFMADD213PS Z2, Z0, Z8
-	VPTERNLOGD  $0xf6, Z2, Z8, Z6
-	VSUBPS      Z2, Z8, Z9
-	VMOVUPS     320(CX), Z8
-	VFMSUB213PS Z9, Z0, Z8
-	VFMADD231PS 320(CX), Z1, Z8
-	VCVTPS2DQ   Z8, Z8
-	VPADDD      Z8, Z8, Z8
-	VPADDD      Z4, Z8, Z8
-	VPTESTNMD   Z5, Z8, K1
-	KMOVW       K1, DI
-	MOVW        DI, 10(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z8, Z8
-	VMOVUPS     384(CX), Z9
-	VFMADD213PS Z2, Z0, Z9
-	VPTERNLOGD  $0xf6, Z2, Z9, Z6
-	VSUBPS      Z2, Z9, Z10
-	VMOVUPS     384(CX), Z9
-	VFMSUB213PS Z10, Z0, Z9
-	VFMADD231PS 384(CX), Z1, Z9
-	VCVTPS2DQ   Z9, Z9
-	VPADDD      Z9, Z9, Z9
-	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 12(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z9, Z9
-	VMOVUPS     448(CX), Z10
-	VFMADD213PS Z2, Z0, Z10
-	VPTERNLOGD  $0xf6, Z2, Z10, Z6
-	VSUBPS      Z2, Z10, Z11
-	VMOVUPS     448(CX), Z10
-	VFMSUB213PS Z11, Z0, Z10
-	VFMADD231PS 448(CX), Z1, Z10
-	VCVTPS2DQ   Z10, Z10
-	VPADDD      Z10, Z10, Z10
-	VPADDD      Z4, Z10, Z10
-	VPTESTNMD   Z5, Z10, K1
-	KMOVW       K1, DI
-	MOVW        DI, 14(DX)
-	ORL         DI, SI
-	VPSRLVD     Z3, Z10, Z10
-	VPACKUSDW   Z8, Z7, Z7
-	VPACKUSDW   Z10, Z9, Z9
-	VPACKUSWB   Z9, Z7, Z7
-	VMOVDQU32   quantizeordered16<>+0(SB), Z8
-	VPERMD      Z7, Z8, Z7
-	VMOVDQU32   Z7, 64(AX)
+	VMOVUPS     (CX), Z13
+	VFMADD213PS Z2, Z0, Z13
+	VPTERNLOGD  $0xf6, Z2, Z13, Z9
+	VSUBPS      Z2, Z13, Z14
+	VMOVUPS     (CX), Z13
+	VFMSUB213PS Z14, Z0, Z13
+	VFMADD231PS (CX), Z1, Z13
+	VCVTPS2DQ   Z13, Z13
+	VPADDD      Z4, Z13, Z13
+	VPTESTNMD   Z5, Z13, K4
+	VMOVUPS     64(CX), Z14
+	VFMADD213PS Z2, Z0, Z14
+	VPTERNLOGD  $0xf6, Z2, Z14, Z9
+	VSUBPS      Z2, Z14, Z15
+	VMOVUPS     64(CX), Z14
+	VFMSUB213PS Z15, Z0, Z14
+	VFMADD231PS 64(CX), Z1, Z14
+	VCVTPS2DQ   Z14, Z14
+	VPADDD      Z4, Z14, Z14
+	VPTESTNMD   Z5, Z14, K5
+	VMOVUPS     128(CX), Z15
+	VFMADD213PS Z2, Z0, Z15
+	VPTERNLOGD  $0xf6, Z2, Z15, Z9
+	VSUBPS      Z2, Z15, Z16
+	VMOVUPS     128(CX), Z15
+	VFMSUB213PS Z16, Z0, Z15
+	VFMADD231PS 128(CX), Z1, Z15
+	VCVTPS2DQ   Z15, Z15
+	VPADDD      Z4, Z15, Z15
+	VPTESTNMD   Z5, Z15, K6
+	VMOVUPS     192(CX), Z16
+	VFMADD213PS Z2, Z0, Z16
+	VPTERNLOGD  $0xf6, Z2, Z16, Z9
+	VSUBPS      Z2, Z16, Z17
+	VMOVUPS     192(CX), Z16
+	VFMSUB213PS Z17, Z0, Z16
+	VFMADD231PS 192(CX), Z1, Z16
+	VCVTPS2DQ   Z16, Z16
+	VPADDD      Z4, Z16, Z16
+	VPTESTNMD   Z5, Z16, K7
+	KUNPCKWD    K4, K5, K4
+	KUNPCKWD    K6, K7, K6
+	KUNPCKDQ    K4, K6, K4
+	KMOVQ       K4, DI
+	MOVQ        DI, (DX)
+	ORQ         DI, SI
+	VPRORVD     Z3, Z13, Z13
+	VPRORVD     Z7, Z14, Z14
+	VMOVDQU8    Z14, K1, Z13
+	VPRORVD     Z8, Z15, Z15
+	VMOVDQU8    Z15, K2, Z13
+	VPRORVD     Z6, Z16, Z16
+	VMOVDQU8    Z16, K3, Z13
+	VPANDD      Z10, Z13, Z13
+	VPSHUFB     Z11, Z13, Z13
+	VPERMD      Z13, Z12, Z13
+	VMOVDQU32   Z13, (AX)
+	VMOVUPS     256(CX), Z13
+	VFMADD213PS Z2, Z0, Z13
+	VPTERNLOGD  $0xf6, Z2, Z13, Z9
+	VSUBPS      Z2, Z13, Z14
+	VMOVUPS     256(CX), Z13
+	VFMSUB213PS Z14, Z0, Z13
+	VFMADD231PS 256(CX), Z1, Z13
+	VCVTPS2DQ   Z13, Z13
+	VPADDD      Z4, Z13, Z13
+	VPTESTNMD   Z5, Z13, K4
+	VMOVUPS     320(CX), Z14
+	VFMADD213PS Z2, Z0, Z14
+	VPTERNLOGD  $0xf6, Z2, Z14, Z9
+	VSUBPS      Z2, Z14, Z15
+	VMOVUPS     320(CX), Z14
+	VFMSUB213PS Z15, Z0, Z14
+	VFMADD231PS 320(CX), Z1, Z14
+	VCVTPS2DQ   Z14, Z14
+	VPADDD      Z4, Z14, Z14
+	VPTESTNMD   Z5, Z14, K5
+	VMOVUPS     384(CX), Z15
+	VFMADD213PS Z2, Z0, Z15
+	VPTERNLOGD  $0xf6, Z2, Z15, Z9
+	VSUBPS      Z2, Z15, Z16
+	VMOVUPS     384(CX), Z15
+	VFMSUB213PS Z16, Z0, Z15
+	VFMADD231PS 384(CX), Z1, Z15
+	VCVTPS2DQ   Z15, Z15
+	VPADDD      Z4, Z15, Z15
+	VPTESTNMD   Z5, Z15, K6
+	VMOVUPS     448(CX), Z16
+	VFMADD213PS Z2, Z0, Z16
+	VPTERNLOGD  $0xf6, Z2, Z16, Z9
+	VSUBPS      Z2, Z16, Z17
+	VMOVUPS     448(CX), Z16
+	VFMSUB213PS Z17, Z0, Z16
+	VFMADD231PS 448(CX), Z1, Z16
+	VCVTPS2DQ   Z16, Z16
+	VPADDD      Z4, Z16, Z16
+	VPTESTNMD   Z5, Z16, K7
+	KUNPCKWD    K4, K5, K4
+	KUNPCKWD    K6, K7, K6
+	KUNPCKDQ    K4, K6, K4
+	KMOVQ       K4, DI
+	MOVQ        DI, 8(DX)
+	ORQ         DI, SI
+	VPRORVD     Z3, Z13, Z13
+	VPRORVD     Z7, Z14, Z14
+	VMOVDQU8    Z14, K1, Z13
+	VPRORVD     Z8, Z15, Z15
+	VMOVDQU8    Z15, K2, Z13
+	VPRORVD     Z6, Z16, Z16
+	VMOVDQU8    Z16, K3, Z13
+	VPANDD      Z10, Z13, Z13
+	VPSHUFB     Z11, Z13, Z13
+	VPERMD      Z13, Z12, Z13
+	VMOVDQU32   Z13, 64(AX)
 	ADDQ        $0x00000200, CX
 	ADDQ        $0x00000010, DX
 	ADDQ        $0x00000080, AX
@@ -2011,13 +1914,22 @@ loop:
 	JNZ         loop
 
 done:
-	VPSRLD   $0x17, Z6, Z6
-	VPTESTMD Z6, Z6, K1
+	VPSRLD   $0x17, Z9, Z9
+	VPTESTMD Z9, Z9, K1
 	KMOVW    K1, AX
-	MOVL     SI, doubts+88(FP)
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
 	MOVL     AX, outside+92(FP)
 	VZEROUPPER
 	RET
+
+DATA quantizegather<>+0(SB)/4, $0x0c080400
+DATA quantizegather<>+4(SB)/4, $0x0d090501
+DATA quantizegather<>+8(SB)/4, $0x0e0a0602
+DATA quantizegather<>+12(SB)/4, $0x0f0b0703
+GLOBL quantizegather<>(SB), RODATA|NOPTR, $16
 
 DATA quantizeordered16<>+0(SB)/4, $0x00000000
 DATA quantizeordered16<>+4(SB)/4, $0x00000004
@@ -2040,270 +1952,248 @@ GLOBL quantizeordered16<>(SB), RODATA|NOPTR, $64
 // func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·randomResiduesAVX512(SB), NOSPLIT, $0-96
-	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         doubt_base+64(FP), DX
-	MOVQ         q+56(FP), BX
-	XORL         SI, SI
-	VBROADCASTSS (BX), Z0
-	VBROADCASTSS 32(BX), Z1
-	VBROADCASTSS 64(BX), Z2
-	VBROADCASTSS 192(BX), Z3
-	VBROADCASTSS 96(BX), Z4
-	VBROADCASTSS 128(BX), Z5
-	VPXORD       Z6, Z6, Z6
-	MOVL         first+48(FP), DI
-	MOVL         800(BX), R8
-	VBROADCASTSS 224(BX), Z7
-	VBROADCASTSS 256(BX), Z8
-	MOVL         $0x7feb352d, R9
-	VMOVD        R9, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x846ca68b, R9
-	VMOVD        R9, X11
-	VPBROADCASTD X11, Z11
-	MOVL         $0xffffff00, R9
-	VMOVD        R9, X12
-	VPBROADCASTD X12, Z12
-	MOVQ         x_len+32(FP), R9
-	TESTQ        R9, R9
-	JZ           done
+	MOVQ            dst_base+0(FP), AX
+	MOVQ            x_base+24(FP), CX
+	MOVQ            doubt_base+64(FP), DX
+	MOVQ            q+56(FP), BX
+	XORQ            SI, SI
+	VBROADCASTSS    (BX), Z0
+	VBROADCASTSS    32(BX), Z1
+	VBROADCASTSS    64(BX), Z2
+	VBROADCASTSS    192(BX), Z3
+	VBROADCASTSS    96(BX), Z4
+	VBROADCASTSS    128(BX), Z5
+	MOVL            $0x00000008, DI
+	VMOVD           DI, X6
+	VPBROADCASTD    X6, Z6
+	VPSUBD          Z6, Z3, Z7
+	MOVQ            $0x2222222222222222, DI
+	KMOVQ           DI, K1
+	VPSUBD          Z6, Z7, Z8
+	MOVQ            $0x4444444444444444, DI
+	KMOVQ           DI, K2
+	VPSUBD          Z6, Z8, Z6
+	MOVQ            $0x8888888888888888, DI
+	KMOVQ           DI, K3
+	VPBROADCASTB    160(BX), Z10
+	VBROADCASTI32X4 quantizegather<>+0(SB), Z11
+	VMOVDQU32       quantizeordered16<>+0(SB), Z12
+	VPXORD          Z9, Z9, Z9
+	MOVL            first+48(FP), DI
+	MOVL            800(BX), R8
+	VBROADCASTSS    224(BX), Z13
+	VBROADCASTSS    256(BX), Z14
+	MOVL            $0x7feb352d, R9
+	VMOVD           R9, X16
+	VPBROADCASTD    X16, Z16
+	MOVL            $0x846ca68b, R9
+	VMOVD           R9, X17
+	VPBROADCASTD    X17, Z17
+	MOVQ            x_len+32(FP), R9
+	TESTQ           R9, R9
+	JZ              done
 
 loop:
 	MOVL         DI, R10
 	XORL         R8, R10
 	IMUL3L       $-1640531535, R10, R10
-	VMOVD        R10, X9
-	VPBROADCASTD X9, Z9
+	VMOVD        R10, X15
+	VPBROADCASTD X15, Z15
 	ADDL         $0x00000080, DI
-	VMOVUPS      (CX), Z13
-	VFMADD213PS  Z2, Z0, Z13
-	VPTERNLOGD   $0xf6, Z2, Z13, Z6
-	VSUBPS       Z2, Z13, Z14
-	VMOVUPS      (CX), Z13
-	VFMSUB213PS  Z14, Z0, Z13
-	VFMADD231PS  (CX), Z1, Z13
-	VCVTPS2DQ    Z13, Z13
-	VPADDD       Z13, Z13, Z13
-	VPADDD       288(BX), Z9, Z14
-	VPSRLD       $0x10, Z14, Z15
-	VPXORD       Z15, Z14, Z14
-	VPADDD       Z8, Z14, Z14
-	VPMULLD      Z10, Z14, Z14
-	VPSRLD       $0x0f, Z14, Z15
-	VPXORD       Z15, Z14, Z14
-	VPMULLD      Z11, Z14, Z14
-	VPSRLD       $0x10, Z14, Z15
-	VPTERNLOGD   $0x28, Z12, Z15, Z14
-	VPSRLVD      Z7, Z14, Z14
-	VPADDD       Z14, Z13, Z13
-	VPADDD       Z4, Z13, Z13
-	VPTESTNMD    Z5, Z13, K1
-	KMOVW        K1, R10
-	MOVW         R10, (DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z13, Z13
-	VMOVUPS      64(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z6
-	VSUBPS       Z2, Z14, Z15
-	VMOVUPS      64(CX), Z14
-	VFMSUB213PS  Z15, Z0, Z14
-	VFMADD231PS  64(CX), Z1, Z14
-	VCVTPS2DQ    Z14, Z14
-	VPADDD       Z14, Z14, Z14
-	VPADDD       352(BX), Z9, Z15
-	VPSRLD       $0x10, Z15, Z16
-	VPXORD       Z16, Z15, Z15
-	VPADDD       Z8, Z15, Z15
-	VPMULLD      Z10, Z15, Z15
-	VPSRLD       $0x0f, Z15, Z16
-	VPXORD       Z16, Z15, Z15
-	VPMULLD      Z11, Z15, Z15
-	VPSRLD       $0x10, Z15, Z16
-	VPTERNLOGD   $0x28, Z12, Z16, Z15
-	VPSRLVD      Z7, Z15, Z15
-	VPADDD       Z15, Z14, Z14
-	VPADDD       Z4, Z14, Z14
-	VPTESTNMD    Z5, Z14, K1
-	KMOVW        K1, R10
-	MOVW         R10, 2(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z14, Z14
-	VMOVUPS      128(CX), Z15
-	VFMADD213PS  Z2, Z0, Z15
-	VPTERNLOGD   $0xf6, Z2, Z15, Z6
-	VSUBPS       Z2, Z15, Z16
-	VMOVUPS      128(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  128(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       Z15, Z15, Z15
-	VPADDD       416(BX), Z9, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z8, Z16, Z16
-	VPMULLD      Z10, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z12, Z17, Z16
-	VPSRLVD      Z7, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 4(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z15, Z15
-	VMOVUPS      192(CX), Z16
-	VFMADD213PS  Z2, Z0, Z16
-	VPTERNLOGD   $0xf6, Z2, Z16, Z6
-	VSUBPS       Z2, Z16, Z17
-	VMOVUPS      192(CX), Z16
-	VFMSUB213PS  Z17, Z0, Z16
-	VFMADD231PS  192(CX), Z1, Z16
-	VCVTPS2DQ    Z16, Z16
-	VPADDD       Z16, Z16, Z16
-	VPADDD       480(BX), Z9, Z17
-	VPSRLD       $0x10, Z17, Z18
-	VPXORD       Z18, Z17, Z17
-	VPADDD       Z8, Z17, Z17
-	VPMULLD      Z10, Z17, Z17
-	VPSRLD       $0x0f, Z17, Z18
-	VPXORD       Z18, Z17, Z17
-	VPMULLD      Z11, Z17, Z17
-	VPSRLD       $0x10, Z17, Z18
-	VPTERNLOGD   $0x28, Z12, Z18, Z17
-	VPSRLVD      Z7, Z17, Z17
-	VPADDD       Z17, Z16, Z16
-	VPADDD       Z4, Z16, Z16
-	VPTESTNMD    Z5, Z16, K1
-	KMOVW        K1, R10
-	MOVW         R10, 6(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z16, Z16
-	VPACKUSDW    Z14, Z13, Z13
-	VPACKUSDW    Z16, Z15, Z15
-	VPACKUSWB    Z15, Z13, Z13
-	VMOVDQU32    quantizeordered16<>+0(SB), Z14
-	VPERMD       Z13, Z14, Z13
-	VMOVDQU32    Z13, (AX)
-	VMOVUPS      256(CX), Z13
-	VFMADD213PS  Z2, Z0, Z13
-	VPTERNLOGD   $0xf6, Z2, Z13, Z6
-	VSUBPS       Z2, Z13, Z14
-	VMOVUPS      256(CX), Z13
-	VFMSUB213PS  Z14, Z0, Z13
-	VFMADD231PS  256(CX), Z1, Z13
-	VCVTPS2DQ    Z13, Z13
-	VPADDD       Z13, Z13, Z13
-	VPADDD       544(BX), Z9, Z14
-	VPSRLD       $0x10, Z14, Z15
-	VPXORD       Z15, Z14, Z14
-	VPADDD       Z8, Z14, Z14
-	VPMULLD      Z10, Z14, Z14
-	VPSRLD       $0x0f, Z14, Z15
-	VPXORD       Z15, Z14, Z14
-	VPMULLD      Z11, Z14, Z14
-	VPSRLD       $0x10, Z14, Z15
-	VPTERNLOGD   $0x28, Z12, Z15, Z14
-	VPSRLVD      Z7, Z14, Z14
-	VPADDD       Z14, Z13, Z13
-	VPADDD       Z4, Z13, Z13
-	VPTESTNMD    Z5, Z13, K1
-	KMOVW        K1, R10
-	MOVW         R10, 8(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z13, Z13
-	VMOVUPS      320(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z6
-	VSUBPS       Z2, Z14, Z15
-	VMOVUPS      320(CX), Z14
-	VFMSUB213PS  Z15, Z0, Z14
-	VFMADD231PS  320(CX), Z1, Z14
-	VCVTPS2DQ    Z14, Z14
-	VPADDD       Z14, Z14, Z14
-	VPADDD       608(BX), Z9, Z15
-	VPSRLD       $0x10, Z15, Z16
-	VPXORD       Z16, Z15, Z15
-	VPADDD       Z8, Z15, Z15
-	VPMULLD      Z10, Z15, Z15
-	VPSRLD       $0x0f, Z15, Z16
-	VPXORD       Z16, Z15, Z15
-	VPMULLD      Z11, Z15, Z15
-	VPSRLD       $0x10, Z15, Z16
-	VPTERNLOGD   $0x28, Z12, Z16, Z15
-	VPSRLVD      Z7, Z15, Z15
-	VPADDD       Z15, Z14, Z14
-	VPADDD       Z4, Z14, Z14
-	VPTESTNMD    Z5, Z14, K1
-	KMOVW        K1, R10
-	MOVW         R10, 10(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z14, Z14
-	VMOVUPS      384(CX), Z15
-	VFMADD213PS  Z2, Z0, Z15
-	VPTERNLOGD   $0xf6, Z2, Z15, Z6
-	VSUBPS       Z2, Z15, Z16
-	VMOVUPS      384(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  384(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       Z15, Z15, Z15
-	VPADDD       672(BX), Z9, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z8, Z16, Z16
-	VPMULLD      Z10, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z12, Z17, Z16
-	VPSRLVD      Z7, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 12(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z15, Z15
-	VMOVUPS      448(CX), Z16
-	VFMADD213PS  Z2, Z0, Z16
-	VPTERNLOGD   $0xf6, Z2, Z16, Z6
-	VSUBPS       Z2, Z16, Z17
-	VMOVUPS      448(CX), Z16
-	VFMSUB213PS  Z17, Z0, Z16
-	VFMADD231PS  448(CX), Z1, Z16
-	VCVTPS2DQ    Z16, Z16
-	VPADDD       Z16, Z16, Z16
-	VPADDD       736(BX), Z9, Z9
-	VPSRLD       $0x10, Z9, Z17
-	VPXORD       Z17, Z9, Z9
-	VPADDD       Z8, Z9, Z9
-	VPMULLD      Z10, Z9, Z9
-	VPSRLD       $0x0f, Z9, Z17
-	VPXORD       Z17, Z9, Z9
-	VPMULLD      Z11, Z9, Z9
-	VPSRLD       $0x10, Z9, Z17
-	VPTERNLOGD   $0x28, Z12, Z17, Z9
-	VPSRLVD      Z7, Z9, Z9
-	VPADDD       Z9, Z16, Z16
-	VPADDD       Z4, Z16, Z16
-	VPTESTNMD    Z5, Z16, K1
-	KMOVW        K1, R10
-	MOVW         R10, 14(DX)
-	ORL          R10, SI
-	VPSRLVD      Z3, Z16, Z16
-	VPACKUSDW    Z14, Z13, Z13
-	VPACKUSDW    Z16, Z15, Z15
-	VPACKUSWB    Z15, Z13, Z13
-	VMOVDQU32    quantizeordered16<>+0(SB), Z9
-	VPERMD       Z13, Z9, Z13
-	VMOVDQU32    Z13, 64(AX)
+	VMOVUPS      (CX), Z18
+	VFMADD213PS  Z2, Z0, Z18
+	VPTERNLOGD   $0xf6, Z2, Z18, Z9
+	VSUBPS       Z2, Z18, Z19
+	VMOVUPS      (CX), Z18
+	VFMSUB213PS  Z19, Z0, Z18
+	VFMADD231PS  (CX), Z1, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       288(BX), Z15, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z14, Z19, Z19
+	VPMULLD      Z16, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z17, Z19, Z19
+	VPSRLVD      Z13, Z19, Z19
+	VPADDD       Z19, Z18, Z18
+	VPADDD       Z4, Z18, Z18
+	VPTESTNMD    Z5, Z18, K4
+	VMOVUPS      64(CX), Z19
+	VFMADD213PS  Z2, Z0, Z19
+	VPTERNLOGD   $0xf6, Z2, Z19, Z9
+	VSUBPS       Z2, Z19, Z20
+	VMOVUPS      64(CX), Z19
+	VFMSUB213PS  Z20, Z0, Z19
+	VFMADD231PS  64(CX), Z1, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       352(BX), Z15, Z20
+	VPSRLD       $0x10, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPADDD       Z14, Z20, Z20
+	VPMULLD      Z16, Z20, Z20
+	VPSRLD       $0x0f, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPMULLD      Z17, Z20, Z20
+	VPSRLVD      Z13, Z20, Z20
+	VPADDD       Z20, Z19, Z19
+	VPADDD       Z4, Z19, Z19
+	VPTESTNMD    Z5, Z19, K5
+	VMOVUPS      128(CX), Z20
+	VFMADD213PS  Z2, Z0, Z20
+	VPTERNLOGD   $0xf6, Z2, Z20, Z9
+	VSUBPS       Z2, Z20, Z21
+	VMOVUPS      128(CX), Z20
+	VFMSUB213PS  Z21, Z0, Z20
+	VFMADD231PS  128(CX), Z1, Z20
+	VCVTPS2DQ    Z20, Z20
+	VPADDD       416(BX), Z15, Z21
+	VPSRLD       $0x10, Z21, Z22
+	VPXORD       Z22, Z21, Z21
+	VPADDD       Z14, Z21, Z21
+	VPMULLD      Z16, Z21, Z21
+	VPSRLD       $0x0f, Z21, Z22
+	VPXORD       Z22, Z21, Z21
+	VPMULLD      Z17, Z21, Z21
+	VPSRLVD      Z13, Z21, Z21
+	VPADDD       Z21, Z20, Z20
+	VPADDD       Z4, Z20, Z20
+	VPTESTNMD    Z5, Z20, K6
+	VMOVUPS      192(CX), Z21
+	VFMADD213PS  Z2, Z0, Z21
+	VPTERNLOGD   $0xf6, Z2, Z21, Z9
+	VSUBPS       Z2, Z21, Z22
+	VMOVUPS      192(CX), Z21
+	VFMSUB213PS  Z22, Z0, Z21
+	VFMADD231PS  192(CX), Z1, Z21
+	VCVTPS2DQ    Z21, Z21
+	VPADDD       480(BX), Z15, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z14, Z22, Z22
+	VPMULLD      Z16, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z17, Z22, Z22
+	VPSRLVD      Z13, Z22, Z22
+	VPADDD       Z22, Z21, Z21
+	VPADDD       Z4, Z21, Z21
+	VPTESTNMD    Z5, Z21, K7
+	KUNPCKWD     K4, K5, K4
+	KUNPCKWD     K6, K7, K6
+	KUNPCKDQ     K4, K6, K4
+	KMOVQ        K4, R10
+	MOVQ         R10, (DX)
+	ORQ          R10, SI
+	VPRORVD      Z3, Z18, Z18
+	VPRORVD      Z7, Z19, Z19
+	VMOVDQU8     Z19, K1, Z18
+	VPRORVD      Z8, Z20, Z20
+	VMOVDQU8     Z20, K2, Z18
+	VPRORVD      Z6, Z21, Z21
+	VMOVDQU8     Z21, K3, Z18
+	VPANDD       Z10, Z18, Z18
+	VPSHUFB      Z11, Z18, Z18
+	VPERMD       Z18, Z12, Z18
+	VMOVDQU32    Z18, (AX)
+	VMOVUPS      256(CX), Z18
+	VFMADD213PS  Z2, Z0, Z18
+	VPTERNLOGD   $0xf6, Z2, Z18, Z9
+	VSUBPS       Z2, Z18, Z19
+	VMOVUPS      256(CX), Z18
+	VFMSUB213PS  Z19, Z0, Z18
+	VFMADD231PS  256(CX), Z1, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       544(BX), Z15, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z14, Z19, Z19
+	VPMULLD      Z16, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z17, Z19, Z19
+	VPSRLVD      Z13, Z19, Z19
+	VPADDD       Z19, Z18, Z18
+	VPADDD       Z4, Z18, Z18
+	VPTESTNMD    Z5, Z18, K4
+	VMOVUPS      320(CX), Z19
+	VFMADD213PS  Z2, Z0, Z19
+	VPTERNLOGD   $0xf6, Z2, Z19, Z9
+	VSUBPS       Z2, Z19, Z20
+	VMOVUPS      320(CX), Z19
+	VFMSUB213PS  Z20, Z0, Z19
+	VFMADD231PS  320(CX), Z1, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       608(BX), Z15, Z20
+	VPSRLD       $0x10, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPADDD       Z14, Z20, Z20
+	VPMULLD      Z16, Z20, Z20
+	VPSRLD       $0x0f, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPMULLD      Z17, Z20, Z20
+	VPSRLVD      Z13, Z20, Z20
+	VPADDD       Z20, Z19, Z19
+	VPADDD       Z4, Z19, Z19
+	VPTESTNMD    Z5, Z19, K5
+	VMOVUPS      384(CX), Z20
+	VFMADD213PS  Z2, Z0, Z20
+	VPTERNLOGD   $0xf6, Z2, Z20, Z9
+	VSUBPS       Z2, Z20, Z21
+	VMOVUPS      384(CX), Z20
+	VFMSUB213PS  Z21, Z0, Z20
+	VFMADD231PS  384(CX), Z1, Z20
+	VCVTPS2DQ    Z20, Z20
+	VPADDD       672(BX), Z15, Z21
+	VPSRLD       $0x10, Z21, Z22
+	VPXORD       Z22, Z21, Z21
+	VPADDD       Z14, Z21, Z21
+	VPMULLD      Z16, Z21, Z21
+	VPSRLD       $0x0f, Z21, Z22
+	VPXORD       Z22, Z21, Z21
+	VPMULLD      Z17, Z21, Z21
+	VPSRLVD      Z13, Z21, Z21
+	VPADDD       Z21, Z20, Z20
+	VPADDD       Z4, Z20, Z20
+	VPTESTNMD    Z5, Z20, K6
+	VMOVUPS      448(CX), Z21
+	VFMADD213PS  Z2, Z0, Z21
+	VPTERNLOGD   $0xf6, Z2, Z21, Z9
+	VSUBPS       Z2, Z21, Z22
+	VMOVUPS      448(CX), Z21
+	VFMSUB213PS  Z22, Z0, Z21
+	VFMADD231PS  448(CX), Z1, Z21
+	VCVTPS2DQ    Z21, Z21
+	VPADDD       736(BX), Z15, Z15
+	VPSRLD       $0x10, Z15, Z22
+	VPXORD       Z22, Z15, Z15
+	VPADDD       Z14, Z15, Z15
+	VPMULLD      Z16, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z22
+	VPXORD       Z22, Z15, Z15
+	VPMULLD      Z17, Z15, Z15
+	VPSRLVD      Z13, Z15, Z15
+	VPADDD       Z15, Z21, Z21
+	VPADDD       Z4, Z21, Z21
+	VPTESTNMD    Z5, Z21, K7
+	KUNPCKWD     K4, K5, K4
+	KUNPCKWD     K6, K7, K6
+	KUNPCKDQ     K4, K6, K4
+	KMOVQ        K4, R10
+	MOVQ         R10, 8(DX)
+	ORQ          R10, SI
+	VPRORVD      Z3, Z18, Z18
+	VPRORVD      Z7, Z19, Z19
+	VMOVDQU8     Z19, K1, Z18
+	VPRORVD      Z8, Z20, Z20
+	VMOVDQU8     Z20, K2, Z18
+	VPRORVD      Z6, Z21, Z21
+	VMOVDQU8     Z21, K3, Z18
+	VPANDD       Z10, Z18, Z18
+	VPSHUFB      Z11, Z18, Z18
+	VPERMD       Z18, Z12, Z18
+	VMOVDQU32    Z18, 64(AX)
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
 	ADDQ         $0x00000080, AX
@@ -2311,22 +2201,25 @@ loop:
 	JNZ          loop
 
 done:
-	VPSRLD   $0x17, Z6, Z6
-	VPTESTMD Z6, Z6, K1
+	VPSRLD   $0x17, Z9, Z9
+	VPTESTMD Z9, Z9, K1
 	KMOVW    K1, AX
-	MOVL     SI, doubts+88(FP)
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
 	MOVL     AX, outside+92(FP)
 	VZEROUPPER
 	RET
 
 // func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·fixedIndicesAVX512(SB), NOSPLIT, $0-96
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         doubt_base+64(FP), DX
 	MOVQ         q+56(FP), BX
-	XORL         SI, SI
+	XORQ         SI, SI
 	VBROADCASTSS (BX), Z0
 	VBROADCASTSS 32(BX), Z1
 	VBROADCASTSS 64(BX), Z2
@@ -2349,13 +2242,10 @@ loop:
 	VFMADD231PS (CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, (DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K1
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, (AX)
 	VMOVUPS     64(CX), Z8
@@ -2367,13 +2257,10 @@ loop:
 	VFMADD231PS 64(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 2(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K2
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 64(AX)
 	VMOVUPS     128(CX), Z8
@@ -2385,13 +2272,10 @@ loop:
 	VFMADD231PS 128(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 4(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K3
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 128(AX)
 	VMOVUPS     192(CX), Z8
@@ -2403,15 +2287,18 @@ loop:
 	VFMADD231PS 192(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 6(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K4
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 192(AX)
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, (DX)
+	ORQ         DI, SI
 	VMOVUPS     256(CX), Z8
 	VFMADD213PS Z2, Z0, Z8
 	VPTERNLOGD  $0xf6, Z2, Z8, Z7
@@ -2421,13 +2308,10 @@ loop:
 	VFMADD231PS 256(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 8(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K1
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 256(AX)
 	VMOVUPS     320(CX), Z8
@@ -2439,13 +2323,10 @@ loop:
 	VFMADD231PS 320(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 10(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K2
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 320(AX)
 	VMOVUPS     384(CX), Z8
@@ -2457,13 +2338,10 @@ loop:
 	VFMADD231PS 384(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 12(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K3
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 384(AX)
 	VMOVUPS     448(CX), Z8
@@ -2475,15 +2353,18 @@ loop:
 	VFMADD231PS 448(CX), Z1, Z9
 	VCVTPS2DQ   Z9, Z9
 	VPADDD      Z4, Z9, Z9
-	VPTESTNMD   Z5, Z9, K1
-	KMOVW       K1, DI
-	MOVW        DI, 14(DX)
-	ORL         DI, SI
-	VPSRAVD     Z3, Z9, Z9
 	VPSUBD      Z2, Z8, Z8
 	VPSLLVD     Z6, Z8, Z8
+	VPTESTNMD   Z5, Z9, K4
+	VPSRAVD     Z3, Z9, Z9
 	VPADDD      Z8, Z9, Z9
 	VMOVDQU32   Z9, 448(AX)
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, 8(DX)
+	ORQ         DI, SI
 	ADDQ        $0x00000200, CX
 	ADDQ        $0x00000010, DX
 	ADDQ        $0x00000200, AX
@@ -2494,19 +2375,22 @@ done:
 	VPSRLD   $0x17, Z7, Z7
 	VPTESTMD Z7, Z7, K1
 	KMOVW    K1, AX
-	MOVL     SI, doubts+88(FP)
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
 	MOVL     AX, outside+92(FP)
 	VZEROUPPER
 	RET
 
 // func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512BW, AVX512F
 TEXT ·randomIndicesAVX512(SB), NOSPLIT, $0-96
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         doubt_base+64(FP), DX
 	MOVQ         q+56(FP), BX
-	XORL         SI, SI
+	XORQ         SI, SI
 	VBROADCASTSS (BX), Z0
 	VBROADCASTSS 32(BX), Z1
 	VBROADCASTSS 64(BX), Z2
@@ -2525,9 +2409,6 @@ TEXT ·randomIndicesAVX512(SB), NOSPLIT, $0-96
 	MOVL         $0x846ca68b, R9
 	VMOVD        R9, X12
 	VPBROADCASTD X12, Z12
-	MOVL         $0xffffff00, R9
-	VMOVD        R9, X13
-	VPBROADCASTD X13, Z13
 	MOVQ         x_len+32(FP), R9
 	TESTQ        R9, R9
 	JZ           done
@@ -2539,246 +2420,218 @@ loop:
 	VMOVD        R10, X10
 	VPBROADCASTD X10, Z10
 	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      (CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      (CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  (CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       288(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, (DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, (AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  (CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       288(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K1
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, (AX)
+	VMOVUPS      64(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      64(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      64(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  64(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       352(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 2(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 64(AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  64(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       352(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K2
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, 64(AX)
+	VMOVUPS      128(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      128(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      128(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  128(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       416(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 4(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 128(AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  128(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       416(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K3
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, 128(AX)
+	VMOVUPS      192(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      192(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      192(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  192(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       480(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 6(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 192(AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  192(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       480(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K4
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, 192(AX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, (DX)
+	ORQ          R10, SI
+	VMOVUPS      256(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      256(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      256(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  256(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       544(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 8(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 256(AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  256(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       544(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K1
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, 256(AX)
+	VMOVUPS      320(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      320(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      320(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  320(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       608(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 10(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 320(AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  320(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       608(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K2
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, 320(AX)
+	VMOVUPS      384(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      384(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      384(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  384(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
-	VPADDD       672(BX), Z10, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPADDD       Z9, Z16, Z16
-	VPMULLD      Z11, Z16, Z16
-	VPSRLD       $0x0f, Z16, Z17
-	VPXORD       Z17, Z16, Z16
-	VPMULLD      Z12, Z16, Z16
-	VPSRLD       $0x10, Z16, Z17
-	VPTERNLOGD   $0x28, Z13, Z17, Z16
-	VPSRLVD      Z8, Z16, Z16
-	VPADDD       Z16, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 12(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 384(AX)
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  384(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       672(BX), Z10, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z9, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z12, Z15, Z15
+	VPSRLVD      Z8, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z13
+	VPSLLVD      Z6, Z13, Z13
+	VPTESTNMD    Z5, Z14, K3
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z13, Z14, Z14
+	VMOVDQU32    Z14, 384(AX)
+	VMOVUPS      448(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z7
+	VSUBPS       Z2, Z13, Z15
 	VMOVUPS      448(CX), Z14
-	VFMADD213PS  Z2, Z0, Z14
-	VPTERNLOGD   $0xf6, Z2, Z14, Z7
-	VSUBPS       Z2, Z14, Z16
-	VMOVUPS      448(CX), Z15
-	VFMSUB213PS  Z16, Z0, Z15
-	VFMADD231PS  448(CX), Z1, Z15
-	VCVTPS2DQ    Z15, Z15
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  448(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
 	VPADDD       736(BX), Z10, Z10
-	VPSRLD       $0x10, Z10, Z16
-	VPXORD       Z16, Z10, Z10
+	VPSRLD       $0x10, Z10, Z15
+	VPXORD       Z15, Z10, Z10
 	VPADDD       Z9, Z10, Z10
 	VPMULLD      Z11, Z10, Z10
-	VPSRLD       $0x0f, Z10, Z16
-	VPXORD       Z16, Z10, Z10
+	VPSRLD       $0x0f, Z10, Z15
+	VPXORD       Z15, Z10, Z10
 	VPMULLD      Z12, Z10, Z10
-	VPSRLD       $0x10, Z10, Z16
-	VPTERNLOGD   $0x28, Z13, Z16, Z10
 	VPSRLVD      Z8, Z10, Z10
-	VPADDD       Z10, Z15, Z15
-	VPADDD       Z4, Z15, Z15
-	VPTESTNMD    Z5, Z15, K1
-	KMOVW        K1, R10
-	MOVW         R10, 14(DX)
-	ORL          R10, SI
-	VPSRAVD      Z3, Z15, Z15
-	VPSUBD       Z2, Z14, Z14
-	VPSLLVD      Z6, Z14, Z14
-	VPADDD       Z14, Z15, Z15
-	VMOVDQU32    Z15, 448(AX)
+	VPADDD       Z10, Z14, Z14
+	VPADDD       Z4, Z14, Z14
+	VPSUBD       Z2, Z13, Z10
+	VPSLLVD      Z6, Z10, Z10
+	VPTESTNMD    Z5, Z14, K4
+	VPSRAVD      Z3, Z14, Z14
+	VPADDD       Z10, Z14, Z14
+	VMOVDQU32    Z14, 448(AX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, 8(DX)
+	ORQ          R10, SI
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
 	ADDQ         $0x00000200, AX
@@ -2789,7 +2642,592 @@ done:
 	VPSRLD   $0x17, Z7, Z7
 	VPTESTMD Z7, Z7, K1
 	KMOVW    K1, AX
-	MOVL     SI, doubts+88(FP)
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
 	MOVL     AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func fixedHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL
+TEXT ·fixedHashedAVX512(SB), NOSPLIT, $0-104
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 32(BX), Z1
+	VBROADCASTSS 64(BX), Z2
+	VBROADCASTSS 192(BX), Z3
+	VBROADCASTSS 96(BX), Z4
+	VBROADCASTSS 128(BX), Z5
+	VBROADCASTSS 160(BX), Z6
+	VPXORD       Z7, Z7, Z7
+	MOVQ         $0x9e3779b185ebca87, BX
+	VPBROADCASTQ BX, Y9
+	MOVQ         $0xc2b2ae3d27d4eb4f, BX
+	VPBROADCASTQ BX, Y10
+	MOVQ         lanes+88(FP), BX
+	VMOVDQU      (BX), Y8
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVUPS     (CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     (CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS (CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K1
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, (AX)
+	VMOVUPS     64(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     64(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 64(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K2
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 64(AX)
+	VMOVUPS     128(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     128(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 128(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K3
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 128(AX)
+	VMOVUPS     192(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     192(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 192(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K4
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 192(AX)
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, (DX)
+	ORQ         DI, SI
+	VPMULLQ     (AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     32(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     64(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     96(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     128(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     160(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     192(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     224(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VMOVUPS     256(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     256(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 256(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K1
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 256(AX)
+	VMOVUPS     320(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     320(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 320(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K2
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 320(AX)
+	VMOVUPS     384(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     384(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 384(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K3
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 384(AX)
+	VMOVUPS     448(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     448(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 448(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	VPTESTNMD   Z5, Z12, K4
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 448(AX)
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, 8(DX)
+	ORQ         DI, SI
+	VPMULLQ     256(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     288(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     320(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     352(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     384(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     416(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     448(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	VPMULLQ     480(AX), Y10, Y11
+	VPADDQ      Y11, Y8, Y8
+	VPROLQ      $0x1f, Y8, Y8
+	VPMULLQ     Y9, Y8, Y8
+	ADDQ        $0x00000200, CX
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000200, AX
+	SUBQ        $0x00000080, BX
+	JNZ         loop
+
+done:
+	MOVQ     lanes+88(FP), AX
+	VMOVDQU  Y8, (AX)
+	VPSRLD   $0x17, Z7, Z7
+	VPTESTMD Z7, Z7, K1
+	KMOVW    K1, AX
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+96(FP)
+	MOVL     AX, outside+100(FP)
+	VZEROUPPER
+	RET
+
+// func randomHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL
+TEXT ·randomHashedAVX512(SB), NOSPLIT, $0-104
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 32(BX), Z1
+	VBROADCASTSS 64(BX), Z2
+	VBROADCASTSS 192(BX), Z3
+	VBROADCASTSS 96(BX), Z4
+	VBROADCASTSS 128(BX), Z5
+	VBROADCASTSS 160(BX), Z6
+	VPXORD       Z7, Z7, Z7
+	MOVL         first+48(FP), DI
+	MOVL         800(BX), R8
+	VBROADCASTSS 224(BX), Z8
+	VBROADCASTSS 256(BX), Z9
+	MOVL         $0x7feb352d, R9
+	VMOVD        R9, X11
+	VPBROADCASTD X11, Z11
+	MOVL         $0x846ca68b, R9
+	VMOVD        R9, X12
+	VPBROADCASTD X12, Z12
+	MOVQ         $0x9e3779b185ebca87, R9
+	VPBROADCASTQ R9, Y14
+	MOVQ         $0xc2b2ae3d27d4eb4f, R9
+	VPBROADCASTQ R9, Y15
+	MOVQ         lanes+88(FP), R9
+	VMOVDQU      (R9), Y13
+	MOVQ         x_len+32(FP), R9
+	TESTQ        R9, R9
+	JZ           done
+
+loop:
+	MOVL         DI, R10
+	XORL         R8, R10
+	IMUL3L       $-1640531535, R10, R10
+	VMOVD        R10, X10
+	VPBROADCASTD X10, Z10
+	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      (CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  (CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       288(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K1
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, (AX)
+	VMOVUPS      64(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      64(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  64(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       352(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K2
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 64(AX)
+	VMOVUPS      128(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      128(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  128(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       416(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K3
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 128(AX)
+	VMOVUPS      192(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      192(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  192(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       480(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K4
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 192(AX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, (DX)
+	ORQ          R10, SI
+	VPMULLQ      (AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      32(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      64(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      96(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      128(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      160(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      192(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      224(AX), Y15, Y16
+	VPADDQ       Y16, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VMOVUPS      256(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      256(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  256(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       544(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K1
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 256(AX)
+	VMOVUPS      320(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      320(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  320(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       608(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K2
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 320(AX)
+	VMOVUPS      384(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      384(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  384(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       672(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	VPTESTNMD    Z5, Z17, K3
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 384(AX)
+	VMOVUPS      448(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      448(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  448(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       736(BX), Z10, Z10
+	VPSRLD       $0x10, Z10, Z18
+	VPXORD       Z18, Z10, Z10
+	VPADDD       Z9, Z10, Z10
+	VPMULLD      Z11, Z10, Z10
+	VPSRLD       $0x0f, Z10, Z18
+	VPXORD       Z18, Z10, Z10
+	VPMULLD      Z12, Z10, Z10
+	VPSRLVD      Z8, Z10, Z10
+	VPADDD       Z10, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z10
+	VPSLLVD      Z6, Z10, Z10
+	VPTESTNMD    Z5, Z17, K4
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z10, Z17, Z17
+	VMOVDQU32    Z17, 448(AX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, 8(DX)
+	ORQ          R10, SI
+	VPMULLQ      256(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      288(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      320(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      352(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      384(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      416(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      448(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	VPMULLQ      480(AX), Y15, Y10
+	VPADDQ       Y10, Y13, Y13
+	VPROLQ       $0x1f, Y13, Y13
+	VPMULLQ      Y14, Y13, Y13
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000200, AX
+	SUBQ         $0x00000080, R9
+	JNZ          loop
+
+done:
+	MOVQ     lanes+88(FP), AX
+	VMOVDQU  Y13, (AX)
+	VPSRLD   $0x17, Z7, Z7
+	VPTESTMD Z7, Z7, K1
+	KMOVW    K1, AX
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+96(FP)
+	MOVL     AX, outside+100(FP)
 	VZEROUPPER
 	RET

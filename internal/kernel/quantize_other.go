@@ -35,3 +35,11 @@ func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, 
 func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
+
+func fixedHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}

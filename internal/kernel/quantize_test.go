@@ -77,8 +77,8 @@ func TestLanesRoundLikeTheDefinition(t *testing.T) {
 }
 
 func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
-	var q Quantizer
-	if !q.Set(l) {
+	var q, whole Quantizer
+	if !q.Set(l, OfResidues) || !whole.Set(l, OfIndices) {
 		t.Fatal("the lattice was refused")
 	}
 	residues, indices := make([]byte, len(x)), make([]int32, len(x))
@@ -90,11 +90,24 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 			}
 		},
 		"index": func(doubt []byte) (int, bool, func(at int) bool) {
-			n, doubtful := tier.Indices(indices, x, first, &q, doubt)
+			n, doubtful := tier.Indices(indices, x, first, &whole, doubt)
+			return n, doubtful, func(at int) bool { return float64(indices[at]) == l.integer(x[at], first+at) }
+		},
+		"hashed index": func(doubt []byte) (int, bool, func(at int) bool) {
+			var h, want Hash
+			h.Reset()
+			want.Reset()
+			n, doubtful := tier.HashedIndices(indices, x, first, &whole, doubt, &h)
+			if !doubtful {
+				tier.Hash(&want, indices[:n])
+			}
+			if h.Sum() != want.Sum() {
+				t.Fatalf("doubtful %v: hash %x, want %x", doubtful, h.Sum(), want.Sum())
+			}
 			return n, doubtful, func(at int) bool { return float64(indices[at]) == l.integer(x[at], first+at) }
 		},
 	} {
-		doubt := make([]byte, len(x)/8+1)
+		doubt := make([]byte, (len(x)+63)/64*8)
 		n, doubtful, right := get(doubt)
 		if n != 2*Step {
 			t.Fatalf("%s: %d coordinates done", name, n)
@@ -119,11 +132,11 @@ func TestFewCoordinatesAreDoubtful(t *testing.T) {
 	for _, tier := range Available()[1:] {
 		for bits := 1; bits <= 8; bits++ {
 			var q Quantizer
-			q.Set(Lattice{Step: 0.01, Bits: bits, Noise: &key})
+			q.Set(Lattice{Step: 0.01, Bits: bits, Noise: &key}, OfResidues)
 			count, doubt := 0, make([]byte, n/8)
 			done, _ := tier.Residues(make([]byte, n), x, 0, &q, doubt)
 			Doubtful(doubt, func(int) bool { count++; return true })
-			if done != n || count > n>>(22-bits)+20 {
+			if done != n || count > n>>12 {
 				t.Errorf("%v, %d bits: %d of %d doubtful", tier, bits, count, done)
 			}
 		}
@@ -131,12 +144,17 @@ func TestFewCoordinatesAreDoubtful(t *testing.T) {
 }
 
 func TestLanesLeaveWhatTheyCannotDo(t *testing.T) {
-	var q Quantizer
-	if q.Set(Lattice{Step: 1, Bits: 9}) || q.Set(Lattice{Step: 1, Bits: 0}) || q.Set(Lattice{Step: 0x1p-64, Bits: 4}) || q.Set(Lattice{Step: math.Inf(1), Bits: 4}) ||
-		q.Set(Lattice{Step: 1, Bits: 4, Shift: 1.5}) || q.Set(Lattice{Step: 1, Bits: 4, Shift: -8.5}) {
-		t.Error("a lattice beyond the lanes was accepted")
+	var q, whole Quantizer
+	for _, l := range []Lattice{
+		{Step: 1, Bits: 9}, {Step: 1, Bits: 0}, {Step: 0x1p-64, Bits: 4}, {Step: math.Inf(1), Bits: 4},
+		{Step: 1, Bits: 4, Shift: 1.5}, {Step: 1, Bits: 4, Shift: -8.5},
+	} {
+		if q.Set(l, OfResidues) {
+			t.Errorf("%+v was accepted", l)
+		}
 	}
-	q.Set(Lattice{Step: 1, Bits: 4})
+	q.Set(Lattice{Step: 1, Bits: 4}, OfResidues)
+	whole.Set(Lattice{Step: 1, Bits: 4}, OfIndices)
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
 	for _, tier := range Available() {
 		for _, bad := range []float32{nan, inf, 1 << 27, -1 << 40, math.MaxFloat32} {
@@ -145,7 +163,7 @@ func TestLanesLeaveWhatTheyCannotDo(t *testing.T) {
 			if n, _ := tier.Residues(make([]byte, len(x)), x, 0, &q, make([]byte, 48)); n != 0 {
 				t.Errorf("%v: residues with %v: %d done", tier, bad, n)
 			}
-			if n, _ := tier.Indices(make([]int32, len(x)), x, 0, &q, make([]byte, 48)); n != 0 {
+			if n, _ := tier.Indices(make([]int32, len(x)), x, 0, &whole, make([]byte, 48)); n != 0 {
 				t.Errorf("%v: indices with %v: %d done", tier, bad, n)
 			}
 		}

@@ -34,9 +34,9 @@ var siblings = map[string][]string{
 	"experiment":      {"configs"},         // it assembles what a run file names
 }
 
-// outside names packages of tests alone: they may import anything, and no
+// outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
-var outside = []string{"internal/conformance", "internal/lint", "test"}
+var outside = []string{"bench", "internal/conformance", "internal/lint", "test"}
 
 const module = "gossiptrainer/"
 

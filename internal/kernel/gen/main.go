@@ -33,7 +33,15 @@ func topics() []topic {
 		{"quantize", quantize},
 		{"pack", pack},
 		{"mix", mix},
+		{"indices", indices},
+		{"hash", hash},
 		{"magnitude", magnitude},
+		{"channels", channels},
+		{"convolve", convolve},
+		{"outer", outer},
+		{"panel", panel},
+		{"peak", peak},
+		{"pool", pool},
 	}
 }
 

@@ -6,35 +6,34 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mix writes the mixing of symbols, see Tier.Mix, and the search for ties.
+// mix writes the two mixers of each tier, see Tier.Mix.
 func mix(c *build.Context) {
 	for _, w := range widths(c, "mix") {
-		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32, mask, half uint32, peak *[64]byte) (moved int)")
-		(&mixer{width: w, windows: true}).write("mixAny", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32, mask uint32, peak *[64]byte) (moved int)")
-		ties(w)
+		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done, moved int)",
+			"mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.")
+		(&mixer{width: w, windows: true}).write("mixTies", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done, moved int)",
+			"mixes len(own) coordinates, a multiple of a vector of bytes.")
 	}
 }
 
 // A mixer writes one function.
 type mixer struct {
 	width
-	windows bool
+	windows bool // low ends of windows are given, and decide ties
 
 	acc, own, low, theirs, scales operand.Mem
 	count, moved                  reg.GPVirtual
-	mask, half, order, unit, peak reg.VecVirtual
+	order, peak, signs            reg.VecVirtual
 	pick                          [4]operand.Op
 }
 
-func (m *mixer) write(name, signature string) {
-	function(m.Context, name+m.tier, signature, "mixes len(own) coordinates, a multiple of a vector of bytes.")
+func (m *mixer) write(name, signature, doc string) {
+	function(m.Context, name+m.tier, signature, doc)
 	m.acc, m.own, m.theirs, m.scales = m.base("acc"), m.base("own"), m.base("theirs"), m.base("scales")
 	m.count = m.length("scales")
-	m.mask = m.parameter("mask")
 	if m.windows {
 		m.low = m.base("low")
-	} else {
-		m.half = m.parameter("half")
+		m.signs = m.everywhere(0x80808080)
 	}
 	m.order = m.vector()
 	if m.wide {
@@ -42,7 +41,6 @@ func (m *mixer) write(name, signature string) {
 	} else {
 		m.load(m.table("halves", 0, 2, 4, 6, 1, 3, 5, 7), m.order)
 	}
-	m.unit = m.everywhere(0x33800000) // 2⁻²⁴
 	m.peak = m.vector()
 	m.clear(m.peak)
 	m.moved = m.GP64()
@@ -62,16 +60,9 @@ func (m *mixer) write(name, signature string) {
 	peak := m.GP64()
 	m.Load(m.Param("peak"), peak)
 	m.store(m.peak, operand.Mem{Base: peak})
-	m.Store(m.moved, m.ReturnIndex(0))
+	m.Store(at, m.ReturnIndex(0))
+	m.Store(m.moved, m.ReturnIndex(1))
 	m.finish()
-}
-
-// parameter fills a vector with an argument.
-func (m *mixer) parameter(name string) reg.VecVirtual {
-	r, v := m.GP32(), m.vector()
-	m.Load(m.Param(name), r)
-	m.spread(r, v)
-	return v
 }
 
 // top returns how bytes 4v to 4v+3 of each 128 bits get to the top of dwords.
@@ -94,17 +85,10 @@ func (m *mixer) top(v int) operand.Op {
 // block mixes one vector of bytes, four of floats.
 func (m *mixer) block(at reg.GPVirtual) {
 	here := func(base operand.Mem) operand.Mem { return operand.Mem{Base: base.Base, Index: at, Scale: 1} }
-	low, place := m.vector(), m.half // of the own index in its window
-	m.load(here(m.own), low)
+	own, up := m.vector(), m.vector()
+	m.load(here(m.own), own)
 	if m.windows {
-		place = m.vector()
-		own := low
-		low = m.vector()
-		m.load(here(m.low), low)
-		m.VPSUBB(low, own, place)
-		m.and(m.mask, place, place)
-	} else {
-		m.VPSUBB(m.half, low, low)
+		m.upwards(own, here(m.low), up)
 	}
 	var sums [4]reg.VecVirtual
 	for v := range sums {
@@ -121,18 +105,25 @@ func (m *mixer) block(at reg.GPVirtual) {
 	from, difference, t := m.GP64(), m.vector(), m.vector()
 	m.MOVQ(operand.Mem{Base: theirs}, from)
 	m.load(operand.Mem{Base: from, Index: at, Scale: 1}, difference)
-	m.VPSUBB(low, difference, difference)
-	m.and(m.mask, difference, difference)
-	m.VPSUBB(place, difference, difference)
+	m.VPSUBB(own, difference, difference)
 	m.VPABSB(difference, t)
 	m.VPMAXUB(t, peak, peak)
+	var flip reg.VecVirtual
+	if m.windows {
+		flip = m.ties(difference, up)
+		m.VPERMD(flip, m.order, flip)
+	}
 	m.VPERMD(difference, m.order, difference)
 	factor := m.vector()
 	m.VBROADCASTSS(operand.Mem{Base: scale}, factor)
-	m.VMULPS(m.unit, factor, factor)
 	for v, sum := range sums {
 		m.VPSHUFB(m.pick[v], difference, t)
 		m.VCVTDQ2PS(t, t)
+		if m.windows {
+			sign := m.vector()
+			m.VPSHUFB(m.pick[v], flip, sign)
+			m.xor(sign, t, t)
+		}
 		m.VMULPS(factor, t, t)
 		m.VADDPS(t, sum, sum)
 	}
@@ -140,12 +131,57 @@ func (m *mixer) block(at reg.GPVirtual) {
 	m.ADDQ(operand.U32(4), scale)
 	m.DECQ(left)
 	m.JNZ(operand.LabelRef("neighbour"))
+	if !m.windows {
+		m.stop(peak)
+	}
 	for v, sum := range sums {
 		m.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
 		m.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
 	}
 	m.VPMAXUB(peak, m.peak, m.peak)
 	m.countMoved(peak)
+}
+
+// upwards sets the top bit of the bytes of up whose window begins above
+// own − N/2, so that a tie is a difference of +N/2.
+func (m *mixer) upwards(own reg.VecVirtual, low operand.Mem, up reg.VecVirtual) {
+	m.VPSUBB(m.signs, own, up)
+	if m.wide {
+		k := m.K()
+		m.VPCMPB(operand.U8(4), low, up, k) // not equal
+		m.VMOVDQU8_Z(m.signs, k, up)
+		return
+	}
+	m.VPCMPEQB(low, up, up)
+	m.VPANDN(m.signs, up, up)
+}
+
+// ties returns the top bits of up where difference is a tie.
+func (m *mixer) ties(difference, up reg.VecVirtual) reg.VecVirtual {
+	flip := m.vector()
+	if m.wide {
+		k := m.K()
+		m.VPCMPEQB(m.signs, difference, k)
+		m.VMOVDQU8_Z(up, k, flip)
+		return flip
+	}
+	m.VPCMPEQB(m.signs, difference, flip)
+	m.VPAND(up, flip, flip)
+	return flip
+}
+
+// stop ends the loop if a difference has the top bit.
+func (m *mixer) stop(peak reg.VecVirtual) {
+	if m.wide {
+		k := m.K()
+		m.VPMOVB2M(peak, k)
+		m.KORTESTQ(k, k)
+	} else {
+		r := m.GP32()
+		m.VPMOVMSKB(peak, r)
+		m.TESTL(r, r)
+	}
+	m.JNZ(operand.LabelRef("done"))
 }
 
 // countMoved counts the bytes that are not 0.
@@ -166,43 +202,4 @@ func (m *mixer) countMoved(peak reg.VecVirtual) {
 	m.POPCNTL(r.As32(), r.As32())
 	m.ADDQ(operand.U32(32), m.moved)
 	m.SUBQ(r, m.moved)
-}
-
-// ties writes the search for differences of half a window.
-func ties(w width) {
-	function(w.Context, "ties"+w.tier, "func(own, theirs []byte, mask, half uint32) uint32", "reports whether a symbol is N/2 away, modulo N; len(own) is a multiple of a vector of bytes.")
-	m := &mixer{width: w}
-	own, theirs, n := m.base("own"), m.base("theirs"), m.length("own")
-	mask, half := m.parameter("mask"), m.parameter("half")
-	found := m.vector()
-	m.clear(found)
-	seen, k := m.GP64(), m.K()
-	m.XORQ(seen, seen)
-	m.loop(n, func() {
-		v := m.vector()
-		m.load(theirs, v)
-		m.VPSUBB(own, v, v)
-		m.and(mask, v, v)
-		if m.wide {
-			r := m.GP64()
-			m.VPCMPEQB(half, v, k)
-			m.KMOVQ(k, r)
-			m.ORQ(r, seen)
-		} else {
-			m.VPCMPEQB(half, v, v)
-			m.VPOR(v, found, found)
-		}
-		m.ADDQ(operand.U32(m.bytes), own.Base)
-		m.ADDQ(operand.U32(m.bytes), theirs.Base)
-		m.SUBQ(operand.U32(m.bytes), n)
-	})
-	if !m.wide {
-		m.VPMOVMSKB(found, seen.As32())
-	}
-	r := m.GP32()
-	m.XORL(r, r)
-	m.TESTQ(seen, seen)
-	m.SETNE(r.As8())
-	m.Store(r, m.ReturnIndex(0))
-	m.finish()
 }

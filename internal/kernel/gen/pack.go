@@ -9,7 +9,12 @@ import (
 // pack writes the packing of symbols 0..2^b−1, one per byte, to b bits each, and
 // back, a vector of symbols at a time.
 func pack(c *build.Context) {
-	for _, w := range widths(c, "pack") {
+	all := widths(c, "pack")
+	for _, bits := range []int{3, 5, 6, 7} {
+		packOdd(all[0], bits)
+		unpackOdd(all[0], bits)
+	}
+	for _, w := range all {
 		for _, bits := range []int{1, 2, 4} {
 			name := map[int]string{1: "1", 2: "2", 4: "4"}[bits] + w.tier
 			function(c, "pack"+name, "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of a vector.")
@@ -23,7 +28,7 @@ func pack(c *build.Context) {
 			})
 			w.finish()
 
-			function(c, "unpack"+name, "func(symbols, src []byte)", "unpacks len(symbols) symbols, a multiple of a vector.")
+			function(c, "unpack"+name, "func(symbols, src []byte)", "unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.")
 			symbols, src, n := w.base("symbols"), w.base("src"), w.length("symbols")
 			read := map[int]func(width) func(src operand.Mem) reg.VecVirtual{1: width.unpack1, 2: width.unpack2, 4: width.unpack4}[bits](w)
 			w.loop(n, func() {
@@ -34,7 +39,26 @@ func pack(c *build.Context) {
 			})
 			w.finish()
 		}
+		raise(w)
 	}
+}
+
+// raise writes the shift of symbols to the upper bits of their bytes.
+func raise(w width) {
+	function(w.Context, "raise"+w.tier, "func(symbols []byte, count uint64)", "shifts the bytes, a multiple of a vector, to the left; no bit is lost.")
+	symbols, n, count := w.base("symbols"), w.length("symbols"), w.XMM()
+	r := w.GP64()
+	w.Load(w.Param("count"), r)
+	w.VMOVQ(r, count)
+	w.loop(n, func() {
+		v := w.vector()
+		w.load(symbols, v)
+		w.VPSLLW(count, v, v)
+		w.store(v, symbols)
+		w.ADDQ(operand.U32(w.bytes), symbols.Base)
+		w.SUBQ(operand.U32(w.bytes), n)
+	})
+	w.finish()
 }
 
 // pack1 takes the lowest bit of each byte.
@@ -96,7 +120,7 @@ func (w width) pack2() func(symbols, dst operand.Mem) {
 
 // unpack1 spreads bits to bytes.
 func (w width) unpack1() func(src operand.Mem) reg.VecVirtual {
-	ones := w.everywhere(0x01010101)
+	ones := w.everywhere(0x80808080)
 	if w.wide {
 		return func(src operand.Mem) reg.VecVirtual {
 			k, v := w.K(), w.vector()
@@ -127,6 +151,7 @@ func (w width) unpack4() func(src operand.Mem) reg.VecVirtual {
 		w.VPMOVZXBW(src, v)
 		w.VPSLLW(operand.U8(4), v, t)
 		w.either(t, mask, v)
+		w.VPSLLW(operand.U8(4), v, v)
 		return v
 	}
 }
@@ -141,6 +166,7 @@ func (w width) unpack2() func(src operand.Mem) reg.VecVirtual {
 		w.either(t, fours, v)
 		w.VPSLLD(operand.U8(6), v, t)
 		w.either(t, twos, v)
+		w.VPSLLW(operand.U8(6), v, v)
 		return v
 	}
 }

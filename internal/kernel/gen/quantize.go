@@ -31,6 +31,10 @@ func quantize(c *build.Context) {
 		(&quantizer{width: w, random: true}).write("randomResidues", "[]byte")
 		(&quantizer{width: w, indices: true}).write("fixedIndices", "[]int32")
 		(&quantizer{width: w, random: true, indices: true}).write("randomIndices", "[]int32")
+		if w.wide {
+			(&quantizer{width: w, indices: true, hashed: true}).write("fixedHashed", "[]int32")
+			(&quantizer{width: w, random: true, indices: true, hashed: true}).write("randomHashed", "[]int32")
+		}
 	}
 }
 
@@ -38,22 +42,38 @@ func quantize(c *build.Context) {
 type quantizer struct {
 	width
 	random, indices bool
+	hashed          bool // the indices, while they are computed: the chain of a hash leaves time for both
 
-	dst, x, q, doubt          operand.Mem
-	first, key0               reg.GPVirtual // of the random numbers
-	doubts                    reg.GPVirtual // not 0 if a coordinate is doubtful
-	outside                   reg.VecVirtual
-	high, low, magic          reg.VecVirtual
-	noise, bits, rest         reg.VecVirtual // shift counts
-	product, zero             reg.VecVirtual
-	shift, test               operand.Op
-	key1, second, third, mask operand.Op
+	dst, x, q, doubt    operand.Mem
+	first, key0         reg.GPVirtual // of the random numbers
+	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
+	outside, period     reg.VecVirtual
+	high, low, magic    reg.VecVirtual
+	noise, bits, rest   reg.VecVirtual // shift counts
+	product, zero       reg.VecVirtual
+	shift, test, symbol operand.Op
+	key1, second, third operand.Op
+
+	rotate [4]reg.VecVirtual // AVX-512: where symbols of four vectors meet in a dword
+	into   [4]reg.OpmaskVirtual
+	gather reg.VecVirtual
+	order  reg.VecVirtual
+
+	chain chain
 }
 
 func (z *quantizer) write(name, dst string) {
-	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts, outside uint32)",
+	hash := ""
+	if z.hashed {
+		hash = ", lanes *[4]uint64"
+	}
+	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte"+hash+") (doubts, outside uint32)",
 		"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	z.begin()
+	if z.hashed {
+		z.chain = z.newChain()
+		z.chain.load(z.lanes())
+	}
 	n := z.length("x")
 	z.loop(n, func() {
 		if z.random {
@@ -71,6 +91,9 @@ func (z *quantizer) write(name, dst string) {
 		z.ADDQ(operand.U32(advance), z.dst.Base)
 		z.SUBQ(operand.U32(step), n)
 	})
+	if z.hashed {
+		z.chain.store(z.lanes())
+	}
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
 	far := z.GP32()
 	if z.wide {
@@ -82,7 +105,11 @@ func (z *quantizer) write(name, dst string) {
 		z.VMOVMSKPS(z.outside, far)
 		z.XORL(operand.U32(0xFF), far)
 	}
-	z.Store(z.doubts, z.ReturnIndex(0))
+	some := z.GP32()
+	z.XORL(some, some)
+	z.TESTQ(z.doubts, z.doubts)
+	z.SETNE(some.As8())
+	z.Store(some, z.ReturnIndex(0))
 	z.Store(far, z.ReturnIndex(1))
 	z.finish()
 }
@@ -93,12 +120,17 @@ func (z *quantizer) begin() {
 	q := z.GP64()
 	z.Load(z.Param("q"), q)
 	z.q = operand.Mem{Base: q}
-	z.doubts = z.GP32()
-	z.XORL(z.doubts, z.doubts)
+	z.doubts = z.GP64()
+	z.XORQ(z.doubts, z.doubts)
 	z.high, z.low, z.magic, z.rest = z.constant(qHigh), z.constant(qLow), z.constant(qMagic), z.constant(qRest)
 	z.shift, z.test = z.rare(qShift), z.rare(qTest)
 	if z.indices {
 		z.bits = z.constant(qWidth)
+	} else {
+		z.symbol = z.q.Offset(qWidth)
+		if z.wide {
+			z.prepareMerge()
+		}
 	}
 	z.outside = z.vector()
 	z.clear(z.outside)
@@ -111,8 +143,15 @@ func (z *quantizer) begin() {
 		z.Load(z.Param("first"), z.first)
 		z.MOVL(z.q.Offset(qKey0), z.key0)
 		z.noise, z.key1, z.product = z.constant(qNoise), z.rare(qKey1), z.vector()
-		z.second, z.third, z.mask = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B), z.word("mask", 0xFFFFFF00)
+		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
 	}
+}
+
+// lanes returns the address of the hash's state.
+func (z *quantizer) lanes() operand.Mem {
+	r := z.GP64()
+	z.Load(z.Param("lanes"), r)
+	return operand.Mem{Base: r}
 }
 
 // constant loads a constant of q.
@@ -152,60 +191,69 @@ func (z *quantizer) draw() {
 
 // four writes four vectors of a step, from vector v on.
 func (z *quantizer) four(v int) {
-	var out [4]reg.VecVirtual
+	var (
+		out   [4]reg.VecVirtual
+		doubt [4]reg.OpmaskVirtual
+	)
 	for i := range out {
 		out[i] = z.one(v + i)
+		if z.wide {
+			doubt[i] = z.K()
+			z.VPTESTNMD(z.test, out[i], doubt[i])
+		} else {
+			z.note(v+i, out[i])
+		}
+		if z.indices {
+			z.VPSRAVD(z.rest, out[i], out[i])
+			z.VPADDD(z.period, out[i], out[i])
+			z.store(out[i], z.dst.Offset((v+i)*z.bytes))
+		}
 	}
-	if z.indices {
-		return
+	if z.wide {
+		z.noteFour(v, doubt)
 	}
-	// Each out holds residues as dwords: pack them to bytes. Packing works within
-	// 128 bits, so the dwords of the result are put in order at the end.
-	z.VPACKUSDW(out[1], out[0], out[0])
-	z.VPACKUSDW(out[3], out[2], out[2])
-	z.VPACKUSWB(out[2], out[0], out[0])
-	order := z.vector()
-	z.load(z.ordered(), order)
-	z.VPERMD(out[0], order, out[0])
-	z.store(out[0], z.dst.Offset(v*z.bytes/4))
+	switch {
+	case z.hashed:
+		for at := 0; at < 4*z.bytes; at += 32 {
+			z.chain.stripe(z.dst.Offset(v*z.bytes + at))
+		}
+	case z.indices:
+	case z.wide:
+		z.merge(out)
+		z.store(out[0], z.dst.Offset(v*z.bytes/4))
+	default:
+		z.pack(out)
+		z.store(out[0], z.dst.Offset(v*z.bytes/4))
+	}
 }
 
-// one rounds one vector: see Quantizer for the arithmetic.
+// one rounds one vector to T, see Quantizer, and for indices leaves N·q in period.
 func (z *quantizer) one(v int) reg.VecVirtual {
 	x := z.x.Offset(v * z.bytes)
-	w, e := z.vector(), z.vector()
+	w, e, q := z.vector(), z.vector(), z.vector()
 	z.VMOVUPS(x, w)
-	z.VFMADD213PS(z.magic, z.high, w) // B·q + magic
-	t := z.vector()
-	z.outsideOr(w)
-	z.VSUBPS(z.magic, w, t)
+	z.VFMADD213PS(z.magic, z.high, w)
+	z.observe(w)
+	z.VSUBPS(z.magic, w, q)
 	z.VMOVUPS(x, e)
-	z.VFMSUB213PS(t, z.high, e)
+	z.VFMSUB213PS(q, z.high, e)
 	z.VFMADD231PS(x, z.low, e)
 	z.VCVTPS2DQ(e, e)
-	if !z.indices {
-		z.VPADDD(e, e, e)
-	}
 	if z.random {
 		z.VPADDD(z.raw(v), e, e)
 	}
 	z.VPADDD(z.shift, e, e)
-	z.note(v, e)
-	if !z.indices {
-		z.VPSRLVD(z.rest, e, e)
-		return e
+	if z.indices {
+		z.period = z.vector()
+		z.VPSUBD(z.magic, w, z.period)
+		z.VPSLLVD(z.bits, z.period, z.period)
 	}
-	z.VPSRAVD(z.rest, e, e)
-	z.VPSUBD(z.magic, w, w)
-	z.VPSLLVD(z.bits, w, w)
-	z.VPADDD(w, e, e)
-	z.store(e, z.dst.Offset(v*z.bytes))
 	return e
 }
 
-// outsideOr sets bits from 23 up of z.outside where w has another exponent than
+// observe sets bits from 23 up of z.outside where w has another exponent than
 // magic: x is too large, or no number.
-func (z *quantizer) outsideOr(w reg.VecVirtual) {
+func (z *quantizer) observe(w reg.VecVirtual) {
 	if z.wide {
 		z.VPTERNLOGD(operand.U8(0xF6), z.magic, w, z.outside) // a | (b ^ c)
 		return
@@ -215,7 +263,8 @@ func (z *quantizer) outsideOr(w reg.VecVirtual) {
 	z.VPOR(t, z.outside, z.outside)
 }
 
-// raw draws the random numbers of vector v, at the scale of the fractions.
+// raw draws the random numbers of vector v, at the scale of the fractions. It
+// leaves out the last step of the generator, which changes the lower 16 bits.
 func (z *quantizer) raw(v int) reg.VecVirtual {
 	r, t := z.vector(), z.vector()
 	z.VPADDD(z.q.Offset(qProducts+v*z.bytes), z.product, r)
@@ -226,13 +275,6 @@ func (z *quantizer) raw(v int) reg.VecVirtual {
 	z.VPSRLD(operand.U8(15), r, t)
 	z.xor(t, r, r)
 	z.VPMULLD(z.third, r, r)
-	z.VPSRLD(operand.U8(16), r, t)
-	if z.wide {
-		z.VPTERNLOGD(operand.U8(0x28), z.mask, t, r) // (a ^ b) & c
-	} else {
-		z.xor(t, r, r)
-		z.and(z.mask, r, r)
-	}
 	z.VPSRLVD(z.noise, r, r)
 	return r
 }
@@ -240,18 +282,69 @@ func (z *quantizer) raw(v int) reg.VecVirtual {
 // note writes which coordinates are so near to an integer that only the
 // definition can tell.
 func (z *quantizer) note(v int, e reg.VecVirtual) {
-	r := z.GP32()
-	if z.wide {
-		k := z.K()
-		z.VPTESTNMD(z.test, e, k)
-		z.KMOVW(k, r)
-		z.MOVW(r.As16(), z.doubt.Offset(2*v))
-	} else {
-		t := z.vector()
-		z.VPAND(z.test, e, t)
-		z.VPCMPEQD(z.zero, t, t)
-		z.VMOVMSKPS(t, r)
-		z.MOVB(r.As8(), z.doubt.Offset(v))
+	t, r := z.vector(), z.GP32()
+	z.VPAND(z.test, e, t)
+	z.VPCMPEQD(z.zero, t, t)
+	z.VMOVMSKPS(t, r)
+	z.MOVB(r.As8(), z.doubt.Offset(v))
+	z.ORQ(r.As64(), z.doubts)
+}
+
+// noteFour writes it for four vectors.
+func (z *quantizer) noteFour(v int, doubt [4]reg.OpmaskVirtual) {
+	r := z.GP64()
+	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
+	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
+	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
+	z.KMOVQ(doubt[0], r)
+	z.MOVQ(r, z.doubt.Offset(2*v))
+	z.ORQ(r, z.doubts)
+}
+
+// pack makes bytes of the residues of four vectors, in the first of them. Packing
+// works within 128 bits, so the dwords of the result are put in order at the end.
+func (z *quantizer) pack(out [4]reg.VecVirtual) {
+	for _, v := range out {
+		z.VPSRLVD(z.rest, v, v)
+		z.and(z.symbol, v, v)
 	}
-	z.ORL(r, z.doubts)
+	z.VPACKUSDW(out[1], out[0], out[0])
+	z.VPACKUSDW(out[3], out[2], out[2])
+	z.VPACKUSWB(out[2], out[0], out[0])
+	order := z.vector()
+	z.load(z.ordered(), order)
+	z.VPERMD(out[0], order, out[0])
+}
+
+// prepareMerge loads what merge needs.
+func (z *quantizer) prepareMerge() {
+	eight := z.everywhere(8)
+	z.rotate[0] = z.rest
+	for i := 1; i < 4; i++ {
+		z.rotate[i], z.into[i] = z.vector(), z.K()
+		z.VPSUBD(eight, z.rotate[i-1], z.rotate[i])
+		r := z.GP64()
+		z.MOVQ(operand.U64(0x1111111111111111<<i), r)
+		z.KMOVQ(r, z.into[i])
+	}
+	symbol := z.vector()
+	z.VPBROADCASTB(z.symbol, symbol)
+	z.symbol = symbol
+	z.gather, z.order = z.vector(), z.vector()
+	z.VBROADCASTI32X4(z.table("gather", 0x0C080400, 0x0D090501, 0x0E0A0602, 0x0F0B0703), z.gather)
+	z.load(z.ordered(), z.order)
+}
+
+// merge is pack for AVX-512: it rotates the symbols of vector i to byte i of
+// their dwords and transposes.
+func (z *quantizer) merge(out [4]reg.VecVirtual) {
+	for i, v := range out {
+		z.VPRORVD(z.rotate[i], v, v)
+		if i > 0 {
+			z.VMOVDQU8(v, z.into[i], out[0])
+		}
+	}
+	z.VPANDD(z.symbol, out[0], out[0])
+	z.VPSHUFB(z.gather, out[0], out[0])
+	z.VPERMD(out[0], z.order, out[0])
 }

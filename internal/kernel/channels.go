@@ -1,0 +1,197 @@
+package kernel
+
+// A Plane is an image in a slice: its first row begins at 0 and the next ones
+// Step floats apart.
+type Plane struct {
+	V    []float32
+	Step int
+}
+
+// A Size is that of an image: rows of pixels of channels, the channels of a
+// pixel together.
+type Size struct{ Rows, Pixels, Channels int }
+
+// Moments computes Σ u and Σ u·v per channel, in float32: pixel j of a row goes
+// into partial sum j mod 4, what is left over of a row's fours into the first.
+func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
+	call := channelsCall{planes: [6]*float32{&u.V[0], &v.V[0]}, steps: [6]int{4 * u.Step, 4 * v.Step}}
+	full := call.begin(t, s, sum, product, nil)
+	if full > 0 {
+		if t == AVX512 {
+			momentsAVX512(&call)
+		} else {
+			momentsAVX2(&call)
+		}
+	}
+	if full < s.Channels {
+		moments(sum[full:], product[full:], u.from(full), v.from(full), s)
+	}
+}
+
+// MaskedMoments sets u to zero where y is not positive and then does as Moments.
+func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
+	call := channelsCall{planes: [6]*float32{&u.V[0], &v.V[0], &y.V[0]}, steps: [6]int{4 * u.Step, 4 * v.Step, 4 * y.Step}}
+	full := call.begin(t, s, sum, product, nil)
+	if full > 0 {
+		if t == AVX512 {
+			maskedMomentsAVX512(&call)
+		} else {
+			maskedMomentsAVX2(&call)
+		}
+	}
+	if full < s.Channels {
+		mask(u.from(full), y.from(full), s, s.Channels-full)
+		moments(sum[full:], product[full:], u.from(full), v.from(full), s)
+	}
+}
+
+// Normalize computes y = max(a·z + b, floor) with an a and a b per channel.
+func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
+	call := channelsCall{planes: [6]*float32{&y.V[0], &z.V[0]}, steps: [6]int{4 * y.Step, 4 * z.Step}, floor: floor}
+	full := call.begin(t, s, a, b, nil)
+	if full > 0 {
+		if t == AVX512 {
+			normalizeAVX512(&call)
+		} else {
+			normalizeAVX2(&call)
+		}
+	}
+	if full < s.Channels {
+		normalize(y.from(full), z.from(full), a[full:], b[full:], floor, s)
+	}
+}
+
+// NormalizeAdd computes y = max(a·z + b + r, floor) with an a and a b per
+// channel.
+func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
+	call := channelsCall{planes: [6]*float32{&y.V[0], &z.V[0], &r.V[0]}, steps: [6]int{4 * y.Step, 4 * z.Step, 4 * r.Step}, floor: floor}
+	full := call.begin(t, s, a, b, nil)
+	if full > 0 {
+		if t == AVX512 {
+			normalizeAddAVX512(&call)
+		} else {
+			normalizeAddAVX2(&call)
+		}
+	}
+	if full < s.Channels {
+		normalizeAdd(y.from(full), z.from(full), r.from(full), a[full:], b[full:], floor, s)
+	}
+}
+
+// Combine computes dz = k·dy + (p·z + q) with coefficients per channel.
+func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
+	call := channelsCall{planes: [6]*float32{&dz.V[0], &dy.V[0], &z.V[0]}, steps: [6]int{4 * dz.Step, 4 * dy.Step, 4 * z.Step}}
+	full := call.begin(t, s, k, p, q)
+	if full > 0 {
+		if t == AVX512 {
+			combineAVX512(&call)
+		} else {
+			combineAVX2(&call)
+		}
+	}
+	if full < s.Channels {
+		combine(dz.from(full), dy.from(full), z.from(full), k[full:], p[full:], q[full:], s)
+	}
+}
+
+// A channelsCall holds the arguments of the assembly; distances are of bytes.
+// The assembly counts groups down.
+type channelsCall struct {
+	planes         [6]*float32
+	steps          [6]int
+	coefficients   [3]*float32
+	rows           int
+	quads, singles int // pixels of a row, by fours and the rest
+	pixel          int
+	groups         int // of the channels that fill a vector
+	floor          float32
+	done           int // bytes of the channels dealt with, which the assembly counts
+}
+
+// begin sets what all calls have and returns how many channels the assembly
+// can do.
+func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
+	if t == Off || s.Channels < Lanes || s.Rows == 0 || s.Pixels == 0 {
+		return 0
+	}
+	for i, c := range coefficients {
+		if c != nil {
+			call.coefficients[i] = &c[0]
+		}
+	}
+	call.rows, call.quads, call.singles, call.pixel = s.Rows, s.Pixels/4, s.Pixels%4, 4*s.Channels
+	call.groups = s.Channels / Lanes
+	if t == AVX2 {
+		call.groups *= 2
+	}
+	return s.Channels / Lanes * Lanes
+}
+
+// from returns the plane without the first channels.
+func (p Plane) from(channels int) Plane { return Plane{p.V[channels:], p.Step} }
+
+// moments is the definition of Moments for the first len(sum) channels.
+func moments(sum, product []float32, u, v Plane, s Size) {
+	for c := range sum {
+		var first, second [4]float32
+		for r := range s.Rows {
+			for j := range s.Pixels {
+				i := j % 4
+				if j >= s.Pixels&^3 {
+					i = 0
+				}
+				x := u.V[r*u.Step+j*s.Channels+c]
+				first[i] += x
+				second[i] += float32(x * v.V[r*v.Step+j*s.Channels+c])
+			}
+		}
+		sum[c] = (first[0] + first[1]) + (first[2] + first[3])
+		product[c] = (second[0] + second[1]) + (second[2] + second[3])
+	}
+}
+
+// mask sets the first wide channels of u to zero where y is not positive.
+func mask(u, y Plane, s Size, wide int) {
+	for r := range s.Rows {
+		for j := range s.Pixels {
+			for c := range wide {
+				if y.V[r*y.Step+j*s.Channels+c] <= 0 {
+					u.V[r*u.Step+j*s.Channels+c] = 0
+				}
+			}
+		}
+	}
+}
+
+func normalize(y, z Plane, a, b []float32, floor float32, s Size) {
+	for r := range s.Rows {
+		for j := range s.Pixels {
+			to, from := y.V[r*y.Step+j*s.Channels:], z.V[r*z.Step+j*s.Channels:]
+			for c, scale := range a {
+				to[c] = max(float32(scale*from[c])+b[c], floor)
+			}
+		}
+	}
+}
+
+func normalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
+	for i := range s.Rows {
+		for j := range s.Pixels {
+			to, from, rest := y.V[i*y.Step+j*s.Channels:], z.V[i*z.Step+j*s.Channels:], r.V[i*r.Step+j*s.Channels:]
+			for c, scale := range a {
+				to[c] = max(float32(scale*from[c])+b[c]+rest[c], floor)
+			}
+		}
+	}
+}
+
+func combine(dz, dy, z Plane, k, p, q []float32, s Size) {
+	for r := range s.Rows {
+		for j := range s.Pixels {
+			to, d, from := dz.V[r*dz.Step+j*s.Channels:], dy.V[r*dy.Step+j*s.Channels:], z.V[r*z.Step+j*s.Channels:]
+			for c := range k {
+				to[c] = float32(k[c]*d[c]) + (float32(p[c]*from[c]) + q[c])
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package kernel
+
+// A Window says what every output of a convolution is a sum of: Rows runs of
+// Len inputs that lie together, Step apart. All counts are of floats.
+type Window struct {
+	Rows, Len, Step int
+	// In and Out place the four pixels of a quad: where their windows begin,
+	// and where their outputs go.
+	In, Out [4]int
+}
+
+// A Quad places four pixels that are computed together.
+type Quad struct{ In, Out int }
+
+// A Filter is the weights of a convolution: of each panel of outputs one group
+// per input of the window, and what the sums begin with.
+type Filter struct {
+	Weights  Panel
+	Start    Panel // a group per panel
+	Channels int   // outputs
+}
+
+// Convolve computes for each quad q, its pixels i and the channels o of f
+//
+//	out[q.Out + w.Out[i] + o] = start[o] + Σ_{r, j} in[q.In + w.In[i] + r·Step + j]·weights[r·Len + j][o],
+//
+// one sum after the other in this order. In the tiers with assembly every
+// product is added without being rounded, so they have the same bits. The
+// places that the quads name must lie in the slices.
+func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
+	if len(quads) == 0 {
+		return
+	}
+	if t == Off {
+		for p := range Panels(f.Channels) {
+			convolve(out, in, w, f, quads, p)
+		}
+		return
+	}
+	call := convolveCall{
+		in: &in[0], rows: w.Rows, len: w.Len,
+		step: 4 * (w.Step - w.Len), panel: 4 * Lanes * w.Rows * w.Len,
+	}
+	for i := range call.inAt {
+		call.inAt[i], call.outAt[i] = 4*w.In[i], 4*w.Out[i]
+	}
+	for p := 0; p < Panels(f.Channels); {
+		if size := w.Rows * w.Len; size > 0 {
+			call.w = &f.Weights[p*size][0]
+		}
+		call.start, call.out = &f.Start[p][0], &out[p*Lanes]
+		wide := f.Channels - p*Lanes
+		call.mask = laneMask(wide)
+		call.run(t, wide, quads)
+		p++
+		if t == AVX512 && wide >= 2*Lanes {
+			p++
+		}
+	}
+}
+
+// A convolveCall holds the arguments of the assembly; distances are of bytes.
+type convolveCall struct {
+	in, out, w, start *float32
+	done              int // bytes of the quads dealt with, which the assembly counts
+	tiles             int // ≥ 1; the assembly counts it down
+	rows, len         int
+	step              int // from the end of a run to the next
+	panel             int // from one panel's weights to the next's
+	inAt, outAt       [4]int
+	mask              [Lanes]int32
+}
+
+// run computes as many of the next wide channels as a tile has, for all quads.
+// Quads that fill no tile are joined by copies of the last.
+func (call *convolveCall) run(t Tier, wide int, quads []Quad) {
+	var rest [6]Quad
+	size := convolveTile(t, wide)
+	if n := len(quads) / size; n > 0 {
+		call.enter(t, wide, n, &quads[0])
+	}
+	if n := copy(rest[:], quads[len(quads)/size*size:]); n > 0 {
+		for i := n; i < size; i++ {
+			rest[i] = rest[n-1]
+		}
+		call.enter(t, wide, 1, &rest[0])
+	}
+}
+
+// convolveTile returns the quads of a tile.
+func convolveTile(t Tier, wide int) int {
+	switch {
+	case t == AVX512 && wide >= 2*Lanes:
+		return 3
+	case t == AVX512:
+		return 6
+	}
+	return 1
+}
+
+// enter calls the assembly for the quads of so many tiles.
+func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
+	call.done, call.tiles = 0, tiles
+	switch {
+	case t == AVX512 && wide >= 2*Lanes:
+		convolve2AVX512(call, quads)
+	case t == AVX512:
+		convolveAVX512(call, quads)
+	case wide >= Lanes:
+		convolveAVX2(call, quads)
+	default:
+		convolvePartAVX2(call, quads)
+	}
+}
+
+// convolve computes panel p of the outputs, two pixels and four channels at a
+// time: as many sums as plain Go has registers for.
+func convolve(out, in []float32, w *Window, f *Filter, quads []Quad, p int) {
+	size := w.Rows * w.Len
+	weights := f.Weights[p*size : (p+1)*size]
+	for c := p * Lanes; c < min(f.Channels, (p+1)*Lanes); c += 4 {
+		wide := min(4, f.Channels-c)
+		start := (*[4]float32)(f.Start[p][c%Lanes:])
+		for _, q := range quads {
+			for i := 0; i < 4; i += 2 {
+				s := [2][4]float32{*start, *start}
+				for r := range w.Rows {
+					x := in[q.In+w.In[i]+r*w.Step:][:w.Len]
+					y := in[q.In+w.In[i+1]+r*w.Step:][:w.Len]
+					addProducts(&s, x, y, weights[r*w.Len:(r+1)*w.Len], c%Lanes)
+				}
+				copy(out[q.Out+w.Out[i]+c:][:wide], s[0][:])
+				copy(out[q.Out+w.Out[i+1]+c:][:wide], s[1][:])
+			}
+		}
+	}
+}
+
+// addProducts adds Σ_j x[j]·w[j][c..c+3] to s[0], the same for y to s[1].
+func addProducts(s *[2][4]float32, x, y []float32, w Panel, c int) {
+	s00, s01, s02, s03 := s[0][0], s[0][1], s[0][2], s[0][3]
+	s10, s11, s12, s13 := s[1][0], s[1][1], s[1][2], s[1][3]
+	y, w = y[:len(x)], w[:len(x)]
+	for j, a := range x {
+		b, v := y[j], (*[4]float32)(w[j][c:])
+		w0, w1, w2, w3 := v[0], v[1], v[2], v[3]
+		s00 += float32(a * w0)
+		s01 += float32(a * w1)
+		s02 += float32(a * w2)
+		s03 += float32(a * w3)
+		s10 += float32(b * w0)
+		s11 += float32(b * w1)
+		s12 += float32(b * w2)
+		s13 += float32(b * w3)
+	}
+	*s = [2][4]float32{{s00, s01, s02, s03}, {s10, s11, s12, s13}}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The primes of XXH64 that its stripes use.
+const (
+	prime1 = 0x9E3779B185EBCA87
+	prime2 = 0xC2B2AE3D27D4EB4F
+)
+
+// A chain is the state of one hash.
+type chain struct {
+	width
+	state, first, second reg.VecVirtual
+}
+
+// newChain returns a chain that the others may share the primes of.
+func (w width) newChain() chain {
+	prime := func(value uint64) reg.VecVirtual {
+		r, v := w.GP64(), w.YMM()
+		w.MOVQ(operand.U64(value), r)
+		w.VPBROADCASTQ(r, v)
+		return v
+	}
+	return chain{w, w.YMM(), prime(prime1), prime(prime2)}
+}
+
+func (h chain) load(lanes operand.Mem)  { h.VMOVDQU(lanes, h.state) }
+func (h chain) store(lanes operand.Mem) { h.VMOVDQU(h.state, lanes) }
+
+// stripe hashes 32 bytes.
+func (h chain) stripe(from operand.Mem) {
+	v := h.YMM()
+	h.VPMULLQ(from, h.second, v)
+	h.VPADDQ(v, h.state, h.state)
+	h.VPROLQ(operand.U8(31), h.state, h.state)
+	h.VPMULLQ(h.first, h.state, h.state)
+}
+
+// hash writes XXH64 over one to four streams at once. One stream is a chain of
+// multiplications, each waiting for the one before; others fill the gaps. AVX2
+// cannot multiply 64 bits.
+func hash(c *build.Context) {
+	w := widths(c, "hash")[1]
+	for streams := 1; streams <= 4; streams++ {
+		function(c, "hash"+strconv.Itoa(streams)+"AVX512", "func(lanes *[4][4]uint64, data *[4][]int32, stripes int)",
+			"hashes stripes of 32 bytes of each stream.")
+		states, data, n, at := c.GP64(), c.GP64(), c.GP64(), c.GP64()
+		c.Load(c.Param("lanes"), states)
+		c.Load(c.Param("data"), data)
+		c.Load(c.Param("stripes"), n)
+		c.XORQ(at, at)
+		chains, from := make([]chain, streams), make([]operand.Mem, streams)
+		for s := range chains {
+			if s == 0 {
+				chains[s] = w.newChain()
+			} else {
+				chains[s] = chains[0]
+				chains[s].state = c.YMM()
+			}
+			chains[s].load(operand.Mem{Base: states, Disp: 32 * s})
+			r := c.GP64()
+			c.MOVQ(operand.Mem{Base: data, Disp: 24 * s}, r)
+			from[s] = operand.Mem{Base: r, Index: at, Scale: 1}
+		}
+		w.loop(n, func() {
+			for s, h := range chains {
+				h.stripe(from[s])
+			}
+			c.ADDQ(operand.U32(32), at)
+			c.DECQ(n)
+		})
+		for s, h := range chains {
+			h.store(operand.Mem{Base: states, Disp: 32 * s})
+		}
+		w.finish()
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// indices writes what is done with grid indices besides rounding: their range,
+// parts of them as bytes, and their recovery from symbols.
+func indices(c *build.Context) {
+	for _, w := range widths(c, "indices") {
+		extent(w)
+		narrow(w)
+		recoverIndices(w)
+	}
+}
+
+func extent(w width) {
+	function(w.Context, "extent"+w.tier, "func(k []int32, low, high *[16]int32)", "updates the least and the largest of each lane; len(k) is a multiple of two vectors.")
+	k, n, low, high := w.base("k"), w.length("k"), w.GP64(), w.GP64()
+	w.Load(w.Param("low"), low)
+	w.Load(w.Param("high"), high)
+	least, largest := w.vector(), w.vector()
+	w.load(operand.Mem{Base: low}, least)
+	w.load(operand.Mem{Base: high}, largest)
+	least2, largest2 := w.vector(), w.vector()
+	w.load(operand.Mem{Base: low}, least2)
+	w.load(operand.Mem{Base: high}, largest2)
+	w.loop(n, func() {
+		w.VPMINSD(k, least, least)
+		w.VPMAXSD(k, largest, largest)
+		w.VPMINSD(k.Offset(w.bytes), least2, least2)
+		w.VPMAXSD(k.Offset(w.bytes), largest2, largest2)
+		w.ADDQ(operand.U32(2*w.bytes), k.Base)
+		w.SUBQ(operand.U32(w.bytes/2), n)
+	})
+	w.VPMINSD(least2, least, least)
+	w.VPMAXSD(largest2, largest, largest)
+	w.store(least, operand.Mem{Base: low})
+	w.store(largest, operand.Mem{Base: high})
+	w.finish()
+}
+
+func narrow(w width) {
+	function(w.Context, "narrow"+w.tier, "func(dst []byte, k []int32, shift uint64, base, mask uint32)", "writes ((k >> shift) − base) & mask, mask ≤ 255; len(dst) is a multiple of a vector of bytes.")
+	dst, k, n := w.base("dst"), w.base("k"), w.length("dst")
+	broadcast := func(name string) reg.VecVirtual {
+		r, v := w.GP32(), w.vector()
+		w.Load(w.Param(name), r)
+		w.spread(r, v)
+		return v
+	}
+	base, mask, order := broadcast("base"), broadcast("mask"), w.vector()
+	w.load(w.ordered(), order)
+	r, shift := w.GP64(), w.XMM()
+	w.Load(w.Param("shift"), r)
+	w.VMOVQ(r, shift)
+	w.loop(n, func() {
+		var out [4]reg.VecVirtual
+		for i := range out {
+			out[i] = w.vector()
+			w.load(k.Offset(i*w.bytes), out[i])
+			w.VPSRAD(shift, out[i], out[i])
+			w.VPSUBD(base, out[i], out[i])
+			w.and(mask, out[i], out[i])
+		}
+		w.VPACKUSDW(out[1], out[0], out[0])
+		w.VPACKUSDW(out[3], out[2], out[2])
+		w.VPACKUSWB(out[2], out[0], out[0])
+		w.VPERMD(out[0], order, out[0])
+		w.store(out[0], dst)
+		w.ADDQ(operand.U32(4*w.bytes), k.Base)
+		w.ADDQ(operand.U32(w.bytes), dst.Base)
+		w.SUBQ(operand.U32(w.bytes), n)
+	})
+	w.finish()
+}
+
+func recoverIndices(w width) {
+	function(w.Context, "recover"+w.tier, "func(dst, k []int32, own, low, theirs []byte, shift uint64) (ties uint32)",
+		"writes k plus the difference of the symbols; len(dst) is a multiple of 32. It tells whether there was a tie, which low decides.")
+	dst, k, own, low, theirs, n := w.base("dst"), w.base("k"), w.base("own"), w.base("low"), w.base("theirs"), w.length("dst")
+	r, shift, ties, top := w.GP64(), w.XMM(), w.YMM(), w.YMM()
+	w.Load(w.Param("shift"), r)
+	w.VMOVQ(r, shift)
+	half := w.GP32()
+	w.MOVL(operand.U32(0x80808080), half)
+	w.VMOVD(half, top.AsX())
+	w.VPBROADCASTD(top.AsX(), top)
+	w.VPXOR(ties, ties, ties)
+	w.loop(n, func() {
+		bytes, flip, t := w.YMM(), w.YMM(), w.YMM()
+		w.VMOVDQU(theirs, bytes)
+		w.VPSUBB(own, bytes, bytes)
+		w.VPCMPEQB(top, bytes, flip)
+		w.VPOR(flip, ties, ties)
+		w.VMOVDQU(own, t)
+		w.VPSUBB(top, t, t)
+		w.VPCMPEQB(low, t, t)
+		w.VPANDN(flip, t, flip)
+		lanes := w.bytes / 4
+		for v := range 32 / lanes {
+			d, f := w.vector(), w.vector()
+			w.VPMOVSXBD(w.part(bytes, v*lanes), d)
+			w.VPMOVSXBD(w.part(flip, v*lanes), f) // −1: the difference is N/2
+			w.VPSLLD(operand.U8(8), f, f)
+			w.VPSUBD(f, d, d)
+			w.VPSRAD(shift, d, d)
+			w.VPADDD(k.Offset(v*w.bytes), d, d)
+			w.store(d, dst.Offset(v*w.bytes))
+		}
+		w.ADDQ(operand.U32(128), dst.Base)
+		w.ADDQ(operand.U32(128), k.Base)
+		w.ADDQ(operand.U32(32), own.Base)
+		w.ADDQ(operand.U32(32), low.Base)
+		w.ADDQ(operand.U32(32), theirs.Base)
+		w.SUBQ(operand.U32(32), n)
+	})
+	found := w.GP32()
+	w.VPMOVMSKB(ties, found)
+	w.Store(found, w.ReturnIndex(0))
+	w.finish()
+}
+
+// part returns bytes at and following of v as the lower ones of a register.
+func (w width) part(v reg.VecVirtual, at int) operand.Op {
+	part := v.AsX()
+	if at >= 16 {
+		upper := w.XMM()
+		w.VEXTRACTI128(operand.U8(1), v, upper)
+		part = upper
+	}
+	if at%16 != 0 {
+		shifted := w.XMM()
+		w.VPSRLDQ(operand.U8(at%16), part, shifted)
+		part = shifted
+	}
+	return part
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Widths that do not divide 8: eight symbols are b bytes. Sixteen of them, in
+// 128 bits, are read or written as 16 bytes, of which 2b count; so the caller
+// leaves 32 symbols over.
+
+// words fills a vector of 8 dwords from memory.
+func (w width) words(name string, words ...uint32) reg.VecVirtual {
+	for len(words) < 8 {
+		words = append(words, words...)
+	}
+	v := w.vector()
+	w.load(w.table(name, words...), v)
+	return v
+}
+
+// shuffle returns a byte order as four words.
+func shuffle(from func(at int) int) []uint32 {
+	words := make([]uint32, 4)
+	for at := range 16 {
+		words[at/4] |= uint32(from(at)&0xFF) << (at % 4 * 8)
+	}
+	return words
+}
+
+// packOdd joins symbols to words of 2b bits, to dwords of 4b, to qwords of 8b.
+func packOdd(w width, bits int) {
+	b, name := uint(bits), strconv.Itoa(bits)
+	function(w.Context, "pack"+name+"AVX2", "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.")
+	symbols, dst, n := w.base("symbols"), w.base("dst"), w.length("symbols")
+	pairs, fours := w.everywhere(0x00010001|1<<(8+b)|1<<(24+b)), w.everywhere(1|1<<(16+2*b))
+	up := w.words("up"+name, uint32(32-4*b), 0)
+	order := w.words("bytes"+name, shuffle(func(at int) int {
+		switch {
+		case at < bits:
+			return at
+		case at < 2*bits:
+			return 8 + at - bits
+		}
+		return 0x80
+	})...)
+	w.loop(n, func() {
+		v := w.vector()
+		w.VPMADDUBSW(symbols, pairs, v)
+		w.VPMADDWD(fours, v, v)
+		w.VPSLLVD(up, v, v)
+		w.VPSRLQ(operand.U8(32-4*b), v, v)
+		w.VPSHUFB(order, v, v)
+		w.VMOVDQU(v.AsX(), dst)
+		w.VEXTRACTI128(operand.U8(1), v, dst.Offset(2*bits))
+		w.ADDQ(operand.U32(32), symbols.Base)
+		w.ADDQ(operand.U32(4*b), dst.Base)
+		w.SUBQ(operand.U32(32), n)
+	})
+	w.finish()
+}
+
+// unpackOdd gives each four symbols a dword, each two a word, each one a byte.
+func unpackOdd(w width, bits int) {
+	b, name := uint(bits), strconv.Itoa(bits)
+	function(w.Context, "unpack"+name+"AVX2", "func(symbols, src []byte)", "unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.")
+	symbols, src, n := w.base("symbols"), w.base("src"), w.length("symbols")
+	order := w.words("dwords"+name, shuffle(func(at int) int {
+		return at/8*bits + at%8/4*(4*bits/8) + at%4
+	})...)
+	down := w.words("down"+name, 0, uint32(4*b%8))
+	mask, odd := w.everywhere((1<<b-1)*0x01010101), w.everywhere(0xFF00FF00)
+	w.loop(n, func() {
+		v, t := w.vector(), w.vector()
+		w.VMOVDQU(src, v.AsX())
+		w.VINSERTI128(operand.U8(1), src.Offset(2*bits), v, v)
+		w.VPSHUFB(order, v, v)
+		w.VPSRLVD(down, v, v)
+		w.VPSLLD(operand.U8(16-2*b), v, t)
+		w.VPBLENDW(operand.U8(0xAA), t, v, v)
+		w.VPSLLW(operand.U8(8-b), v, t)
+		w.VPBLENDVB(odd, t, v, v)
+		w.VPAND(mask, v, v)
+		w.VPSLLW(operand.U8(8-b), v, v)
+		w.store(v, symbols)
+		w.ADDQ(operand.U32(32), symbols.Base)
+		w.ADDQ(operand.U32(4*b), src.Base)
+		w.SUBQ(operand.U32(32), n)
+	})
+	w.finish()
+}

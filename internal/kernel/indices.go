@@ -1,0 +1,71 @@
+package kernel
+
+import "math"
+
+// Extent returns the least and the largest of k, which is not empty.
+func (t Tier) Extent(k []int32) (low, high int32) {
+	var least, largest [16]int32
+	for i := range least {
+		least[i], largest[i] = math.MaxInt32, math.MinInt32
+	}
+	n := 0
+	switch t {
+	case AVX512:
+		n = len(k) &^ 31
+		extentAVX512(k[:n], &least, &largest)
+	case AVX2:
+		n = len(k) &^ 15
+		extentAVX2(k[:n], &least, &largest)
+	}
+	low, high = math.MaxInt32, math.MinInt32
+	for i := range least {
+		low, high = min(low, least[i]), max(high, largest[i])
+	}
+	for _, v := range k[n:] {
+		low, high = min(low, v), max(high, v)
+	}
+	return low, high
+}
+
+// Narrow writes byte((k >> shift) − base) & mask to dst, as long as k.
+func (t Tier) Narrow(dst []byte, k []int32, shift int, base int32, mask byte) {
+	dst = dst[:len(k)]
+	n := 0
+	switch t {
+	case AVX512:
+		n = len(k) &^ 63
+		narrowAVX512(dst[:n], k, uint64(shift), uint32(base), uint32(mask))
+	case AVX2:
+		n = len(k) &^ 31
+		narrowAVX2(dst[:n], k, uint64(shift), uint32(base), uint32(mask))
+	}
+	for i := n; i < len(k); i++ {
+		dst[i] = byte(k[i]>>shift-base) & mask
+	}
+}
+
+// Recover writes the indices that theirs mean, from the own ones k and their
+// symbols own, to dst. Symbols, low and ties are as in Mix, but low is always
+// there; tied reports whether it mattered.
+func (t Tier) Recover(dst, k []int32, own, low, theirs []byte, width int) (tied bool) {
+	n := len(dst) &^ 31
+	switch t {
+	case AVX512:
+		tied = recoverAVX512(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
+	case AVX2:
+		tied = recoverAVX2(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
+	default:
+		n = 0
+	}
+	for i := n; i < len(dst); i++ {
+		difference := int32(int8(theirs[i] - own[i]))
+		if difference == math.MinInt8 {
+			tied = true
+			if low[i] != own[i]-128 {
+				difference = 128
+			}
+		}
+		dst[i] = k[i] + difference>>(8-width)
+	}
+	return tied
+}

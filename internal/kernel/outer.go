@@ -1,0 +1,161 @@
+package kernel
+
+// A Walk goes over pixels of two arrays together: Count[0] images of Count[1]
+// rows of Count[2] pixels, with the distances in floats from one image, row and
+// pixel to the next in each array.
+type Walk struct{ Count, StepA, StepB [3]int }
+
+// Outer computes for each quad q, its rows i and the columns c
+//
+//	sums[q.Out + i·columns + c] = Σ_p a[p + q.In + i]·b[p + c],
+//
+// where p runs over the pixels of the walk, one product after the other in
+// this order. In the tiers with assembly every product is added without being
+// rounded, so they have the same bits. Quads may share rows. The places that
+// the walk comes to must lie in the slices.
+func (t Tier) Outer(sums, a, b []float32, columns int, quads []Quad, w *Walk) {
+	if t == Off {
+		for _, q := range quads {
+			for i := range 4 {
+				clear(sums[q.Out+i*columns:][:columns])
+			}
+			addOuter(sums[q.Out:], a[q.In:], b, columns, w)
+		}
+		return
+	}
+	t.outer(sums, a, b, quads, w, outerCall{columns: 4 * columns})
+}
+
+// AddOuter does as Outer and adds the sums to what is there. No two quads may
+// share rows.
+func (t Tier) AddOuter(sums, a, b []float32, columns int, quads []Quad, w *Walk) {
+	if t == Off {
+		for _, q := range quads {
+			addOuter(sums[q.Out:], a[q.In:], b, columns, w)
+		}
+		return
+	}
+	t.outer(sums, a, b, quads, w, outerCall{columns: 4 * columns, add: 1})
+}
+
+// An outerCall holds the arguments of the assembly; distances are of bytes.
+type outerCall struct {
+	a, b, sums   *float32
+	done         int // bytes of the quads dealt with, which the assembly counts
+	tiles        int // ≥ 1; the assembly counts it down
+	add          int // to what is there, or 0
+	columns      int
+	count        [3]int
+	stepA, stepB [3]int // after the last image, row and pixel
+	mask         [Lanes]int32
+}
+
+func (t Tier) outer(sums, a, b []float32, quads []Quad, w *Walk, call outerCall) {
+	call.a, call.count = &a[0], w.Count
+	call.stepA, call.stepB = remainders(w.StepA, w.Count), remainders(w.StepB, w.Count)
+	for c := 0; c < call.columns/4; {
+		c += call.run(t, sums[c:], b[c:], call.columns/4-c, quads)
+	}
+}
+
+// remainders returns the bytes to go on by after the last image, row and pixel.
+func remainders(step, count [3]int) [3]int {
+	return [3]int{4 * (step[0] - count[1]*step[1]), 4 * (step[1] - count[2]*step[2]), 4 * step[2]}
+}
+
+// run computes as many of the next wide columns as a tile has, for all quads,
+// and returns how many these are.
+func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) int {
+	call.sums, call.b, call.mask = &sums[0], &b[0], laneMask(wide)
+	switch {
+	case t == AVX2 && wide >= Lanes:
+		call.begin(len(quads))
+		outerAVX2(call, &quads[0])
+	case t == AVX2:
+		call.begin(len(quads))
+		outerPartAVX2(call, &quads[0])
+	case wide < 2*Lanes:
+		if call.begin(len(quads) / 6) {
+			outerAVX512(call, &quads[0])
+		}
+		call.rest(quads[len(quads)/6*6:])
+	default:
+		if call.begin(len(quads) / 3) {
+			outer2AVX512(call, &quads[0])
+		}
+		call.rest(quads[len(quads)/3*3:])
+		call.sums, call.b = &sums[Lanes], &b[Lanes]
+		call.rest(quads[len(quads)/3*3:])
+		return 2 * Lanes
+	}
+	return Lanes
+}
+
+// begin sets what the assembly counts, and says whether there is anything to do.
+func (call *outerCall) begin(tiles int) bool {
+	call.done, call.tiles = 0, tiles
+	return tiles > 0
+}
+
+// rest computes what fills no tile.
+func (call *outerCall) rest(quads []Quad) {
+	if call.begin(len(quads)) {
+		outerRestAVX512(call, &quads[0])
+	}
+}
+
+// addOuter adds to the four rows of a quad, two rows and four columns at a
+// time: as many sums as plain Go has registers for.
+func addOuter(sums, a, b []float32, columns int, w *Walk) {
+	for i := 0; i < 4; i += 2 {
+		top, bottom := sums[i*columns:(i+1)*columns], sums[(i+1)*columns:(i+2)*columns]
+		c := 0
+		for ; c+4 <= columns; c += 4 {
+			addOuterTile((*[4]float32)(top[c:]), (*[4]float32)(bottom[c:]), a[i:], b[c:], w)
+		}
+		for ; c < columns; c++ {
+			top[c] = addOuterOne(top[c], a[i:], b[c:], w)
+			bottom[c] = addOuterOne(bottom[c], a[i+1:], b[c:], w)
+		}
+	}
+}
+
+// addOuterTile adds Σ_p a[p]·b[p+c] to top and Σ_p a[p+1]·b[p+c] to bottom.
+func addOuterTile(top, bottom *[4]float32, a, b []float32, w *Walk) {
+	s00, s01, s02, s03 := top[0], top[1], top[2], top[3]
+	s10, s11, s12, s13 := bottom[0], bottom[1], bottom[2], bottom[3]
+	for r := range w.Count[0] * w.Count[1] {
+		image, row := r/w.Count[1], r%w.Count[1]
+		i, j := image*w.StepA[0]+row*w.StepA[1], image*w.StepB[0]+row*w.StepB[1]
+		for range w.Count[2] {
+			x, v := (*[2]float32)(a[i:]), (*[4]float32)(b[j:])
+			x0, x1 := x[0], x[1]
+			w0, w1, w2, w3 := v[0], v[1], v[2], v[3]
+			s00 += float32(x0 * w0)
+			s01 += float32(x0 * w1)
+			s02 += float32(x0 * w2)
+			s03 += float32(x0 * w3)
+			s10 += float32(x1 * w0)
+			s11 += float32(x1 * w1)
+			s12 += float32(x1 * w2)
+			s13 += float32(x1 * w3)
+			i += w.StepA[2]
+			j += w.StepB[2]
+		}
+	}
+	*top, *bottom = [4]float32{s00, s01, s02, s03}, [4]float32{s10, s11, s12, s13}
+}
+
+// addOuterOne returns s + Σ_p a[p]·b[p].
+func addOuterOne(s float32, a, b []float32, w *Walk) float32 {
+	for r := range w.Count[0] * w.Count[1] {
+		image, row := r/w.Count[1], r%w.Count[1]
+		i, j := image*w.StepA[0]+row*w.StepA[1], image*w.StepB[0]+row*w.StepB[1]
+		for range w.Count[2] {
+			s += float32(a[i] * b[j])
+			i += w.StepA[2]
+			j += w.StepB[2]
+		}
+	}
+	return s
+}

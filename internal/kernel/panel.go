@@ -1,0 +1,59 @@
+package kernel
+
+// Lanes is the number of columns in a panel.
+const Lanes = 16
+
+// A Panel holds Lanes columns of a matrix, one group per row. A matrix with more
+// columns is panels one after another; the missing columns of the last are zero.
+type Panel [][Lanes]float32
+
+// Panels returns how many panels hold n columns.
+func Panels(n int) int { return (n + Lanes - 1) / Lanes }
+
+// PackPanels copies the row-major matrix w with len(w)/cols rows into panels.
+func (t Tier) PackPanels(dst Panel, w []float32, cols int) {
+	rows := len(w) / cols
+	for p := range Panels(cols) {
+		first := p * Lanes
+		panel := dst[p*rows : (p+1)*rows]
+		switch {
+		case rows > 0 && first+Lanes <= cols && t == AVX512:
+			panelAVX512(&panel[0][0], &w[first], rows, cols)
+		case rows > 0 && first+Lanes <= cols && t == AVX2:
+			panelAVX2(&panel[0][0], &w[first], rows, cols)
+		default:
+			for r := range panel {
+				clear(panel[r][copy(panel[r][:], w[r*cols+first:(r+1)*cols]):])
+			}
+		}
+	}
+}
+
+// PackPanelsTransposed does as PackPanels for the transpose of w, which has cols rows and
+// len(w)/cols columns, with size groups from one panel to the next.
+func PackPanelsTransposed(dst Panel, size int, w []float32, cols int) {
+	rows := len(w) / cols
+	for p := range Panels(rows) {
+		first := p * Lanes
+		panel := dst[p*size:][:cols]
+		for j := range Lanes {
+			if first+j >= rows {
+				for c := range panel {
+					panel[c][j] = 0
+				}
+				continue
+			}
+			for c, v := range w[(first+j)*cols : (first+j+1)*cols] {
+				panel[c][j] = v
+			}
+		}
+	}
+}
+
+// laneMask has all bits set in the first n lanes.
+func laneMask(n int) (m [Lanes]int32) {
+	for i := range min(n, Lanes) {
+		m[i] = -1
+	}
+	return m
+}

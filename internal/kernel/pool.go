@@ -1,0 +1,60 @@
+package kernel
+
+// MaxPool computes y, an image of size s, as the largest of each 2×2 pixels of
+// x. A NaN may get lost beside numbers.
+func (t Tier) MaxPool(y, x Plane, s Size) {
+	bottom := x.below()
+	call := channelsCall{
+		planes: [6]*float32{&y.V[0], &x.V[0], &bottom.V[0]},
+		steps:  [6]int{4 * y.Step, 8 * x.Step, 8 * x.Step},
+	}
+	full := call.begin(t, s)
+	if full > 0 {
+		if t == AVX512 {
+			maxPoolAVX512(&call)
+		} else {
+			maxPoolAVX2(&call)
+		}
+	}
+	for i := range s.Rows * (s.Channels - full) {
+		r, c := i/(s.Channels-full), full+i%(s.Channels-full)
+		for j := range s.Pixels {
+			to, at := r*y.Step+j*s.Channels+c, 2*r*x.Step+2*j*s.Channels+c
+			y.V[to] = max(x.V[at], x.V[at+s.Channels], bottom.V[at], bottom.V[at+s.Channels])
+		}
+	}
+}
+
+// MaxPoolGradient computes dx from y = MaxPool(x) and dy: of the pixels that
+// have the value y, the first in row order gets dy, the others get 0.
+func (t Tier) MaxPoolGradient(dx, x, y, dy Plane, s Size) {
+	bottom, gradient := x.below(), dx.below()
+	call := channelsCall{
+		planes: [6]*float32{&dx.V[0], &gradient.V[0], &x.V[0], &bottom.V[0], &y.V[0], &dy.V[0]},
+		steps:  [6]int{8 * dx.Step, 8 * dx.Step, 8 * x.Step, 8 * x.Step, 4 * y.Step, 4 * dy.Step},
+	}
+	full := call.begin(t, s)
+	if full > 0 {
+		if t == AVX512 {
+			maxPoolGradientAVX512(&call)
+		} else {
+			maxPoolGradientAVX2(&call)
+		}
+	}
+	for i := range s.Rows * s.Pixels {
+		r, j := i/s.Pixels, i%s.Pixels
+		for c := full; c < s.Channels; c++ {
+			v, d := y.V[r*y.Step+j*s.Channels+c], dy.V[r*dy.Step+j*s.Channels+c]
+			for k := range 4 {
+				at := 2*j*s.Channels + k%2*s.Channels + c
+				to := &dx.V[(2*r+k/2)*dx.Step+at]
+				if *to = 0; x.V[(2*r+k/2)*x.Step+at] == v {
+					*to, d = d, 0
+				}
+			}
+		}
+	}
+}
+
+// below returns the plane from the second row on.
+func (p Plane) below() Plane { return Plane{p.V[p.Step:], p.Step} }

@@ -1,0 +1,190 @@
+package moniqua
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
+)
+
+// Verification where symbols are bytes, see lanes.go: the indices of a block are
+// computed once, as int32, and give the symbols, the hash and the quotients. A
+// neighbour's indices are the own ones plus the differences of the symbols, so
+// to check its hash needs no second decoding of the windows.
+
+// integers writes the integers of x to dst, of the same length, at most blockLen.
+// It returns the position of the first coordinate whose integer reaches ±2³¹ or
+// that has none, or −1. If h is not nil it continues with the integers.
+func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer, h *kernel.Hash) int {
+	var doubt [blockLen / 8]byte
+	done, doubtful, hashed := 0, false, 0
+	switch {
+	case q != nil && h != nil:
+		if done, doubtful = tier.HashedIndices(dst, x, first, q, doubt[:], h); !doubtful {
+			hashed = done
+		}
+	case q != nil:
+		done, doubtful = tier.Indices(dst, x, first, q, doubt[:])
+	}
+	if doubtful {
+		kernel.Doubtful(doubt[:done/8], func(at int) bool {
+			dst[at] = int32(r.exact(x[at], r.noise(first+at)))
+			return true
+		})
+	}
+	if at := r.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
+		return done + at
+	}
+	if h != nil {
+		tier.Hash(h, dst[hashed:])
+	}
+	return -1
+}
+
+// integersExactly is integers without lanes.
+func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
+	if len(x) == 0 {
+		return -1
+	}
+	var index [blockLen]int64
+	if at := r.round(index[:len(x)], x, first); at >= 0 {
+		return at
+	}
+	for i, k := range index[:len(x)] {
+		if k > math.MaxInt32 || k < -math.MaxInt32 {
+			return i
+		}
+		dst[i] = int32(k)
+	}
+	return -1
+}
+
+// encodeBytes writes the symbols of x to payload, of their length, enters their
+// indices in the hash and keeps their quotients.
+func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width int, kept *repair) error {
+	var (
+		quantizer kernel.Quantizer
+		index     [blockLen]int32
+		symbols   [blockLen]byte
+		q         = r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))
+	)
+	for first := 0; first < len(x); first += blockLen {
+		part := x[first:min(first+blockLen, len(x))]
+		n := len(part)
+		if at := r.encode.integers(index[:n], part, first, r.tier, q, &v.hash); at >= 0 {
+			return r.strange(part[at], first+at)
+		}
+		r.tier.Narrow(symbols[:n], index[:n], 0, 0, byte(1<<width-1))
+		r.tier.Pack(payload[first/8*width:], width, symbols[:n])
+		kept.data = appendQuotientsOf(kept.data, index[:n], width, r.tier)
+	}
+	return nil
+}
+
+// appendQuotientsOf appends one block of the quotients of indices for N = 2^width.
+func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) []byte {
+	low, high := tier.Extent(index)
+	low, high = low>>width, high>>width
+	size := bits.Len32(uint32(high) - uint32(low))
+	if size > 8 {
+		var m [blockLen]int32
+		for i, k := range index {
+			m[i] = k >> width
+		}
+		return appendQuotients(dst, m[:len(index)])
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
+	dst = append(dst, byte(size))
+	if size == 0 {
+		return dst
+	}
+	var m [blockLen]byte
+	tier.Narrow(m[:len(index)], index, width, low, math.MaxUint8)
+	start, n := len(dst), (len(index)*size+7)/8
+	dst = slices.Grow(dst, n)[:start+n]
+	tier.Pack(dst[start:], size, m[:len(index)])
+	return dst
+}
+
+// together is how many neighbours' hashes are computed at the same time.
+const together = 4
+
+// A laneChecker is the working memory of checking messages, on its stack.
+type laneChecker struct {
+	own, windows      kernel.Quantizer
+	integers, middles *kernel.Quantizer // these, or nil where the lanes cannot do them
+
+	index   [blockLen]int32
+	symbols [blockLen]byte
+	buffer  [blockLen]byte
+	low     [blockLen]byte // of the windows, once there was a tie
+	theirs  [together][blockLen]int32
+}
+
+// recoverBytes hashes the indices of all messages, where symbols are bytes and
+// no message has a repair.
+func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, width int) error {
+	var m laneChecker
+	m.integers = r.encode.lanes(&m.own, kernel.OfIndices, width, len(x))
+	m.middles = r.windows.lanes(&m.windows, kernel.OfResidues, width, len(x))
+	for first := 0; first < len(x); first += blockLen {
+		part := x[first:min(first+blockLen, len(x))]
+		n := len(part)
+		if !m.ownIndices(r, part, first, width) {
+			if err := v.block(r, part, first, in); err != nil {
+				return err
+			}
+			continue
+		}
+		known := false
+		for from := 0; from < len(in); from += together {
+			var views [together][]int32
+			group := in[from:min(from+together, len(in))]
+			for j := range group {
+				views[j] = m.theirs[j][:n]
+				if err := m.recover(r, views[j], part, group[j].Payload, first, width, &known); err != nil {
+					return err
+				}
+			}
+			r.tier.HashAll(v.theirs[from:from+len(group)], views[:len(group)])
+		}
+	}
+	return nil
+}
+
+// ownIndices computes the own indices and symbols of a block, and reports whether
+// those of neighbours are below 2³¹ too.
+func (m *laneChecker) ownIndices(r *round, x []float32, first, width int) bool {
+	index := m.index[:len(x)]
+	if r.encode.integers(index, x, first, r.tier, m.integers, nil) >= 0 {
+		return false
+	}
+	if low, high := r.tier.Extent(index); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {
+		return false
+	}
+	r.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<width-1))
+	r.tier.Raise(m.symbols[:len(x)], width)
+	return true
+}
+
+// recover computes the indices of one message. The windows become known with
+// the first tie.
+func (m *laneChecker) recover(r *round, dst []int32, x []float32, payload []byte, first, width int, known *bool) error {
+	n := len(x)
+	low, own := m.low[:n], m.symbols[:n]
+	sent := r.symbols(m.buffer[:n], payload, first, width)
+	tied := r.tier.Recover(dst, m.index[:n], own, low, sent, width)
+	if !tied || *known {
+		return nil
+	}
+	if at := r.windows.residues(low, x, first, width, r.tier, m.middles); at >= 0 {
+		return r.strange(x[at], first+at)
+	}
+	r.tier.Raise(low, width)
+	*known = true
+	r.tier.Recover(dst, m.index[:n], own, low, sent, width)
+	return nil
+}
