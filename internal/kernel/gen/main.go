@@ -36,6 +36,7 @@ func topics() []topic {
 		{"indices", indices},
 		{"hash", hash},
 		{"magnitude", magnitude},
+		{"floats", floats},
 	}
 }
 
