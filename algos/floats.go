@@ -1,7 +1,6 @@
 package algos
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"gossiptrainer/internal/vec"
@@ -22,27 +21,8 @@ func checkFloats(m Message, n int) error {
 	if len(m.Payload) != 4*n {
 		return &MessageError{m.From, fmt.Errorf("%d bytes, want %d", len(m.Payload), 4*n)}
 	}
-	if !finiteLE(m.Payload) {
+	if !vec.FiniteLE(m.Payload) {
 		return &MessageError{m.From, fmt.Errorf("%d coordinates hold NaN or Inf", n)}
 	}
 	return nil
-}
-
-// finiteLE is vec.Finite for floats as bytes, two at a time.
-func finiteLE(p []byte) bool {
-	const (
-		low   = 1<<32 | 1     // the lowest bit of either half
-		sign  = low << 31     // the sign bits
-		carry = low << 23     // added, carries into the sign bit from a full exponent
-		mag   = ^uint64(sign) // everything but the signs
-	)
-	var seen uint64
-	for len(p) >= 8 {
-		seen |= binary.LittleEndian.Uint64(p)&mag + carry
-		p = p[8:]
-	}
-	if len(p) >= 4 {
-		seen |= uint64(binary.LittleEndian.Uint32(p))&mag + carry
-	}
-	return seen&sign == 0
 }

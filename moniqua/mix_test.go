@@ -236,24 +236,27 @@ func FuzzMix(f *testing.F) {
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for _, levels := range []int{2, 5, 8, 256} {
 		for _, rounding := range []Rounding{Dither, Nearest} {
-			c := mustCodec(t, levels, rounding, 0.1, 1)
-			all := models(3, 5000, 0.1)
-			mine := mustEncode(t, c, 0, all[0])
-			in := []algos.Message{
-				{From: 1, Weight: 0.3, Payload: mustEncode(t, c, 0, all[1])},
-				{From: 2, Weight: 0.3, Payload: mustEncode(t, c, 0, all[2])},
-			}
-			acc := slices.Clone(all[0])
-			allocs := testing.AllocsPerRun(5, func() {
-				if _, err := c.Encode(mine[:0], 0, all[0]); err != nil {
-					t.Fatal(err)
+			for _, verify := range []bool{false, true} {
+				c := mustCodec(t, levels, rounding, 0.1, 1)
+				c.Verify = verify
+				all := models(3, 5000, 0.1)
+				mine := mustEncode(t, c, 0, all[0])
+				in := []algos.Message{
+					{From: 1, Payload: mustEncode(t, c, 0, all[1])},
+					{From: 2, Payload: mustEncode(t, c, 0, all[2])},
 				}
-				if _, err := c.Mix(acc, 0, all[0], mine, in); err != nil {
-					t.Fatal(err)
+				acc := slices.Clone(all[0])
+				allocs := testing.AllocsPerRun(5, func() {
+					if _, err := c.Encode(mine[:0], 0, all[0]); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := c.Mix(acc, 0, all[0], mine, in); err != nil {
+						t.Fatal(err)
+					}
+				})
+				if allocs != 0 {
+					t.Errorf("%d levels, %v, verified %v: %v allocations per round", levels, rounding, verify, allocs)
 				}
-			})
-			if allocs != 0 {
-				t.Errorf("%d levels, %v: %v allocations per round", levels, rounding, allocs)
 			}
 		}
 	}

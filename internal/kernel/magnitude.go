@@ -1,27 +1,51 @@
 package kernel
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+)
 
 // Magnitude returns the largest bits of |x_i| among the coordinates, 0 if there
 // are none. Without their signs floats are ordered like their bits: NaN, then
 // Inf, then the numbers.
 func (t Tier) Magnitude(x []float32) uint32 {
+	n := len(x) &^ 63
+	if t == Off {
+		n = 0
+	}
+	most := t.magnitude(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*n))
+	for _, v := range x[n:] {
+		most = max(most, math.Float32bits(v)&^(1<<31))
+	}
+	return most
+}
+
+// MagnitudeLE is Magnitude for the floats in p, binary32, little-endian.
+func (t Tier) MagnitudeLE(p []byte) uint32 {
+	n := len(p) &^ 255
+	if t == Off {
+		n = 0
+	}
+	most := t.magnitude(p[:n])
+	for p = p[n:]; len(p) >= 4; p = p[4:] {
+		most = max(most, binary.LittleEndian.Uint32(p)&^(1<<31))
+	}
+	return most
+}
+
+// magnitude does whole steps of 256 bytes.
+func (t Tier) magnitude(p []byte) uint32 {
 	var lanes [16]uint32
-	n := 0
 	switch t {
 	case AVX512:
-		n = len(x) &^ 63
-		magnitudeAVX512(x[:n], &lanes)
+		magnitudeAVX512(p, &lanes)
 	case AVX2:
-		n = len(x) &^ 31
-		magnitudeAVX2(x[:n], &lanes)
+		magnitudeAVX2(p, &lanes)
 	}
 	most := uint32(0)
 	for _, m := range lanes {
 		most = max(most, m)
-	}
-	for _, v := range x[n:] {
-		most = max(most, math.Float32bits(v)&^(1<<31))
 	}
 	return most
 }

@@ -7,9 +7,9 @@ package kernel
 // magnitudeAVX2 writes the largest bits of each lane; len(x) is a multiple of four vectors.
 //
 //go:noescape
-func magnitudeAVX2(x []float32, out *[16]uint32)
+func magnitudeAVX2(x []byte, out *[16]uint32)
 
 // magnitudeAVX512 writes the largest bits of each lane; len(x) is a multiple of four vectors.
 //
 //go:noescape
-func magnitudeAVX512(x []float32, out *[16]uint32)
+func magnitudeAVX512(x []byte, out *[16]uint32)

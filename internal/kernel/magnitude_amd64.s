@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func magnitudeAVX2(x []float32, out *[16]uint32)
+// func magnitudeAVX2(x []byte, out *[16]uint32)
 // Requires: AVX, AVX2
 TEXT ·magnitudeAVX2(SB), NOSPLIT, $0-32
 	MOVQ         x_base+0(FP), AX
@@ -30,7 +30,7 @@ loop:
 	VPAND   96(AX), Y0, Y5
 	VPMAXUD Y5, Y4, Y4
 	ADDQ    $0x00000080, AX
-	SUBQ    $0x00000020, CX
+	SUBQ    $0x00000080, CX
 	JNZ     loop
 
 done:
@@ -41,7 +41,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func magnitudeAVX512(x []float32, out *[16]uint32)
+// func magnitudeAVX512(x []byte, out *[16]uint32)
 // Requires: AVX, AVX512F
 TEXT ·magnitudeAVX512(SB), NOSPLIT, $0-32
 	MOVQ         x_base+0(FP), AX
@@ -67,7 +67,7 @@ loop:
 	VPANDD  192(AX), Z0, Z5
 	VPMAXUD Z5, Z4, Z4
 	ADDQ    $0x00000100, AX
-	SUBQ    $0x00000040, CX
+	SUBQ    $0x00000100, CX
 	JNZ     loop
 
 done:

@@ -4,6 +4,6 @@
 
 package kernel
 
-func magnitudeAVX2(x []float32, out *[16]uint32) { panic("kernel: no assembly in this build") }
+func magnitudeAVX2(x []byte, out *[16]uint32) { panic("kernel: no assembly in this build") }
 
-func magnitudeAVX512(x []float32, out *[16]uint32) { panic("kernel: no assembly in this build") }
+func magnitudeAVX512(x []byte, out *[16]uint32) { panic("kernel: no assembly in this build") }

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 )
@@ -15,6 +16,13 @@ func TestMagnitudeSeesEveryCoordinate(t *testing.T) {
 					x[i] = v
 					if got := tier.Magnitude(x); got != math.Float32bits(v)&^(1<<31) {
 						t.Fatalf("%v: %v at %d of %d: %#x", tier, v, i, n, got)
+					}
+					bytes := make([]byte, 1, 4*n+1)
+					for _, v := range x {
+						bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(v))
+					}
+					if got := tier.MagnitudeLE(bytes[1:]); got != math.Float32bits(v)&^(1<<31) {
+						t.Fatalf("%v: %v at %d of %d floats as bytes: %#x", tier, v, i, n, got)
 					}
 					x[i] = old
 				}

@@ -10,21 +10,15 @@
 // may not overlap one in part.
 package vec
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // Axpy computes dst ← dst + a·x.
 func Axpy(dst []float32, a float32, x []float32) {
-	x = x[:len(dst)]
-	for len(dst) >= 4 && len(x) >= 4 {
-		dst[0] += float32(a * x[0])
-		dst[1] += float32(a * x[1])
-		dst[2] += float32(a * x[2])
-		dst[3] += float32(a * x[3])
-		dst, x = dst[4:], x[4:]
-	}
-	for i := range dst {
-		dst[i] += float32(a * x[i])
-	}
+	kernel.Best().Axpy(dst, a, x)
 }
 
 // Add computes dst ← x + y.
@@ -92,25 +86,13 @@ func Dot(x, y []float32) float64 {
 
 const (
 	signBit  = 1 << 31
-	exponent = 0xFF << 23
+	infinity = 0xFF << 23
 )
 
 // MaxAbs returns |x|_∞, 0 if x is empty. It is +Inf or NaN if x holds such a
 // value.
 func MaxAbs(x []float32) float32 {
-	// Without their sign bit, floats are ordered like their bits, NaN last.
-	var m0, m1, m2, m3 uint32
-	for len(x) >= 4 {
-		m0 = max(m0, math.Float32bits(x[0])&^signBit)
-		m1 = max(m1, math.Float32bits(x[1])&^signBit)
-		m2 = max(m2, math.Float32bits(x[2])&^signBit)
-		m3 = max(m3, math.Float32bits(x[3])&^signBit)
-		x = x[4:]
-	}
-	for _, v := range x {
-		m0 = max(m0, math.Float32bits(v)&^signBit)
-	}
-	return math.Float32frombits(max(m0, m1, m2, m3))
+	return math.Float32frombits(kernel.Best().Magnitude(x))
 }
 
 // MaxAbsDiff returns |x − y|_∞, 0 if both are empty. It is +Inf or NaN if a
@@ -133,18 +115,10 @@ func MaxAbsDiff(x, y []float32) float32 {
 
 // Finite reports whether x holds neither NaN nor Inf.
 func Finite(x []float32) bool {
-	// Adding 1 to the exponent field carries into the sign bit when all its
-	// bits are set, which is so for NaN and Inf alone.
-	var carry uint32
-	for len(x) >= 4 {
-		carry |= (math.Float32bits(x[0])&^signBit + 1<<23) |
-			(math.Float32bits(x[1])&^signBit + 1<<23) |
-			(math.Float32bits(x[2])&^signBit + 1<<23) |
-			(math.Float32bits(x[3])&^signBit + 1<<23)
-		x = x[4:]
-	}
-	for _, v := range x {
-		carry |= math.Float32bits(v)&^signBit + 1<<23
-	}
-	return carry&signBit == 0
+	return kernel.Best().Magnitude(x) < infinity
+}
+
+// FiniteLE is Finite for the floats in p, written by AppendLE.
+func FiniteLE(p []byte) bool {
+	return kernel.Best().MagnitudeLE(p) < infinity
 }

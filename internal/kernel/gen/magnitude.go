@@ -10,7 +10,7 @@ import (
 // which puts NaN above Inf above all numbers.
 func magnitude(c *build.Context) {
 	for _, w := range widths(c, "magnitude") {
-		function(c, "magnitude"+w.tier, "func(x []float32, out *[16]uint32)", "writes the largest bits of each lane; len(x) is a multiple of four vectors.")
+		function(c, "magnitude"+w.tier, "func(x []byte, out *[16]uint32)", "writes the largest bits of each lane; len(x) is a multiple of four vectors.")
 		x, n, out := w.base("x"), w.length("x"), w.GP64()
 		w.Load(w.Param("out"), out)
 		mask := w.everywhere(0x7FFFFFFF)
@@ -26,7 +26,7 @@ func magnitude(c *build.Context) {
 				w.VPMAXUD(v, m, m)
 			}
 			w.ADDQ(operand.U32(4*w.bytes), x.Base)
-			w.SUBQ(operand.U32(w.bytes), n)
+			w.SUBQ(operand.U32(4*w.bytes), n)
 		})
 		w.VPMAXUD(most[1], most[0], most[0])
 		w.VPMAXUD(most[3], most[2], most[2])

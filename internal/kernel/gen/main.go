@@ -42,6 +42,7 @@ func topics() []topic {
 		{"panel", panel},
 		{"peak", peak},
 		{"pool", pool},
+		{"floats", floats},
 	}
 }
 
