@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"math"
 
-	"gossiptrainer/internal/vec"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/model"
 )
 
@@ -60,6 +60,7 @@ func (r Rule) check() error {
 // Apart from m, a direction is a function of (x, k) alone. An Oracle is not
 // safe for concurrent use.
 type Oracle struct {
+	tier      kernel.Tier
 	worker    int
 	objective model.Objective
 	batches   Batches
@@ -76,7 +77,7 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 		return nil, fmt.Errorf("train: worker %d: %w", worker, err)
 	}
 	o := &Oracle{
-		worker: worker, objective: f, batches: batches,
+		tier: kernel.Best(), worker: worker, objective: f, batches: batches,
 		decay: float32(r.WeightDecay), mu: float32(r.Momentum), bound: roundDown(r.Bound),
 	}
 	if o.mu > 0 {
@@ -89,7 +90,7 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 // the loss of the batch. g stays the caller's: momentum is kept apart. The
 // error wraps ErrDiverged; g is then of no use.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
-	if most := vec.MaxAbs(x); !(most <= farthest) {
+	if most := math.Float32frombits(o.tier.Magnitude(x)); !(most <= farthest) {
 		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
 	}
 	loss = o.objective.Gradient(g, x, o.batches(k))
@@ -100,12 +101,12 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 		return loss, fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
 	}
 	if o.decay > 0 {
-		vec.Axpy(g, o.decay, x)
+		o.tier.Axpy(g, o.decay, x)
 	}
 	if o.momentum != nil {
-		accumulate(g, o.momentum, o.mu)
+		o.tier.Momentum(g, o.momentum, o.mu)
 	}
-	if !vec.Finite(g) {
+	if o.tier.Magnitude(g) >= math.Float32bits(float32(math.Inf(1))) {
 		return loss, fmt.Errorf("train: worker %d: round %d: update direction is not finite: %w", o.worker, k, ErrDiverged)
 	}
 	o.clipped = 0
@@ -117,15 +118,6 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 
 // Clipped returns how many coordinates of the last direction were clipped.
 func (o *Oracle) Clipped() int { return o.clipped }
-
-// accumulate computes m ← μ·m + g and copies m to g.
-func accumulate(g, m []float32, mu float32) {
-	m = m[:len(g)]
-	for i, v := range g {
-		v += float32(mu * m[i])
-		m[i], g[i] = v, v
-	}
-}
 
 // clip limits every coordinate of g to ±bound and returns how many it changed.
 func clip(g []float32, bound float32) (clipped int) {

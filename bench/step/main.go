@@ -15,7 +15,6 @@ import (
 	"gossiptrainer/data"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
 	"gossiptrainer/train"
 )
@@ -66,7 +65,7 @@ func run(name string, batch int, length time.Duration) error {
 	k := 0
 	step := func() error {
 		loss, err := oracle.Gradient(g, k, x)
-		vec.Axpy(x, -0.01, g)
+		kernel.Best().Axpy(x, -0.01, g)
 		found.Loss = loss
 		k++
 		return err

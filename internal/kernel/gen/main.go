@@ -38,6 +38,7 @@ func topics() []topic {
 		{"magnitude", magnitude},
 		{"channels", channels},
 		{"convolve", convolve},
+		{"momentum", momentum},
 		{"outer", outer},
 		{"panel", panel},
 		{"peak", peak},
