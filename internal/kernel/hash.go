@@ -27,7 +27,8 @@ func (h *Hash) Reset() {
 	*h = Hash{lanes: [4]uint64{first + second, second, 0, -first}}
 }
 
-// Hash continues h with the numbers k.
+// Hash continues h with the numbers k. Vector instructions do not help: every
+// stripe waits for the one before.
 func (t Tier) Hash(h *Hash, k []int32) {
 	if held := h.count % stripe; held > 0 {
 		n := copy(h.rest[held:], k)
@@ -38,13 +39,7 @@ func (t Tier) Hash(h *Hash, k []int32) {
 		hashStripes(&h.lanes, h.rest[:])
 	}
 	n := len(k) &^ (stripe - 1)
-	if t == AVX512 {
-		lanes, data := [4][4]uint64{h.lanes}, [4][]int32{k}
-		hash1AVX512(&lanes, &data, n/stripe)
-		h.lanes = lanes[0]
-	} else {
-		hashStripes(&h.lanes, k[:n])
-	}
+	hashStripes(&h.lanes, k[:n])
 	h.count += len(k)
 	copy(h.rest[:], k[n:])
 }
@@ -62,7 +57,7 @@ func (t Tier) HashAll(hashes []Hash, k [][]int32) {
 func (t Tier) hashSome(hashes []Hash, k [][]int32) int {
 	streams := min(len(hashes), 4)
 	numbers := len(k[0])
-	if t != AVX512 || numbers%stripe != 0 || hashes[0].count%stripe != 0 {
+	if t != AVX512 || streams == 1 || numbers%stripe != 0 || hashes[0].count%stripe != 0 {
 		t.Hash(&hashes[0], k[0])
 		return 1
 	}
@@ -74,8 +69,6 @@ func (t Tier) hashSome(hashes []Hash, k [][]int32) int {
 		lanes[s], data[s] = hashes[s].lanes, k[s][:numbers]
 	}
 	switch streams {
-	case 1:
-		hash1AVX512(&lanes, &data, numbers/stripe)
 	case 2:
 		hash2AVX512(&lanes, &data, numbers/stripe)
 	case 3:

@@ -4,11 +4,6 @@
 
 package kernel
 
-// hash1AVX512 hashes stripes of 32 bytes of each stream.
-//
-//go:noescape
-func hash1AVX512(lanes *[4][4]uint64, data *[4][]int32, stripes int)
-
 // hash2AVX512 hashes stripes of 32 bytes of each stream.
 //
 //go:noescape

@@ -4,36 +4,6 @@
 
 #include "textflag.h"
 
-// func hash1AVX512(lanes *[4][4]uint64, data *[4][]int32, stripes int)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
-TEXT ·hash1AVX512(SB), NOSPLIT, $0-24
-	MOVQ         lanes+0(FP), AX
-	MOVQ         data+8(FP), CX
-	MOVQ         stripes+16(FP), DX
-	XORQ         BX, BX
-	MOVQ         $0x9e3779b185ebca87, SI
-	VPBROADCASTQ SI, Y1
-	MOVQ         $0xc2b2ae3d27d4eb4f, SI
-	VPBROADCASTQ SI, Y2
-	VMOVDQU      (AX), Y0
-	MOVQ         (CX), CX
-	TESTQ        DX, DX
-	JZ           done
-
-loop:
-	VPMULLQ (CX)(BX*1), Y2, Y3
-	VPADDQ  Y3, Y0, Y0
-	VPROLQ  $0x1f, Y0, Y0
-	VPMULLQ Y1, Y0, Y0
-	ADDQ    $0x00000020, BX
-	DECQ    DX
-	JNZ     loop
-
-done:
-	VMOVDQU Y0, (AX)
-	VZEROUPPER
-	RET
-
 // func hash2AVX512(lanes *[4][4]uint64, data *[4][]int32, stripes int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
 TEXT ·hash2AVX512(SB), NOSPLIT, $0-24

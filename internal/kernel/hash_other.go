@@ -4,10 +4,6 @@
 
 package kernel
 
-func hash1AVX512(lanes *[4][4]uint64, data *[4][]int32, stripes int) {
-	panic("kernel: no assembly in this build")
-}
-
 func hash2AVX512(lanes *[4][4]uint64, data *[4][]int32, stripes int) {
 	panic("kernel: no assembly in this build")
 }

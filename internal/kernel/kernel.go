@@ -4,7 +4,8 @@
 // and a test runs each of Available.
 //
 // For every kernel there is plain Go in the same file: it is the kernel's
-// definition, what Off runs, and what the other tiers are tested against. The
+// definition, what Off runs, and what the other tiers are tested against; only
+// quantizers leave theirs to the caller, who also does what they cannot. The
 // assembly is written by the program in gen, one file per topic. Under the build
 // tag purego, and on other architectures, there is none.
 //

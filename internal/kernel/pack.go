@@ -1,5 +1,7 @@
 package kernel
 
+import "encoding/binary"
+
 // Pack writes symbols 0..2^width−1, width 1 to 8, as a bit stream, least
 // significant bit first, to the ⌈len(symbols)·width/8⌉ bytes of dst.
 func (t Tier) Pack(dst []byte, width int, symbols []byte) {
@@ -45,23 +47,31 @@ func (t Tier) inLanes(n, width int) int {
 	return n &^ 63
 }
 
-// packBytes is the definition of Pack.
+// packBytes is the definition of Pack. Eight symbols are joined in a word: their
+// bytes to pairs, these to fours, and these to 8·width bits.
 func packBytes(dst []byte, width int, symbols []byte) {
-	var (
-		word uint32 // stream bits not yet written
-		held int    // how many
-	)
-	for _, s := range symbols {
-		word |= uint32(s) << held
-		held += width
-		if held >= 8 {
-			dst[0] = byte(word)
-			dst, word, held = dst[1:], word>>8, held-8
-		}
+	one, two, four := every(16, width), every(32, 2*width), every(64, 4*width)
+	for len(symbols) > 0 {
+		var group [8]byte
+		n := copy(group[:], symbols)
+		x := binary.LittleEndian.Uint64(group[:])
+		x = x&one | x>>(8-width)&(one<<width)
+		x = x&two | x>>(16-2*width)&(two<<(2*width))
+		x = x&four | x>>(32-4*width)&(four<<(4*width))
+		size := (n*width + 7) / 8
+		binary.LittleEndian.PutUint64(group[:], x)
+		copy(dst, group[:size])
+		dst, symbols = dst[size:], symbols[n:]
 	}
-	if held > 0 {
-		dst[0] = byte(word)
+}
+
+// every returns a word with the lower count bits of each unit set.
+func every(unit, count int) uint64 {
+	mask := uint64(1)<<count - 1
+	for ; unit < 64; unit *= 2 {
+		mask |= mask << unit
 	}
+	return mask
 }
 
 // Unpack reads len(symbols) symbols of width bits, 1 to 8, written by Pack, into
@@ -98,20 +108,19 @@ func (t Tier) Unpack(symbols []byte, width int, src []byte) {
 	unpackBytes(symbols[n:], width, src[n/8*width:])
 }
 
-// unpackBytes is the definition of Unpack.
+// unpackBytes is the definition of Unpack: packBytes backwards.
 func unpackBytes(symbols []byte, width int, src []byte) {
-	var (
-		word uint32 // stream bits read but not yet used
-		held int
-		mask = byte(0xFF << (8 - width))
-	)
-	for i := range symbols {
-		if held < width {
-			word |= uint32(src[0]) << held
-			src, held = src[1:], held+8
-		}
-		symbols[i] = byte(word<<(8-width)) & mask
-		word, held = word>>width, held-width
+	one, two, four := every(16, width), every(32, 2*width), every(64, 4*width)
+	for len(symbols) > 0 {
+		var group [8]byte
+		copy(group[:width], src)
+		x := binary.LittleEndian.Uint64(group[:])
+		x = x&four | x<<(32-4*width)&(four<<32)
+		x = x&two | x<<(16-2*width)&(two<<16)
+		x = x&one | x<<(8-width)&(one<<8)
+		binary.LittleEndian.PutUint64(group[:], x<<(8-width))
+		n := copy(symbols, group[:])
+		symbols, src = symbols[n:], src[min(width, len(src)):]
 	}
 }
 

@@ -43,12 +43,12 @@ func (h chain) stripe(from operand.Mem) {
 	h.VPMULLQ(h.first, h.state, h.state)
 }
 
-// hash writes XXH64 over one to four streams at once. One stream is a chain of
+// hash writes XXH64 over two to four streams at once. One stream is a chain of
 // multiplications, each waiting for the one before; others fill the gaps. AVX2
 // cannot multiply 64 bits.
 func hash(c *build.Context) {
 	w := widths(c, "hash")[1]
-	for streams := 1; streams <= 4; streams++ {
+	for streams := 2; streams <= 4; streams++ {
 		function(c, "hash"+strconv.Itoa(streams)+"AVX512", "func(lanes *[4][4]uint64, data *[4][]int32, stripes int)",
 			"hashes stripes of 32 bytes of each stream.")
 		states, data, n, at := c.GP64(), c.GP64(), c.GP64(), c.GP64()

@@ -31,14 +31,6 @@ func (w width) vector() reg.VecVirtual {
 	return w.YMM()
 }
 
-// half returns the lower half of v as a register.
-func (w width) half(v reg.VecVirtual) reg.Register {
-	if w.wide {
-		return v.AsY()
-	}
-	return v.AsX()
-}
-
 func (w width) xor(a, b, dst operand.Op) {
 	if w.wide {
 		w.VPXORD(a, b, dst)
@@ -52,14 +44,6 @@ func (w width) and(a, b, dst operand.Op) {
 		w.VPANDD(a, b, dst)
 	} else {
 		w.VPAND(a, b, dst)
-	}
-}
-
-func (w width) or(a, b, dst operand.Op) {
-	if w.wide {
-		w.VPORD(a, b, dst)
-	} else {
-		w.VPOR(a, b, dst)
 	}
 }
 
