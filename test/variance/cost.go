@@ -3,18 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
 
 // A cost is what the messages of a compressor cost: means over the samples.
 type cost struct {
-	name           string
-	packed, ideal  float64       // bits per parameter; ideal is 0 where there are no symbols
-	lost           float64       // |C(z) − z|²/|z|²
-	encode, decode time.Duration // of all parameters of the samples that are timed
-	copying        time.Duration
-	timed          int // parameters
+	name string
+	// Bits per parameter: packed, coded by the two coders, and in an ideal code
+	// of order 0, where 0 stands for no symbols.
+	packed, huff0, auto, ideal float64
+	lost                       float64 // |C(z) − z|²/|z|²
+
+	encode, decode, copying time.Duration // of all parameters of the samples that are timed
+	timed                   int           // parameters
 }
 
 // measure returns the cost of a messenger. It sees the samples in the order of
@@ -23,15 +26,18 @@ type cost struct {
 func measure(name string, m messenger, p plan, samples []sample, spend time.Duration) (cost, error) {
 	c := cost{name: name}
 	looked, fits := p.looked(), p.fits()
+	w, err := newWeigher(m)
+	if err != nil {
+		return c, err
+	}
 	var calm []sample
 	for _, s := range samples {
-		seen, err := weigh(m, s)
+		seen, err := w.weigh(s)
 		if err != nil {
 			return c, fmt.Errorf("%s: %w", name, err)
 		}
 		if slices.Contains(looked, s.round) {
-			share := 1 / float64(len(looked))
-			c.packed, c.ideal, c.lost = c.packed+share*seen.packed, c.ideal+share*seen.ideal, c.lost+share*seen.lost
+			c.add(seen, 1/float64(len(looked)))
 		}
 		if !slices.Contains(fits, s.round) {
 			calm = append(calm, s)
@@ -46,19 +52,13 @@ func measure(name string, m messenger, p plan, samples []sample, spend time.Dura
 	return c, nil
 }
 
-// weigh returns the bits and the loss of one message.
-func weigh(m messenger, s sample) (cost, error) {
-	payload, err := m.encode(nil, s)
-	if err != nil {
-		return cost{}, err
-	}
-	ideal, err := m.ideal(s, payload)
-	if err != nil {
-		return cost{}, err
-	}
-	lost, err := m.lost(s)
-	d := float64(len(s.gradient))
-	return cost{packed: 8 * float64(len(payload)) / d, ideal: ideal / d, lost: lost}, err
+// add adds a share of the bits and the loss of another cost.
+func (c *cost) add(other cost, share float64) {
+	c.packed += share * other.packed
+	c.huff0 += share * other.huff0
+	c.auto += share * other.auto
+	c.ideal += share * other.ideal
+	c.lost += share * other.lost
 }
 
 // clock takes the shortest of several times for each sample: what disturbs the
@@ -102,8 +102,15 @@ func (c *cost) clock(m messenger, samples []sample, spend time.Duration) error {
 // perParameter returns nanoseconds.
 func (c cost) perParameter(all time.Duration) float64 { return float64(all) / float64(c.timed) }
 
-// overCopy returns how many copies of the parameters a time is.
-func (c cost) overCopy(all time.Duration) float64 { return float64(all) / float64(c.copying) }
+// fastestCopy returns the nanoseconds per parameter of the fastest copies: all
+// compressors copy the same.
+func fastestCopy(costs []cost) float64 {
+	least := math.Inf(1)
+	for _, c := range costs {
+		least = min(least, c.perParameter(c.copying))
+	}
+	return least
+}
 
 // measureAll returns the costs of all compressors, and of the modulo codec.
 func measureAll(ctx context.Context, p plan, samples []sample, spend time.Duration) ([]cost, error) {

@@ -41,7 +41,8 @@ func (p plan) figureDocument(curves []curve, picture string) string {
 
 How much of a gradient g is lost by random rounding: E |C(g) - g|^2/|g|^2, computed exactly from g and the levels, not drawn, in
 %d rounds of a run. The figure is that of Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD" (NeurIPS 2020,
-figures 4 and 5). The gradients are those of worker 0. %s
+figures 4 and 5). The gradients are those of worker 0.
+%s
 `+"`go run ./test/variance -rounds %d -looks %d -o docs/results/variance.md`"+` makes this file and its picture anew.
 
 ![Variance of quantizers over a training run](%s)
@@ -58,19 +59,20 @@ figures 4 and 5). The gradients are those of worker 0. %s
 }
 
 // tableDocument returns the Markdown text of the costs.
-func (p plan) tableDocument(costs []cost, spend time.Duration) string {
+func (p plan) tableDocument(costs []cost, theta float64, spend time.Duration) string {
 	table := [][]string{{
-		"compressor", "bits per parameter", "ideal code", "relative error", "encode, ns", "decode, ns", "encode, copies", "decode, copies",
+		"compressor", "bits per parameter", "huff0", "auto", "ideal code", "relative error", "encode, ns", "decode, ns", "encode, copies", "decode, copies",
 	}}
+	copying := fastestCopy(costs)
 	for _, c := range costs {
 		ideal := "-"
 		if c.ideal > 0 {
-			ideal = fmt.Sprintf("%.3f", c.ideal)
+			ideal = bits(c.ideal)
 		}
 		table = append(table, []string{
-			c.name, fmt.Sprintf("%.3f", c.packed), ideal, digits(c.lost),
+			c.name, bits(c.packed), bits(c.huff0), bits(c.auto), ideal, digits(c.lost),
 			digits(c.perParameter(c.encode)), digits(c.perParameter(c.decode)),
-			digits(c.overCopy(c.encode)), digits(c.overCopy(c.decode)),
+			digits(c.perParameter(c.encode) / copying), digits(c.perParameter(c.decode) / copying),
 		})
 	}
 	var settings strings.Builder
@@ -79,17 +81,20 @@ func (p plan) tableDocument(costs []cost, spend time.Duration) string {
 	}
 	return fmt.Sprintf(`# What messages of each compressor cost
 
-Measured on the gradients of worker 0 in %d rounds of a run, and for Moniqua on the models of two neighbours in the same rounds. %s
+Measured on the gradients of worker 0 in %d rounds of a run, and for Moniqua on the models of two neighbours in the same rounds.
+%s
 `+"`go run ./test/variance -rounds %d -looks %d -spend %v -table docs/results/compressors.md`"+` makes this file anew.
 
 %s
-* Bits per parameter: of a message, with scales and tables, packed. Ideal code: the same with the symbols of a message coded as well as
-  their frequencies allow, each on its own (order 0).
+* Bits per parameter: of a message, with scales and tables, packed. Then the same after the entropy stage (wire.entropy)
+  with huff0, and with auto on a link so slow that bytes alone count; a payload that does not shrink is sent as it is. Ideal code: with
+  the symbols of a message coded as well as their frequencies allow, each on its own (order 0); a coder that takes several symbols as one
+  byte may do better.
 * Relative error: |C(z) - z|^2/|z|^2 of what was sent, a mean over the rounds; z is a gradient, for Moniqua a model.
 * Encode and decode: nanoseconds per parameter of making a message and of adding it to a vector, on one core, and the same over the
-  time to copy the parameters, 4 bytes each, measured in turn with them; always the shortest of what fits in %v.
+  time to copy the parameters, 4 bytes each, which is measured in turn with them: %s ns. All are the shortest of what fits in %v.
 * Levels that adapt are fitted in the rounds %s; those rounds are not in the times.
-* Moniqua: subtractive dither, theta twice the largest difference of the two models in these rounds. An error relative to a model is no
+* Moniqua: subtractive dither, theta = %s, twice the largest difference of the two models in these rounds. An error relative to a model is no
   error relative to a gradient: the two do not compare.
 
 %s
@@ -98,18 +103,21 @@ Measured on the gradients of worker 0 in %d rounds of a run, and for Moniqua on 
 
 Those of `+"`algorithm.compressor`"+` in a run file; what they do not say is the default.
 
-%s`, p.looks, p.training(), p.rounds, p.looks, spend, markdown.Table(table), spend, sentence(p.fits()), made(), settings.String())
+%s`, p.looks, p.training(), p.rounds, p.looks, spend, markdown.Table(table), digits(copying), spend, sentence(p.fits()), digits(theta), made(), settings.String())
 }
 
 // training says what is trained.
 func (p plan) training() string {
-	return fmt.Sprintf("Four workers train LeNet-5 on\nFashion-MNIST, %d rounds of the preset %s with\n`%s`.", p.rounds, preset, strings.Join(network, " "))
+	return fmt.Sprintf("Four workers train LeNet-5 on Fashion-MNIST, %d rounds of the preset %s with\n`%s`.", p.rounds, preset, strings.Join(network, " "))
 }
 
 // made says where the numbers come from.
 func made() string {
 	return fmt.Sprintf("Made on %s/%s with %s; numbers may differ a little with the type of the CPU.", runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
+
+// bits writes those per parameter.
+func bits(v float64) string { return fmt.Sprintf("%.3f", v) }
 
 // digits writes three of them.
 func digits(v float64) string { return fmt.Sprintf("%.3g", v) }

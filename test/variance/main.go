@@ -79,7 +79,7 @@ func (f files) write(ctx context.Context, p plan, spend time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return save(f.table, []byte(p.tableDocument(costs, spend)))
+	return save(f.table, []byte(p.tableDocument(costs, thetaOf(samples), spend)))
 }
 
 // writeFigure writes the document of the curves and their picture.

@@ -19,6 +19,8 @@ type messenger interface {
 	decode(s sample, payload []byte) error
 	// lost returns |C(z) − z|²/|z|² for the vector z that is sent.
 	lost(s sample) (float64, error)
+	// layout returns how the payloads of a round are cut.
+	layout(s sample) quant.Layout
 	// ideal returns the bits of a payload in an ideal code of order 0, 0 if it
 	// has no symbols.
 	ideal(s sample, payload []byte) (float64, error)
@@ -53,6 +55,13 @@ func (c *compressed) lost(s sample) (float64, error) {
 	return lost, err
 }
 
+func (c *compressed) layout(s sample) quant.Layout {
+	if known, ok := c.C.(interface{ Layout(d int) quant.Layout }); ok {
+		return known.Layout(len(s.gradient))
+	}
+	return quant.Layout{}
+}
+
 func (c *compressed) ideal(s sample, payload []byte) (float64, error) {
 	packed, ok := c.C.(interface {
 		IdealBits(d int, payload []byte) (float64, error)
@@ -72,16 +81,21 @@ type modular struct {
 	in   [1]algos.Message
 }
 
-// newModular returns one of so many bits with a theta of twice the largest
-// difference between the two models: the rule "measured", on the samples.
-func newModular(bits int, samples []sample) (*modular, error) {
+// thetaOf returns twice the largest difference between the two models of the
+// samples: what the rule "measured" would have found in them.
+func thetaOf(samples []sample) float64 {
 	gap := float32(0)
 	apart := make([]float32, len(samples[0].own))
 	for _, s := range samples {
 		vec.Sub(apart, s.own, s.other)
 		gap = max(gap, vec.MaxAbs(apart))
 	}
-	theta, err := moniqua.Fixed(2 * float64(gap))
+	return 2 * float64(gap)
+}
+
+// newModular returns one of so many bits.
+func newModular(bits int, samples []sample) (*modular, error) {
+	theta, err := moniqua.Fixed(thetaOf(samples))
 	if err != nil {
 		return nil, fmt.Errorf("models that do not differ: %w", err)
 	}
@@ -89,7 +103,7 @@ func newModular(bits int, samples []sample) (*modular, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &modular{Codec: codec, mine: map[int][]byte{}, acc: make([]float32, len(apart))}
+	m := &modular{Codec: codec, mine: map[int][]byte{}, acc: make([]float32, len(samples[0].own))}
 	for _, s := range samples {
 		if m.mine[s.round], err = codec.Encode(nil, s.round, s.own); err != nil {
 			return nil, err
@@ -127,6 +141,8 @@ func (m *modular) lost(s sample) (float64, error) {
 	}
 	return squares / vec.Dot(s.other, s.other), nil
 }
+
+func (m *modular) layout(s sample) quant.Layout { return m.Layout(s.round, len(s.own)) }
 
 func (m *modular) ideal(_ sample, payload []byte) (float64, error) {
 	packing, err := quant.NewPacking(m.Levels)

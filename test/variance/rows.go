@@ -35,7 +35,9 @@ func figured() []row {
 }
 
 // best are the names of those that adapt, and the best of the others.
-func best() []string { return []string{"ALQ", "ALQ-N", "AMQ", "AMQ-N", "ORQ-9", "ORQ-5", "QSGD-inf"} }
+func best() []string {
+	return []string{"ALQ", "ALQ-N", "AMQ", "AMQ-N", "ORQ-9", "ORQ-5", "QSGD-inf", "NUQSGD-inf"}
+}
 
 // tabulated are all compressors, for the table.
 func tabulated() []row {

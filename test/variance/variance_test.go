@@ -75,7 +75,7 @@ func TestCostsOfEveryCompressor(t *testing.T) {
 	}
 	seen := 0
 	for _, c := range costs {
-		if c.encode <= 0 || c.decode <= 0 || c.copying <= 0 || c.ideal > c.packed+0.01 || !(c.lost >= 0) {
+		if c.encode <= 0 || c.decode <= 0 || c.copying <= 0 || c.ideal > c.packed+0.01 || c.huff0 > c.packed || c.auto > c.packed || c.auto <= 0 || !(c.lost >= 0) {
 			t.Errorf("%+v", c)
 		}
 		if most, ok := want[c.name]; ok {
@@ -88,8 +88,8 @@ func TestCostsOfEveryCompressor(t *testing.T) {
 	if seen != len(want) {
 		t.Errorf("%d of %d rows are there", seen, len(want))
 	}
-	text := p.tableDocument(costs, time.Second)
-	for _, want := range []string{"| full precision         |             32.000 |          - |", "-looks 6 -spend 1s -table", "    ORQ-9                    orq levels=9\n"} {
+	text := p.tableDocument(costs, 0.25, time.Second)
+	for _, want := range []string{"| full precision         |             32.000 |", "-looks 6 -spend 1s -table", "theta = 0.25,", "    ORQ-9                    orq levels=9\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
