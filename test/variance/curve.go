@@ -66,6 +66,17 @@ func (c curve) mean() float64 {
 // last returns the variance at the end.
 func (c curve) last() float64 { return c.variance[len(c.variance)-1] }
 
+// above returns in how many rounds the variance exceeds that of another.
+func (c curve) above(other curve) int {
+	count := 0
+	for i, v := range c.variance {
+		if v > other.variance[i] {
+			count++
+		}
+	}
+	return count
+}
+
 // named returns the curve of that name.
 func named(curves []curve, name string) curve {
 	for _, c := range curves {

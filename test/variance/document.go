@@ -30,11 +30,11 @@ func panels(curves []curve) (all, some report.Lines) {
 
 // figureDocument returns the Markdown text of the curves.
 func (p plan) figureDocument(curves []curve, picture string) string {
-	table := [][]string{{"quantizer", "settings", "mean", "last", "mean over that of ALQ"}}
-	alq := named(curves, "ALQ").mean()
+	table := [][]string{{"quantizer", "settings", "mean", "last", "mean over that of ALQ", "rounds above ALQ"}}
+	alq := named(curves, "ALQ")
 	for _, c := range curves {
 		table = append(table, []string{
-			c.name, "`" + c.settings + "`", digits(c.mean()), digits(c.last()), digits(c.mean() / alq),
+			c.name, "`" + c.settings + "`", digits(c.mean()), digits(c.last()), digits(c.mean() / alq.mean()), fmt.Sprint(c.above(alq)),
 		})
 	}
 	return fmt.Sprintf(`# Variance of quantizers over a training run
@@ -51,11 +51,12 @@ figures 4 and 5). The gradients are those of worker 0.
 * Settings are those of `+"`algorithm.compressor`"+` in a run file; what they do not say is the default: buckets of 8192 coordinates,
   scaled by their largest magnitude. inf and 2 in the names are the norm.
 * ALQ and AMQ fit their levels to the gradients of the rounds %s and keep them in between.
+* Rounds above ALQ: of the %d, those in which the variance is larger.
 * ORQ-s and Linear-s choose s levels for each bucket anew and send them with it.
 * Levels: 7 with 3 bits and a level 0, 8 without it (AMQ), 3 of TernGrad, s of ORQ-s and Linear-s.
 
 %s
-`, p.looks, p.training(), p.rounds, p.looks, picture, markdown.Table(table), sentence(p.fits()), made())
+`, p.looks, p.training(), p.rounds, p.looks, picture, markdown.Table(table), sentence(p.fits()), p.looks, made())
 }
 
 // tableDocument returns the Markdown text of the costs.

@@ -33,7 +33,7 @@ func main() {
 	var p plan
 	flag.StringVar(&f.figure, "o", "", "`file` for the variance over the run, with a picture beside it")
 	flag.StringVar(&f.table, "table", "", "`file` for the table of all compressors")
-	flag.IntVar(&p.rounds, "rounds", 800, "rounds to train")
+	flag.IntVar(&p.rounds, "rounds", 3000, "rounds to train")
 	flag.IntVar(&p.looks, "looks", 20, "rounds to look at, spread evenly")
 	spend := flag.Duration("spend", 3*time.Second, "how long to measure the `time` of each compressor")
 	flag.Parse()

@@ -28,8 +28,8 @@ type row struct {
 func figured() []row {
 	return []row{
 		{"ALQ", "alq bits=3"}, {"ALQ-N", "alqn bits=3"}, {"AMQ", "amq bits=3"}, {"AMQ-N", "amqn bits=3"},
-		{"ORQ-9", "orq levels=9"}, {"ORQ-5", "orq levels=5"}, {"Linear-9", "linear_s levels=9"},
-		{"QSGD-inf", "qsgd bits=3"}, {"NUQSGD-inf", "nuqsgd bits=3"}, {"TernGrad", "terngrad"},
+		{"ORQ-9", "orq levels=9"}, {"ORQ-5", "orq levels=5"}, {"NUQSGD-inf", "nuqsgd bits=3"},
+		{"QSGD-inf", "qsgd bits=3"}, {"TernGrad", "terngrad"}, {"Linear-9", "linear_s levels=9"},
 		{"NUQSGD-2", "nuqsgd bits=3 norm=l2"}, {"QSGD-2", "qsgd bits=3 norm=l2"},
 	}
 }

@@ -45,11 +45,8 @@ func TestFittedLevelsHaveLeastVariance(t *testing.T) {
 	}
 	alq := named(curves, "ALQ")
 	for _, name := range []string{"QSGD-inf", "NUQSGD-inf", "NUQSGD-2", "TernGrad", "QSGD-2"} {
-		other := named(curves, name)
-		for i, v := range other.variance {
-			if alq.variance[i] >= v {
-				t.Errorf("round %d: variance %v of ALQ, %v of %s", alq.rounds[i], alq.variance[i], v, name)
-			}
+		if other := named(curves, name); other.above(alq) != p.looks {
+			t.Errorf("variances of %s %v, of ALQ %v", name, other.variance, alq.variance)
 		}
 	}
 	if nine, five := named(curves, "ORQ-9").mean(), named(curves, "ORQ-5").mean(); nine >= five {
