@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gossiptrainer/test/gradients"
 )
 
 // preset is the situation that all rows share, but for the settings of common:
@@ -63,13 +65,7 @@ func adaptive(compressor string) []string {
 
 // quantized returns the settings of an all-gather with a compressor: its name,
 // then its settings.
-func quantized(compressor string) []string {
-	settings := algorithm("reduce=allgather")
-	for s := range strings.FieldsSeq("name=" + compressor) {
-		settings = append(settings, "algorithm.compressor."+s)
-	}
-	return settings
-}
+func quantized(compressor string) []string { return gradients.AllGather(compressor) }
 
 // algorithm returns those of an all-reduce.
 func algorithm(setting string) []string {

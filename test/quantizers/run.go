@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
-	"gossiptrainer/sim"
+	"gossiptrainer/test/gradients"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
@@ -66,30 +64,15 @@ func runAll(ctx context.Context, rows []row, rounds, seeds int) ([]result, error
 // run makes the run of a seed. One that diverges is an outcome, too.
 func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 	set := append([]string{fmt.Sprint("seed=", seed), fmt.Sprint("train.rounds=", rounds)}, r.settings...)
-	loaded, err := configs.Load(configs.Source{File: preset, Set: set})
+	assembled, err := gradients.Assemble(preset, set)
 	if err != nil {
 		return outcome{}, err
 	}
-	assembled, err := experiment.New(loaded.Config)
-	if err != nil {
-		return outcome{}, loaded.Locate(err)
-	}
-	workers, err := assembled.Workers()
+	p, err := newProbe(assembled)
 	if err != nil {
 		return outcome{}, err
 	}
-	simulated := make([]sim.Worker, len(workers))
-	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient}
-	}
-	p, err := newProbe(assembled, workers[0])
-	if err != nil {
-		return outcome{}, err
-	}
-	simulated[0].Gradient = p.gradient
-	res, err := sim.Run(ctx, simulated, sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return 0 }, Rounds: rounds, Every: rounds,
-	})
+	workers, res, err := gradients.Train(ctx, assembled, map[topology.Rank]gradients.Look{0: p.look})
 	got := outcome{bits: p.bits, lost: p.lost / float64(max(1, p.seen))}
 	if errors.Is(err, train.ErrDiverged) {
 		got.diverged = true

@@ -1,0 +1,32 @@
+package gradients
+
+import (
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/vec"
+)
+
+// Lost is what messages of a compressor C lose. It keeps the memory it works in.
+type Lost struct {
+	C algos.Compressor
+
+	payload []byte
+	rest    []float32
+}
+
+// Of returns |C(g) − g|²/|g|² of a message of round k, 0 for no g, and its
+// payload, which changes with the next call.
+func (l *Lost) Of(k int, g []float32) (float64, []byte, error) {
+	var err error
+	if l.payload, err = l.C.Compress(l.payload[:0], k, g); err != nil {
+		return 0, nil, err
+	}
+	l.rest = append(l.rest[:0], g...)
+	if err := l.C.AddTo(l.rest, -1, k, l.payload); err != nil {
+		return 0, nil, err
+	}
+	of := vec.Dot(g, g)
+	if of == 0 {
+		return 0, l.payload, nil
+	}
+	return vec.Dot(l.rest, l.rest) / of, l.payload, nil
+}
