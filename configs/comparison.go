@@ -143,6 +143,9 @@ func LoadComparison(name string, env []string) (*Comparison, error) {
 	}
 	problems := slices.Concat(r.doc.problems, r.problems)
 	if len(problems) == 0 {
+		problems = c.checkBase(r)
+	}
+	if len(problems) == 0 {
 		problems = c.checkCells(r, env)
 	}
 	if len(problems) > 0 {
@@ -150,6 +153,21 @@ func LoadComparison(name string, env []string) (*Comparison, error) {
 		return nil, &Error{problems}
 	}
 	return c, nil
+}
+
+// checkBase reads the run file that all cells start from: one that is not there
+// is wrong once, not in every cell.
+func (c *Comparison) checkBase(r *comparisonReader) []Problem {
+	_, _, err := readSource(c.Base, Presets())
+	e, ok := err.(*Error)
+	if !ok {
+		return nil
+	}
+	for _, p := range e.Problems {
+		r.wrong("base", "%s: %s", show(c.Base), p.Message)
+		r.problems[len(r.problems)-1].Hint = p.Hint
+	}
+	return r.problems
 }
 
 // checkCells loads the first cell of every algorithm on every network: seeds

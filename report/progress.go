@@ -79,18 +79,18 @@ func momentOf(now time.Duration, last map[int]*Step) Moment {
 // smoothing is over how many moments a loss is averaged: mini-batch losses jump.
 const smoothing = 5
 
-// Smooth returns the mean loss of the last few moments, by moment.
-func Smooth(moments []Moment) []float64 {
-	smooth := make([]float64, len(moments))
+// smooth returns the mean loss of the last few moments, by moment.
+func smooth(moments []Moment) []float64 {
+	means := make([]float64, len(moments))
 	for i := range moments {
 		first := max(0, i+1-smoothing)
 		sum := 0.0
 		for _, m := range moments[first : i+1] {
 			sum += m.Loss
 		}
-		smooth[i] = sum / float64(i+1-first)
+		means[i] = sum / float64(i+1-first)
 	}
-	return smooth
+	return means
 }
 
 // A Reached says when a run reached a target: in seconds since the first round,
@@ -104,7 +104,7 @@ type Reached struct {
 // nil if it never was. The first few moments do not count.
 func (r *Run) ReachLoss(target float64) *Reached {
 	moments := r.Progress()
-	for i, loss := range Smooth(moments) {
+	for i, loss := range smooth(moments) {
 		if i+1 >= smoothing && loss <= target {
 			return reached(moments[i])
 		}

@@ -1,17 +1,17 @@
 package report
 
 import (
-	"fmt"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// An Estimate is the mean of one number per seed with the half width of its
+// An estimate is the mean of one number per seed with the half width of its
 // 95 % interval by Student's t, NaN for fewer than two. Peers of one run are no
 // independent samples: they never count.
-type Estimate struct {
+type estimate struct {
 	Mean, Half float64
 	N          int
 }
@@ -19,9 +19,9 @@ type Estimate struct {
 // confidence of all intervals.
 const confidence = 0.95
 
-// Estimated returns the estimate of values; of none its mean is NaN.
-func Estimated(values []float64) Estimate {
-	e := Estimate{Mean: math.NaN(), Half: math.NaN(), N: len(values)}
+// estimateOf returns the estimate of values; of none its mean is NaN.
+func estimateOf(values []float64) estimate {
+	e := estimate{Mean: math.NaN(), Half: math.NaN(), N: len(values)}
 	if e.N == 0 {
 		return e
 	}
@@ -33,26 +33,43 @@ func Estimated(values []float64) Estimate {
 	return e
 }
 
-// String writes the mean with its interval, to three digits.
-func (e Estimate) String() string {
+// String writes the mean to three digits; with an interval, to the place of the
+// interval's second one, so that both end at the same place.
+func (e estimate) String() string {
 	switch {
 	case e.N == 0:
 		return "-"
 	case math.IsNaN(e.Half):
-		return fmt.Sprintf("%.3g", e.Mean)
+		return decimal(e.Mean, e.Mean, 3)
+	case e.Half == 0:
+		return decimal(e.Mean, e.Mean, 3) + " ± 0"
 	}
-	return fmt.Sprintf("%.3g ± %.1g", e.Mean, e.Half)
+	return decimal(e.Mean, e.Half, 2) + " ± " + decimal(e.Half, e.Half, 2)
 }
 
-// A Ratio is a ratio of positive numbers that belong together in pairs, with
+// decimal writes v to the place of the last of some digits of scale, without an
+// exponent where people can do without.
+func decimal(v, scale float64, digits int) string {
+	const least, most = 1e-4, 1e7
+	if size := math.Abs(scale); size != 0 && size < least || size >= most || math.Abs(v) >= most {
+		return strconv.FormatFloat(v, 'g', digits, 64)
+	}
+	place := 0
+	if scale != 0 {
+		place = max(0, digits-1-int(math.Floor(math.Log10(math.Abs(scale)))))
+	}
+	return strconv.FormatFloat(v, 'f', place, 64)
+}
+
+// A ratio is a ratio of positive numbers that belong together in pairs, with
 // its 95 % interval: of the mean of the logarithms.
-type Ratio struct {
+type ratio struct {
 	Mean, Low, High float64
 	N               int
 }
 
-// RatioOf compares the numbers of two algorithms, paired by seed.
-func RatioOf(a, b map[uint64]float64, seeds []uint64) Ratio {
+// ratioOf compares the numbers of two algorithms, paired by seed.
+func ratioOf(a, b map[uint64]float64, seeds []uint64) ratio {
 	var logs []float64
 	for _, seed := range seeds {
 		x, ok := a[seed]
@@ -61,9 +78,9 @@ func RatioOf(a, b map[uint64]float64, seeds []uint64) Ratio {
 			logs = append(logs, math.Log(x/y))
 		}
 	}
-	e := Estimated(logs)
-	return Ratio{Mean: math.Exp(e.Mean), Low: math.Exp(e.Mean - e.Half), High: math.Exp(e.Mean + e.Half), N: e.N}
+	e := estimateOf(logs)
+	return ratio{Mean: math.Exp(e.Mean), Low: math.Exp(e.Mean - e.Half), High: math.Exp(e.Mean + e.Half), N: e.N}
 }
 
-// Certain reports whether the interval does not contain 1.
-func (r Ratio) Certain() bool { return r.N > 1 && (r.Low > 1 || r.High < 1) }
+// certain reports whether the interval does not contain 1.
+func (r ratio) certain() bool { return r.N > 1 && (r.Low > 1 || r.High < 1) }

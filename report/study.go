@@ -22,8 +22,15 @@ type Study struct {
 type Group struct {
 	Network Network
 	Label   string
-	Cells   []Cell          // by seed
-	Runs    map[uint64]*Run // of the cells that went to their end
+	Cells   []Cell            // by seed
+	runs    map[uint64]*trace // of the cells that went to their end
+}
+
+// A trace is the record of a cell with its moments, which every table and
+// figure asks for.
+type trace struct {
+	*Run
+	moments []Moment
 }
 
 // OpenStudy reads the comparison in folder dir. fs.ErrNotExist says that there
@@ -39,7 +46,7 @@ func OpenStudy(dir string) (*Study, error) {
 	}
 	for _, network := range s.Networks {
 		for _, label := range s.Labels {
-			g := &Group{Network: network, Label: label, Runs: map[uint64]*Run{}}
+			g := &Group{Network: network, Label: label, runs: map[uint64]*trace{}}
 			if err := s.collect(g); err != nil {
 				return nil, err
 			}
@@ -71,17 +78,17 @@ func (s *Study) collect(g *Group) error {
 		if err != nil {
 			return err
 		}
-		g.Runs[cell.Seed] = run
+		g.runs[cell.Seed] = &trace{run, run.Progress()}
 	}
 	return nil
 }
 
 // values returns a number of each finished cell by seed; what has none is left
 // out.
-func (g *Group) values(of func(Cell, *Run) *float64) map[uint64]float64 {
+func (g *Group) values(of func(Cell, *trace) *float64) map[uint64]float64 {
 	all := map[uint64]float64{}
 	for _, cell := range g.Cells {
-		if run := g.Runs[cell.Seed]; run != nil && cell.Summary != nil {
+		if run := g.runs[cell.Seed]; run != nil && cell.Summary != nil {
 			if v := of(cell, run); v != nil {
 				all[cell.Seed] = *v
 			}
@@ -91,7 +98,7 @@ func (g *Group) values(of func(Cell, *Run) *float64) map[uint64]float64 {
 }
 
 // estimate is that of the values in the order of the seeds.
-func (g *Group) estimate(of func(Cell, *Run) *float64) Estimate {
+func (g *Group) estimate(of func(Cell, *trace) *float64) estimate {
 	byseed := g.values(of)
 	var values []float64
 	for _, cell := range g.Cells {
@@ -99,54 +106,58 @@ func (g *Group) estimate(of func(Cell, *Run) *float64) Estimate {
 			values = append(values, v)
 		}
 	}
-	return Estimated(values)
+	return estimateOf(values)
 }
 
-func toTarget(c Cell, _ *Run) *float64 { return c.TimeToTarget }
+func toTarget(c Cell, _ *trace) *float64 { return c.TimeToTarget }
 
-func megabytesToTarget(c Cell, _ *Run) *float64 {
+func megabytesToTarget(c Cell, _ *trace) *float64 {
 	if c.BytesToTarget == nil {
 		return nil
 	}
 	return Number(float64(*c.BytesToTarget) / 1e6)
 }
 
-func perRound(c Cell, _ *Run) *float64 {
+func perRound(c Cell, _ *trace) *float64 {
 	return Number(1e3 * c.Summary.Time / float64(max(1, c.Rounds)))
 }
 
-func finalAccuracy(c Cell, _ *Run) *float64 {
+func finalAccuracy(c Cell, _ *trace) *float64 {
 	if c.Accuracy.AverageModel != nil {
 		return c.Accuracy.AverageModel
 	}
 	return c.Accuracy.Mean
 }
 
-func finalLoss(c Cell, _ *Run) *float64 { return Number(c.TrainLoss) }
+func finalLoss(c Cell, _ *trace) *float64 { return Number(c.TrainLoss) }
 
-func megabytesSent(c Cell, _ *Run) *float64 { return Number(float64(c.BytesPerPeer.Wire) / 1e6) }
+func megabytesSent(c Cell, _ *trace) *float64 { return Number(float64(c.BytesPerPeer.Wire) / 1e6) }
 
-func extraMegabytes(c Cell, _ *Run) *float64 { return Number(float64(c.ExtraMemory) / 1e6) }
+func extraMegabytes(c Cell, _ *trace) *float64 { return Number(float64(c.ExtraMemory) / 1e6) }
 
 // leastPerRound is what a round takes at least, in milliseconds: the gradient,
 // or the bytes at the rate of the uplink and one latency, whichever is longer.
-func (s *Study) leastPerRound(g *Group) func(Cell, *Run) *float64 {
-	return func(c Cell, run *Run) *float64 {
-		least := s.gradient(run)
-		if bytes := float64(c.BytesPerPeer.Wire) / float64(max(1, c.Rounds)); g.Network.Rate > 0 {
-			least = max(least, bytes*8/g.Network.Rate+g.Network.Latency)
-		}
-		return Number(1e3 * least)
+func (s *Study) leastPerRound(g *Group) func(Cell, *trace) *float64 {
+	return func(c Cell, run *trace) *float64 {
+		return Number(1e3 * max(s.gradient(run), onLink(c, g.Network)))
 	}
+}
+
+// onLink returns what the bytes of a round take on a network, in seconds.
+func onLink(c Cell, n Network) float64 {
+	if n.Rate <= 0 {
+		return n.Latency
+	}
+	return float64(c.BytesPerPeer.Wire)/float64(max(1, c.Rounds))*8/n.Rate + n.Latency
 }
 
 // gradient returns the time of one: what the simulator was given, or the mean
 // that was measured.
-func (s *Study) gradient(run *Run) float64 {
+func (s *Study) gradient(run *trace) float64 {
 	if s.Mode == "sim" {
 		return s.Compute
 	}
-	moments := run.Progress()
+	moments := run.moments
 	var sum time.Duration
 	for _, m := range moments {
 		sum += m.Compute

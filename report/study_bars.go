@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // A part is one of the times that a round of a group consists of.
@@ -39,7 +40,8 @@ func (s *Study) bars(network Network, groups []*Group) *Figure {
 	for _, p := range []*plot.Plot{f.left, f.right} {
 		p.NominalX(labels...)
 		p.X.Tick.Label.Rotation = math.Pi / 7
-		p.X.Tick.Label.XAlign = -0.9
+		p.X.Tick.Length = vg.Points(3) // off the bars
+		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
 		p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
 		p.Y.Min = 0
 	}
@@ -58,14 +60,14 @@ func addBar(p *plot.Plot, at int, low, high float64, c color.Color) {
 	p.Add(bar)
 }
 
-func addWhisker(p *plot.Plot, at int, e Estimate) {
+func addWhisker(p *plot.Plot, at int, e estimate) {
 	if math.IsNaN(e.Half) {
 		return
 	}
 	x := float64(at)
-	line := &plotter.Line{XYs: plotter.XYs{{X: x, Y: max(0, e.Mean-e.Half)}, {X: x, Y: e.Mean + e.Half}}}
-	line.Width, line.Color = vg.Points(1.2), color.Black
-	p.Add(line)
+	for _, stroke := range []draw.LineStyle{{Width: vg.Points(3), Color: color.White}, {Width: vg.Points(1.2), Color: color.Black}} { // seen on any bar
+		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: max(0, e.Mean-e.Half)}, {X: x, Y: e.Mean + e.Half}}, LineStyle: stroke})
+	}
 }
 
 // addParts stacks the parts of a round and marks what it takes at least.
@@ -73,7 +75,7 @@ func (s *Study) addParts(f *Figure, groups []*Group) {
 	parts := []part{
 		{"gradient", color.RGBA{0, 114, 178, 255}, func(m Moment) float64 { return 1e3 * m.Compute.Seconds() }},
 		{"coding", color.RGBA{230, 159, 0, 255}, func(m Moment) float64 { return 1e3 * m.Codec.Seconds() }},
-		{"waiting for messages", color.RGBA{190, 190, 190, 255}, func(m Moment) float64 { return 1e3 * m.Wait.Seconds() }},
+		{"waiting for messages", color.RGBA{225, 225, 225, 255}, func(m Moment) float64 { return 1e3 * m.Wait.Seconds() }},
 	}
 	for i, g := range groups {
 		low := 0.0
@@ -100,11 +102,11 @@ func (s *Study) addParts(f *Figure, groups []*Group) {
 func (g *Group) meanOf(of func(Moment) float64) float64 {
 	sum, n := 0.0, 0
 	for _, cell := range g.Cells {
-		run := g.Runs[cell.Seed]
+		run := g.runs[cell.Seed]
 		if run == nil {
 			continue
 		}
-		for _, m := range run.Progress() {
+		for _, m := range run.moments {
 			sum += of(m)
 			n++
 		}

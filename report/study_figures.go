@@ -73,7 +73,7 @@ func (s *Study) Figures() []*Figure {
 	return append(all, f)
 }
 
-func lossOf(moments []Moment) []float64 { return Smooth(moments) }
+func lossOf(moments []Moment) []float64 { return smooth(moments) }
 
 // slug makes a file name of a name.
 func slug(name string) string {
@@ -97,8 +97,8 @@ func (s *Study) addBands(f *Figure, groups []*Group, p *plot.Plot, x func(Moment
 	for i, g := range groups {
 		var curves []plotter.XYs
 		for _, cell := range g.Cells {
-			if run := g.Runs[cell.Seed]; run != nil {
-				curves = append(curves, curveOf(run.Progress(), x, y))
+			if run := g.runs[cell.Seed]; run != nil {
+				curves = append(curves, curveOf(run.moments, x, y))
 			}
 		}
 		mean, band := combine(curves)

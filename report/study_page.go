@@ -17,6 +17,7 @@ body { font: 15px/1.5 "Liberation Sans", Helvetica, Arial, sans-serif; color: #2
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
 table { border-collapse: collapse; font-size: .87rem; width: 100% }
 th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap }
+th { white-space: normal; vertical-align: bottom }
 th:first-child, td:first-child { text-align: left }
 tr.best td { font-weight: bold }
 figure { margin: 1.2rem 0 } figure svg { width: 100%; height: auto } figcaption { font-size: .87rem; color: #555 }
@@ -36,7 +37,7 @@ figure { margin: 1.2rem 0 } figure svg { width: 100%; height: auto } figcaption 
 {{end}}
 <h2>How it was made</h2>
 <pre>{{.Reproduce}}</pre>
-<p>Times are seconds of training without setting up, bytes are encrypted ones at the socket. ± is the 95 % interval of the mean over seeds. Times sooner are against {{.Reference}}, paired by seed.</p>
+<p>Times are seconds of training without setting up, bytes are encrypted ones at the socket. ± is the 95 % interval of the mean over seeds. Times sooner are against {{.Reference}}, paired by seed, where all runs of both reach the target. Accuracy is that of the mean of all models where the simulator evaluates it, else the mean over the peers. Training loss is that of the last record in the tables, and the mean of the last {{.Smoothing}} records in the figures and where a target is looked for.</p>
 </body></html>
 `
 
@@ -56,11 +57,12 @@ type section struct {
 func (s *Study) WriteHTML(w io.Writer) error {
 	shown := struct {
 		Name, Target, Reproduce, Reference string
+		Smoothing                          int
 		Conclusions, Caveats               []string
 		Networks                           []section
 		Figures                            []drawing
 	}{
-		Name: s.Name, Target: s.Targets.String(), Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label,
+		Smoothing: smoothing, Name: s.Name, Target: s.Targets.String(), Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label,
 		Conclusions: s.Conclusions(), Caveats: s.Caveats(),
 	}
 	figures := map[string]drawing{}

@@ -25,13 +25,13 @@ func (s *Study) rows(network string) []row {
 	var all []row
 	for _, g := range groups {
 		r := row{
-			Label: g.Label, Bits: g.bits(), ToTarget: g.estimate(toTarget).String(), Bytes: g.estimate(megabytesToTarget).String(),
+			Label: g.Label, Bits: g.bits(), ToTarget: g.inAll(toTarget), Bytes: g.inAll(megabytesToTarget),
 			Round: g.estimate(perRound).String(), Least: g.estimate(s.leastPerRound(g)).String(),
 			Accuracy: percent(g.estimate(finalAccuracy)), Loss: g.estimate(finalLoss).String(),
 			MB: g.estimate(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
 			Best: g == best, Speedup: "-",
 		}
-		if ratio := RatioOf(base.values(toTarget), g.values(toTarget), s.Seeds); ratio.N > 0 {
+		if ratio := ratioOf(base.values(toTarget), g.values(toTarget), s.Seeds); ratio.N == max(len(g.Cells), len(base.Cells)) {
 			r.Speedup = fmt.Sprintf("%.2f", ratio.Mean)
 		}
 		if n := g.ended(CellDiverged); n > 0 {
@@ -42,8 +42,18 @@ func (s *Study) rows(network string) []row {
 	return all
 }
 
+// inAll writes an estimate with how many runs it is of, where some have no value:
+// those that reach a target are not like those that do not.
+func (g *Group) inAll(of func(Cell, *trace) *float64) string {
+	e := g.estimate(of)
+	if e.N == 0 || e.N == len(g.Cells) {
+		return e.String()
+	}
+	return fmt.Sprintf("%v (%d of %d runs)", e, e.N, len(g.Cells))
+}
+
 // percent writes an accuracy with two decimals.
-func percent(e Estimate) string {
+func percent(e estimate) string {
 	if e.N == 0 {
 		return "-"
 	}
@@ -71,12 +81,12 @@ func (s *Study) WriteCSV(w io.Writer) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, g := range s.Groups {
 		for _, cell := range g.Cells {
-			run := g.Runs[cell.Seed]
+			run := g.runs[cell.Seed]
 			if run == nil {
 				continue
 			}
-			moments := run.Progress()
-			for i, loss := range Smooth(moments) {
+			moments := run.moments
+			for i, loss := range smooth(moments) {
 				m := moments[i]
 				start := []string{g.Label, g.Network.Name, strconv.FormatUint(cell.Seed, 10), number(m.Time.Seconds()), number(m.Round), strconv.FormatInt(m.Sent.Wire, 10)}
 				write(append(start, "train_loss", number(m.Loss))...)
@@ -117,7 +127,11 @@ func (s *Study) WriteLaTeX(w io.Writer) error {
 	return err
 }
 
-// latex writes text for LaTeX.
+// latex writes text for LaTeX, on one line.
 func latex(text string) string {
-	return strings.NewReplacer("±", "$\\pm$", "%", "\\%", "_", "\\_", "&", "\\&", "#", "\\#", "$", "\\$", "\\", "\\textbackslash{}").Replace(text)
+	return strings.NewReplacer(
+		"±", `$\pm$`, "²", `$^2$`, "<", `$<$`, ">", `$>$`, "\n", " ",
+		"%", `\%`, "_", `\_`, "&", `\&`, "#", `\#`, "$", `\$`, "{", `\{`, "}", `\}`,
+		"~", `\textasciitilde{}`, "^", `\textasciicircum{}`, `\`, `\textbackslash{}`,
+	).Replace(text)
 }

@@ -15,24 +15,36 @@ import (
 )
 
 func TestEstimate(t *testing.T) {
-	if e := Estimated([]float64{1, 2, 3}); e.Mean != 2 || math.Abs(e.Half-4.302652729911275/math.Sqrt(3)) > 1e-9 {
+	if e := estimateOf([]float64{1, 2, 3}); e.Mean != 2 || math.Abs(e.Half-4.302652729911275/math.Sqrt(3)) > 1e-9 {
 		t.Errorf("%+v, want 2 and the t quantile 4.30 over the root of 3", e)
 	}
-	if e := Estimated([]float64{7}); e.Mean != 7 || !math.IsNaN(e.Half) || e.String() != "7" {
+	if e := estimateOf([]float64{7}); e.Mean != 7 || !math.IsNaN(e.Half) || e.String() != "7.00" {
 		t.Errorf("%+v of one value", e)
 	}
-	if e := Estimated(nil); e.String() != "-" {
+	if e := estimateOf(nil); e.String() != "-" {
 		t.Errorf("%+v of no value", e)
+	}
+	for want, e := range map[string]estimate{
+		"12345 ± 12":      {12345.4, 12.3, 3},
+		"1.500 ± 0.062":   {1.5, 0.0617, 3},
+		"3261 ± 0":        {3261.2, 0, 3},
+		"0.16 ± 0.10":     {0.1631, 0.1, 3},
+		"0 ± 0":           {0, 0, 3},
+		"1e+09 ± 2.5e+08": {1e9, 2.5e8, 3},
+	} {
+		if got := e.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
 func TestRatio(t *testing.T) {
 	a, b := map[uint64]float64{1: 2, 2: 8, 3: 5}, map[uint64]float64{1: 1, 2: 2, 4: 1}
-	r := RatioOf(a, b, []uint64{1, 2, 3, 4})
-	if r.N != 2 || math.Abs(r.Mean-math.Sqrt(8)) > 1e-12 || r.Certain() {
+	r := ratioOf(a, b, []uint64{1, 2, 3, 4})
+	if r.N != 2 || math.Abs(r.Mean-math.Sqrt(8)) > 1e-12 || r.certain() {
 		t.Errorf("%+v, want the root of 2·4, uncertain", r)
 	}
-	if r := RatioOf(map[uint64]float64{1: 2, 2: 2.01}, map[uint64]float64{1: 1, 2: 1}, []uint64{1, 2}); !r.Certain() {
+	if r := ratioOf(map[uint64]float64{1: 2, 2: 2.01}, map[uint64]float64{1: 1, 2: 1}, []uint64{1, 2}); !r.certain() {
 		t.Errorf("%+v is not certain", r)
 	}
 }
@@ -104,6 +116,47 @@ func TestConclusions(t *testing.T) {
 	}
 }
 
+// Of what is not told apart the report does not say that it is.
+func TestConclusionsNameRivals(t *testing.T) {
+	s := study(t, 1, 2, 3)
+	for i := range s.Groups[2].Cells { // as fast, now a little more, now a little less
+		c := s.Groups[0].Cells[i]
+		c.Label, c.Seed = "rival", uint64(i+1)
+		took := *c.TimeToTarget * []float64{0.9, 1.1, 1.2}[i]
+		c.TimeToTarget = &took
+		s.Groups[2].Cells[i] = c
+	}
+	s.Groups[2].Label, s.Groups[2].runs = "rival", s.Groups[0].runs
+	if got := s.Conclusions()[0]; !strings.Contains(got, "quick is the first") || !strings.Contains(got, "do not tell it from rival.") {
+		t.Errorf("%q does not name the rival", got)
+	}
+}
+
+// A mean over the runs that reach a target says nothing of those that do not.
+func TestTargetReachedInSomeRuns(t *testing.T) {
+	s := study(t, 1, 2, 3)
+	s.Groups[0].Cells[1].TimeToTarget = nil
+	r := s.rows("slow")[0]
+	if !strings.Contains(r.ToTarget, "(2 of 3 runs)") || r.Speedup != "-" || r.Best {
+		t.Errorf("%+v, want that two of three runs reach the target, and no speed-up", r)
+	}
+}
+
+func TestTargetThatIsReachedAtOnce(t *testing.T) {
+	s := study(t, 1)
+	first := s.Groups[0].runs[1].moments[smoothing-1].Time.Seconds()
+	s.Groups[0].Cells[0].TimeToTarget = &first
+	if all := strings.Join(s.Caveats(), "\n"); strings.Count(all, "as soon as it can be seen") != 1 {
+		t.Errorf("%q does not say once that the target is too easy", all)
+	}
+}
+
+func TestLaTeXIsEscaped(t *testing.T) {
+	if got, want := latex("a_{b}~50 % \\<x>\n"), `a\_\{b\}\textasciitilde{}50 \% \textbackslash{}$<$x$>$ `; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestCaveats(t *testing.T) {
 	all := strings.Join(study(t, 1, 2).Caveats(), "\n")
 	for _, want := range []string{"2 of at least 3 seeds", "<bad> on slow: 2 of 2 runs diverged", "times are virtual"} {
@@ -146,7 +199,7 @@ func TestTables(t *testing.T) {
 	if err := errors.Join(s.WriteLaTeX(&tex), s.WriteCSV(&tidy)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`\textbf{quick} & 8 &`, `<bad>$^\dagger$ & - &`, "& 1.00 &"} {
+	for _, want := range []string{`\textbf{quick} & 8 &`, `$<$bad$>$$^\dagger$ & - &`, "& 1.00 &"} {
 		if !strings.Contains(tex.String(), want) {
 			t.Errorf("%s lacks %q", tex.String(), want)
 		}

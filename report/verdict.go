@@ -58,27 +58,52 @@ func (s *Study) conclude(network string, groups []*Group) string {
 	if target == "" {
 		return fmt.Sprintf("On %s no target was set.", network)
 	}
-	base := reference(groups)
-	fastest := fastestOf(groups)
-	switch {
-	case fastest == nil:
+	base, fastest := reference(groups), fastestOf(groups)
+	if fastest == nil {
 		return fmt.Sprintf("On %s no algorithm reached %s in every run.", network, target)
-	case fastest == base:
-		return fmt.Sprintf("On %s %s is the first to reach %s, in %s s.", network, base.Label, target, base.estimate(toTarget))
-	case base.estimate(toTarget).N < len(base.Cells):
-		return fmt.Sprintf("On %s %s is the first to reach %s, in %s s; %s does not reach it in every run.",
-			network, fastest.Label, target, fastest.estimate(toTarget), base.Label)
 	}
-	r := RatioOf(fastest.values(toTarget), base.values(toTarget), s.Seeds)
-	text := fmt.Sprintf("On %s %s is the first to reach %s, in %s s: %.1f %% of the time of %s, %.2f times sooner",
-		network, fastest.Label, target, fastest.estimate(toTarget), 100*r.Mean, base.Label, 1/r.Mean)
+	text := fmt.Sprintf("On %s %s is the first to reach %s, in %s s", network, fastest.Label, target, fastest.estimate(toTarget))
+	switch {
+	case fastest == base:
+		text += "."
+	case base.estimate(toTarget).N < len(base.Cells):
+		text += fmt.Sprintf("; %s does not reach it in every run.", base.Label)
+	default:
+		text += s.ahead(fastest, base)
+	}
+	if rivals := s.rivals(fastest, groups); len(rivals) > 0 {
+		text += fmt.Sprintf(" These seeds do not tell it from %s.", strings.Join(rivals, ", "))
+	}
+	return text
+}
+
+// ahead says by how much the fastest group is faster than the reference.
+func (s *Study) ahead(fastest, base *Group) string {
+	r := ratioOf(fastest.values(toTarget), base.values(toTarget), s.Seeds)
+	text := fmt.Sprintf(": %.1f %% of the time of %s, %.2f times sooner", 100*r.Mean, base.Label, 1/r.Mean)
 	switch {
 	case r.N < 2:
 		return text + "; one seed says nothing about how certain that is."
-	case r.Certain():
+	case r.certain():
 		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %.2f to %.2f times).", r.N, 1/r.High, 1/r.Low)
 	}
 	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %.2f to %.2f times).", r.N, 1/r.High, 1/r.Low)
+}
+
+// rivals names the groups, other than the reference, of which it is not certain
+// that the fastest is faster.
+func (s *Study) rivals(fastest *Group, groups []*Group) []string {
+	var all []string
+	for _, g := range groups {
+		if g == fastest || g == reference(groups) {
+			continue
+		}
+		r := ratioOf(fastest.values(toTarget), g.values(toTarget), s.Seeds)
+		if r.N > 1 && r.N == len(g.Cells) && !r.certain() {
+			all = append(all, g.Label)
+		}
+	}
+	return all
 }
 
 // fastestOf returns the group with the least mean time to the target among
@@ -107,6 +132,7 @@ func (s *Study) Caveats() []string {
 	if len(s.Seeds) < enoughSeeds {
 		add("%d of at least %d seeds: intervals are wide or missing", len(s.Seeds), enoughSeeds)
 	}
+	easy := 0
 	for _, g := range s.Groups {
 		where := fmt.Sprintf("%s on %s", g.Label, g.Network.Name)
 		if n := g.ended(CellDiverged); n > 0 {
@@ -115,15 +141,35 @@ func (s *Study) Caveats() []string {
 		if n := g.ended(CellFailed); n > 0 {
 			add("%s: %d of %d runs failed", where, n, len(g.Cells))
 		}
-		if reached := g.estimate(toTarget).N; s.Targets.String() != "" && reached < len(g.Runs) {
-			add("%s: %d of %d runs did not reach %s", where, len(g.Runs)-reached, len(g.Runs), s.Targets)
+		if reached := g.estimate(toTarget).N; s.Targets.String() != "" && reached < len(g.runs) {
+			add("%s: %d of %d runs did not reach %s", where, len(g.runs)-reached, len(g.runs), s.Targets)
+		}
+		if s.tooEasy(g) {
+			easy++
 		}
 		all = append(all, s.suspicious(g, where)...)
+	}
+	if easy > 0 {
+		add("%s is reached as soon as it can be seen, after %d records, in %d of %d rows: a lower target or output.every tells more", s.Targets, smoothing, easy, len(s.Groups))
 	}
 	if s.Mode == "sim" {
 		all = append(all, s.virtual())
 	}
 	return all
+}
+
+// tooEasy reports whether a run was below the target before that counts.
+func (s *Study) tooEasy(g *Group) bool {
+	for _, cell := range g.Cells {
+		run := g.runs[cell.Seed]
+		if run == nil || s.Targets.Loss <= 0 || len(run.moments) < smoothing || cell.TimeToTarget == nil {
+			continue
+		}
+		if *cell.TimeToTarget <= run.moments[smoothing-1].Time.Seconds() {
+			return true
+		}
+	}
+	return false
 }
 
 // virtual says what sim's times are made of.
@@ -141,12 +187,13 @@ func (s *Study) suspicious(g *Group, where string) []string {
 	if took.N == 0 || least.Mean <= 0 || s.Mode == "sim" {
 		return nil
 	}
+	link := g.estimate(func(c Cell, _ *trace) *float64 { return Number(1e3 * onLink(c, g.Network)) })
 	const tooFast, tooSlow = 0.95, 1.5
-	switch ratio := took.Mean / least.Mean; {
-	case ratio < tooFast:
-		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where, 100*ratio)}
-	case ratio > tooSlow:
-		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others or a saturated machine", where, ratio)}
+	switch {
+	case took.Mean < tooFast*link.Mean:
+		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where, 100*took.Mean/link.Mean)}
+	case took.Mean > tooSlow*least.Mean:
+		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others or a saturated machine", where, took.Mean/least.Mean)}
 	}
 	return nil
 }

@@ -63,6 +63,11 @@ func runCompare(ctx context.Context, c *console, name string, f compareFlags) er
 	if err != nil {
 		return err
 	}
+	unlock, err := lockFolder(m.dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := m.prepare(ctx); err != nil {
 		return stopped(ctx, err)
 	}

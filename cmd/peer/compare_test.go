@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,39 @@ func TestInterruptedComparisonSaysSo(t *testing.T) {
 	if err := m.all(ctx); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
+}
+
+// What is interrupted has a report of the cells that are finished: the last cell
+// sees the others.
+func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
+	m := smallMatrix(t, `cp "${0%/*}/out/comparison.json" "${0%/*}/out/cells"; exit 5`+"\n")
+	m.file.Seeds = []uint64{1, 2}
+	m.cells = m.file.Cells()
+	if err := m.all(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sofar, err := readComparison(filepath.Join(m.dir, report.CellsFolder))
+	if err != nil || len(sofar.Cells) != 3 || sofar.Cells[2].Status != report.CellDiverged {
+		t.Errorf("%+v, error %v, want the three cells that had ended", sofar, err)
+	}
+}
+
+func TestTwoComparisonsInOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := lockFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockFolder(dir); err == nil && runtime.GOOS == "linux" {
+		t.Error("a second one is let in")
+	} else if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "another peer compare is writing into") {
+		t.Errorf("error %v, exit %d, want that there is another", err, exitCode(err))
+	}
+	unlock()
+	if unlock, err = lockFolder(dir); err != nil {
+		t.Fatalf("when the first has ended: %v", err)
+	}
+	unlock()
 }
 
 // What a cell is read back as is what was written.

@@ -174,6 +174,9 @@ func (m *matrix) runCells(ctx context.Context) error {
 			return err
 		}
 		m.result.Cells[i] = done
+		if err := m.write(); err != nil {
+			return err
+		}
 		ran++
 		if done.Status != report.CellDone {
 			m.c.say("  %s: %s", done.Status, done.Error)
@@ -225,9 +228,12 @@ func (m *matrix) folder(cell configs.Cell) string {
 	return filepath.Join(m.dir, report.CellsFolder, cell.ID())
 }
 
-// write writes the comparison as far as it has come.
+// write writes the comparison as far as it has come, so that an interrupted one
+// has a report too.
 func (m *matrix) write() error {
-	text, err := json.MarshalIndent(m.result, "", "  ")
+	sofar := m.result
+	sofar.Cells = slices.DeleteFunc(slices.Clone(sofar.Cells), func(c report.Cell) bool { return c.Status == "" })
+	text, err := json.MarshalIndent(sofar, "", "  ")
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
