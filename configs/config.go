@@ -86,7 +86,7 @@ type Compressor struct {
 	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd, nuqsgd, levels, alq..., amq...: what a bucket is scaled by, its length or its largest magnitude"`
 	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for full, linear, topk and randomk"`
 	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
-	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"alq..., amq...: rounds in which the levels are fitted to what is sent, in any order"`
+	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"alq..., amq...: rounds in which the levels are fitted to what is sent, in any order; one in which nothing is sent counts for the next that sends"`
 	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"alq..., amq...: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }

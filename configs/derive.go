@@ -48,6 +48,9 @@ func (l *Loaded) derive() {
 	if a.Reduce == "ring" && l.outranks("algorithm.error_feedback", "algorithm.name", "algorithm.reduce") {
 		follow(l, "algorithm.error_feedback", &a.ErrorFeedback, false)
 	}
+	if c := &a.Compressor; c.Name != "levels" && len(c.Table) > 0 && l.outranks("algorithm.compressor.table", "algorithm.compressor.name") {
+		c.Table, l.moved["algorithm.compressor.table"] = []float64{}, true
+	}
 	if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
 	}

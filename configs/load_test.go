@@ -332,6 +332,8 @@ func TestKeysThatFollowFromOthers(t *testing.T) {
 			func(c *Config) {}},
 		{"full precision over a file with error feedback", "algorithm: {name: allreduce, reduce: server, error_feedback: true}", []string{"algorithm.reduce=ring"},
 			func(c *Config) { c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits = "allreduce", "full", 32 }},
+		{"another compressor instead of a table", "algorithm: {compressor: {name: levels, table: [0, 1]}}", []string{"algorithm.compressor.name=sign"},
+			func(c *Config) { c.Algorithm.Compressor.Name = "sign" }},
 		{"the codec of choco", "algorithm: {name: choco, compressor: {name: sign}}", nil,
 			func(c *Config) {
 				c.Algorithm.Name, c.Algorithm.Codec, c.Algorithm.Bits, c.Algorithm.Compressor.Name = "choco", "full", 32, "sign"

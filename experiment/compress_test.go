@@ -47,7 +47,7 @@ var decentralized = []struct {
 func TestDecentralizedAlgorithmsRunAsNamed(t *testing.T) {
 	for _, test := range decentralized {
 		t.Run(test.name, func(t *testing.T) {
-			r := assemble(t, append(slices.Clone(quick), test.set...)...)
+			r := assemble(t, append(slices.Clone(undrawn), test.set...)...)
 			if r.Label() != test.label || r.Bits() != test.bits {
 				t.Errorf("%s of %d bits, want %s of %d", r.Label(), r.Bits(), test.label, test.bits)
 			}

@@ -60,7 +60,7 @@ func TestAsynchronousRunsRepeatOnVirtualTime(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var digests []string
 			for range 2 {
-				r := assemble(t, append(append([]string{"topology.size=5", "algorithm.name=adpsgd", "train.slow={\"0\": 4}"}, quick...), test.set...)...)
+				r := assemble(t, append(append([]string{"topology.size=5", "algorithm.name=adpsgd", "train.slow={\"0\": 4}"}, undrawn...), test.set...)...)
 				_, res := simulate(t, r, workers(t, r))
 				sum, err := r.digest(res.Finals)
 				if err != nil {

@@ -7,18 +7,19 @@ import (
 	"gossiptrainer/moniqua"
 )
 
-// A Prediction is what a worker sends in a round, known before any is trained:
-// without repairs, with the bits of the beginning.
+// A Prediction is what a worker sends in a round that exchanges, known before
+// any is trained: without repairs, and where bits change with the fewest.
 type Prediction struct {
-	Payload int   // bytes of a message
-	Frames  []int // by hop: messages of the worker that sends most
-	Mean    float64
+	Payload int     // bytes of a message
+	Frames  []int   // by hop: messages of the worker that sends most
+	Mean    float64 // messages of a worker, over all workers
+
+	Exchanges int // the rounds of the run that exchange
 }
 
-// Predict returns what the workers send in a round that exchanges. Mean is how
-// many messages a worker sends in it, over all workers.
+// Predict returns what the workers send.
 func (r *Run) Predict() Prediction {
-	p := Prediction{Payload: r.steadyPayload()}
+	p := Prediction{Payload: r.steadyPayload(), Exchanges: r.cfg.Train.Rounds / r.cfg.Algorithm.LocalSteps}
 	most, all := 0, 0
 	for _, row := range r.rows {
 		most, all = max(most, len(row.Out)), all+len(row.Out)
@@ -43,7 +44,9 @@ func (r *Run) Predict() Prediction {
 // steadyPayload returns the bytes of a usual message.
 func (r *Run) steadyPayload() int {
 	if !r.method.codec {
-		return r.method.payload(r)
+		fewest := *r
+		fewest.cfg.Algorithm.Controller.MaxBits = r.cfg.Algorithm.Controller.MinBits
+		return r.method.payload(&fewest)
 	}
 	bytes := modelPayload(r)
 	if r.Asynchronous() {

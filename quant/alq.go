@@ -13,7 +13,10 @@ import (
 // Adaptive rounds to a table that follows what it compresses: ALQ and AMQ of
 // Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS
 // 2020. In the rounds of its schedule the sender fits the table to the very
-// vector of that round, as package levels does it, before it compresses it.
+// vector of that round, as package levels does it, before it compresses it. If
+// it has nothing to compress then, it fits in the first round in which it has:
+// with local steps, or with bits that change, it may miss every round of the
+// schedule.
 //
 // Tables begin as the uniform one, that of AMQ with p = 1/2.
 //
@@ -31,6 +34,7 @@ type Adaptive struct {
 	fit    Fit
 	at     []int
 	every  int
+	latest int // the round of the last fit, -1 before the first
 
 	own     Table // what the sender rounds to
 	other   Table // scratch: what is being fitted or read
@@ -81,7 +85,7 @@ func NewAdaptive(fit Fit, bits, bucket int, norm Norm, form Form, seed uint64) (
 	for j, level := range start {
 		start[j] = float64(float32(level))
 	}
-	a := &Adaptive{fit: fit, own: tableOf(form, start), other: tableOf(form, start)}
+	a := &Adaptive{fit: fit, latest: -1, own: tableOf(form, start), other: tableOf(form, start)}
 	var err error
 	a.levels, err = newLevels(fit.String(), a.own, bucket, norm, seed)
 	return a, err
@@ -103,13 +107,20 @@ func (a *Adaptive) Refit(at []int, every int) error {
 	return nil
 }
 
-// due reports whether the table is fitted in round k.
+// due reports whether a round of the schedule up to k has come since the last fit.
 func (a *Adaptive) due(k int) bool {
-	if n := len(a.at); n > 0 && k <= a.at[n-1] {
-		_, found := slices.BinarySearch(a.at, k)
-		return found
+	i, found := slices.BinarySearch(a.at, k)
+	if found {
+		i++
 	}
-	return a.every > 0 && k > 0 && k%a.every == 0
+	scheduled := -1
+	if i > 0 {
+		scheduled = a.at[i-1]
+	}
+	if i == len(a.at) && a.every > 0 && k >= a.every {
+		scheduled = max(scheduled, k-k%a.every)
+	}
+	return scheduled > a.latest
 }
 
 // Scale makes it a contraction, see Levels.
@@ -161,7 +172,7 @@ func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(float32(level)))
 	}
 	if fitted {
-		a.own, a.other = a.other, a.own
+		a.own, a.other, a.latest = a.other, a.own, k
 	}
 	return dst, nil
 }

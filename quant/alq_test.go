@@ -145,6 +145,7 @@ func TestAdaptivePayloadEndsWithItsTable(t *testing.T) {
 		"amq":     {adaptive(AMQ, 3, 0, LInf, Symmetric), []float32{0.125, 0.25, 0.5}, 12 + 4 + 3},
 		"2 bits":  {adaptive(ALQ, 2, 0, LInf, Zero), nil, 4 + 2},
 	} {
+		must(test.c, test.c.Refit(nil, 0))
 		payload, err := test.c.Compress(nil, 7, make([]float32, 8))
 		if err != nil {
 			t.Fatal(err)
@@ -175,15 +176,41 @@ func TestRefitSchedule(t *testing.T) {
 		if err := c.Refit(test.at, test.every); err != nil {
 			t.Fatal(err)
 		}
+		c.latest = -1
 		var got []int
 		for k := range 31 {
 			if c.due(k) {
+				c.latest = k
 				got = append(got, k)
 			}
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%v and every %d: %v, want %v", test.at, test.every, got, test.want)
 		}
+	}
+}
+
+// Whoever compresses in some rounds alone, as with local steps, fits in the first
+// one after a round of the schedule, and once for several of them.
+func TestFitsThatWereMissedAreMadeUpFor(t *testing.T) {
+	c := adaptive(ALQ, 3, 4, L2, Zero)
+	if err := c.Refit([]int{4, 5}, 10); err != nil {
+		t.Fatal(err)
+	}
+	z := []float32{0.1, 0.2, -0.05, 1, 0.3, 0.1, 0.02}
+	var fitted []int
+	for k := 3; k < 40; k += 4 {
+		z[0] *= -1.1
+		before := c.Table()
+		if _, err := c.Compress(nil, k, z); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(c.Table().Levels, before.Levels) {
+			fitted = append(fitted, k)
+		}
+	}
+	if want := []int{7, 11, 23, 31}; !slices.Equal(fitted, want) {
+		t.Errorf("fitted in rounds %v, want %v", fitted, want)
 	}
 }
 

@@ -14,15 +14,16 @@ import (
 	"gossiptrainer/sim"
 )
 
-// A forecast is what a cell will send in a round, and how long one takes at
-// least.
+// A forecast is what a cell will send in a round that exchanges, and how long one
+// takes at least.
 type forecast struct {
-	Network string  `json:"network"`
-	Label   string  `json:"label"`
-	Rounds  int     `json:"rounds"`
-	Payload int64   `json:"payload_bytes"` // of all messages of a round, mean per peer
-	Wire    int64   `json:"wire_bytes"`    // the same, encrypted
-	Least   float64 `json:"least_s"`       // a round without its gradient
+	Network   string  `json:"network"`
+	Label     string  `json:"label"`
+	Rounds    int     `json:"rounds"`
+	Exchanges int     `json:"exchanges"`     // rounds that exchange
+	Payload   int64   `json:"payload_bytes"` // of all messages of such a round, mean per peer
+	Wire      int64   `json:"wire_bytes"`    // the same, encrypted
+	Least     float64 `json:"least_s"`       // such a round without its gradient
 }
 
 // forecastOf predicts a run on the uplink of its run file.
@@ -34,7 +35,7 @@ func forecastOf(run *experiment.Run) (forecast, error) {
 	p := run.Predict()
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload))
 	f := forecast{
-		Rounds:  run.Config().Train.Rounds,
+		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
 		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)),
 	}
 	var now time.Duration
@@ -96,10 +97,10 @@ func checkComparison(c *console, name string, set []string) error {
 
 func writeForecasts(w io.Writer, all []forecast) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "NETWORK\tALGORITHM\tROUNDS\tPAYLOAD\tAT THE SOCKET\tMS PER ROUND, AT LEAST\tALL ROUNDS, AT LEAST\t")
+	fmt.Fprintln(t, "NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tAT THE SOCKET\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
 	for _, f := range all {
-		in := time.Duration(float64(f.Rounds) * f.Least * float64(time.Second)).Round(100 * time.Millisecond)
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)
+		in := time.Duration(float64(f.Exchanges) * f.Least * float64(time.Second)).Round(100 * time.Millisecond)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, f.Exchanges, report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)
 	}
 	return t.Flush()
 }

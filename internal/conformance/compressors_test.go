@@ -185,7 +185,7 @@ func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
 	case "naive":
 		return &algos.Naive{X: x, Alpha: r.alpha, Compression: c}
 	case "allreduce":
-		return r.reducing(t, i, x, c, of(topology.Rank(len(r.rows))))
+		return r.reducing(i, x, c, of(topology.Rank(len(r.rows))))
 	}
 	t.Fatalf("%s takes no compressor", a.Name)
 	return nil

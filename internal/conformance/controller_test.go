@@ -61,7 +61,7 @@ func TestConformanceController(t *testing.T) {
 				t.Fatal(err)
 			}
 			for call, step := range c.Steps {
-				took := time.Duration(step.CostMS * float64(time.Millisecond))
+				took := time.Duration(math.Round(step.CostMS * float64(time.Millisecond)))
 				if got := mq.Choose(step.Losses, 0, took); got != step.Expect.Bits {
 					t.Fatalf("call %d: %d bits, want %d", call, got, step.Expect.Bits)
 				}

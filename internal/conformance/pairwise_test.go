@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -54,6 +55,8 @@ type pairwise struct {
 	algs  []*algos.ADPSGD
 	gap   float64
 	wrong []decodeError
+
+	caught int // wrong messages that verification has found
 }
 
 func newPairwise(t *testing.T, file runFile) *pairwise {
@@ -90,6 +93,7 @@ func (r *pairwise) codec(t *testing.T, i int) algos.Codec {
 	if err != nil {
 		t.Fatal(err)
 	}
+	codec.Verify = r.Algorithm.Verify
 	r.codecs = append(r.codecs, codec)
 	return codec
 }
@@ -104,16 +108,18 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, _, err := other.Answer(nil, e, algos.Message{From: i, Payload: offer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := one.Settle(e, r.sent[i].models[e], offer, algos.Message{From: j, Payload: answer}); err != nil {
-		t.Fatal(err)
-	}
+	var answer []byte
+	r.recover(t, e, algos.Message{From: i, Payload: offer}, func(offer algos.Message) (err error) {
+		answer, _, err = other.Answer(nil, e, offer)
+		return err
+	})
+	r.recover(t, e, algos.Message{From: j, Payload: answer}, func(answer algos.Message) error {
+		_, err := one.Settle(e, r.sent[i].models[e], offer, answer)
+		return err
+	})
 	r.sent[i].payloads[e], r.sent[j].payloads[e] = bytes.Clone(offer), bytes.Clone(answer)
-	r.bytes[i] += len(offer)
-	r.bytes[j] += len(answer)
+	r.bytes[i] += len(offer) - r.hashBytes()
+	r.bytes[j] += len(answer) - r.hashBytes()
 	r.compare(t, e, i, j)
 	one.Descend(e, r.direction(int(i), r.models[max(0, e-event.Delay)][i]))
 	var now [][]float32
@@ -121,6 +127,25 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 		now = append(now, slices.Clone(a.X))
 	}
 	r.models = append(r.models, now)
+}
+
+// recover lets a message of exchange e be used, with its repair if it needs one.
+func (r *pairwise) recover(t *testing.T, e int, m algos.Message, use func(m algos.Message) error) {
+	t.Helper()
+	err := use(m)
+	var wrong *algos.MismatchError
+	if errors.As(err, &wrong) {
+		r.caught++
+		repair, ok := r.codecs[m.From].AppendRepair(nil, e)
+		if !ok {
+			t.Fatalf("event %d: worker %d has no repair", e, m.From)
+		}
+		m.Repair = repair
+		err = use(m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // compare notes how far apart the two models of exchange e were, and which
@@ -152,7 +177,10 @@ func (r *pairwise) compare(t *testing.T, e int, i, j topology.Rank) {
 
 func (r *pairwise) checkWrong(t *testing.T) {
 	t.Helper()
-	if !slices.Equal(r.wrong, r.DecodeErrors) {
+	if !slices.Equal(inOrder(r.wrong), inOrder(r.DecodeErrors)) {
 		t.Errorf("decode errors %v, want %v", r.wrong, r.DecodeErrors)
+	}
+	if r.Algorithm.Verify && r.caught != len(r.DecodeErrors) {
+		t.Errorf("%d wrong messages were caught, want %d", r.caught, len(r.DecodeErrors))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -27,29 +28,30 @@ func (a runAlgorithm) reduceRows(t *testing.T, n int) []topology.Row {
 }
 
 // reducing returns worker i's all-reduce with its compressors; mean is that of
-// a server.
-func (r *run) reducing(t *testing.T, i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
-	t.Helper()
+// a server which compresses the mean again. Any other one sends it as it is.
+func (r *run) reducing(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
 	a := r.Algorithm
-	switch a.Server {
-	case "":
+	if a.Server == "" {
 		return &algos.AllGather{X: x, Alpha: r.alpha, Rank: i, Feedback: a.ErrorFeedback, Compression: c}
-	case "double":
-		return &algos.Server{X: x, Alpha: r.alpha, Rank: i, Feedback: a.ErrorFeedback, Compression: c, Mean: mean}
 	}
-	t.Fatalf("unknown server %q", a.Server)
-	return nil
+	if a.Server != "double" {
+		mean = quant.Full{}
+	}
+	return &algos.Server{X: x, Alpha: r.alpha, Rank: i, Feedback: a.ErrorFeedback, Compression: c, Mean: mean}
 }
 
 // reduceBytes returns what the workers of an all-reduce send. The reference does
 // not count that of a plain one, and of a server neither what it tells the
-// others nor that its own gradient stays at home.
+// others, as much as they tell it if it is compressed again, nor that its own
+// gradient stays at home.
 func (r *run) reduceBytes() []int {
 	want, d, n := make([]int, len(r.rows)), len(r.X0[0]), len(r.rows)
 	copy(want, r.BytesSent)
 	switch {
-	case r.Algorithm.Server != "":
+	case r.Algorithm.Server == "double":
 		want[0] *= n - 1
+	case r.Algorithm.Server != "":
+		want[0] = r.Steps * (n - 1) * 4 * d
 	case r.Algorithm.Compressor == nil:
 		for i := range want {
 			for hop := range n - 1 { // all chunks but i+1 are sent while reducing, all but i+2 while gathering

@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -52,6 +54,13 @@ type decodeError struct {
 	Step             int
 	Receiver, Sender topology.Rank
 	Coords           int
+}
+
+// inOrder returns the errors by step, receiver and sender.
+func inOrder(errors []decodeError) []decodeError {
+	return slices.SortedFunc(slices.Values(errors), func(a, b decodeError) int {
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Receiver, b.Receiver), cmp.Compare(a.Sender, b.Sender))
+	})
 }
 
 // A runAlgorithm is the update rule of a run. Its fields are read strictly: one

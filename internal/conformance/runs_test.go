@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -355,9 +354,7 @@ func (r *run) decodeErrors(t *testing.T) (errors []decodeError) {
 // checkDecoding compares where receivers take a wrong index.
 func (r *run) checkDecoding(t *testing.T) {
 	t.Helper()
-	want := slices.SortedFunc(slices.Values(r.DecodeErrors), func(a, b decodeError) int {
-		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Receiver, b.Receiver), cmp.Compare(a.Sender, b.Sender))
-	})
+	want := inOrder(r.DecodeErrors)
 	if diff := gocmp.Diff(want, r.decodeErrors(t)); diff != "" {
 		t.Errorf("decode errors (-want +got):\n%s", diff)
 	}
