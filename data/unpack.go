@@ -9,7 +9,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"gossiptrainer/internal/atomicfile"
 )
 
 // unpack takes the files of a set out of a .tar.gz of the publisher, whatever
@@ -43,7 +43,7 @@ func unpack(archive string, info Info, folder string) error {
 // writeChecked makes path the content read from r, or leaves it as it was if r
 // holds something else.
 func writeChecked(path string, r io.Reader, set string, want Content) error {
-	out, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	out, err := atomicfile.New(path, 0o644)
 	if err != nil {
 		return fmt.Errorf("data: %s: %w", set, err)
 	}
@@ -55,5 +55,5 @@ func writeChecked(path string, r io.Reader, set string, want Content) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != want.SHA256 {
 		return &ChecksumError{Set: set, File: want.Name, Got: got, Want: want.SHA256}
 	}
-	return out.CloseAtomicallyReplace()
+	return out.Commit()
 }

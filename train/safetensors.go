@@ -11,8 +11,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
 )
@@ -46,7 +45,7 @@ type entry struct {
 // one whatever happens, and is on disk when Write returns. Without a layout,
 // all parameters are one tensor "parameters".
 func Write(path string, s Saved) error {
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	file, err := atomicfile.New(path, 0o644)
 	if err != nil {
 		return fmt.Errorf("train: save model: %w", err)
 	}
@@ -54,7 +53,7 @@ func Write(path string, s Saved) error {
 	if err := Encode(file, s); err != nil {
 		return fmt.Errorf("train: save model %s: %w", path, err)
 	}
-	if err := file.CloseAtomicallyReplace(); err != nil {
+	if err := file.Commit(); err != nil {
 		return fmt.Errorf("train: save model %s: %w", path, err)
 	}
 	return nil

@@ -14,8 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
-
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/configs"
 	"gossiptrainer/lab"
 	"gossiptrainer/report"
@@ -67,7 +66,7 @@ func writeCell(folder string, done report.Cell) error {
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(folder, report.CellFile), append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(filepath.Join(folder, report.CellFile), append(text, '\n'), readable); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil

@@ -14,8 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/renameio/v2"
-
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
 	"gossiptrainer/report"
@@ -237,7 +236,7 @@ func (m *matrix) write() error {
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(m.dir, report.ComparisonFile), append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(filepath.Join(m.dir, report.ComparisonFile), append(text, '\n'), readable); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil

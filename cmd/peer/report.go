@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"math"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/report"
 )
 
@@ -111,7 +111,7 @@ func (c *console) draw(runs []*report.Run, file string) error {
 
 // saveFigure writes a figure, whole or not at all.
 func (c *console) saveFigure(file string, figure []byte) error {
-	if err := renameio.WriteFile(file, figure, readable); err != nil {
+	if err := atomicfile.Write(file, figure, readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	c.say("drew %s, %s", file, report.Size(int64(len(figure))))

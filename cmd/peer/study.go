@@ -7,8 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/report"
 )
 
@@ -73,5 +72,5 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, content.Bytes(), readable)
+	return atomicfile.Write(path, content.Bytes(), readable)
 }
