@@ -4,7 +4,9 @@ thread each, in turns. Prints a table of medians over the turns, in samples per
 second of the processor's time (of a busy machine the only fair one) and of
 elapsed time, and the ratio to PyTorch's better memory layout.
 
-    bench/pytorch.py [--rounds 5] [--seconds 3] [--avx2] [MODEL:BATCH ...]
+    bench/pytorch.py [--rounds 5] [--seconds 3] [--avx2] [--processes 8] [MODEL:BATCH ...]
+
+With more than one process, elapsed time counts the samples of all together.
 """
 
 import argparse
@@ -25,6 +27,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--avx2", action="store_true", help="hold both to AVX2")
+    parser.add_argument("--processes", type=int, default=1, help="how many train at once")
     parser.add_argument("models", nargs="*", default=["resnet20:32", "mlp:128", "vgg16:32"])
     args = parser.parse_args()
     if importlib.util.find_spec("torch") is None:
@@ -41,7 +44,8 @@ def main():
             found = turns(args, binary, model, batch)
             version = found["torch"][0]["version"]
             rows.append(row(f"{model}, batch {batch}", found))
-    print(f"PyTorch {version}, one thread, {args.rounds} turns of {args.seconds:g} s{', AVX2' if args.avx2 else ''}\n")
+    how = "one process" if args.processes == 1 else f"{args.processes} processes at once"
+    print(f"PyTorch {version}, {how} of one thread, {args.rounds} turns of {args.seconds:g} s{', AVX2' if args.avx2 else ''}\n")
     print("| step | this, per CPU s | PyTorch | channels_last | ratio | this, per s | PyTorch | channels_last | ratio | share of FMA peak |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
@@ -59,10 +63,18 @@ def turns(args, binary, model, batch):
     found = {name: [] for name in commands}
     for _ in range(args.rounds):
         for name, command in commands.items():
-            text = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-            found[name].append(json.loads(text))
-            print(f"{model} {name}: {text.strip()}", file=sys.stderr)
+            found[name].append(together(command, environment, args.processes))
+            print(f"{model} {name}: {found[name][-1]}", file=sys.stderr)
     return found
+
+
+def together(command, environment, processes):
+    """Runs a command so many times at once and returns the combined result."""
+    running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    results = [json.loads(process.communicate()[0]) for process in running]
+    combined = dict(results[0], wall=sum(r["wall"] for r in results))
+    combined["cpu"] = statistics.median(r["cpu"] for r in results)
+    return combined
 
 
 # Multiply-adds of one sample forward; a step takes three times as many.
