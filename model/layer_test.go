@@ -145,6 +145,11 @@ func TestGradientsOfLayers(t *testing.T) {
 		{"conv 3x3 strided, odd image", 5, 7, 1, 1, conv(convShape{channels: 3, size: 3, step: 2, pad: 1})},
 		{"conv 5x5 padded by 2", 3, 4, 1, 2, conv(convShape{channels: 6, size: 5, step: 1, pad: 2})},
 		{"conv 5x5 without padding", 6, 5, 2, 0, conv(convShape{channels: 3, size: 5, step: 1})},
+		{"conv after conv", 4, 4, 4, 1, func(b *builder, in node) node {
+			s := convShape{channels: 4, size: 3, step: 1, pad: 1}
+			return b.conv("2", b.conv("1", in, s), s)
+		}},
+		{"conv 1x1 strided", 5, 4, 3, 0, conv(convShape{channels: 2, size: 1, step: 2})},
 		{"conv narrower than the border", 4, 4, 2, 2, conv(convShape{channels: 2, size: 3, step: 1, pad: 1})},
 		{"batch norm", 3, 2, 3, 1, func(b *builder, in node) node { return b.batchNorm("", in, linearly()) }},
 		{"group norm, one channel each", 3, 2, 8, 1, func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},

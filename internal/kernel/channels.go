@@ -120,7 +120,7 @@ func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 		}
 	}
 	call.rows, call.quads, call.singles, call.pixel = s.Rows, s.Pixels/4, s.Pixels%4, 4*s.Channels
-	call.groups = s.Channels / Lanes
+	call.groups, call.done = s.Channels/Lanes, 0
 	if t == AVX2 {
 		call.groups *= 2
 	}

@@ -11,12 +11,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lanes is the number of channels in a panel, 16 floats of 64 bytes: one
-// AVX-512 register or two of AVX2.
-const lanes = 16
-
 // A tile is what one pass of the inner loop keeps in registers: quads × 4 rows
-// of sums, panels × 16 sums wide. With masked set its last lanes may be missing.
+// of sums, panels × 16 sums wide; 16 floats are one AVX-512 register or two of
+// AVX2. With masked set its last lanes may be missing.
 type tile struct {
 	avx512 bool
 	quads  int
