@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/lab"
 	"gossiptrainer/report"
 )

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
+	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/report"
 )
 
