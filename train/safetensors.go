@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/google/renameio/v2"
@@ -46,7 +47,7 @@ type entry struct {
 // one whatever happens, and is on disk when Write returns. Without a layout,
 // all parameters are one tensor "parameters".
 func Write(path string, s Saved) error {
-	file, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	file, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
 	if err != nil {
 		return fmt.Errorf("train: save model: %w", err)
 	}
