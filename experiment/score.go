@@ -2,10 +2,8 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
-	"gossiptrainer/data"
 	"gossiptrainer/model"
 	"gossiptrainer/train"
 )
@@ -14,27 +12,22 @@ import (
 // data, by the global objective f = (1/n) Σ f_i.
 type scorer struct {
 	run   *Run
-	fresh func() ([]model.Objective, error) // of no worker, or of all without data
+	fresh func() (model.Objective, error)      // of no worker
+	mean  func() (*model.MeanQuadratic, error) // where there are no data
 
-	mu sync.Mutex // fresh objectives have one scratch memory
+	mu sync.Mutex // the fresh objective has one scratch memory
 }
 
 func newScorer(r *Run) *scorer {
-	return &scorer{run: r, fresh: sync.OnceValues(func() ([]model.Objective, error) {
-		n := 1
-		if r.data == nil {
-			n = r.N()
-		}
-		objectives := make([]model.Objective, n)
-		for i := range objectives {
-			m, err := model.New(r.modelSpec(i, r.cfg.Train.Batch))
-			if err != nil {
-				return nil, err
-			}
-			objectives[i] = m
-		}
-		return objectives, nil
-	})}
+	return &scorer{
+		run: r,
+		fresh: sync.OnceValues(func() (model.Objective, error) {
+			return model.New(r.modelSpec(0, r.cfg.Train.Batch))
+		}),
+		mean: sync.OnceValues(func() (*model.MeanQuadratic, error) {
+			return model.NewMeanQuadratic(r.modelSpec(0, 1), r.N())
+		}),
+	}
 }
 
 // Evaluate scores a model that is no worker's, like the mean of all, on the
@@ -45,20 +38,20 @@ func (r *Run) Evaluate(x []float32) (model.Score, error) {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: a model of %d parameters, want %d", len(x), r.dim)
 	}
 	s := r.scorer
+	if r.data == nil {
+		mean, err := s.mean()
+		if err != nil {
+			return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
+		}
+		return mean.Evaluate(x), nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	objectives, err := s.fresh()
+	objective, err := s.fresh()
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
-	if r.data != nil {
-		return s.score(objectives[0], x)
-	}
-	total := model.Score{Accuracy: math.NaN()}
-	for _, f := range objectives {
-		total.Loss += f.Evaluate(x, data.Batch{}).Loss / float64(len(objectives))
-	}
-	return total, nil
+	return s.score(objective, x)
 }
 
 // own scores x with a worker's objective, whose running statistics count.

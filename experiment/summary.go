@@ -146,13 +146,15 @@ func (r *Run) ScoresMean() bool {
 // Mean returns the mean of models of one length, summed in float64 in the order
 // given.
 func Mean(models [][]float32) []float32 {
-	mean := make([]float32, len(models[0]))
-	for c := range mean {
-		sum := 0.0
-		for _, x := range models {
-			sum += float64(x[c])
+	sum := make([]float64, len(models[0]))
+	for _, x := range models {
+		for c, v := range x {
+			sum[c] += float64(v)
 		}
-		mean[c] = float32(sum / float64(len(models)))
+	}
+	mean := make([]float32, len(sum))
+	for c, v := range sum {
+		mean[c] = float32(v / float64(len(models)))
 	}
 	return mean
 }

@@ -67,8 +67,10 @@ func (q *quadratic) Init(x []float32, seed uint64) {
 
 // Gradient computes f_i and its full gradient; there is no batch.
 func (q *quadratic) Gradient(g, x []float32, _ data.Batch) (loss float32) {
+	optimum, x := q.optimum[:len(q.curvature)], x[:len(q.curvature)]
+	g = g[:len(q.curvature)]
 	for c, a := range q.curvature {
-		g[c] = a * (x[c] - q.optimum[c])
+		g[c] = a * (x[c] - optimum[c])
 	}
 	return float32(q.value(x))
 }
@@ -78,11 +80,25 @@ func (q *quadratic) Evaluate(x []float32, _ data.Batch) Score {
 	return Score{Loss: q.value(x), Accuracy: math.NaN()}
 }
 
+// value takes four sums side by side, for each addition waits for the last.
 func (q *quadratic) value(x []float32) float64 {
-	sum := 0.0
-	for c, a := range q.curvature {
-		d := float64(x[c]) - float64(q.optimum[c])
-		sum += float64(float64(a) * d * d)
+	var sums [4]float64
+	a, o := q.curvature, q.optimum
+	for len(a) >= 4 && len(o) >= 4 && len(x) >= 4 {
+		sums[0] += term(a[0], x[0], o[0])
+		sums[1] += term(a[1], x[1], o[1])
+		sums[2] += term(a[2], x[2], o[2])
+		sums[3] += term(a[3], x[3], o[3])
+		a, o, x = a[4:], o[4:], x[4:]
 	}
-	return sum / 2
+	for c := range a {
+		sums[c] += term(a[c], x[c], o[c])
+	}
+	return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / 2
+}
+
+// term returns a·(x − o)².
+func term(a, x, o float32) float64 {
+	d := float64(x) - float64(o)
+	return float64(float64(a) * d * d)
 }

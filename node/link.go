@@ -19,10 +19,16 @@ import (
 // A frame may take as long as its link needs, but each chunk of it must make
 // progress in time. Between frames nothing is due: that the other end lives is
 // the keepalive's concern.
+//
+// A chunk and yamux's header of 12 bytes make one of its messages, which fills
+// whole TLS records: one byte more would travel in a message of its own.
 const (
-	chunk        = 64 << 10
+	chunk        = 64<<10 - 12
 	progressTime = 15 * time.Second
 )
+
+// record is what the first message of a frame fills: one TLS record.
+const record = 16<<10 - 12
 
 // A link is one stream, with one goroutine that writes and one that reads. A
 // frame that is only half read or written makes the stream unusable, so any
@@ -82,7 +88,7 @@ func (k *link) wait() (why error, left bool) {
 // write sends what is queued until the link is over: after Bye that can only be
 // repairs, which a neighbour in its last round may ask for.
 func (k *link) write() error {
-	buf := make([]byte, k.edge.links.bytes.shaper.pieces())
+	buf, due := make([]byte, record), deadline{set: k.stream.SetWriteDeadline}
 	for {
 		o, ok := k.out.take(k.over)
 		if !ok {
@@ -94,7 +100,7 @@ func (k *link) write() error {
 		if err := wire.PutHeader(buf, h, payload); err != nil {
 			return err
 		}
-		if err := k.send(buf, payload); err != nil {
+		if err := k.send(buf, payload, &due); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
 		k.edge.sent.count(h.Kind, len(o.frame.Payload), len(payload))
@@ -125,12 +131,12 @@ func (k *link) header(o outgoing) wire.Header {
 
 // send writes the header that buf begins with and the payload. The beginning
 // of the payload travels with the header, the rest without being copied.
-func (k *link) send(buf, payload []byte) error {
+func (k *link) send(buf, payload []byte, due *deadline) error {
 	shaper, began := k.edge.links.bytes.shaper, time.Now()
 	n := copy(buf[wire.HeaderLen:], payload)
 	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
 		shaper.pace(k.edge.id, k.over)
-		k.stream.SetWriteDeadline(time.Now().Add(progressTime))
+		due.extend()
 		if _, err := k.stream.Write(next); err != nil {
 			return err
 		}
@@ -156,9 +162,9 @@ func (k *link) parting(note func()) error {
 // read delivers what comes in until the stream ends.
 func (k *link) read() error {
 	var head [wire.HeaderLen]byte
-	links := k.edge.links
+	links, due := k.edge.links, deadline{set: k.stream.SetReadDeadline}
 	for {
-		k.stream.SetReadDeadline(time.Time{})
+		due.lift()
 		if _, err := io.ReadFull(k.in, head[:]); err != nil {
 			return k.readError(err)
 		}
@@ -169,7 +175,7 @@ func (k *link) read() error {
 		if err != nil {
 			return links.refused.frame(err)
 		}
-		payload, err := k.payload(h)
+		payload, err := k.payload(h, &due)
 		if err != nil {
 			return err
 		}
@@ -201,7 +207,7 @@ func (k *link) bye(payload []byte) error {
 }
 
 // payload reads, checks and decodes the payload that h announces.
-func (k *link) payload(h wire.Header) ([]byte, error) {
+func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	links := k.edge.links
 	var payload []byte
 	if h.Coder == entropy.Plain {
@@ -210,7 +216,7 @@ func (k *link) payload(h wire.Header) ([]byte, error) {
 		k.coded = slices.Grow(k.coded[:0], h.Len)[:h.Len]
 		payload = k.coded
 	}
-	if err := k.fill(payload); err != nil {
+	if err := k.fill(payload, due); err != nil {
 		return nil, k.readError(err)
 	}
 	if err := wire.Verify(h, payload); err != nil {
@@ -230,20 +236,21 @@ func (k *link) payload(h wire.Header) ([]byte, error) {
 	return payload, nil
 }
 
-// fill reads payload in chunks, each in time.
-func (k *link) fill(payload []byte) error {
+// fill reads payload as it comes, each part in time. The reader's buffer is far
+// smaller than a message: what is longer goes straight to its place.
+func (k *link) fill(payload []byte, due *deadline) error {
 	began, late := time.Now(), len(payload)-k.in.Buffered()
 	defer func() { k.edge.received.pace.note(late, time.Since(began)) }()
 	for len(payload) > 0 {
-		n := min(len(payload), chunk)
-		k.stream.SetReadDeadline(time.Now().Add(progressTime))
-		if _, err := io.ReadFull(k.in, payload[:n]); err != nil {
+		due.extend()
+		n, err := k.in.Read(payload)
+		payload = payload[n:]
+		if err != nil && len(payload) > 0 {
 			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return err
 		}
-		payload = payload[n:]
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type talk struct {
 }
 
 func newTalk(s network.Stream) *talk {
-	return &talk{stream: s, in: bufio.NewReaderSize(s, chunk), peer: s.Conn().RemotePeer()}
+	return &talk{stream: s, in: bufio.NewReader(s), peer: s.Conn().RemotePeer()}
 }
 
 func (t *talk) say(about subject, body []byte) error {

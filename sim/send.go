@@ -24,7 +24,7 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 			p.messages.Stream += int64(stream)
 		}
 		_, arrives := p.uplink.Book(f.To, s.now, bytes)
-		s.schedule(arrives, event{worker: f.To, frame: &f, stream: stream})
+		s.schedule(arrives, event{worker: f.To, frame: s.frame(f), stream: stream})
 	}
 	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -61,7 +60,8 @@ type Result struct {
 
 // Run drives the workers to completion. Gradients are computed on all cores
 // without changing any result: each is asked for as soon as its point is known
-// and waited for when virtual time says that it is ready.
+// and waited for when virtual time says that it is ready. The machines' own work
+// is done in the order of virtual time.
 func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 	encoder, err := entropy.NewEncoder(opt.Entropy, entropy.Typical())
 	if err != nil {
@@ -71,17 +71,17 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 		opt:     opt,
 		encoder: encoder,
 		peers:   make([]peer, len(workers)),
-		cores:   make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}
+	dim := 0
 	for i := range s.peers {
 		p := &s.peers[i]
 		p.Worker, p.rank = workers[i], topology.Rank(i)
 		p.uplink = opt.Network.NewSender(p.rank)
-		p.g = make([]float32, len(p.Machine.Params()))
-		p.done = make(chan struct{}, 1)
+		dim = max(dim, len(p.Machine.Params()))
 	}
+	s.crew = newCrew(dim)
 	err = s.run(ctx)
-	s.wait()
+	s.crew.stop()
 	res := Result{Time: s.now, Events: s.events}
 	for i := range s.peers {
 		res.Rounds = append(res.Rounds, s.peers[i].round)
@@ -96,9 +96,10 @@ type simulation struct {
 	encoder *entropy.Encoder
 	coded   []byte // by it, last
 	peers   []peer
-	cores   chan struct{} // a token per gradient in computation
+	crew    *crew
 
 	queue  queue
+	frames []*gossip.Frame // that have arrived: room for others
 	seq    uint64
 	now    time.Duration
 	events int
@@ -111,11 +112,12 @@ type peer struct {
 
 	uplink *shape.Sender
 
-	g         []float32
-	loss      float32
-	err       error
-	computing bool
-	done      chan struct{} // a token when the gradient is computed
+	asked    int       // round of the gradient asked for last
+	at       []float32 // where
+	progress progress  // of that, for the crew
+	g        []float32 // nil when neither crew nor machine has any use for it
+	loss     float32
+	err      error
 
 	round    int // rounds finished
 	ended    bool
@@ -154,9 +156,9 @@ func (s *simulation) handle(e event) error {
 		p.got.Stream += int64(e.stream)
 		p.got.Wire += int64(WireBytes(e.stream))
 		err = p.Machine.Receive(*e.frame)
+		s.frames = append(s.frames, e.frame)
 	} else {
-		<-p.done
-		p.computing = false
+		s.crew.fetch(p)
 		p.ready = s.now
 		if err = p.err; err == nil {
 			err = p.Machine.Gradient(p.g, p.loss, s.now)
@@ -184,37 +186,33 @@ func (s *simulation) act(p *peer) error {
 		s.record(p)
 	}
 	p.ended = r.Done
+	if r.Compute || r.Done {
+		s.crew.release(p)
+	}
 	if r.Compute {
-		s.compute(p, r.Round, r.At)
+		p.asked, p.at = r.Round, r.At
+		s.crew.order(p)
+		s.schedule(s.now+s.opt.Compute(p.rank, r.Round), event{worker: p.rank})
 	}
 	return nil
+}
+
+// frame returns f in memory of its own.
+func (s *simulation) frame(f gossip.Frame) *gossip.Frame {
+	last := len(s.frames) - 1
+	if last < 0 {
+		return &f
+	}
+	own := s.frames[last]
+	s.frames = s.frames[:last]
+	*own = f
+	return own
 }
 
 func (s *simulation) schedule(at time.Duration, e event) {
 	e.at, e.seq = at, s.seq
 	s.queue.push(e)
 	s.seq++
-}
-
-func (s *simulation) compute(p *peer, k int, x []float32) {
-	p.computing = true
-	s.schedule(s.now+s.opt.Compute(p.rank, k), event{worker: p.rank})
-	go func() {
-		s.cores <- struct{}{}
-		p.loss, p.err = p.Gradient(p.g, k, x)
-		<-s.cores
-		p.done <- struct{}{}
-	}()
-}
-
-// wait lets gradients end that nobody needs any more.
-func (s *simulation) wait() {
-	for i := range s.peers {
-		if p := &s.peers[i]; p.computing {
-			<-p.done
-			p.computing = false
-		}
-	}
 }
 
 func (s *simulation) record(p *peer) {

@@ -17,10 +17,18 @@ import (
 // standard input and reports on standard output. The run file is resolved, so
 // neither environment nor flags count again.
 func runSupervised(ctx context.Context, c *console, path string, rank int) error {
+	return supervised(ctx, c, rank, func(ctx context.Context, leash *lab.Leash) error {
+		return superviseLife(ctx, c, leash, path, rank)
+	})
+}
+
+// supervised leads the life of a process that a supervisor has started, up to
+// the end of the work, and tells it of a failure.
+func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Leash) error) error {
 	leash := lab.Attach(c.in, c.out)
 	ctx, cancel := leash.Context(ctx)
 	defer cancel()
-	err := superviseLife(ctx, c, leash, path, rank)
+	err := life(ctx, leash)
 	if cause := context.Cause(ctx); errors.Is(cause, lab.ErrStopped) || errors.Is(cause, lab.ErrParentGone) {
 		return &reportedError{cause}
 	}
@@ -35,7 +43,7 @@ func runSupervised(ctx context.Context, c *console, path string, rank int) error
 	return &reportedError{errors.Join(err, leash.Fail(failure))}
 }
 
-// superviseLife is the life of a supervised peer, up to the end of the run.
+// superviseLife is the life of a peer of a run file.
 func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int) error {
 	loaded, err := configs.Load(configs.Source{File: path})
 	if err != nil {
@@ -53,18 +61,42 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	o.Roster, o.JoinSecret, o.Listen = nil, "", []string{loopback(o.Transport)}
 	o.Logger = c.logger(c.err)
 	o.Observe = func(e report.Event) {
 		if rankOf(e) == rank { // the others report themselves
 			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
 		}
 	}
-	n, err := node.New(o)
+	n, err := meet(ctx, leash, o)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
+	final, err := trainOn(ctx, n, run, worker, outlet{filepath.Dir(path), o.Observe})
+	if err != nil {
+		return err
+	}
+	if err := leash.Report(report.Event{Final: &final}); err != nil {
+		return err
+	}
+	return leash.Done()
+}
+
+// meet starts a node on this machine and joins the others, whom the supervisor
+// knows. The caller must Close it.
+func meet(ctx context.Context, leash *lab.Leash, o node.Options) (*node.Node, error) {
+	o.Roster, o.JoinSecret, o.Listen = nil, "", []string{loopback(o.Transport)}
+	n, err := node.New(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := introduce(ctx, leash, n); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+func introduce(ctx context.Context, leash *lab.Leash, n *node.Node) error {
 	contacts, err := leash.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
 	if err != nil {
 		return err
@@ -76,17 +108,8 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err := n.SetRoster(roster); err != nil {
 		return err
 	}
-	if _, err := n.Join(ctx); err != nil {
-		return err
-	}
-	final, err := trainOn(ctx, n, run, worker, outlet{filepath.Dir(path), o.Observe})
-	if err != nil {
-		return err
-	}
-	if err := leash.Report(report.Event{Final: &final}); err != nil {
-		return err
-	}
-	return leash.Done()
+	_, err = n.Join(ctx)
+	return err
 }
 
 // loopback is an address of this machine with a port that is free.

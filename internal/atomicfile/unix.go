@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"io/fs"
+	"path/filepath"
 
 	"github.com/google/renameio/v2"
 )
@@ -15,7 +16,7 @@ func (p pending) Commit() error { return p.CloseAtomicallyReplace() }
 
 // New begins a file that will be at path.
 func New(path string, perm fs.FileMode) (File, error) {
-	p, err := renameio.NewPendingFile(path, renameio.WithPermissions(perm))
+	p, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(perm))
 	if err != nil {
 		return nil, err
 	}
