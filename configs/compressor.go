@@ -43,7 +43,7 @@ var compressorRules = []rule{
 			_, err = quant.Table{Form: form, Levels: a.Table}.Bits()
 		}
 		if err != nil {
-			wrong("algorithm.compressor.table", "the compressor levels cannot use it: %v", err)
+			wrong("algorithm.compressor.table", "the compressor levels cannot use the table: %v", err)
 		}
 	}},
 }

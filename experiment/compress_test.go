@@ -1,12 +1,9 @@
 package experiment
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-
-	"gossiptrainer/configs"
 )
 
 // Settings with which each algorithm runs.
@@ -123,11 +120,7 @@ func TestAutomaticSlackTouchesOnlyWhatNeedsIt(t *testing.T) {
 }
 
 func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
-	tests := []struct {
-		name     string
-		set      []string
-		at, want string
-	}{
+	areFound(t, []mistake{
 		{"d2 on an even ring", []string{"algorithm.name=d2"}, "--set algorithm.name=d2", "set the slack below 1, or topology.auto_slack: true"},
 		{"d2 on a torus", []string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4}"}, "--set algorithm.name=d2", "has -0.6: set the slack below 0.8333"},
 		{"d2 at the bound", []string{"topology.size=4", "algorithm.name=d2", "topology.slack=1"}, "--set topology.slack=1", "λₙ > -1/3"},
@@ -137,18 +130,5 @@ func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 		{"minmax to nearest that is scaled", []string{"algorithm.name=choco", "algorithm.compressor.scaled=true", "algorithm.compressor.name=minmax"}, "--set algorithm.compressor.scaled=true", "minmax: only an unbiased"},
 		{"top-k that clips", []string{"algorithm.name=choco", "algorithm.compressor={name: topk, clip: 2.5}"}, "--set algorithm.compressor=", "topk has no buckets"},
 		{"too few bits for d2", []string{"algorithm.name=d2", "algorithm.theta.rule=certified", "topology.slack=0.9", "algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			l := load(t, "", test.set...)
-			_, err := New(l.Config)
-			var e *configs.Error
-			if !errors.As(l.Locate(err), &e) {
-				t.Fatalf("want a *configs.Error, got %v", err)
-			}
-			if p := e.Problems[0]; !strings.HasPrefix(p.Where(), test.at) || !strings.Contains(p.Message, test.want) {
-				t.Errorf("want %q at %q, got %v", test.want, test.at, p)
-			}
-		})
-	}
+	})
 }

@@ -1,12 +1,9 @@
 package experiment
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-
-	"gossiptrainer/configs"
 )
 
 // Settings with which each algorithm runs under a controller.
@@ -59,11 +56,7 @@ func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 }
 
 func TestControllersWithoutBitsAreFoundAtTheirKeys(t *testing.T) {
-	tests := []struct {
-		name     string
-		set      []string
-		at, want string
-	}{
+	areFound(t, []mistake{
 		{"a compressor without bits", []string{"algorithm.name=choco", "algorithm.compressor.name=topk", "algorithm.controller.name=mqgrad"},
 			"--set algorithm.controller.name=mqgrad", "the compressor topk has no bits to choose"},
 		{"an algorithm without a compressor", []string{"algorithm.name=allreduce", "algorithm.controller.name=oland-raj"},
@@ -72,18 +65,5 @@ func TestControllersWithoutBitsAreFoundAtTheirKeys(t *testing.T) {
 			"--set", "9 bits"},
 		{"too few bits for a certificate", []string{"algorithm.theta={rule: certified}", "algorithm.controller.name=mqgrad"},
 			"--set algorithm.theta", "no certificate"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			l := load(t, "", test.set...)
-			_, err := New(l.Config)
-			var e *configs.Error
-			if !errors.As(l.Locate(err), &e) {
-				t.Fatalf("want a *configs.Error, got %v", err)
-			}
-			if p := e.Problems[0]; !strings.HasPrefix(p.Where(), test.at) || !strings.Contains(p.Message, test.want) {
-				t.Errorf("want %q at %q, got %v", test.want, test.at, p)
-			}
-		})
-	}
+	})
 }

@@ -274,37 +274,45 @@ func TestWorkersOfOneRunAreIndependent(t *testing.T) {
 	}
 }
 
+// A mistake is settings that do not fit together, with the place and the words of
+// the problem that is found.
+type mistake struct {
+	name     string
+	set      []string
+	at, want string
+}
+
+func areFound(t *testing.T, mistakes []mistake) {
+	t.Helper()
+	for _, m := range mistakes {
+		t.Run(m.name, func(t *testing.T) {
+			l := load(t, "", m.set...)
+			_, err := New(l.Config)
+			var e *configs.Error
+			if !errors.As(l.Locate(err), &e) {
+				t.Fatalf("want a *configs.Error, got %v", err)
+			}
+			if p := e.Problems[0]; !strings.HasPrefix(p.Where(), m.at) || !strings.Contains(p.Message, m.want) {
+				t.Errorf("want %q at %q, got %v", m.want, m.at, p)
+			}
+		})
+	}
+}
+
 func TestMistakesAreFoundAtTheirKeys(t *testing.T) {
 	dir := t.TempDir()
 	edges := filepath.Join(dir, "parts.txt")
 	if err := os.WriteFile(edges, []byte("0 1\n2 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
-		name     string
-		set      []string
-		at, want string
-	}{
+	areFound(t, []mistake{
 		{"1 bit without certificate", []string{"algorithm.theta.rule=certified", "algorithm.bits=1"}, "--set algorithm.theta.rule=certified", "no certificate on this graph"},
 		{"too little slack for 3 bits on a torus", []string{"topology.kind=torus", "topology.rows=4", "topology.cols=4", "algorithm.theta.rule=certified", "algorithm.bits=3"}, "--set algorithm.theta.rule=certified", "no certificate"},
 		{"a disconnected file of edges", []string{"topology.kind=edges", "topology.file=" + edges}, "--set topology.kind=edges", "not connected"},
 		{"a limit where no edge is", []string{"limit.links.0-4.rate=1mbit"}, "--set limit.links.0-4.rate", "workers 0 and 4 are no neighbours in ring:8"},
 		{"more labels than there are", []string{"data.partition=labels", "data.per_worker=11"}, "--set data.per_worker=11", "glyphs has 10 labels"},
 		{"images for a set of vectors", []string{"model.name=resnet", "data.name=a9a"}, "--set", "resnet"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			l := load(t, "", test.set...)
-			_, err := New(l.Config)
-			var e *configs.Error
-			if !errors.As(l.Locate(err), &e) {
-				t.Fatalf("want a *configs.Error, got %v", err)
-			}
-			if p := e.Problems[0]; !strings.HasPrefix(p.Where(), test.at) || !strings.Contains(p.Message, test.want) {
-				t.Errorf("want %q at %q, got %v", test.want, test.at, p)
-			}
-		})
-	}
+	})
 }
 
 func TestMissingDataIsNamed(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 )
 
 // A Prediction is what a worker sends in a round that exchanges, known before
-// any is trained: without repairs, and where bits change with the fewest.
+// any is trained: without repairs and entropy coding, and where bits change with
+// the fewest.
 type Prediction struct {
 	Payload int     // bytes of a message
 	Frames  []int   // by hop: messages of the worker that sends most

@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/topology"
 )
 
@@ -99,24 +97,9 @@ func TestReductionsSayWhatDoesNotSuitThem(t *testing.T) {
 }
 
 func TestMistakesOfReductionsAreFoundAtTheirKeys(t *testing.T) {
-	tests := []struct {
-		name     string
-		set      []string
-		at, want string
-	}{
+	areFound(t, []mistake{
 		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000"}, "--set topology.size=5000", "complete"},
 		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}", "limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
 		{"more coordinates than there are", []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"}, "--set", "topk cannot send 101"},
-	}
-	for _, test := range tests {
-		l := load(t, "", test.set...)
-		_, err := New(l.Config)
-		var e *configs.Error
-		if !errors.As(l.Locate(err), &e) {
-			t.Fatalf("%s: want a *configs.Error, got %v", test.name, err)
-		}
-		if p := e.Problems[0]; !strings.HasPrefix(p.Where(), test.at) || !strings.Contains(p.Message, test.want) {
-			t.Errorf("%s: want %q at %q, got %v", test.name, test.want, test.at, p)
-		}
-	}
+	})
 }

@@ -26,8 +26,8 @@ func newConfigCheck(c *console) *cobra.Command {
 		Short: "say what is wrong with a run file, if anything",
 		Long: `say what is wrong with a run file, if anything
 
-Of a comparison file it says what each cell sends in a round, and how long a round takes
-at least on its network.`,
+Of a comparison file it says what each cell sends in a round that exchanges, and how long
+such a round takes at least on its network, without entropy coding.`,
 		Example: `  peer config check my-run.yaml
   peer config check ring8 --set algorithm.bits=4
   peer config check moniqua-fig1`,
