@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,23 +129,43 @@ func measureGradient(run *experiment.Run) (time.Duration, error) {
 	return least, nil
 }
 
+// concluding is how many results are made at a time: a model is on disk when it
+// has been saved, so that much of this is waiting.
+const concluding = 8
+
 // concludeSim reports the results of all workers and returns their models.
 func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	models := make([][]float32, len(workers))
+	busy := make(chan struct{}, concluding)
+	var all sync.WaitGroup
 	for rank, w := range workers {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
 		models[rank] = w.Machine.Params()
-		digest := train.Digest(models[rank])
-		final := report.Final{
-			Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
-			Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
-		}
-		if err := conclude(&final, s.run, w, s.folder.dir); err != nil {
-			return nil, err
-		}
-		s.event(report.Event{Final: &final})
+		busy <- struct{}{}
+		all.Go(func() {
+			defer func() { <-busy }()
+			if ctx.Err() != nil {
+				return
+			}
+			if err := s.concludeWorker(w, rank, result); err != nil {
+				cancel(err)
+			}
+		})
 	}
-	return models, nil
+	all.Wait()
+	return models, context.Cause(ctx)
+}
+
+func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
+	digest := train.Digest(w.Machine.Params())
+	final := report.Final{
+		Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
+		Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
+	}
+	if err := conclude(&final, s.run, w, s.folder.dir); err != nil {
+		return err
+	}
+	s.event(report.Event{Final: &final})
+	return nil
 }
