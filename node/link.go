@@ -14,8 +14,7 @@ import (
 	"gossiptrainer/wire"
 )
 
-// A frame may take as long as its link needs, but each chunk of it must make
-// progress in time. Between frames nothing is due: that the other end lives is
+// A frame may take as long as its link needs, but it must make progress in time. Between frames nothing is due: that the other end lives is
 // the keepalive's concern.
 const (
 	chunk        = 64 << 10
@@ -77,7 +76,7 @@ func (k *link) wait() (why error, left bool) {
 // write sends what is queued until the link is over: after Bye that can only be
 // repairs, which a neighbour in its last round may ask for.
 func (k *link) write() error {
-	buf := make([]byte, k.edge.links.bytes.shaper.pieces())
+	buf := make([]byte, k.edge.links.bytes.shaper.pieces(k.edge.id))
 	for {
 		o, ok := k.out.take(k.over)
 		if !ok {
@@ -124,12 +123,12 @@ func (k *link) send(buf, payload []byte) error {
 	shaper := k.edge.links.bytes.shaper
 	n := copy(buf[wire.HeaderLen:], payload)
 	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
-		shaper.pace(k.edge.id, k.over)
+		shaper.pace(k.edge.id, len(next), k.over)
 		k.stream.SetWriteDeadline(time.Now().Add(progressTime))
 		if _, err := k.stream.Write(next); err != nil {
 			return err
 		}
-		n := min(len(rest), shaper.pieces())
+		n := min(len(rest), len(buf))
 		next, rest = rest[:n], rest[n:]
 	}
 	return nil
@@ -200,18 +199,20 @@ func (k *link) bye(payload []byte) error {
 	return k.parting(func() { k.heard = true })
 }
 
-// fill reads payload in chunks, each in time.
+// fill reads payload, some of it in time again and again: a whole chunk would be
+// too much to ask of a slow uplink that many links share.
 func (k *link) fill(payload []byte) error {
 	for len(payload) > 0 {
-		n := min(len(payload), chunk)
 		k.stream.SetReadDeadline(time.Now().Add(progressTime))
-		if _, err := io.ReadFull(k.in, payload[:n]); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
-		}
+		n, err := k.in.Read(payload[:min(len(payload), chunk)])
 		payload = payload[n:]
+		if err == nil || len(payload) == 0 {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
 	}
 	return nil
 }
