@@ -68,6 +68,7 @@ func (t *traffic) quic(reset quicgo.StatelessResetKey, token quicgo.TokenGenerat
 
 // close ends what the host does not, when the host is closed.
 func (t *traffic) close() error {
+	t.shaper.wait()
 	if t.shared == nil {
 		return nil
 	}

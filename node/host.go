@@ -32,6 +32,12 @@ const (
 	writeTimeout = 10 * time.Second
 )
 
+// window is how many bytes of a stream may be under way at first. It grows by
+// round trips of an idle link, which know nothing of what waits below the
+// stream (ahead), so it is that much at 500 Mbit/s both ways, twice. Readers
+// always read, and links pace what they write: it is never a queue.
+const window = 4 << 20
+
 // newHost starts a libp2p host that does what a run needs and nothing else:
 // no relay, no NAT mapping, no DHT, no metrics registry. Every default that
 // matters is set here by name.
@@ -90,6 +96,7 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 	}
 	streams := *muxer.DefaultTransport.Config()
 	streams.KeepAliveInterval = keepAlive
+	streams.InitialStreamWindowSize = window
 	streams.ConnectionWriteTimeout = writeTimeout
 	streams.LogOutput = io.Discard
 	return []libp2p.Option{

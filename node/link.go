@@ -16,9 +16,9 @@ import (
 	"gossiptrainer/wire/entropy"
 )
 
-// A frame may take as long as its link needs, but each chunk of it must make
-// progress in time. Between frames nothing is due: that the other end lives is
-// the keepalive's concern.
+// A frame may take as long as its link needs, but it must make progress in time.
+// Between frames nothing is due: that the other end lives is the keepalive's
+// concern.
 //
 // A chunk and yamux's header of 12 bytes make one of its messages, which fills
 // whole TLS records: one byte more would travel in a message of its own.
@@ -88,7 +88,8 @@ func (k *link) wait() (why error, left bool) {
 // write sends what is queued until the link is over: after Bye that can only be
 // repairs, which a neighbour in its last round may ask for.
 func (k *link) write() error {
-	buf, due := make([]byte, record), deadline{set: k.stream.SetWriteDeadline}
+	shaper := k.edge.links.bytes.shaper
+	buf, due := make([]byte, min(record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline}
 	for {
 		o, ok := k.out.take(k.over)
 		if !ok {
@@ -133,14 +134,15 @@ func (k *link) header(o outgoing) wire.Header {
 // of the payload travels with the header, the rest without being copied.
 func (k *link) send(buf, payload []byte, due *deadline) error {
 	shaper, began := k.edge.links.bytes.shaper, time.Now()
+	pieces := shaper.pieces(k.edge.id)
 	n := copy(buf[wire.HeaderLen:], payload)
 	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
-		shaper.pace(k.edge.id, k.over)
+		shaper.pace(k.edge.id, len(next), k.over)
 		due.extend()
 		if _, err := k.stream.Write(next); err != nil {
 			return err
 		}
-		n := min(len(rest), shaper.pieces())
+		n := min(len(rest), pieces)
 		next, rest = rest[:n], rest[n:]
 	}
 	k.edge.sent.pace.note(len(payload), time.Since(began))

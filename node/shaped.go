@@ -22,9 +22,9 @@ type shapedConn struct {
 	change   *sync.Cond
 	parcels  []parcel
 	free     [][]byte
-	held     int       // bytes in parcels
-	deadline time.Time // of Write
-	alarm    *time.Timer
+	held     int         // bytes in parcels
+	deadline time.Time   // of Write
+	alarm    *time.Timer // rings at the deadline
 	closed   bool
 	failed   error
 }
@@ -38,6 +38,10 @@ type parcel struct {
 // parcelLen bounds a parcel: small enough that a fast link is shaped smoothly.
 const parcelLen = 8 << 10
 
+// mostFree bounds the buffers that wait for bytes: a burst of many small writes
+// needs more of them than it is worth to keep.
+const mostFree = 64
+
 // lastWords bounds how long a closed connection passes on what was written
 // before.
 const lastWords = 2 * time.Second
@@ -47,12 +51,11 @@ func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
 	if s == nil {
 		return raw
 	}
-	if c, ok := raw.(interface{ SetNoDelay(bool) error }); ok {
-		c.SetNoDelay(true) // delays are the shaper's to make
-	}
 	c := &shapedConn{Conn: raw, shaper: s, peer: id, over: make(chan struct{})}
 	c.change = sync.NewCond(&c.mu)
-	go c.run()
+	c.alarm = time.AfterFunc(time.Hour, c.ring)
+	c.alarm.Stop()
+	s.open.Go(c.run)
 	return c
 }
 
@@ -99,17 +102,18 @@ func (c *shapedConn) put(part []byte, room int) error {
 // run passes parcels on, each at its time, until the connection is closed and
 // all have gone.
 func (c *shapedConn) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		p, ok := c.next()
 		if !ok {
 			c.Conn.Close()
 			return
 		}
-		timer := time.NewTimer(time.Until(p.arrives))
+		timer.Reset(time.Until(p.arrives))
 		select {
 		case <-timer.C:
 		case <-c.over:
-			timer.Stop()
 			return
 		}
 		_, err := c.Conn.Write(p.bytes)
@@ -137,7 +141,9 @@ func (c *shapedConn) passed(p parcel, err error) {
 	last := copy(c.parcels, c.parcels[1:])
 	c.parcels[last] = parcel{}
 	c.parcels = c.parcels[:last]
-	c.free = append(c.free, p.bytes)
+	if len(c.free) < mostFree {
+		c.free = append(c.free, p.bytes)
+	}
 	c.held -= len(p.bytes)
 	if err != nil {
 		c.failed = err
@@ -158,18 +164,21 @@ func (c *shapedConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.deadline = t
-	if c.alarm != nil {
+	switch {
+	case c.closed:
+	case t.IsZero():
 		c.alarm.Stop()
-		c.alarm = nil
-	}
-	if !t.IsZero() {
-		c.alarm = time.AfterFunc(time.Until(t), func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.change.Broadcast()
-		})
+	default:
+		c.alarm.Reset(time.Until(t))
 	}
 	return nil
+}
+
+// ring lets who waits for room see that the deadline has passed.
+func (c *shapedConn) ring() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.change.Broadcast()
 }
 
 // Close ends reads and writes at once. What was written before still goes its
@@ -181,9 +190,7 @@ func (c *shapedConn) Close() error {
 		return nil
 	}
 	c.closed = true
-	if c.alarm != nil {
-		c.alarm.Stop()
-	}
+	c.alarm.Stop()
 	c.change.Broadcast()
 	time.AfterFunc(lastWords, func() {
 		close(c.over)

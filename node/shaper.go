@@ -17,6 +17,7 @@ import (
 type shaper struct {
 	network shape.Network
 	began   time.Time
+	open    sync.WaitGroup // connections that may still pass bytes on
 
 	mu     sync.Mutex
 	sender *shape.Sender
@@ -66,8 +67,8 @@ func (s *shaper) book(id peer.ID, bytes int) time.Time {
 	return s.began.Add(arrives)
 }
 
-// room returns how many bytes may be under way to id: what the link holds, and
-// what leaves while a sleeper oversleeps.
+// room returns how many bytes may be under way to id: what the link holds, what
+// frames may wait, and what leaves while a sleeper oversleeps.
 func (s *shaper) room(id peer.ID) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +76,7 @@ func (s *shaper) room(id peer.ID) int {
 	if l.Rate <= 0 {
 		return unlimitedRoom
 	}
-	held := l.Rate / 8 * (l.Latency + l.Jitter + oversleep).Seconds()
+	held := l.Rate / 8 * (l.Latency + l.Jitter + ahead + oversleep).Seconds()
 	return leastRoom + int(held)
 }
 
@@ -96,38 +97,68 @@ func (s *shaper) rate(id peer.ID) float64 {
 	return s.sender.Link(s.rank(id)).Rate
 }
 
-// pace waits while more than a little of what was sent to id has not left yet,
-// or until over is closed: so that frames of a run, which are many and large, do
-// not make telemetry and signs of life queue behind them.
-func (s *shaper) pace(id peer.ID, over <-chan struct{}) {
+// pace waits for the turn of bytes of a frame to id, which is when little else is
+// left to send, or until over is closed. Frames of a run are many and large: so
+// telemetry and signs of life never queue behind them, and links that share an
+// uplink take turns.
+func (s *shaper) pace(id peer.ID, bytes int, over <-chan struct{}) {
 	if s == nil {
 		return
 	}
-	for {
-		s.mu.Lock()
-		backlog := s.sender.Backlog(s.rank(id), time.Since(s.began))
-		s.mu.Unlock()
-		if backlog <= ahead {
-			return
-		}
-		timer := time.NewTimer(backlog - ahead)
-		select {
-		case <-timer.C:
-		case <-over:
-			timer.Stop()
-			return
-		}
+	s.mu.Lock()
+	turn := s.sender.Promise(s.rank(id), time.Since(s.began), bytes)
+	s.mu.Unlock()
+	if turn <= ahead {
+		return
+	}
+	timer := time.NewTimer(turn - ahead)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-over:
 	}
 }
 
 // ahead is how long the bytes of frames may wait below the stream: enough to
 // keep the link busy while a sleeper oversleeps.
-const ahead = 10 * time.Millisecond
+const ahead = 20 * time.Millisecond
 
-// pieces returns how many bytes of a frame are written at once.
-func (s *shaper) pieces() int {
+// Bounds of a piece, and how long the link should need for it: what is not a
+// frame waits for one piece at most, and small ones cost headers.
+const (
+	leastPiece = 4 << 10
+	mostPiece  = 16 << 10
+	pieceTime  = 50 * time.Millisecond
+)
+
+// pieces returns how many bytes of a frame to id are written at once.
+func (s *shaper) pieces(id peer.ID) int {
 	if s == nil {
 		return chunk
 	}
-	return chunk / 4
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rate := s.sender.Link(s.rank(id)).Rate
+	if rate <= 0 {
+		return chunk
+	}
+	return int(min(max(rate/8*pieceTime.Seconds(), leastPiece), mostPiece))
+}
+
+// wait waits until closed connections have passed on their last words.
+func (s *shaper) wait() {
+	if s == nil {
+		return
+	}
+	silent := make(chan struct{})
+	go func() {
+		s.open.Wait()
+		close(silent)
+	}()
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	select {
+	case <-silent:
+	case <-timer.C:
+	}
 }

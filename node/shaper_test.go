@@ -1,14 +1,17 @@
 package node
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
@@ -29,8 +32,8 @@ func shapedPipe(l shape.Link) (shaped manet.Conn, far net.Conn) {
 	return s.shape(pipeConn{a}, func() peer.ID { return "" }), b
 }
 
-// end closes both ends and waits until the shaped one has given up.
-func end(shaped, far net.Conn) {
+// hangUp closes both ends and waits until the shaped one has given up.
+func hangUp(shaped, far net.Conn) {
 	shaped.Close()
 	far.Close()
 	<-time.After(lastWords)
@@ -57,7 +60,7 @@ func TestShapedBytesArriveInTime(t *testing.T) {
 				if took := time.Since(began); took < test.want-time.Microsecond || took > test.want+time.Millisecond {
 					t.Errorf("%d bytes took %v, want %v", test.bytes, took, test.want)
 				}
-				end(shaped, far)
+				hangUp(shaped, far)
 			})
 		})
 	}
@@ -75,7 +78,7 @@ func TestShapedWriteKeepsItsDeadline(t *testing.T) {
 		if took := time.Since(began); took != 3*time.Second {
 			t.Errorf("gave up after %v, want 3s", took)
 		}
-		end(shaped, far)
+		hangUp(shaped, far)
 	})
 }
 
@@ -93,7 +96,7 @@ func TestShapedCloseLetsLastWordsGo(t *testing.T) {
 		if text, err := io.ReadAll(far); err != nil || string(text) != "no entry" {
 			t.Errorf("%q, error %v at the other end, want what was written", text, err)
 		}
-		end(shaped, far)
+		hangUp(shaped, far)
 	})
 }
 
@@ -104,26 +107,126 @@ func TestShapedWriteTellsOfABrokenConnection(t *testing.T) {
 		if _, err := shaped.Write(make([]byte, 1<<20)); err == nil {
 			t.Error("a megabyte went into a broken connection")
 		}
-		end(shaped, far)
+		hangUp(shaped, far)
 	})
 }
 
-// What waits below the stream delays everything else, so it must be little.
-func TestPaceWaitsForTheBacklog(t *testing.T) {
+// What waits below the stream delays everything else, so it must be little,
+// however many links want to send at once.
+func TestPaceTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShaper(shape.Network{Uplink: shape.Link{Rate: 8e6}})
 		s.book("", 100_000) // a tenth of a second
 		began := time.Now()
-		s.pace("", nil)
-		if waited := time.Since(began); waited != 100*time.Millisecond-ahead {
-			t.Errorf("waited %v, want %v", waited, 100*time.Millisecond-ahead)
+		var links sync.WaitGroup
+		waits := make(chan time.Duration, 3)
+		for range 3 {
+			links.Go(func() {
+				s.pace("", 100_000, nil)
+				waits <- time.Since(began)
+			})
+		}
+		links.Wait()
+		for turn := range 3 {
+			if got, want := <-waits, time.Duration(turn+1)*100*time.Millisecond-ahead; got != want {
+				t.Errorf("turn %d after %v, want %v", turn, got, want)
+			}
 		}
 		over := make(chan struct{})
 		close(over)
-		s.book("", 1<<30)
-		s.pace("", over)
-		if waited := time.Since(began); waited > 100*time.Millisecond {
+		s.pace("", 1<<30, over)
+		if waited := time.Since(began); waited > 300*time.Millisecond {
 			t.Errorf("waited %v although the link is over", waited)
+		}
+	})
+}
+
+func TestPiecesFitTheRate(t *testing.T) {
+	for rate, want := range map[float64]int{1e5: leastPiece, 1e6: 6250, 1e8: mostPiece, 0: chunk} {
+		s := newShaper(shape.Network{Uplink: shape.Link{Rate: rate, Latency: 1}})
+		if got := s.pieces(""); got != want {
+			t.Errorf("%g bit/s: pieces of %d bytes, want %d", rate, got, want)
+		}
+	}
+}
+
+// Closing the host waits for what its connections still pass on.
+func TestShaperWaitsForLastWords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shaped, far := shapedPipe(shape.Link{Latency: 100 * time.Millisecond})
+		heard := make(chan string, 1)
+		go func() {
+			text, _ := io.ReadAll(far)
+			heard <- string(text)
+		}()
+		shaped.Write([]byte("bye"))
+		shaped.Close()
+		shaped.(*shapedConn).shaper.wait()
+		synctest.Wait()
+		select {
+		case text := <-heard:
+			if text != "bye" {
+				t.Errorf("the other end heard %q", text)
+			}
+		default:
+			t.Error("the last words are still under way")
+		}
+		hangUp(shaped, far)
+	})
+}
+
+// A connection keeps no more buffers than it needs, however small the writes,
+// and in steady state makes no new ones.
+func TestShapedBuffersAreFewAndUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shaped, far := shapedPipe(shape.Link{Rate: 8e6, Latency: 100 * time.Millisecond})
+		go io.Copy(io.Discard, far)
+		for range 1000 {
+			shaped.Write(make([]byte, 20))
+		}
+		<-time.After(time.Second)
+		if n := len(shaped.(*shapedConn).free); n != mostFree {
+			t.Errorf("%d buffers are kept, want %d", n, mostFree)
+		}
+		piece := make([]byte, parcelLen)
+		if n := testing.AllocsPerRun(100, func() {
+			shaped.SetWriteDeadline(time.Now().Add(time.Second))
+			shaped.Write(piece)
+			<-time.After(time.Second)
+		}); n > 3 {
+			t.Errorf("a write allocates %v times, want 3 at most, which are those of this test", n)
+		}
+		hangUp(shaped, far)
+	})
+}
+
+// slowStream brings a few bytes every ten seconds.
+type slowStream struct {
+	network.Stream
+	deadline time.Time
+}
+
+func (s *slowStream) SetReadDeadline(t time.Time) error {
+	s.deadline = t
+	return nil
+}
+
+func (s *slowStream) Read(b []byte) (int, error) {
+	<-time.After(10 * time.Second)
+	if !time.Now().Before(s.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return min(len(b), leastPiece), nil
+}
+
+// Many links that share a slow uplink bring a piece each now and then: that is
+// progress, though a chunk takes minutes.
+func TestSlowFramesArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(slowStream)
+		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
+		if err := k.fill(make([]byte, 2*chunk), &deadline{set: s.SetReadDeadline}); err != nil {
+			t.Errorf("a piece every ten seconds: %v", err)
 		}
 	})
 }

@@ -48,11 +48,12 @@ func (s *Sender) Book(to topology.Rank, now time.Duration, bytes int) (left, arr
 	return path.Book(link, gate, now, bytes)
 }
 
-// Backlog returns how long it takes until new bytes to that worker can begin to
-// leave.
-func (s *Sender) Backlog(to topology.Rank, now time.Duration) time.Duration {
-	_, gate := s.way(to)
-	return gate.Backlog(now)
+// Promise keeps the next turn for bytes that are about to be sent to that worker
+// and returns how long it is until they can begin to leave. Turns come in the
+// order in which they were asked for; a promise is not a booking.
+func (s *Sender) Promise(to topology.Rank, now time.Duration, bytes int) time.Duration {
+	link, gate := s.way(to)
+	return gate.promise(link, now, bytes)
 }
 
 // Link returns what messages to that worker go through.

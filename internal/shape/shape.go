@@ -27,11 +27,9 @@ func (l Link) Limited() bool { return l != Link{Burst: l.Burst} }
 // A Gate is where bytes leave one after another, at the rate of a link: one
 // uplink may serve many paths. The zero value is free.
 type Gate struct {
-	free time.Duration // when all that was booked has left
+	free     time.Duration // when all that was booked has left
+	promised time.Duration // when all that was promised a turn will have left, if it leaves in time
 }
-
-// Backlog returns how long what was booked still needs to leave.
-func (g *Gate) Backlog(now time.Duration) time.Duration { return max(0, g.free-now) }
 
 // leave books bytes and returns when they have left.
 func (g *Gate) leave(l Link, now time.Duration, bytes int) time.Duration {
@@ -40,6 +38,16 @@ func (g *Gate) leave(l Link, now time.Duration, bytes int) time.Duration {
 	}
 	g.free = max(g.free, now-l.serialise(l.Burst)) + l.serialise(bytes)
 	return max(g.free, now)
+}
+
+// promise keeps a turn for bytes and returns how long it is until then.
+func (g *Gate) promise(l Link, now time.Duration, bytes int) time.Duration {
+	if l.Rate <= 0 {
+		return 0
+	}
+	turn := max(now, g.free, g.promised)
+	g.promised = turn + l.serialise(bytes)
+	return turn - now
 }
 
 func (l Link) serialise(bytes int) time.Duration {

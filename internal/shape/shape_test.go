@@ -41,11 +41,27 @@ func TestMessagesShareTheUplinkAndQueueBehindEachOther(t *testing.T) {
 			t.Errorf("%s: left at %v, arrives at %v, want %v and %v later", s.name, left, arrives, s.left, s.latency)
 		}
 	}
-	if got := senders[1].Backlog(2, ms); got != 3*ms {
-		t.Errorf("backlog %v, want 3ms", got)
-	}
-	if got := senders[1].Backlog(0, ms); got != 0 {
-		t.Errorf("backlog of the uplink %v, want none", got)
+}
+
+func TestPromisesAreTurns(t *testing.T) {
+	s := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{0, 3}: {Rate: 8e3}, {0, 4}: {Latency: ms}}}.NewSender(0)
+	s.Book(1, 0, 5000)
+	for i, p := range []struct {
+		to   topology.Rank
+		now  time.Duration
+		want time.Duration
+	}{
+		{1, 0, 5 * ms},      // behind what was sent
+		{2, 0, 6 * ms},      // behind what was promised to another
+		{1, 2 * ms, 5 * ms}, // which is not twice as long ago
+		{3, 0, 0},           // a link of its own
+		{3, 0, time.Second},
+		{4, 0, 0}, {4, 0, 0}, // no rate, no turns
+		{1, time.Second, 0}, // what was promised and not used is not made up for
+	} {
+		if got := s.Promise(p.to, p.now, 1000); got != p.want {
+			t.Errorf("promise %d: turn in %v, want %v", i, got, p.want)
+		}
 	}
 }
 
