@@ -44,6 +44,9 @@ func (r *Run) modelLayout(rank topology.Rank, m gossip.Machine) (func(f gossip.F
 		if err != nil {
 			return nil, err
 		}
+		if switched, ok := c.(*quant.Switched); ok {
+			return func(f gossip.Frame) quant.Layout { return switched.Layout(r.dim, f.Payload) }, nil
+		}
 		layout := quant.Layout{}
 		if known, ok := c.(interface{ Layout(d int) quant.Layout }); ok {
 			layout = known.Layout(r.dim)

@@ -28,6 +28,9 @@ func TestPayloadsAreCutAsTheirLayoutsSay(t *testing.T) {
 		"choco, qsgd":          {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor.bits=3", "algorithm.compressor.scaled=true"},
 		"choco, sign":          {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor.name=sign"},
 		"choco, top-k":         {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor.name=topk"},
+		"moniqua, mqgrad":      {"algorithm.controller.name=mqgrad"},
+		"choco, alq, mqgrad":   {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor={name: alq, scaled: true}", "algorithm.controller.name=mqgrad"},
+		"server, oland-raj":    {"algorithm.name=allreduce", "algorithm.reduce=server", "algorithm.codec=full", "algorithm.controller.name=oland-raj"},
 		"deepsqueeze, min-max": {"algorithm.name=deepsqueeze", "algorithm.codec=full", "algorithm.compressor.name=minmax"},
 	} {
 		t.Run(name, func(t *testing.T) {

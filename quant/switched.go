@@ -16,8 +16,9 @@ type Compressor interface {
 }
 
 // Switched is a compressor whose bits per coordinate may be others in every
-// round. A payload names its own: it is one byte, the bits, and the payload of the
-// compressor of so many. So a receiver needs not know when its sender switches.
+// round. A payload names its own: it is the payload of the compressor of so many
+// and then one byte, the bits. So a receiver needs not know when its sender
+// switches.
 type Switched struct {
 	// Bits returns the bits of round k, low to high; only Compress asks.
 	Bits func(k int) int
@@ -65,46 +66,58 @@ func (s *Switched) Len(d int) int {
 	return 1 + most
 }
 
-// Compress appends the bits of round k and the payload of so many.
+// Compress appends the payload of the bits of round k, and those.
 func (s *Switched) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	bits := s.Bits(k)
 	if at := bits - s.low; at < 0 || at >= len(s.of) {
 		return dst, fmt.Errorf("quant: switched: round %d: %d bits: must be %d to %d", k, bits, s.low, s.low+len(s.of)-1)
 	}
-	start := len(dst)
-	dst, err := s.of[bits-s.low].Compress(append(slices.Grow(dst, s.Len(len(z))), byte(bits)), k, z)
+	dst, err := s.of[bits-s.low].Compress(slices.Grow(dst, s.Len(len(z))), k, z)
 	if err != nil {
-		return dst[:start], err
+		return dst, err
 	}
-	return dst, nil
+	return append(dst, byte(bits)), nil
+}
+
+// Layout returns that of a payload of d coordinates; of one that is none, bytes.
+func (s *Switched) Layout(d int, payload []byte) Layout {
+	c, rest, err := s.named(payload)
+	known, ok := c.(interface{ Layout(d int) Layout })
+	if err != nil || !ok || known.Layout(d).Len() != len(rest) {
+		return Bytes(len(payload))
+	}
+	l := known.Layout(d)
+	l.Tail++
+	return l
 }
 
 // Check makes sure that payload names its bits and fits them.
 func (s *Switched) Check(d int, payload []byte) error {
-	c, err := s.named(payload)
+	c, rest, err := s.named(payload)
 	if err != nil {
 		return err
 	}
-	return c.Check(d, payload[1:])
+	return c.Check(d, rest)
 }
 
 // AddTo adds w times what the compressor of the payload's bits decodes to acc.
 func (s *Switched) AddTo(acc []float32, w float32, k int, payload []byte) error {
-	c, err := s.named(payload)
+	c, rest, err := s.named(payload)
 	if err != nil {
 		return err
 	}
-	return c.AddTo(acc, w, k, payload[1:])
+	return c.AddTo(acc, w, k, rest)
 }
 
-// named returns the compressor of the bits that payload names.
-func (s *Switched) named(payload []byte) (Compressor, error) {
-	if len(payload) == 0 {
-		return nil, errors.New("quant: switched: no bytes: want the number of bits at least")
+// named returns the compressor of the bits that payload names, and its payload.
+func (s *Switched) named(payload []byte) (Compressor, []byte, error) {
+	last := len(payload) - 1
+	if last < 0 {
+		return nil, nil, errors.New("quant: switched: no bytes: want the number of bits at least")
 	}
-	at := int(payload[0]) - s.low
+	at := int(payload[last]) - s.low
 	if at < 0 || at >= len(s.of) {
-		return nil, fmt.Errorf("quant: switched: %d bits: must be %d to %d", payload[0], s.low, s.low+len(s.of)-1)
+		return nil, nil, fmt.Errorf("quant: switched: %d bits: must be %d to %d", payload[last], s.low, s.low+len(s.of)-1)
 	}
-	return s.of[at], nil
+	return s.of[at], payload[:last], nil
 }

@@ -44,12 +44,12 @@ func TestSwitchedIsExactAtBothEnds(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if len(payload) > sender.Len(d) || int(payload[0]) != bits[k] {
-						t.Fatalf("round %d: %d bytes naming %d bits, want at most %d and %d", k, len(payload), payload[0], sender.Len(d), bits[k])
+					if len(payload) > sender.Len(d) || int(payload[len(payload)-1]) != bits[k] {
+						t.Fatalf("round %d: %d bytes naming %d bits, want at most %d and %d", k, len(payload), payload[len(payload)-1], sender.Len(d), bits[k])
 					}
 					plain, _ := of(bits[k])
 					alone, err := plain.Compress(nil, k, z)
-					if err != nil || !bytes.Equal(payload[1:], alone) {
+					if err != nil || !bytes.Equal(payload[:len(payload)-1], alone) {
 						t.Fatalf("round %d: another payload than that of %d bits alone", k, bits[k])
 					}
 					mine, theirs := make([]float32, d), make([]float32, d)
@@ -82,6 +82,27 @@ func TestSwitchedHasWhatAllHave(t *testing.T) {
 	}
 }
 
+// The layout is that of the bits which the payload names, whatever the others have.
+func TestSwitchedLayout(t *testing.T) {
+	const d = 250
+	s := switched(t, switchable["minmax"], everyRound)
+	for k := range 7 {
+		payload, err := s.Compress(nil, k, make([]float32, d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Layout{Levels: 1 << everyRound(k), Count: d, Bucket: 100, Head: 8, Tail: 1}
+		if got := s.Layout(d, payload); got != want || got.Len() != len(payload) {
+			t.Errorf("%d bits: %+v of %d bytes, want %+v of %d", everyRound(k), got, got.Len(), want, len(payload))
+		}
+	}
+	for _, none := range [][]byte{nil, {9}, {0, 0, 3}} {
+		if got := s.Layout(d, none); got != Bytes(len(none)) {
+			t.Errorf("% x: %+v", none, got)
+		}
+	}
+}
+
 func TestSwitchedRefuses(t *testing.T) {
 	of := switchable["minmax"]
 	s := switched(t, of, func(int) int { return 9 })
@@ -90,7 +111,7 @@ func TestSwitchedRefuses(t *testing.T) {
 		t.Errorf("9 bits: %q, error %v", dst, err)
 	}
 	for name, payload := range map[string][]byte{
-		"nothing": nil, "0 bits": {0, 1, 2, 3}, "9 bits": {9, 1, 2, 3}, "bits of another payload": append([]byte{3}, make([]byte, 10)...),
+		"nothing": nil, "0 bits": {1, 2, 3, 0}, "9 bits": {1, 2, 3, 9}, "bits of another payload": append(make([]byte, 10), 3),
 	} {
 		acc := []float32{1, 2, 3, 4, 5, 6, 7, 8}
 		if s.Check(len(acc), payload) == nil || s.AddTo(acc, 1, 0, payload) == nil {
