@@ -70,7 +70,7 @@ func (l *batchNorm) forward(x []float32, n int, m mode) {
 	gamma, beta := l.gamma.of(x), l.beta.of(x)
 	for c := range l.mean {
 		mu, sigma := l.mean[c], l.deviation[c]
-		if m == evaluating {
+		if m != training {
 			mu, sigma = l.runMean[c], math.Sqrt(l.runVar[c]+normEpsilon)
 		}
 		a := float64(gamma[c]) / sigma

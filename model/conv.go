@@ -114,10 +114,12 @@ func (s convShape) back(r int) (y, first, count int) {
 }
 
 func (l *conv) forward(x []float32, n int, m mode) {
-	f := &l.forwards
-	l.tier.PackPanels(f.filter.Weights, l.weight.of(x), l.shape.channels)
-	if l.bias != nil {
-		l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), l.shape.channels)
+	f := &l.forwards.filter
+	if m != repeating {
+		l.tier.PackPanels(f.Weights, l.weight.of(x), l.shape.channels)
+	}
+	if m != repeating && l.bias != nil {
+		l.tier.PackPanels(f.Start, l.bias.param.of(x), l.shape.channels)
 	}
 	for b := 0; b < n; b += l.chunk {
 		l.forwardImages(b, min(n, b+l.chunk), m)

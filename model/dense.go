@@ -35,11 +35,13 @@ func (b *builder) dense(name string, in node, outputs int, s start) node {
 	return l.out
 }
 
-func (l *dense) forward(x []float32, n int, _ mode) {
+func (l *dense) forward(x []float32, n int, m mode) {
 	f := &l.forwards
 	inputs, outputs := l.in.value.size(), l.out.value.c
-	l.tier.PackPanels(f.filter.Weights, l.weight.of(x), outputs)
-	l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), outputs)
+	if m != repeating {
+		l.tier.PackPanels(f.filter.Weights, l.weight.of(x), outputs)
+		l.tier.PackPanels(f.filter.Start, l.bias.param.of(x), outputs)
+	}
 	f.place(1, 1, n, grid{pixel: inputs}, grid{pixel: outputs})
 	l.tier.Convolve(l.out.value.v, l.in.value.v, &f.window, &f.filter, f.quads)
 }

@@ -12,6 +12,7 @@ type mode int
 const (
 	training mode = iota
 	evaluating
+	repeating // evaluating, with the parameters of the pass before: they are packed
 )
 
 // A layer computes its output node from its input node. Parameters lie in the
@@ -64,11 +65,12 @@ func (n *net) Gradient(g, x []float32, batch data.Batch) (loss float32) {
 // Evaluate scores a batch of any size, Spec.Batch samples at a time.
 func (n *net) Evaluate(x []float32, batch data.Batch) Score {
 	features := n.input.value.h * n.input.value.w * n.input.value.c
-	loss, correct, size := 0.0, 0, batch.Len()
+	loss, correct, size, m := 0.0, 0, batch.Len(), evaluating
 	for first := 0; first < size; first += n.batch {
 		end := min(first+n.batch, size)
 		part := data.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}
-		n.forward(x, part, evaluating)
+		n.forward(x, part, m)
+		m = repeating
 		l, c := crossEntropy(n.logits.value.images(end-first), part.Y)
 		loss += l
 		correct += c
