@@ -44,6 +44,10 @@ func topics() []topic {
 		{"peak", peak},
 		{"pool", pool},
 		{"floats", floats},
+		{"round", round},
+		{"points", points},
+		{"extremes", extremes},
+		{"signs", signs},
 	}
 }
 
