@@ -2,7 +2,6 @@ package quant
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -135,7 +134,7 @@ func TestLanesAllocateNothing(t *testing.T) {
 				_ = c.AddTo(acc, 0.5, k, payload)
 				k++
 			}); n > 0 {
-				t.Error(fmt.Sprintf("%v, %s: %v allocations", tier, name, n))
+				t.Errorf("%v, %s: %v allocations", tier, name, n)
 			}
 		}
 	}

@@ -44,6 +44,7 @@ func topics() []topic {
 		{"peak", peak},
 		{"pool", pool},
 		{"floats", floats},
+		{"cells", cells},
 		{"round", round},
 		{"points", points},
 		{"extremes", extremes},
