@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 )
 
@@ -37,6 +38,7 @@ type bucketed struct {
 	listed   []float32 // takes the place of random numbers
 	symbols  [blockLen]uint16
 	uniforms [blockLen]float32
+	vectors  lanework
 }
 
 // A rule is what differs between bucketed compressors.
@@ -75,6 +77,7 @@ func newBucketed(name string, r rule, p Properties, floats, levels, bucket int, 
 	for i := range b.uniforms {
 		b.uniforms[i] = 0.5
 	}
+	b.useLanes(kernel.Best())
 	return b, nil
 }
 
@@ -195,6 +198,10 @@ func (b *bucketed) append(dst []byte, z []float32, first int) []byte {
 	}
 	for at := 0; at < len(z); at += b.block {
 		part := z[at:min(at+b.block, len(z))]
+		var done bool
+		if dst, done = b.packed(dst, part, first+at); done {
+			continue
+		}
 		b.rule.round(b.symbols[:len(part)], part, b.draw(first+at, len(part)))
 		var err error
 		if dst, err = b.packing.Pack(dst, b.symbols[:len(part)]); err != nil {
@@ -302,14 +309,26 @@ func (b *bucketed) AddTo(acc []float32, w float32, _ int, payload []byte) error 
 		for at := 0; at < m; at += b.block {
 			n := min(b.block, m-at)
 			bytes := b.packing.Len(n)
-			if err := b.packing.Unpack(b.symbols[:n], packed[:bytes]); err != nil {
+			if err := b.addBlock(acc[at:at+n], packed[:bytes]); err != nil {
 				return err // Check has seen the padding, nothing else can be wrong
 			}
-			b.rule.add(acc[at:at+n], b.symbols[:n])
 			packed = packed[bytes:]
 		}
 		acc, payload = acc[m:], payload[b.bytes(m):]
 	}
+	return nil
+}
+
+// addBlock adds the values of a block of the bucket opened last to acc.
+func (b *bucketed) addBlock(acc []float32, packed []byte) error {
+	if b.addLanes(acc, packed) {
+		return nil
+	}
+	symbols := b.symbols[:len(acc)]
+	if err := b.packing.Unpack(symbols, packed); err != nil {
+		return err
+	}
+	b.rule.add(acc, symbols)
 	return nil
 }
 

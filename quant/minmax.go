@@ -3,6 +3,8 @@ package quant
 import (
 	"fmt"
 	"math"
+
+	"gossiptrainer/internal/kernel"
 )
 
 // MinMax rounds to 2^b points between the smallest and the largest value of a
@@ -18,6 +20,9 @@ type MinMax struct {
 	mode Mode
 	span span // of the bucket fitted or opened last
 	w    float32
+	points
+	rounder kernel.Rounder
+	laned   bool // rounder is set
 }
 
 // NewMinMax returns the compressor with 1 to 16 bits per coordinate; a bucket
@@ -36,12 +41,13 @@ func NewMinMax(bits, bucket int, mode Mode, seed uint64) (*MinMax, error) {
 }
 
 func (q *MinMax) fit(header, z []float32) {
-	low, high := order(z[0]), order(z[0])
-	for _, v := range z {
-		low, high = min(low, order(v)), max(high, order(v))
-	}
-	header[0], header[1] = ordered(low), ordered(high)
+	header[0], header[1] = kernel.Best().Extremes(z)
 	q.span = between(header, q.packing.Levels())
+	draw := kernel.Above
+	if q.mode == Nearest {
+		draw = kernel.Nearest
+	}
+	q.laned = q.rounder.Set(kernel.Parts{Low: header[0], Unit: q.span.step, Draw: draw})
 }
 
 func (q *MinMax) round(symbols []uint16, z, u []float32) {
@@ -53,6 +59,15 @@ func (q *MinMax) round(symbols []uint16, z, u []float32) {
 	for i, v := range z {
 		symbols[i] = uint16(min(g.top, int32((float64(v)-g.low)/g.step+float64(u[i]))))
 	}
+}
+
+func (q *MinMax) lanes(packed []byte, z []float32, first int) bool {
+	if !q.laned {
+		return false
+	}
+	v := &q.vectors
+	done, doubtful := v.tier.Round(v.bytes[:len(z)], z, first, &q.rounder, q.key, v.doubt[:])
+	return q.settle(packed, z, first, done, doubtful)
 }
 
 func (q *MinMax) spread(z []float32) float64 {
@@ -82,13 +97,31 @@ func (q *MinMax) check(header []float32) error {
 
 func (q *MinMax) open(header []float32, w float32) {
 	q.span, q.w = between(header, q.packing.Levels()), w
+	if table := q.table(); table != nil {
+		for s := range q.packing.Levels() {
+			table[s] = q.point(s)
+		}
+	}
+}
+
+// table: there is one where a bucket has more coordinates than the table entries.
+func (q *MinMax) table() *points {
+	if levels := q.packing.Levels(); levels > len(q.points) || q.size > 0 && q.size < levels {
+		return nil
+	}
+	return &q.points
 }
 
 func (q *MinMax) add(acc []float32, symbols []uint16) {
-	g, acc := q.span, acc[:len(symbols)]
+	acc = acc[:len(symbols)]
 	for i, s := range symbols {
-		acc[i] += float32(q.w * float32(g.low+float64(float64(s)*g.step)))
+		acc[i] += q.point(int(s))
 	}
+}
+
+// point returns w times the value of a symbol.
+func (q *MinMax) point(s int) float32 {
+	return float32(q.w * float32(q.span.low+float64(float64(s)*q.span.step)))
 }
 
 // A span is the points between the extremes of a bucket.

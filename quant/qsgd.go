@@ -3,6 +3,8 @@ package quant
 import (
 	"fmt"
 	"math"
+
+	"gossiptrainer/internal/kernel"
 )
 
 // QSGD rounds the magnitudes of a bucket to s = 2^(b−1) − 1 equal parts of its
@@ -24,6 +26,8 @@ type QSGD struct {
 	top    uint16  // s
 	length float64 // of the bucket fitted last
 	points
+	rounder kernel.Rounder
+	laned   bool // rounder is set
 }
 
 // NewQSGD returns the compressor with 2 to 8 bits per coordinate, sign
@@ -52,6 +56,9 @@ func (q *QSGD) fit(header, z []float32) {
 	if q.length == 0 {
 		q.length = 1 // every level is 0
 	}
+	q.laned = q.rounder.Set(kernel.Parts{
+		Unit: q.length / float64(q.top), Draw: kernel.Below, Magnitudes: true, Sign: byte(q.top + 1),
+	})
 }
 
 // ratio returns r of a coordinate with that magnitude.
@@ -71,6 +78,15 @@ func (q *QSGD) round(symbols []uint16, z, u []float32) {
 		sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
 		symbols[i] = level + sign*(q.top+1)
 	}
+}
+
+func (q *QSGD) lanes(packed []byte, z []float32, first int) bool {
+	if !q.laned {
+		return false
+	}
+	v := &q.vectors
+	done, doubtful := v.tier.Round(v.bytes[:len(z)], z, first, &q.rounder, q.key, v.doubt[:])
+	return q.settle(packed, z, first, done, doubtful)
 }
 
 func (q *QSGD) spread(z []float32) float64 {

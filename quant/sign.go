@@ -39,6 +39,11 @@ func (s *Sign) round(symbols []uint16, z, _ []float32) {
 	}
 }
 
+func (s *Sign) lanes(packed []byte, z []float32, _ int) bool {
+	s.vectors.tier.Signs(packed, z)
+	return true
+}
+
 func (s *Sign) spread(z []float32) float64 {
 	scale, total := float64(s.header[0]), 0.0
 	for _, v := range z {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"gossiptrainer/internal/kernel"
 )
 
 // Levels rounds the coordinates of a bucket, divided by its norm, to a table of
@@ -24,6 +26,8 @@ type Levels struct {
 	cells  cells
 	empty  bool // the norm of the bucket fitted last is 0
 	points
+	drawer kernel.Cells
+	laned  bool // drawer is set
 }
 
 // A Table is 2^(b−1) or 2^b ascending levels for values of −1 to 1, by form.
@@ -152,6 +156,20 @@ func (l *Levels) fit(header, z []float32) {
 		factor = 1 // zeros between the levels around 0
 	}
 	l.cells.reset(l.levels, factor)
+	sign := byte(0)
+	if l.form == Zero {
+		sign = byte(len(l.levels))
+	}
+	l.laned = l.drawer.Set(l.cells.levels[:len(l.levels)], sign)
+}
+
+func (l *Levels) lanes(packed []byte, z []float32, first int) bool {
+	if !l.laned {
+		return false
+	}
+	v := &l.vectors
+	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, &l.drawer, l.key, v.doubt[:])
+	return l.settle(packed, z, first, done, doubtful)
 }
 
 func (l *Levels) round(symbols []uint16, z, u []float32) {

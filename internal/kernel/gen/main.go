@@ -44,6 +44,11 @@ func topics() []topic {
 		{"peak", peak},
 		{"pool", pool},
 		{"floats", floats},
+		{"cells", cells},
+		{"round", round},
+		{"points", points},
+		{"extremes", extremes},
+		{"signs", signs},
 	}
 }
 

@@ -1,0 +1,92 @@
+package kernel
+
+import (
+	"math"
+
+	"gossiptrainer/internal/rng"
+)
+
+// Cells rounds coordinates at random to one of the two levels of an ascending
+// table that they lie between, and gives the number of the level as a byte. With
+// v = x or |x| in cell j, l_j ≤ v < l_{j+1}, the last cell closed,
+//
+//	symbol = j + [u·(l_{j+1} − l_j) < v − l_j]
+//
+// u the uniform number of the coordinate's index, and with magnitudes a sign is
+// added to the symbols other than 0 of negative x. The definition is float64
+// arithmetic, the lanes have 32 bits and say where those do not suffice.
+//
+// The cell is exact: a float is no less than l_j if it is no less than the least
+// float that is. l_j is the sum of two floats, of 48 bits, and v minus the first
+// is exact or no less than a third of the cell's width, so p = (v − l_j)/width
+// has an error below 2⁻²⁰ if no cell is narrower than 2⁻²⁴ of its levels; u lacks
+// its last step, which changes it by up to 2⁻¹⁶. So u and p that are 2⁻¹⁴ or more
+// apart are ordered like those of the definition. The others, one in 8,192, are
+// doubtful and left to the caller.
+type Cells struct {
+	words [80]uint32
+	few   bool // at most 8 cells
+}
+
+// MaxCells is the largest number of cells that the lanes can do.
+const MaxCells = 16
+
+// Set prepares c for levels from the lowest to the highest v, and reports whether
+// the lanes can do it: they need at most 16 cells, none too narrow. With sign not
+// 0, v is |x|.
+func (c *Cells) Set(levels []float64, sign byte) bool {
+	inner := len(levels) - 1
+	if inner < 1 || inner > MaxCells {
+		return false
+	}
+	c.few = inner <= MaxCells/2
+	for j := range MaxCells {
+		c.words[j] = math.Float32bits(float32(math.Inf(1))) // no such cell
+	}
+	for j, level := range levels[:inner] {
+		width := levels[j+1] - level
+		if !(width > 0x1p-100 && width < 0x1p100 && width >= 0x1p-24*max(math.Abs(level), math.Abs(levels[j+1]))) {
+			return false
+		}
+		high := float32(level)
+		c.words[16+j] = math.Float32bits(high)
+		c.words[32+j] = math.Float32bits(float32(level - float64(high)))
+		c.words[48+j] = math.Float32bits(float32(1 / width))
+		if float64(high) < level {
+			high = math.Nextafter32(high, float32(math.Inf(1)))
+		}
+		c.words[j] = math.Float32bits(high)
+	}
+	mask := ^uint32(0)
+	if sign != 0 {
+		mask >>= 1
+	}
+	for lane := range 8 {
+		c.words[64+lane], c.words[72+lane] = mask, uint32(sign)
+	}
+	return true
+}
+
+// Draw writes the symbols of x, whose first coordinate has the index first. It
+// returns how many it did, a multiple of Batch, and sets the bits in doubt of
+// those it is not certain of; doubtful is false if there are none. In Off it does
+// nothing.
+func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key, doubt []byte) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
+	if t == Off || n == 0 {
+		return 0, false
+	}
+	var doubts uint32
+	symbols, x = symbols[:n], x[:n]
+	switch {
+	case t == AVX512 && c.few:
+		doubts = drawFewAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
+	case t == AVX512:
+		doubts = drawManyAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
+	case c.few:
+		doubts = drawFewAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
+	default:
+		doubts = drawManyAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
+	}
+	return n, doubts != 0
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The places of the words of Cells, in bytes: tables of 16, and words eight times.
+const (
+	cStarts = 64 * iota
+	cHigh
+	cLow
+	cFactors
+	cMask
+	cSign = cMask + 32
+)
+
+// Predicates of VCMPPS.
+const (
+	lessEqual    = operand.U8(2)
+	greaterEqual = operand.U8(13)
+	greater      = operand.U8(14)
+)
+
+// cells writes the rounding to a table of each tier, see Cells.
+func cells(c *build.Context) {
+	for _, w := range widths(c, "cells") {
+		(&drawer{symbols: symbols{width: w}, few: true}).write("drawFew")
+		(&drawer{symbols: symbols{width: w}}).write("drawMany")
+	}
+}
+
+// A drawer writes one function.
+type drawer struct {
+	symbols
+	few bool // at most 8 cells, else 16
+
+	words                      operand.Mem
+	stream                     stream
+	mask, scale, guard, one    operand.Op
+	steps                      [4]operand.Op // 8, 4, 2, 1
+	magnitude                  operand.Op
+	starts, high, low, factors func(index reg.VecVirtual) reg.VecVirtual
+	nothing                    reg.VecVirtual
+}
+
+func (z *drawer) write(name string) {
+	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)",
+		"rounds len(x) coordinates, a multiple of 64.")
+	r := z.GP64()
+	z.Load(z.Param("words"), r)
+	z.words = operand.Mem{Base: r}
+	z.begin()
+	z.stream = z.newStream()
+	for i := range z.steps {
+		z.steps[i] = z.stream.word("step"+string(rune('0'+i)), 8>>i)
+	}
+	z.one = z.steps[3]
+	z.scale, z.guard = z.stream.word("scale", 0x33800000), z.stream.word("guard", 0x38800000) // 2⁻²⁴, 2⁻¹⁴
+	z.magnitude = z.stream.word("magnitude", 0x7FFFFFFF)
+	z.starts, z.high, z.low, z.factors = z.find(cStarts), z.find(cHigh), z.find(cLow), z.find(cFactors)
+	z.mask, z.sign = z.words.Offset(cMask), z.words.Offset(cSign)
+	if z.wide {
+		mask, sign := z.vector(), z.vector()
+		z.VBROADCASTSS(z.words.Offset(cMask), mask)
+		z.VBROADCASTSS(z.words.Offset(cSign), sign)
+		z.mask, z.sign = mask, sign
+		z.nothing = z.vector()
+		z.clear(z.nothing)
+	} else {
+		z.nothing = z.zero
+	}
+	z.each(z.draw)
+}
+
+// find looks up one of the 16 floats at a place of the words.
+func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
+	if z.wide {
+		table := z.vector()
+		z.VMOVUPS(z.words.Offset(at), table)
+		return func(index reg.VecVirtual) reg.VecVirtual {
+			v := z.vector()
+			z.VPERMPS(table, index, v)
+			return v
+		}
+	}
+	if z.few {
+		return func(index reg.VecVirtual) reg.VecVirtual {
+			v := z.vector()
+			z.VPERMPS(z.words.Offset(at), index, v)
+			return v
+		}
+	}
+	return func(index reg.VecVirtual) reg.VecVirtual {
+		below, above, upper := z.vector(), z.vector(), z.vector()
+		z.VPERMPS(z.words.Offset(at), index, below)
+		z.VPERMPS(z.words.Offset(at+32), index, above)
+		z.VPSLLD(operand.U8(28), index, upper)
+		z.VBLENDVPS(upper, above, below, below)
+		return below
+	}
+}
+
+// draw rounds one vector.
+func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
+	v, j, p := z.vector(), z.vector(), z.vector()
+	z.and(z.mask, x, v)
+	z.clear(j)
+	steps := z.steps[:]
+	if z.few {
+		steps = steps[1:]
+	}
+	for _, step := range steps {
+		next := z.vector()
+		z.or(step, j, next)
+		z.choose(v, z.starts(next), next, j)
+	}
+	z.VSUBPS(z.high(j), v, p)
+	z.VSUBPS(z.low(j), p, p)
+	z.VMULPS(z.factors(j), p, p)
+	u := z.stream.raw()
+	z.VPSRLD(operand.U8(8), u, u)
+	z.VCVTDQ2PS(u, u)
+	z.VFNMADD231PS(z.scale, u, p)
+	if z.wide {
+		up, doubt := z.K(), z.K()
+		z.VCMPPS(greater, z.nothing, p, up)
+		z.VPADDD(z.one, j, up, j)
+		z.VPANDD(z.magnitude, p, p)
+		z.VCMPPS(lessEqual, z.guard, p, doubt)
+		return j, doubt
+	}
+	up := z.vector()
+	z.VCMPPS(greater, z.nothing, p, up)
+	z.VPSUBD(up, j, j)
+	z.VPAND(z.magnitude, p, p)
+	z.VCMPPS(lessEqual, z.guard, p, p)
+	return j, p
+}
+
+// choose makes j next where v is at least start.
+func (z *drawer) choose(v, start, next, j reg.VecVirtual) {
+	if z.wide {
+		k := z.K()
+		z.VCMPPS(greaterEqual, start, v, k)
+		z.VMOVDQA32(next, k, j)
+		return
+	}
+	z.VCMPPS(greaterEqual, start, v, start)
+	z.VBLENDVPS(start, next, j, j)
+}

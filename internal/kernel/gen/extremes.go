@@ -1,0 +1,41 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// extremes writes the smallest and largest keys, see Tier.Extremes.
+func extremes(c *build.Context) {
+	for _, w := range widths(c, "extremes") {
+		function(c, "extremes"+w.tier, "func(x []float32, low, high *[16]int32)", "lowers low and raises high, in each lane; len(x) is a multiple of 32.")
+		x, n, low, high := w.base("x"), w.length("x"), w.GP64(), w.GP64()
+		w.Load(w.Param("low"), low)
+		w.Load(w.Param("high"), high)
+		var least, most [2]reg.VecVirtual
+		for i := range least {
+			least[i], most[i] = w.vector(), w.vector()
+			w.load(operand.Mem{Base: low}, least[i])
+			w.load(operand.Mem{Base: high}, most[i])
+		}
+		w.loop(n, func() {
+			for i := range least {
+				v, t := w.vector(), w.vector()
+				w.load(x.Offset(i*w.bytes), v)
+				w.VPSRAD(operand.U8(31), v, t)
+				w.VPSRLD(operand.U8(1), t, t)
+				w.xor(t, v, v)
+				w.VPMINSD(v, least[i], least[i])
+				w.VPMAXSD(v, most[i], most[i])
+			}
+			w.ADDQ(operand.U32(2*w.bytes), x.Base)
+			w.SUBQ(operand.U32(2*w.bytes/4), n)
+		})
+		w.VPMINSD(least[1], least[0], least[0])
+		w.VPMAXSD(most[1], most[0], most[0])
+		w.store(least[0], operand.Mem{Base: low})
+		w.store(most[0], operand.Mem{Base: high})
+		w.finish()
+	}
+}

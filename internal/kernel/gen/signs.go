@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// signs writes the signs of floats as bits, see Tier.Signs.
+func signs(c *build.Context) {
+	const notLess = operand.U8(5)
+	for _, w := range widths(c, "signs") {
+		function(c, "signs"+w.tier, "func(dst []byte, x []float32)", "writes a bit for each of len(x) floats, a multiple of 64.")
+		dst, x, n, zero := w.base("dst"), w.base("x"), w.length("x"), w.vector()
+		w.clear(zero)
+		lanes := w.bytes / 4
+		w.loop(n, func() {
+			v := w.vector()
+			w.VMOVUPS(x, v)
+			if w.wide {
+				k, r := w.K(), w.GP32()
+				w.VCMPPS(notLess, zero, v, k)
+				w.KMOVW(k, r)
+				w.MOVW(r.As16(), dst)
+			} else {
+				r := w.GP32()
+				w.VCMPPS(notLess, zero, v, v)
+				w.VMOVMSKPS(v, r)
+				w.MOVB(r.As8(), dst)
+			}
+			w.ADDQ(operand.U32(w.bytes), x.Base)
+			w.ADDQ(operand.U32(lanes/8), dst.Base)
+			w.SUBQ(operand.U32(lanes), n)
+		})
+		w.finish()
+	}
+}

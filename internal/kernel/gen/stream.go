@@ -1,0 +1,54 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A stream draws the random numbers of package rng for consecutive indices, from
+// any on: one vector of raw numbers after another.
+type stream struct {
+	width
+	index, key0, key1            reg.VecVirtual
+	golden, second, third, after operand.Op
+}
+
+// newStream begins at the argument first, with the key in the arguments k0 and k1.
+func (w width) newStream() stream {
+	argument := func(name string) reg.VecVirtual {
+		r, v := w.GP32(), w.vector()
+		w.Load(w.Param(name), r)
+		w.spread(r, v)
+		return v
+	}
+	s := stream{width: w, index: argument("first"), key0: argument("k0"), key1: argument("k1")}
+	w.VPADDD(w.table("counting", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), s.index, s.index)
+	s.golden, s.second, s.third = s.word("golden", 0x9E3779B1), s.word("second", 0x7FEB352D), s.word("third", 0x846CA68B)
+	s.after = s.word("after"+w.tier, uint32(w.bytes/4))
+	return s
+}
+
+// word returns a constant: AVX2 has half the registers, so there it stays in memory.
+func (s stream) word(name string, value uint32) operand.Op {
+	if s.wide {
+		return s.everywhere(value)
+	}
+	return s.same(name, value)
+}
+
+// raw draws a vector. It leaves out the last step of the generator, which changes
+// the lower 16 bits.
+func (s stream) raw() reg.VecVirtual {
+	r, t := s.vector(), s.vector()
+	s.xor(s.key0, s.index, r)
+	s.VPADDD(s.after, s.index, s.index)
+	s.VPMULLD(s.golden, r, r)
+	s.VPSRLD(operand.U8(16), r, t)
+	s.xor(t, r, r)
+	s.VPADDD(s.key1, r, r)
+	s.VPMULLD(s.second, r, r)
+	s.VPSRLD(operand.U8(15), r, t)
+	s.xor(t, r, r)
+	s.VPMULLD(s.third, r, r)
+	return r
+}

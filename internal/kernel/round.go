@@ -1,0 +1,108 @@
+package kernel
+
+import (
+	"math"
+
+	"gossiptrainer/internal/rng"
+)
+
+// Rounder rounds coordinates to equal parts of a range and gives the number of
+// the part as a byte. With v = x or |x|,
+//
+//	r = (v − Low)/Unit
+//	symbol = ⌊r + 1/2⌋ (Nearest), ⌊r + u⌋ (Above) or ⌊r⌋ + [u < r − ⌊r⌋] (Below),
+//
+// u the uniform number of the coordinate's index, and with magnitudes Sign is
+// added to the symbols other than 0 of negative x. r is at most 255. The
+// definition is float64 arithmetic; the lanes use 32 bits and say where those do
+// not suffice.
+//
+// v − Low, times a factor of 2²²/Unit, is a float within 3·2⁻²⁴ of 2²²·r for at
+// most 255, so within 192 units; cutting it and u to whole units moves it by 3
+// more, and u lacks its last step, which changes it by up to 64. So a sum 512 or
+// more units away from a multiple of 2²² has the floor of the definition. The
+// others, one in 4,096, are doubtful and left to the caller. The draw Below is
+// ⌊r + 1 − u⌋ but where u is the fraction of r, which is doubtful.
+type Rounder struct {
+	words  [56]uint32
+	random bool
+}
+
+// A Draw says how a Rounder rounds.
+type Draw uint8
+
+// The draws.
+const (
+	Nearest Draw = iota // ⌊r + 1/2⌋
+	Above               // ⌊r + u⌋
+	Below               // ⌊r⌋ + [u < r − ⌊r⌋]
+)
+
+// Parts says what a Rounder rounds to.
+type Parts struct {
+	Low        float32 // of all v
+	Unit       float64 // a part, in (2⁻⁶⁰, 2⁶⁰)
+	Draw       Draw
+	Magnitudes bool // v = |x|
+	Sign       byte // with Magnitudes, of negative x
+}
+
+const (
+	// Batch is the number of coordinates of which symbols are found in whole
+	// multiples.
+	Batch     = 64
+	roundRest = 22  // fractional bits
+	roundUnit = 512 // a sum is doubtful within so many units of an integer
+)
+
+// Set prepares r and reports whether the lanes can do it.
+func (r *Rounder) Set(p Parts) bool {
+	if !(p.Unit > 0x1p-60 && p.Unit < 0x1p60) {
+		return false
+	}
+	mask, flip, shift := ^uint32(0), uint32(0), uint32(roundUnit)
+	switch p.Draw {
+	case Nearest:
+		shift += 1 << (roundRest - 1)
+	case Below:
+		flip = ^uint32(0) // 1 − 2⁻²² − u
+		shift++
+	}
+	if p.Magnitudes {
+		mask >>= 1
+	}
+	r.random = p.Draw != Nearest
+	for i, v := range [...]uint32{
+		mask, math.Float32bits(p.Low), math.Float32bits(float32((1 << roundRest) / p.Unit)),
+		flip, shift, 1<<roundRest - 2*roundUnit, uint32(p.Sign),
+	} {
+		for lane := range 8 {
+			r.words[8*i+lane] = v
+		}
+	}
+	return true
+}
+
+// Round writes the symbols of x, whose first coordinate has the index first. It
+// returns how many it did, a multiple of Batch, and sets the bits in doubt of
+// those it is not certain of; doubtful is false if there are none. In Off it does
+// nothing.
+func (t Tier) Round(symbols []byte, x []float32, first int, r *Rounder, key rng.Key, doubt []byte) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
+	if t == Off || n == 0 {
+		return 0, false
+	}
+	symbols, x = symbols[:n], x[:n]
+	var doubts uint32
+	switch {
+	case t == AVX512 && r.random:
+		doubts = randomRoundAVX512(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
+	case t == AVX512:
+		doubts = fixedRoundAVX512(symbols, x, &r.words, doubt)
+	case r.random:
+		doubts = randomRoundAVX2(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
+	default:
+		doubts = fixedRoundAVX2(symbols, x, &r.words, doubt)
+	}
+	return n, doubts != 0
+}

@@ -1,0 +1,92 @@
+package quant
+
+import "gossiptrainer/internal/kernel"
+
+// A laner is a rule that finds the symbols of a block in vector lanes, to the
+// same bits as round: several times as fast.
+type laner interface {
+	// lanes writes the packed symbols of z, a part of the bucket fitted last whose
+	// first coordinate is first of the vector, and reports whether it did.
+	lanes(packed []byte, z []float32, first int) bool
+}
+
+// A tabled rule adds the value of a symbol from a table.
+type tabled interface {
+	// table returns the values of the bucket opened last, nil if there is none.
+	table() *points
+}
+
+func (p *points) table() *points { return p }
+
+// lanework is what the frame needs for lanes.
+type lanework struct {
+	tier   kernel.Tier
+	laner  laner  // nil: the rule has none
+	tabled tabled // nil: it has none
+	bytes  [blockLen]byte
+	doubt  [blockLen / 8]byte
+}
+
+// useLanes looks for what the rule can do in the lanes of a tier.
+func (b *bucketed) useLanes(tier kernel.Tier) {
+	b.vectors.tier, b.vectors.laner, b.vectors.tabled = tier, nil, nil
+	if b.packing.width < 1 || b.packing.width > 8 || tier == kernel.Off {
+		return
+	}
+	b.vectors.laner, _ = b.rule.(laner)
+	b.vectors.tabled, _ = b.rule.(tabled)
+}
+
+// packed writes the symbols of the block z in lanes, if it can.
+func (b *bucketed) packed(dst []byte, z []float32, first int) ([]byte, bool) {
+	if b.vectors.laner == nil || b.listed != nil {
+		return dst, false
+	}
+	end := len(dst) + b.packing.Len(len(z)) // compress has made room
+	if !b.vectors.laner.lanes(dst[len(dst):end], z, first) {
+		return dst, false
+	}
+	return dst[:end], true
+}
+
+// settle packs the symbols of z, of which the first done are in bytes, but for
+// the doubtful ones. It finds the others by the definition.
+func (b *bucketed) settle(packed []byte, z []float32, first, done int, doubtful bool) bool {
+	if done == 0 {
+		return false
+	}
+	define := func(from, to int) {
+		b.rule.round(b.symbols[from:to], z[from:to], b.draw(first+from, to-from))
+		for i := from; i < to; i++ {
+			b.vectors.bytes[i] = byte(b.symbols[i])
+		}
+	}
+	if doubtful {
+		kernel.Doubtful(b.vectors.doubt[:done/8], func(at int) bool {
+			define(at, at+1)
+			return true
+		})
+	}
+	define(done, len(z))
+	b.vectors.tier.Pack(packed, b.packing.width, b.vectors.bytes[:len(z)])
+	return true
+}
+
+// addLanes adds the values of n packed symbols to acc by table, if it can.
+func (b *bucketed) addLanes(acc []float32, packed []byte) bool {
+	v := &b.vectors
+	if v.tabled == nil {
+		return false
+	}
+	table := v.tabled.table()
+	if table == nil {
+		return false
+	}
+	symbols := packed
+	if width := b.packing.width; width < 8 {
+		symbols = v.bytes[:len(acc)]
+		v.tier.Unpack(symbols, width, packed)
+	}
+	v.tier.AddPoints(acc, symbols, b.packing.width, (*[256]float32)(table))
+	return true
+}
