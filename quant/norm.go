@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/vec"
 )
 
@@ -34,7 +35,22 @@ func (n Norm) of(z []float32) float32 {
 	if n == LInf {
 		return vec.MaxAbs(z)
 	}
-	return float32(math.Sqrt(squaredLength(z)))
+	root := func(squares float64) float32 { return float32(math.Sqrt(squares)) }
+	if tier := kernel.Best(); tier != kernel.Off {
+		if norm, sure := inAnyOrder(tier.Squares(z), len(z), root); sure {
+			return norm
+		}
+	}
+	return root(squaredLength(z))
+}
+
+// inAnyOrder returns f, which is monotone, of the sum of n numbers of at least 0
+// in float64, taken in some order, and reports whether it is the same for every
+// order of summation: a sum in order is one long chain of additions.
+func inAnyOrder(sum float64, n int, f func(float64) float32) (float32, bool) {
+	off := sum * (float64(n) + 8) * 0x1p-52
+	low := f(sum - off)
+	return low, low == f(sum+off)
 }
 
 // squaredLength returns |z|_2².

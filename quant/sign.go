@@ -1,6 +1,10 @@
 package quant
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // Sign keeps the signs of a bucket and its mean magnitude, the scaled sign of
 // Karimireddy et al., "Error Feedback Fixes SignSGD", ICML 2019:
@@ -24,11 +28,22 @@ func NewSign(bucket int) (*Sign, error) {
 }
 
 func (s *Sign) fit(header, z []float32) {
+	header[0] = meanMagnitude(z)
+}
+
+// meanMagnitude returns |z|_1/m, the sum taken in order, rounded to float32.
+func meanMagnitude(z []float32) float32 {
+	mean := func(sum float64) float32 { return float32(sum / float64(len(z))) }
+	if tier := kernel.Best(); tier != kernel.Off {
+		if mean, sure := inAnyOrder(tier.Magnitudes(z), len(z), mean); sure {
+			return mean
+		}
+	}
 	sum := 0.0
 	for _, v := range z {
 		sum += math.Abs(float64(v))
 	}
-	header[0] = float32(sum / float64(len(z)))
+	return mean(sum)
 }
 
 func (s *Sign) round(symbols []uint16, z, _ []float32) {

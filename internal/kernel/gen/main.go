@@ -49,6 +49,7 @@ func topics() []topic {
 		{"points", points},
 		{"extremes", extremes},
 		{"signs", signs},
+		{"sums", sums},
 	}
 }
 

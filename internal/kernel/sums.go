@@ -1,0 +1,49 @@
+package kernel
+
+import "math"
+
+// Squares returns the sum of x_i² in float64, in the order that suits the tier:
+// products are exact, and n terms have a sum within n·2⁻⁵² of that in any other
+// order, relatively.
+func (t Tier) Squares(x []float32) float64 {
+	var sums [8]float64
+	n := len(x) &^ 31
+	switch t {
+	case AVX512:
+		squaresAVX512(x[:n], &sums)
+	case AVX2:
+		squaresAVX2(x[:n], &sums)
+	default:
+		n = 0
+	}
+	total := 0.0
+	for _, s := range sums {
+		total += s
+	}
+	for _, v := range x[n:] {
+		total += float64(v) * float64(v)
+	}
+	return total
+}
+
+// Magnitudes is Squares for the sum of |x_i|.
+func (t Tier) Magnitudes(x []float32) float64 {
+	var sums [8]float64
+	n := len(x) &^ 31
+	switch t {
+	case AVX512:
+		magnitudesAVX512(x[:n], &sums)
+	case AVX2:
+		magnitudesAVX2(x[:n], &sums)
+	default:
+		n = 0
+	}
+	total := 0.0
+	for _, s := range sums {
+		total += s
+	}
+	for _, v := range x[n:] {
+		total += math.Abs(float64(v))
+	}
+	return total
+}
