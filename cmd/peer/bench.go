@@ -15,8 +15,12 @@ func newBench(c *console) *cobra.Command {
 
 Each figure is a time over that of a reference measured in the same run, in
 turns with it, so that what disturbs the machine disturbs both.`,
-		Example: "  peer bench codec\n  peer bench link --json\n  peer bench step ring8-cifar\n  peer bench sim",
-	}, newBenchCodec(c), newBenchLink(c), newBenchStep(c), newBenchSim(c))
+		Example: "  peer bench codec
+  peer bench compressors
+  peer bench link --json
+  peer bench step ring8-cifar
+  peer bench sim",
+	}, newBenchCodec(c), newBenchCompressors(c), newBenchLink(c), newBenchStep(c), newBenchSim(c))
 }
 
 // A sample is the times of one kind of work in one measurement.
