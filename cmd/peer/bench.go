@@ -15,11 +15,11 @@ func newBench(c *console) *cobra.Command {
 
 Each figure is a time over that of a reference measured in the same run, in
 turns with it, so that what disturbs the machine disturbs both.`,
-		Example: "  peer bench codec
+		Example: `  peer bench codec
   peer bench compressors
   peer bench link --json
   peer bench step ring8-cifar
-  peer bench sim",
+  peer bench sim`,
 	}, newBenchCodec(c), newBenchCompressors(c), newBenchLink(c), newBenchStep(c), newBenchSim(c))
 }
 
