@@ -396,50 +396,39 @@ TEXT ·drawManyAVX2(SB), NOSPLIT, $0-100
 loop:
 	VMOVDQU      (CX), Y4
 	VPAND        256(AX), Y4, Y5
-	VPXOR        Y6, Y6, Y6
-	VPOR         cellsstep0<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VPERMPS      32(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep1<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VPERMPS      32(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep2<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VPERMPS      32(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep3<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VPERMPS      32(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPERMPS      64(AX), Y6, Y7
-	VPERMPS      96(AX), Y6, Y8
-	VPSLLD       $0x1c, Y6, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VSUBPS       Y7, Y5, Y5
-	VPERMPS      128(AX), Y6, Y7
-	VPERMPS      160(AX), Y6, Y8
-	VPSLLD       $0x1c, Y6, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VSUBPS       Y7, Y5, Y5
-	VPERMPS      192(AX), Y6, Y7
-	VPERMPS      224(AX), Y6, Y8
-	VPSLLD       $0x1c, Y6, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VMULPS       Y7, Y5, Y5
+	VBROADCASTSS 32(AX), Y6
+	VCMPPS       $0x0d, Y6, Y5, Y7
+	VPAND        cellsstep0<>+0(SB), Y7, Y6
+	VPOR         cellsstep1<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep2<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep3<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPERMPS      64(AX), Y6, Y8
+	VPERMPS      96(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VSUBPS       Y8, Y5, Y5
+	VPERMPS      128(AX), Y6, Y8
+	VPERMPS      160(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VSUBPS       Y8, Y5, Y5
+	VPERMPS      192(AX), Y6, Y8
+	VPERMPS      224(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPXOR        Y2, Y1, Y7
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
@@ -467,50 +456,39 @@ loop:
 	ORQ          R8, SI
 	VMOVDQU      32(CX), Y4
 	VPAND        256(AX), Y4, Y5
-	VPXOR        Y7, Y7, Y7
-	VPOR         cellsstep0<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep1<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep2<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep3<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPERMPS      64(AX), Y7, Y8
-	VPERMPS      96(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      128(AX), Y7, Y8
-	VPERMPS      160(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      192(AX), Y7, Y8
-	VPERMPS      224(AX), Y7, Y9
-	VPSLLD       $0x1c, Y7, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VMULPS       Y8, Y5, Y5
+	VBROADCASTSS 32(AX), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y7
+	VPOR         cellsstep1<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep2<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep3<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPERMPS      64(AX), Y7, Y9
+	VPERMPS      96(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VSUBPS       Y9, Y5, Y5
+	VPERMPS      128(AX), Y7, Y9
+	VPERMPS      160(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VSUBPS       Y9, Y5, Y5
+	VPERMPS      192(AX), Y7, Y9
+	VPERMPS      224(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMULPS       Y9, Y5, Y5
 	VPXOR        Y2, Y1, Y8
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
@@ -538,50 +516,39 @@ loop:
 	ORQ          R8, SI
 	VMOVDQU      64(CX), Y4
 	VPAND        256(AX), Y4, Y5
-	VPXOR        Y8, Y8, Y8
-	VPOR         cellsstep0<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep1<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep2<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep3<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPERMPS      64(AX), Y8, Y9
-	VPERMPS      96(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      128(AX), Y8, Y9
-	VPERMPS      160(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      192(AX), Y8, Y9
-	VPERMPS      224(AX), Y8, Y10
-	VPSLLD       $0x1c, Y8, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VMULPS       Y9, Y5, Y5
+	VBROADCASTSS 32(AX), Y8
+	VCMPPS       $0x0d, Y8, Y5, Y9
+	VPAND        cellsstep0<>+0(SB), Y9, Y8
+	VPOR         cellsstep1<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep2<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep3<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VSUBPS       Y10, Y5, Y5
+	VPERMPS      128(AX), Y8, Y10
+	VPERMPS      160(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VSUBPS       Y10, Y5, Y5
+	VPERMPS      192(AX), Y8, Y10
+	VPERMPS      224(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VMULPS       Y10, Y5, Y5
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -609,50 +576,39 @@ loop:
 	ORQ          R8, SI
 	VMOVDQU      96(CX), Y4
 	VPAND        256(AX), Y4, Y5
-	VPXOR        Y9, Y9, Y9
-	VPOR         cellsstep0<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VPSLLD       $0x1c, Y10, Y13
-	VBLENDVPS    Y13, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep1<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VPSLLD       $0x1c, Y10, Y13
-	VBLENDVPS    Y13, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep2<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VPSLLD       $0x1c, Y10, Y13
-	VBLENDVPS    Y13, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep3<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VPSLLD       $0x1c, Y10, Y13
-	VBLENDVPS    Y13, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPERMPS      64(AX), Y9, Y10
-	VPERMPS      96(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      128(AX), Y9, Y10
-	VPERMPS      160(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      192(AX), Y9, Y10
-	VPERMPS      224(AX), Y9, Y11
-	VPSLLD       $0x1c, Y9, Y12
-	VBLENDVPS    Y12, Y11, Y10, Y10
-	VMULPS       Y10, Y5, Y5
+	VBROADCASTSS 32(AX), Y9
+	VCMPPS       $0x0d, Y9, Y5, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y9
+	VPOR         cellsstep1<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep2<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep3<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPERMPS      64(AX), Y9, Y11
+	VPERMPS      96(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VSUBPS       Y11, Y5, Y5
+	VPERMPS      128(AX), Y9, Y11
+	VPERMPS      160(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VSUBPS       Y11, Y5, Y5
+	VPERMPS      192(AX), Y9, Y11
+	VPERMPS      224(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VMULPS       Y11, Y5, Y5
 	VPXOR        Y2, Y1, Y10
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
@@ -1007,18 +963,16 @@ TEXT ·drawManyAVX512(SB), NOSPLIT, $0-100
 	VBROADCASTSS 256(AX), Z18
 	VBROADCASTSS 288(AX), Z19
 	VPXORD       Z20, Z20, Z20
-	MOVQ         x_len+32(FP), AX
-	TESTQ        AX, AX
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
 	JZ           done
 
 loop:
 	VMOVDQU32    (CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VPXORD       Z23, Z23, Z23
-	VPORD        Z7, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K1
-	VMOVDQA32    Z24, K1, Z23
+	VBROADCASTSS 32(AX), Z23
+	VCMPPS       $0x0d, Z23, Z22, K1
+	VMOVDQA32.Z  Z7, K1, Z23
 	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K1
@@ -1060,28 +1014,26 @@ loop:
 	VPMOVDB      Z23, (DX)
 	VMOVDQU32    64(CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VPXORD       Z26, Z26, Z26
-	VPORD        Z7, Z26, Z24
+	VBROADCASTSS 32(AX), Z23
+	VCMPPS       $0x0d, Z23, Z22, K2
+	VMOVDQA32.Z  Z7, K2, Z23
+	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z26
-	VPORD        Z8, Z26, Z24
+	VMOVDQA32    Z24, K2, Z23
+	VPORD        Z9, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z26
-	VPORD        Z9, Z26, Z24
+	VMOVDQA32    Z24, K2, Z23
+	VPORD        Z10, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z26
-	VPORD        Z10, Z26, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z26
-	VPERMPS      Z15, Z26, Z24
+	VMOVDQA32    Z24, K2, Z23
+	VPERMPS      Z15, Z23, Z24
 	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z26, Z24
+	VPERMPS      Z16, Z23, Z24
 	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z17, Z26, Z24
+	VPERMPS      Z17, Z23, Z24
 	VMULPS       Z24, Z22, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
@@ -1097,37 +1049,35 @@ loop:
 	VCVTDQ2PS    Z24, Z24
 	VFNMADD231PS Z11, Z24, Z22
 	VCMPPS       $0x0e, Z20, Z22, K2
-	VPADDD       Z10, Z26, K2, Z26
+	VPADDD       Z10, Z23, K2, Z23
 	VPANDD       Z13, Z22, Z22
 	VCMPPS       $0x02, Z12, Z22, K2
 	VPMOVD2M     Z21, K3
-	VPTESTMD     Z26, Z26, K3, K3
-	VPORD        Z19, Z26, K3, Z26
-	VPMOVDB      Z26, 16(DX)
+	VPTESTMD     Z23, Z23, K3, K3
+	VPORD        Z19, Z23, K3, Z23
+	VPMOVDB      Z23, 16(DX)
 	VMOVDQU32    128(CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VPXORD       Z27, Z27, Z27
-	VPORD        Z7, Z27, Z24
+	VBROADCASTSS 32(AX), Z23
+	VCMPPS       $0x0d, Z23, Z22, K3
+	VMOVDQA32.Z  Z7, K3, Z23
+	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z27
-	VPORD        Z8, Z27, Z24
+	VMOVDQA32    Z24, K3, Z23
+	VPORD        Z9, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z27
-	VPORD        Z9, Z27, Z24
+	VMOVDQA32    Z24, K3, Z23
+	VPORD        Z10, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z27
-	VPORD        Z10, Z27, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z27
-	VPERMPS      Z15, Z27, Z24
+	VMOVDQA32    Z24, K3, Z23
+	VPERMPS      Z15, Z23, Z24
 	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z27, Z24
+	VPERMPS      Z16, Z23, Z24
 	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z17, Z27, Z24
+	VPERMPS      Z17, Z23, Z24
 	VMULPS       Z24, Z22, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
@@ -1143,37 +1093,35 @@ loop:
 	VCVTDQ2PS    Z24, Z24
 	VFNMADD231PS Z11, Z24, Z22
 	VCMPPS       $0x0e, Z20, Z22, K3
-	VPADDD       Z10, Z27, K3, Z27
+	VPADDD       Z10, Z23, K3, Z23
 	VPANDD       Z13, Z22, Z22
 	VCMPPS       $0x02, Z12, Z22, K3
 	VPMOVD2M     Z21, K4
-	VPTESTMD     Z27, Z27, K4, K4
-	VPORD        Z19, Z27, K4, Z27
-	VPMOVDB      Z27, 32(DX)
+	VPTESTMD     Z23, Z23, K4, K4
+	VPORD        Z19, Z23, K4, Z23
+	VPMOVDB      Z23, 32(DX)
 	VMOVDQU32    192(CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VPXORD       Z28, Z28, Z28
-	VPORD        Z7, Z28, Z24
+	VBROADCASTSS 32(AX), Z23
+	VCMPPS       $0x0d, Z23, Z22, K4
+	VMOVDQA32.Z  Z7, K4, Z23
+	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z28
-	VPORD        Z8, Z28, Z24
+	VMOVDQA32    Z24, K4, Z23
+	VPORD        Z9, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z28
-	VPORD        Z9, Z28, Z24
+	VMOVDQA32    Z24, K4, Z23
+	VPORD        Z10, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z28
-	VPORD        Z10, Z28, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z28
-	VPERMPS      Z15, Z28, Z24
+	VMOVDQA32    Z24, K4, Z23
+	VPERMPS      Z15, Z23, Z24
 	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z28, Z24
+	VPERMPS      Z16, Z23, Z24
 	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z17, Z28, Z24
+	VPERMPS      Z17, Z23, Z24
 	VMULPS       Z24, Z22, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
@@ -1189,23 +1137,23 @@ loop:
 	VCVTDQ2PS    Z24, Z24
 	VFNMADD231PS Z11, Z24, Z22
 	VCMPPS       $0x0e, Z20, Z22, K4
-	VPADDD       Z10, Z28, K4, Z28
+	VPADDD       Z10, Z23, K4, Z23
 	VPANDD       Z13, Z22, Z22
 	VCMPPS       $0x02, Z12, Z22, K4
 	VPMOVD2M     Z21, K5
-	VPTESTMD     Z28, Z28, K5, K5
-	VPORD        Z19, Z28, K5, Z28
-	VPMOVDB      Z28, 48(DX)
+	VPTESTMD     Z23, Z23, K5, K5
+	VPORD        Z19, Z23, K5, Z23
+	VPMOVDB      Z23, 48(DX)
 	KUNPCKWD     K1, K2, K1
 	KUNPCKWD     K3, K4, K3
 	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, DI
-	MOVQ         DI, (BX)
-	ORQ          DI, SI
+	KMOVQ        K1, R8
+	MOVQ         R8, (BX)
+	ORQ          R8, SI
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000008, BX
 	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, AX
+	SUBQ         $0x00000040, DI
 	JNZ          loop
 
 done:

@@ -43,6 +43,7 @@ type drawer struct {
 	magnitude                  operand.Op
 	starts, high, low, factors func(index reg.VecVirtual) reg.VecVirtual
 	nothing                    reg.VecVirtual
+	upper                      reg.VecVirtual // lanes of v in the upper half of 16 cells
 }
 
 func (z *drawer) write(name string) {
@@ -93,11 +94,10 @@ func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 		}
 	}
 	return func(index reg.VecVirtual) reg.VecVirtual {
-		below, above, upper := z.vector(), z.vector(), z.vector()
+		below, above := z.vector(), z.vector()
 		z.VPERMPS(z.words.Offset(at), index, below)
 		z.VPERMPS(z.words.Offset(at+32), index, above)
-		z.VPSLLD(operand.U8(28), index, upper)
-		z.VBLENDVPS(upper, above, below, below)
+		z.VBLENDVPS(z.upper, above, below, below)
 		return below
 	}
 }
@@ -106,12 +106,12 @@ func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
 	v, j, p := z.vector(), z.vector(), z.vector()
 	z.and(z.mask, x, v)
-	z.clear(j)
-	steps := z.steps[:]
 	if z.few {
-		steps = steps[1:]
+		z.clear(j)
+	} else {
+		z.halve(v, j)
 	}
-	for _, step := range steps {
+	for _, step := range z.steps[1:] {
 		next := z.vector()
 		z.or(step, j, next)
 		z.choose(v, z.starts(next), next, j)
@@ -137,6 +137,21 @@ func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
 	z.VPAND(z.magnitude, p, p)
 	z.VCMPPS(lessEqual, z.guard, p, p)
 	return j, p
+}
+
+// halve makes j 8 where v is in the upper half of 16 cells, else 0.
+func (z *drawer) halve(v, j reg.VecVirtual) {
+	middle := z.vector()
+	z.VBROADCASTSS(z.words.Offset(cStarts+4*8), middle)
+	if z.wide {
+		k := z.K()
+		z.VCMPPS(greaterEqual, middle, v, k)
+		z.VMOVDQA32_Z(z.steps[0], k, j)
+		return
+	}
+	z.upper = z.vector()
+	z.VCMPPS(greaterEqual, middle, v, z.upper)
+	z.VPAND(z.steps[0], z.upper, j)
 }
 
 // choose makes j next where v is at least start.

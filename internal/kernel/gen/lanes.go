@@ -47,6 +47,14 @@ func (w width) and(a, b, dst operand.Op) {
 	}
 }
 
+func (w width) or(a, b, dst operand.Op) {
+	if w.wide {
+		w.VPORD(a, b, dst)
+	} else {
+		w.VPOR(a, b, dst)
+	}
+}
+
 func (w width) load(m operand.Op, dst reg.Register) {
 	if w.wide {
 		w.VMOVDQU32(m, dst)
