@@ -72,14 +72,6 @@ func (w width) store(v reg.Register, m operand.Op) {
 }
 
 // clear sets v to zero.
-func (w width) or(a, b, dst operand.Op) {
-	if w.wide {
-		w.VPORD(a, b, dst)
-	} else {
-		w.VPOR(a, b, dst)
-	}
-}
-
 func (w width) clear(v reg.Register) { w.xor(v, v, v) }
 
 // everywhere fills a vector with a 32-bit constant.
