@@ -141,7 +141,7 @@ func summarize(t testing.TB, r *Run, res Results) report.Summary {
 func TestPresetsAssemble(t *testing.T) {
 	dims := map[string]int{
 		"ring8": 784*64 + 64 + 64*10 + 10, "lan-ring": 784*64 + 64 + 64*10 + 10, "ring8-fashion": 784*128 + 128 + 128*10 + 10,
-		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0, "one-label10": 784*128 + 128 + 128*10 + 10, "adpsgd6": 784*64 + 64 + 64*10 + 10,
+		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0, "one-label10": 784*128 + 128 + 128*10 + 10, "adpsgd6": 61706,
 	}
 	for _, p := range configs.Presets() {
 		t.Run(p.Name, func(t *testing.T) {
