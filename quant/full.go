@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"gossiptrainer/internal/vec"
 )
@@ -42,8 +43,12 @@ func (f Full) AddTo(acc []float32, w float32, _ int, payload []byte) error {
 	if err := f.Check(len(acc), payload); err != nil {
 		return err
 	}
-	for c := range acc {
-		acc[c] += float32(w * float32At(payload, c))
+	var block [blockLen]float32
+	for len(acc) > 0 {
+		z := block[:min(blockLen, len(acc))]
+		vec.ReadLE(z, payload)
+		vec.Axpy(acc[:len(z)], w, z)
+		acc, payload = acc[len(z):], payload[4*len(z):]
 	}
 	return nil
 }
@@ -55,10 +60,16 @@ func float32At(payload []byte, i int) float32 {
 
 // checkFloats makes sure that all floats of payload are finite.
 func checkFloats(name string, payload []byte) error {
-	for i := range len(payload) / 4 {
-		if !finite(float32At(payload, i)) {
-			return fmt.Errorf("quant: %s: float %d of %d is NaN or Inf", name, i, len(payload)/4)
+	var block [blockLen]float32
+	n := len(payload) / 4
+	for first := 0; first < n; first += blockLen {
+		z := block[:min(blockLen, n-first)]
+		vec.ReadLE(z, payload[4*first:])
+		if vec.Finite(z) {
+			continue
 		}
+		at := slices.IndexFunc(z, func(v float32) bool { return !finite(v) })
+		return fmt.Errorf("quant: %s: float %d of %d is NaN or Inf", name, first+at, n)
 	}
 	return nil
 }
