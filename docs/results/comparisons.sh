@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs comparisons and keeps of each the table, what it concludes, and the figures
+# of loss in a folder next to this file: comparisons.sh moniqua-fig1-lab.
+# What is finished below runs is not done again.
+set -eu
+cd "$(dirname "$0")/../.."
+mkdir -p runs
+go build -o runs/peer ./cmd/peer
+for name; do
+	kept=docs/results/$name
+	mkdir -p "$kept"
+	runs/peer compare "$name" -o "runs/$name"
+	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
+	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"
+	cp "runs/$name/report/figures/"loss-*.png "$kept"
+done
