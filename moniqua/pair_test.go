@@ -197,8 +197,11 @@ func FuzzHeed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, note uint32, x float32) {
 		control, _ := NewPairFixed(1)
 		c, err := NewPair(Codec{Levels: 16, Verify: true}, 1, control)
-		if err != nil || math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-			t.Skip()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			t.Skip("no finite model")
 		}
 		if c.Heed(1, note) != nil {
 			return

@@ -133,12 +133,7 @@ const (
 
 // pieces returns how many bytes of a frame to id are written at once.
 func (s *shaper) pieces(id peer.ID) int {
-	if s == nil {
-		return chunk
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rate := s.sender.Link(s.rank(id)).Rate
+	rate := s.rate(id)
 	if rate <= 0 {
 		return chunk
 	}

@@ -33,17 +33,29 @@ type trace struct {
 	moments []Moment
 }
 
-// OpenStudy reads the comparison in folder dir. fs.ErrNotExist says that there
-// is none.
-func OpenStudy(dir string) (*Study, error) {
-	text, err := os.ReadFile(filepath.Join(dir, ComparisonFile))
+// ReadComparison reads what was written of the comparison in folder dir, without
+// the records of its cells. fs.ErrNotExist says that there is none.
+func ReadComparison(dir string) (*Comparison, error) {
+	path := filepath.Join(dir, ComparisonFile)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("report: %s holds no comparison: %w", dir, err)
 	}
-	s := &Study{Dir: dir}
-	if err := json.Unmarshal(text, &s.Comparison); err != nil {
-		return nil, fmt.Errorf("report: %s: %w", filepath.Join(dir, ComparisonFile), err)
+	c := new(Comparison)
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, fmt.Errorf("report: %s: %w", path, err)
 	}
+	return c, nil
+}
+
+// OpenStudy reads the comparison in folder dir. fs.ErrNotExist says that there
+// is none.
+func OpenStudy(dir string) (*Study, error) {
+	comparison, err := ReadComparison(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{Comparison: *comparison, Dir: dir}
 	for _, network := range s.Networks {
 		for _, label := range s.Labels {
 			g := &Group{Network: network, Label: label, runs: map[uint64]*trace{}}

@@ -34,6 +34,19 @@ func (s *sample) take(work func() error) error {
 	return err
 }
 
+// inTurns measures all work so many times, one after the other each time.
+func inTurns(times int, work []func() error) ([]sample, error) {
+	samples := make([]sample, len(work))
+	for range times {
+		for i, w := range work {
+			if err := samples[i].take(w); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return samples, nil
+}
+
 func (s sample) shortest() time.Duration { return slices.Min(s) }
 
 func (s sample) median() time.Duration { return slices.Sorted(slices.Values(s))[len(s)/2] }

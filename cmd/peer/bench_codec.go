@@ -155,13 +155,9 @@ func benchRow(d, bits, rounds int) (codecRow, error) {
 		b.mix(b.plain, b.sent, 3, weight),
 		b.mix(b.verified, b.hashed, 3, 0), // hashes allow no change
 	}
-	samples := make([]sample, len(work))
-	for range rounds {
-		for i, w := range work {
-			if err := samples[i].take(w); err != nil {
-				return codecRow{}, err
-			}
-		}
+	samples, err := inTurns(rounds, work)
+	if err != nil {
+		return codecRow{}, err
 	}
 	over := func(i int) figure { return samples[i].over(samples[0]) }
 	seconds := samples[0].shortest().Seconds()

@@ -31,35 +31,29 @@ type compressorRow struct {
 	Adding      float64 `json:"add_ns"`
 }
 
-// A benchedCompressor is what the bench needs of one.
-type benchedCompressor interface {
-	Compress(dst []byte, k int, z []float32) ([]byte, error)
-	AddTo(acc []float32, w float32, k int, payload []byte) error
-}
-
 // benched is one way to make a compressor.
 type benched struct {
 	name string
 	bits int
-	make func(bits, bucket int) (benchedCompressor, error)
+	make func(bits, bucket int) (quant.Compressor, error)
 }
 
 func benchedCompressors() []benched {
-	qsgd := func(norm quant.Norm) func(bits, bucket int) (benchedCompressor, error) {
-		return func(bits, bucket int) (benchedCompressor, error) { return quant.NewQSGD(bits, bucket, norm, 1) }
+	qsgd := func(norm quant.Norm) func(bits, bucket int) (quant.Compressor, error) {
+		return func(bits, bucket int) (quant.Compressor, error) { return quant.NewQSGD(bits, bucket, norm, 1) }
 	}
-	minmax := func(mode quant.Mode) func(bits, bucket int) (benchedCompressor, error) {
-		return func(bits, bucket int) (benchedCompressor, error) { return quant.NewMinMax(bits, bucket, mode, 1) }
+	minmax := func(mode quant.Mode) func(bits, bucket int) (quant.Compressor, error) {
+		return func(bits, bucket int) (quant.Compressor, error) { return quant.NewMinMax(bits, bucket, mode, 1) }
 	}
-	alq := func(bits, bucket int) (benchedCompressor, error) {
+	alq := func(bits, bucket int) (quant.Compressor, error) {
 		return quant.NewAdaptive(quant.ALQ, bits, bucket, quant.LInf, quant.Zero, 1)
 	}
-	nuqsgd := func(form quant.Form) func(bits, bucket int) (benchedCompressor, error) {
-		return func(bits, bucket int) (benchedCompressor, error) {
+	nuqsgd := func(form quant.Form) func(bits, bucket int) (quant.Compressor, error) {
+		return func(bits, bucket int) (quant.Compressor, error) {
 			return quant.NewNUQSGD(bits, bucket, quant.L2, form, 1)
 		}
 	}
-	sign := func(_, bucket int) (benchedCompressor, error) { return quant.NewSign(bucket) }
+	sign := func(_, bucket int) (quant.Compressor, error) { return quant.NewSign(bucket) }
 	return []benched{
 		{"qsgd linf", 8, qsgd(quant.LInf)}, {"qsgd linf", 4, qsgd(quant.LInf)}, {"qsgd l2", 4, qsgd(quant.L2)},
 		{"minmax nearest", 8, minmax(quant.Nearest)}, {"minmax stochastic", 4, minmax(quant.Stochastic)},
@@ -127,13 +121,9 @@ func (b benched) measure(d, bucket, rounds int) (compressorRow, error) {
 		func() error { _, err := c.Compress(payload[:0], 0, z); return err },
 		func() error { return c.AddTo(acc, 0.5, 0, payload) },
 	}
-	samples := make([]sample, len(work))
-	for range rounds {
-		for i, w := range work {
-			if err := samples[i].take(w); err != nil {
-				return compressorRow{}, err
-			}
-		}
+	samples, err := inTurns(rounds, work)
+	if err != nil {
+		return compressorRow{}, err
 	}
 	each := func(i int) float64 { return float64(samples[i].shortest().Nanoseconds()) / float64(d) }
 	return compressorRow{

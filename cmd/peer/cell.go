@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/lab"
 	"gossiptrainer/report"
 )
@@ -58,18 +57,7 @@ func (m *matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (r
 		}
 		done.Reach(run, m.result.Targets)
 	}
-	return done, writeCell(folder, done)
-}
-
-func writeCell(folder string, done report.Cell) error {
-	text, err := json.MarshalIndent(done, "", "  ")
-	if err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
-	if err := atomicfile.Write(filepath.Join(folder, report.CellFile), append(text, '\n'), readable); err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
-	return nil
+	return done, writeResult(filepath.Join(folder, report.CellFile), done)
 }
 
 // A childResult is what came of a run in a process of its own.

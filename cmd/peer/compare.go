@@ -35,7 +35,7 @@ settings have not changed are not run again. A cell that diverges is a result; i
 fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
-  peer compare moniqua-fig1 -o quick --only D-PSGD --only Moniqua-8 --set train.rounds=50`,
+  peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), c, args[0], f) },
 	}

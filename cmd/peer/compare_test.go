@@ -67,7 +67,7 @@ func TestFailedCellsAreToldAndTriedAgain(t *testing.T) {
 	if !errors.As(err, &failed) || failed.failed != 2 || exitCode(err) != exitCells || !strings.Contains(err.Error(), "the disk is full") {
 		t.Fatalf("error %v, exit %d, want that two cells failed and why", err, exitCode(err))
 	}
-	written, err := readComparison(m.dir)
+	written, err := report.ReadComparison(m.dir)
 	if err != nil || len(written.Cells) != 2 || written.Cells[1].Status != report.CellFailed || written.Cells[1].Exit != 1 {
 		t.Fatalf("%+v, error %v, want two failed cells", written, err)
 	}
@@ -112,7 +112,7 @@ func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
 	if err := m.all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sofar, err := readComparison(filepath.Join(m.dir, report.CellsFolder))
+	sofar, err := report.ReadComparison(filepath.Join(m.dir, report.CellsFolder))
 	if err != nil || len(sofar.Cells) != 3 || sofar.Cells[2].Status != report.CellDiverged {
 		t.Errorf("%+v, error %v, want the three cells that had ended", sofar, err)
 	}

@@ -133,11 +133,11 @@ func (m *matrix) measure(run *experiment.Run) error {
 		return nil
 	}
 	m.result.Measured = true
-	if before, err := readComparison(m.dir); err == nil && before.Measured && before.Base == m.file.Base {
+	if before, err := report.ReadComparison(m.dir); err == nil && before.Measured && before.Base == m.file.Base {
 		m.result.Compute = before.Compute
 		return nil
 	}
-	took, err := measureGradient(run)
+	took, err := run.MeasureGradient(gradients)
 	if err != nil {
 		return err
 	}
@@ -232,21 +232,17 @@ func (m *matrix) folder(cell configs.Cell) string {
 func (m *matrix) write() error {
 	sofar := m.result
 	sofar.Cells = slices.DeleteFunc(slices.Clone(sofar.Cells), func(c report.Cell) bool { return c.Status == "" })
-	text, err := json.MarshalIndent(sofar, "", "  ")
+	return writeResult(filepath.Join(m.dir, report.ComparisonFile), sofar)
+}
+
+// writeResult writes a file that is whole or not there.
+func writeResult(path string, result any) error {
+	text, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if err := atomicfile.Write(filepath.Join(m.dir, report.ComparisonFile), append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(path, append(text, '\n'), readable); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil
-}
-
-func readComparison(dir string) (*report.Comparison, error) {
-	text, err := os.ReadFile(filepath.Join(dir, report.ComparisonFile))
-	if err != nil {
-		return nil, err
-	}
-	var c report.Comparison
-	return &c, json.Unmarshal(text, &c)
 }

@@ -61,7 +61,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, compu
 		return err
 	}
 	if compute == 0 {
-		if compute, err = measureGradient(run); err != nil {
+		if compute, err = run.MeasureGradient(gradients); err != nil {
 			return err
 		}
 	}
@@ -108,26 +108,9 @@ func (s *session) simWorkers(workers []*experiment.Worker, means *averager) []si
 	return simulated
 }
 
-// measureGradient returns the time of a gradient on this machine, the least of
-// a few. It takes a worker of its own, for gradients leave momentum behind.
-func measureGradient(run *experiment.Run) (time.Duration, error) {
-	w, err := run.Worker(0)
-	if err != nil {
-		return 0, err
-	}
-	const samples = 4 // the first one warms up
-	x := w.Machine.Params()
-	g := make([]float32, len(x))
-	least := time.Duration(1<<63 - 1)
-	for k := range samples {
-		began := time.Now()
-		if _, err := w.Gradient(g, k, x); err != nil {
-			return 0, err
-		}
-		least = min(least, time.Since(began))
-	}
-	return least, nil
-}
+// gradients are timed where the virtual time of one is not given: the first one
+// warms up.
+const gradients = 4
 
 // concluding is how many results are made at a time: a model is on disk when it
 // has been saved, so that much of this is waiting.

@@ -119,20 +119,6 @@ func measureGradient(p plan) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	w, err := run.Worker(0)
-	if err != nil {
-		return 0, err
-	}
 	const samples = 50
-	x := w.Machine.Params()
-	g := make([]float32, len(x))
-	least := time.Duration(1<<63 - 1)
-	for k := range samples {
-		began := time.Now()
-		if _, err := w.Gradient(g, k, x); err != nil {
-			return 0, err
-		}
-		least = min(least, time.Since(began))
-	}
-	return least, nil
+	return run.MeasureGradient(samples)
 }
