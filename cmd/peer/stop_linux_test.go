@@ -130,7 +130,7 @@ func TestAPeerThatDiesEndsTheRun(t *testing.T) {
 	}
 	syscall.Kill(peers[2], syscall.SIGKILL)
 	said, code := c.end()
-	if code != exitOther || !strings.Contains(said, "peer: lab: peer 2: after round ") || !strings.Contains(said, "signal: killed") {
+	if code != exitOther || !strings.Contains(said, "peer: lab: peer 2: ") || !strings.Contains(said, "signal: killed") {
 		t.Errorf("exit code %d; said %q", code, said)
 	}
 }
