@@ -114,6 +114,8 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
 	case c.Verify:
 		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
+	case width == 1:
+		err = r.encodeBits(dst[start:end], x)
 	default:
 		err = r.encodeBytes(dst[start:end], x, width)
 	}
@@ -190,10 +192,14 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
-	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
+	switch width := r.byteWidth(); {
+	case width == 0 || len(in) == 0 || len(in) > inLanes || repaired(in):
+		return r.mixWords(acc, x, mine, in, c.verification.rest)
+	case width == 1:
+		return r.mixBits(acc, x, mine, in)
+	default:
 		return r.mixBytes(acc, x, mine, in, width)
 	}
-	return r.mixWords(acc, x, mine, in, c.verification.rest)
 }
 
 // mixWords is Mix for any number of levels; repairs are those not read yet.

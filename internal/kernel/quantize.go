@@ -134,6 +134,31 @@ func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
+// Bits is Residues for one-bit symbols, of which it writes eight to a byte, least
+// significant bit first.
+func (t Tier) Bits(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
+	if t == Off || n == 0 || first%Step != 0 || q.output != OfResidues {
+		return 0, false
+	}
+	dst, x = dst[:n/8], x[:n]
+	var doubts, outside uint32
+	switch {
+	case t == AVX512 && q.random:
+		doubts, outside = randomBitsAVX512(dst, x, uint32(first), &q.words, doubt)
+	case t == AVX512:
+		doubts, outside = fixedBitsAVX512(dst, x, uint32(first), &q.words, doubt)
+	case q.random:
+		doubts, outside = randomBitsAVX2(dst, x, uint32(first), &q.words, doubt)
+	default:
+		doubts, outside = fixedBitsAVX2(dst, x, uint32(first), &q.words, doubt)
+	}
+	if outside != 0 {
+		return 0, false
+	}
+	return n, doubts != 0
+}
+
 // Indices is Residues for the integers themselves, which are below 2³¹. q is set
 // for indices.
 func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {

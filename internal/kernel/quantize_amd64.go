@@ -14,6 +14,16 @@ func fixedResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, do
 //go:noescape
 func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 
+// fixedBitsAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomBitsAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
 // fixedIndicesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
@@ -33,6 +43,16 @@ func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, 
 //
 //go:noescape
 func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// fixedBitsAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomBitsAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // fixedIndicesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //

@@ -871,6 +871,833 @@ DATA quantizethird<>+24(SB)/4, $0x846ca68b
 DATA quantizethird<>+28(SB)/4, $0x846ca68b
 GLOBL quantizethird<>(SB), RODATA|NOPTR, $32
 
+// func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·fixedBitsAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 32(BX), Y1
+	VBROADCASTSS 64(BX), Y2
+	VBROADCASTSS 192(BX), Y3
+	MOVL         $0x40000000, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVUPS     (CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     (CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS (CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, (DX)
+	ORQ         R8, SI
+	VMOVUPS     32(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     32(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 32(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 1(DX)
+	ORQ         R8, SI
+	VMOVUPS     64(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     64(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 64(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 2(DX)
+	ORQ         R8, SI
+	VMOVUPS     96(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     96(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 96(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 3(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, (AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 1(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 2(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 3(AX)
+	VMOVUPS     128(CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     128(CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS 128(CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 4(DX)
+	ORQ         R8, SI
+	VMOVUPS     160(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     160(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 160(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 5(DX)
+	ORQ         R8, SI
+	VMOVUPS     192(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     192(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 192(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 6(DX)
+	ORQ         R8, SI
+	VMOVUPS     224(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     224(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 224(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 7(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, 4(AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 5(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 6(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 7(AX)
+	VMOVUPS     256(CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     256(CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS 256(CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 8(DX)
+	ORQ         R8, SI
+	VMOVUPS     288(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     288(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 288(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 9(DX)
+	ORQ         R8, SI
+	VMOVUPS     320(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     320(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 320(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 10(DX)
+	ORQ         R8, SI
+	VMOVUPS     352(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     352(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 352(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 11(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, 8(AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 9(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 10(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 11(AX)
+	VMOVUPS     384(CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     384(CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS 384(CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 12(DX)
+	ORQ         R8, SI
+	VMOVUPS     416(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     416(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 416(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 13(DX)
+	ORQ         R8, SI
+	VMOVUPS     448(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     448(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 448(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 14(DX)
+	ORQ         R8, SI
+	VMOVUPS     480(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     480(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 480(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 15(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, 12(AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 13(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 14(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 15(AX)
+	ADDQ        $0x00000200, CX
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000080, DI
+	JNZ         loop
+
+done:
+	VPSRLD    $0x17, Y3, Y3
+	VPCMPEQD  Y4, Y3, Y3
+	VMOVMSKPS Y3, AX
+	XORL      $0x000000ff, AX
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
+	MOVL      AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·randomBitsAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 32(BX), Y1
+	VBROADCASTSS 64(BX), Y2
+	VBROADCASTSS 192(BX), Y3
+	MOVL         $0x40000000, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	MOVL         first+48(FP), DI
+	MOVL         800(BX), R8
+	VBROADCASTSS 224(BX), Y5
+	MOVQ         x_len+32(FP), R9
+	TESTQ        R9, R9
+	JZ           done
+
+loop:
+	MOVL         DI, R10
+	XORL         R8, R10
+	IMUL3L       $-1640531535, R10, R10
+	VMOVD        R10, X6
+	VPBROADCASTD X6, Y6
+	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      (CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  (CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       288(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, (DX)
+	ORQ          R10, SI
+	VMOVUPS      32(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      32(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  32(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       320(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 1(DX)
+	ORQ          R10, SI
+	VMOVUPS      64(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      64(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  64(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       352(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 2(DX)
+	ORQ          R10, SI
+	VMOVUPS      96(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      96(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  96(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       384(BX), Y6, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       256(BX), Y11, Y11
+	VPMULLD      quantizesecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      quantizethird<>+0(SB), Y11, Y11
+	VPSRLVD      Y5, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y11
+	VPCMPEQD     Y4, Y11, Y11
+	VMOVMSKPS    Y11, R10
+	MOVB         R10, 3(DX)
+	ORQ          R10, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R10
+	MOVB         R10, (AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 1(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 2(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 3(AX)
+	VMOVUPS      128(CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      128(CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  128(CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       416(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 4(DX)
+	ORQ          R10, SI
+	VMOVUPS      160(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      160(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  160(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       448(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 5(DX)
+	ORQ          R10, SI
+	VMOVUPS      192(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      192(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  192(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       480(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 6(DX)
+	ORQ          R10, SI
+	VMOVUPS      224(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      224(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  224(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       512(BX), Y6, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       256(BX), Y11, Y11
+	VPMULLD      quantizesecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      quantizethird<>+0(SB), Y11, Y11
+	VPSRLVD      Y5, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y11
+	VPCMPEQD     Y4, Y11, Y11
+	VMOVMSKPS    Y11, R10
+	MOVB         R10, 7(DX)
+	ORQ          R10, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R10
+	MOVB         R10, 4(AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 5(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 6(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 7(AX)
+	VMOVUPS      256(CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      256(CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  256(CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       544(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 8(DX)
+	ORQ          R10, SI
+	VMOVUPS      288(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      288(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  288(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       576(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 9(DX)
+	ORQ          R10, SI
+	VMOVUPS      320(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      320(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  320(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       608(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 10(DX)
+	ORQ          R10, SI
+	VMOVUPS      352(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      352(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  352(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       640(BX), Y6, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       256(BX), Y11, Y11
+	VPMULLD      quantizesecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      quantizethird<>+0(SB), Y11, Y11
+	VPSRLVD      Y5, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y11
+	VPCMPEQD     Y4, Y11, Y11
+	VMOVMSKPS    Y11, R10
+	MOVB         R10, 11(DX)
+	ORQ          R10, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R10
+	MOVB         R10, 8(AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 9(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 10(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 11(AX)
+	VMOVUPS      384(CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      384(CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  384(CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       672(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 12(DX)
+	ORQ          R10, SI
+	VMOVUPS      416(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      416(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  416(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       704(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 13(DX)
+	ORQ          R10, SI
+	VMOVUPS      448(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      448(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  448(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       736(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 14(DX)
+	ORQ          R10, SI
+	VMOVUPS      480(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      480(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  480(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       768(BX), Y6, Y6
+	VPSRLD       $0x10, Y6, Y11
+	VPXOR        Y11, Y6, Y6
+	VPADDD       256(BX), Y6, Y6
+	VPMULLD      quantizesecond<>+0(SB), Y6, Y6
+	VPSRLD       $0x0f, Y6, Y11
+	VPXOR        Y11, Y6, Y6
+	VPMULLD      quantizethird<>+0(SB), Y6, Y6
+	VPSRLVD      Y5, Y6, Y6
+	VPADDD       Y6, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y6
+	VPCMPEQD     Y4, Y6, Y6
+	VMOVMSKPS    Y6, R10
+	MOVB         R10, 15(DX)
+	ORQ          R10, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R10
+	MOVB         R10, 12(AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R10
+	MOVB         R10, 13(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R10
+	MOVB         R10, 14(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R10
+	MOVB         R10, 15(AX)
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000080, R9
+	JNZ          loop
+
+done:
+	VPSRLD    $0x17, Y3, Y3
+	VPCMPEQD  Y4, Y3, Y3
+	VMOVMSKPS Y3, AX
+	XORL      $0x000000ff, AX
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
+	MOVL      AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
 // func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·fixedIndicesAVX2(SB), NOSPLIT, $0-96
@@ -2203,6 +3030,404 @@ loop:
 done:
 	VPSRLD   $0x17, Z9, Z9
 	VPTESTMD Z9, Z9, K1
+	KMOVW    K1, AX
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
+	MOVL     AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·fixedBitsAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 32(BX), Z1
+	VBROADCASTSS 64(BX), Z2
+	VBROADCASTSS 192(BX), Z3
+	VBROADCASTSS 96(BX), Z3
+	VBROADCASTSS 128(BX), Z5
+	MOVL         $0x40000000, BX
+	VMOVD        BX, X6
+	VPBROADCASTD X6, Z6
+	VPXORD       Z4, Z4, Z4
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVUPS     (CX), Z7
+	VFMADD213PS Z2, Z0, Z7
+	VPTERNLOGD  $0xf6, Z2, Z7, Z4
+	VSUBPS      Z2, Z7, Z8
+	VMOVUPS     (CX), Z7
+	VFMSUB213PS Z8, Z0, Z7
+	VFMADD231PS (CX), Z1, Z7
+	VCVTPS2DQ   Z7, Z7
+	VPADDD      Z3, Z7, Z7
+	VPTESTNMD   Z5, Z7, K1
+	VMOVUPS     64(CX), Z8
+	VFMADD213PS Z2, Z0, Z8
+	VPTERNLOGD  $0xf6, Z2, Z8, Z4
+	VSUBPS      Z2, Z8, Z9
+	VMOVUPS     64(CX), Z8
+	VFMSUB213PS Z9, Z0, Z8
+	VFMADD231PS 64(CX), Z1, Z8
+	VCVTPS2DQ   Z8, Z8
+	VPADDD      Z3, Z8, Z8
+	VPTESTNMD   Z5, Z8, K2
+	VMOVUPS     128(CX), Z9
+	VFMADD213PS Z2, Z0, Z9
+	VPTERNLOGD  $0xf6, Z2, Z9, Z4
+	VSUBPS      Z2, Z9, Z10
+	VMOVUPS     128(CX), Z9
+	VFMSUB213PS Z10, Z0, Z9
+	VFMADD231PS 128(CX), Z1, Z9
+	VCVTPS2DQ   Z9, Z9
+	VPADDD      Z3, Z9, Z9
+	VPTESTNMD   Z5, Z9, K3
+	VMOVUPS     192(CX), Z10
+	VFMADD213PS Z2, Z0, Z10
+	VPTERNLOGD  $0xf6, Z2, Z10, Z4
+	VSUBPS      Z2, Z10, Z11
+	VMOVUPS     192(CX), Z10
+	VFMSUB213PS Z11, Z0, Z10
+	VFMADD231PS 192(CX), Z1, Z10
+	VCVTPS2DQ   Z10, Z10
+	VPADDD      Z3, Z10, Z10
+	VPTESTNMD   Z5, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, (DX)
+	ORQ         DI, SI
+	VPTESTMD    Z6, Z7, K1
+	VPTESTMD    Z6, Z8, K2
+	VPTESTMD    Z6, Z9, K3
+	VPTESTMD    Z6, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, (AX)
+	VMOVUPS     256(CX), Z7
+	VFMADD213PS Z2, Z0, Z7
+	VPTERNLOGD  $0xf6, Z2, Z7, Z4
+	VSUBPS      Z2, Z7, Z8
+	VMOVUPS     256(CX), Z7
+	VFMSUB213PS Z8, Z0, Z7
+	VFMADD231PS 256(CX), Z1, Z7
+	VCVTPS2DQ   Z7, Z7
+	VPADDD      Z3, Z7, Z7
+	VPTESTNMD   Z5, Z7, K1
+	VMOVUPS     320(CX), Z8
+	VFMADD213PS Z2, Z0, Z8
+	VPTERNLOGD  $0xf6, Z2, Z8, Z4
+	VSUBPS      Z2, Z8, Z9
+	VMOVUPS     320(CX), Z8
+	VFMSUB213PS Z9, Z0, Z8
+	VFMADD231PS 320(CX), Z1, Z8
+	VCVTPS2DQ   Z8, Z8
+	VPADDD      Z3, Z8, Z8
+	VPTESTNMD   Z5, Z8, K2
+	VMOVUPS     384(CX), Z9
+	VFMADD213PS Z2, Z0, Z9
+	VPTERNLOGD  $0xf6, Z2, Z9, Z4
+	VSUBPS      Z2, Z9, Z10
+	VMOVUPS     384(CX), Z9
+	VFMSUB213PS Z10, Z0, Z9
+	VFMADD231PS 384(CX), Z1, Z9
+	VCVTPS2DQ   Z9, Z9
+	VPADDD      Z3, Z9, Z9
+	VPTESTNMD   Z5, Z9, K3
+	VMOVUPS     448(CX), Z10
+	VFMADD213PS Z2, Z0, Z10
+	VPTERNLOGD  $0xf6, Z2, Z10, Z4
+	VSUBPS      Z2, Z10, Z11
+	VMOVUPS     448(CX), Z10
+	VFMSUB213PS Z11, Z0, Z10
+	VFMADD231PS 448(CX), Z1, Z10
+	VCVTPS2DQ   Z10, Z10
+	VPADDD      Z3, Z10, Z10
+	VPTESTNMD   Z5, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, 8(DX)
+	ORQ         DI, SI
+	VPTESTMD    Z6, Z7, K1
+	VPTESTMD    Z6, Z8, K2
+	VPTESTMD    Z6, Z9, K3
+	VPTESTMD    Z6, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, 8(AX)
+	ADDQ        $0x00000200, CX
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000080, BX
+	JNZ         loop
+
+done:
+	VPSRLD   $0x17, Z4, Z4
+	VPTESTMD Z4, Z4, K1
+	KMOVW    K1, AX
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
+	MOVL     AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·randomBitsAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 32(BX), Z1
+	VBROADCASTSS 64(BX), Z2
+	VBROADCASTSS 192(BX), Z3
+	VBROADCASTSS 96(BX), Z3
+	VBROADCASTSS 128(BX), Z5
+	MOVL         $0x40000000, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	VPXORD       Z4, Z4, Z4
+	MOVL         first+48(FP), DI
+	MOVL         800(BX), R8
+	VBROADCASTSS 224(BX), Z7
+	VBROADCASTSS 256(BX), Z8
+	MOVL         $0x7feb352d, R9
+	VMOVD        R9, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x846ca68b, R9
+	VMOVD        R9, X11
+	VPBROADCASTD X11, Z11
+	MOVQ         x_len+32(FP), R9
+	TESTQ        R9, R9
+	JZ           done
+
+loop:
+	MOVL         DI, R10
+	XORL         R8, R10
+	IMUL3L       $-1640531535, R10, R10
+	VMOVD        R10, X9
+	VPBROADCASTD X9, Z9
+	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Z12
+	VFMADD213PS  Z2, Z0, Z12
+	VPTERNLOGD   $0xf6, Z2, Z12, Z4
+	VSUBPS       Z2, Z12, Z13
+	VMOVUPS      (CX), Z12
+	VFMSUB213PS  Z13, Z0, Z12
+	VFMADD231PS  (CX), Z1, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       288(BX), Z9, Z13
+	VPSRLD       $0x10, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPADDD       Z8, Z13, Z13
+	VPMULLD      Z10, Z13, Z13
+	VPSRLD       $0x0f, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPMULLD      Z11, Z13, Z13
+	VPSRLVD      Z7, Z13, Z13
+	VPADDD       Z13, Z12, Z12
+	VPADDD       Z3, Z12, Z12
+	VPTESTNMD    Z5, Z12, K1
+	VMOVUPS      64(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z4
+	VSUBPS       Z2, Z13, Z14
+	VMOVUPS      64(CX), Z13
+	VFMSUB213PS  Z14, Z0, Z13
+	VFMADD231PS  64(CX), Z1, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       352(BX), Z9, Z14
+	VPSRLD       $0x10, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPADDD       Z8, Z14, Z14
+	VPMULLD      Z10, Z14, Z14
+	VPSRLD       $0x0f, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPMULLD      Z11, Z14, Z14
+	VPSRLVD      Z7, Z14, Z14
+	VPADDD       Z14, Z13, Z13
+	VPADDD       Z3, Z13, Z13
+	VPTESTNMD    Z5, Z13, K2
+	VMOVUPS      128(CX), Z14
+	VFMADD213PS  Z2, Z0, Z14
+	VPTERNLOGD   $0xf6, Z2, Z14, Z4
+	VSUBPS       Z2, Z14, Z15
+	VMOVUPS      128(CX), Z14
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  128(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       416(BX), Z9, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z8, Z15, Z15
+	VPMULLD      Z10, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLVD      Z7, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z3, Z14, Z14
+	VPTESTNMD    Z5, Z14, K3
+	VMOVUPS      192(CX), Z15
+	VFMADD213PS  Z2, Z0, Z15
+	VPTERNLOGD   $0xf6, Z2, Z15, Z4
+	VSUBPS       Z2, Z15, Z16
+	VMOVUPS      192(CX), Z15
+	VFMSUB213PS  Z16, Z0, Z15
+	VFMADD231PS  192(CX), Z1, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       480(BX), Z9, Z16
+	VPSRLD       $0x10, Z16, Z17
+	VPXORD       Z17, Z16, Z16
+	VPADDD       Z8, Z16, Z16
+	VPMULLD      Z10, Z16, Z16
+	VPSRLD       $0x0f, Z16, Z17
+	VPXORD       Z17, Z16, Z16
+	VPMULLD      Z11, Z16, Z16
+	VPSRLVD      Z7, Z16, Z16
+	VPADDD       Z16, Z15, Z15
+	VPADDD       Z3, Z15, Z15
+	VPTESTNMD    Z5, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, (DX)
+	ORQ          R10, SI
+	VPTESTMD     Z6, Z12, K1
+	VPTESTMD     Z6, Z13, K2
+	VPTESTMD     Z6, Z14, K3
+	VPTESTMD     Z6, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, (AX)
+	VMOVUPS      256(CX), Z12
+	VFMADD213PS  Z2, Z0, Z12
+	VPTERNLOGD   $0xf6, Z2, Z12, Z4
+	VSUBPS       Z2, Z12, Z13
+	VMOVUPS      256(CX), Z12
+	VFMSUB213PS  Z13, Z0, Z12
+	VFMADD231PS  256(CX), Z1, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       544(BX), Z9, Z13
+	VPSRLD       $0x10, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPADDD       Z8, Z13, Z13
+	VPMULLD      Z10, Z13, Z13
+	VPSRLD       $0x0f, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPMULLD      Z11, Z13, Z13
+	VPSRLVD      Z7, Z13, Z13
+	VPADDD       Z13, Z12, Z12
+	VPADDD       Z3, Z12, Z12
+	VPTESTNMD    Z5, Z12, K1
+	VMOVUPS      320(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z4
+	VSUBPS       Z2, Z13, Z14
+	VMOVUPS      320(CX), Z13
+	VFMSUB213PS  Z14, Z0, Z13
+	VFMADD231PS  320(CX), Z1, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       608(BX), Z9, Z14
+	VPSRLD       $0x10, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPADDD       Z8, Z14, Z14
+	VPMULLD      Z10, Z14, Z14
+	VPSRLD       $0x0f, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPMULLD      Z11, Z14, Z14
+	VPSRLVD      Z7, Z14, Z14
+	VPADDD       Z14, Z13, Z13
+	VPADDD       Z3, Z13, Z13
+	VPTESTNMD    Z5, Z13, K2
+	VMOVUPS      384(CX), Z14
+	VFMADD213PS  Z2, Z0, Z14
+	VPTERNLOGD   $0xf6, Z2, Z14, Z4
+	VSUBPS       Z2, Z14, Z15
+	VMOVUPS      384(CX), Z14
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  384(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       672(BX), Z9, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z8, Z15, Z15
+	VPMULLD      Z10, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLVD      Z7, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z3, Z14, Z14
+	VPTESTNMD    Z5, Z14, K3
+	VMOVUPS      448(CX), Z15
+	VFMADD213PS  Z2, Z0, Z15
+	VPTERNLOGD   $0xf6, Z2, Z15, Z4
+	VSUBPS       Z2, Z15, Z16
+	VMOVUPS      448(CX), Z15
+	VFMSUB213PS  Z16, Z0, Z15
+	VFMADD231PS  448(CX), Z1, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       736(BX), Z9, Z9
+	VPSRLD       $0x10, Z9, Z16
+	VPXORD       Z16, Z9, Z9
+	VPADDD       Z8, Z9, Z9
+	VPMULLD      Z10, Z9, Z9
+	VPSRLD       $0x0f, Z9, Z16
+	VPXORD       Z16, Z9, Z9
+	VPMULLD      Z11, Z9, Z9
+	VPSRLVD      Z7, Z9, Z9
+	VPADDD       Z9, Z15, Z15
+	VPADDD       Z3, Z15, Z15
+	VPTESTNMD    Z5, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, 8(DX)
+	ORQ          R10, SI
+	VPTESTMD     Z6, Z12, K1
+	VPTESTMD     Z6, Z13, K2
+	VPTESTMD     Z6, Z14, K3
+	VPTESTMD     Z6, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R10
+	MOVQ         R10, 8(AX)
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000080, R9
+	JNZ          loop
+
+done:
+	VPSRLD   $0x17, Z4, Z4
+	VPTESTMD Z4, Z4, K1
 	KMOVW    K1, AX
 	XORL     CX, CX
 	TESTQ    SI, SI

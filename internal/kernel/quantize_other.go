@@ -12,6 +12,14 @@ func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, d
 	panic("kernel: no assembly in this build")
 }
 
+func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
@@ -25,6 +33,14 @@ func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, 
 }
 
 func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 

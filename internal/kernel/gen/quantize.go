@@ -29,6 +29,8 @@ func quantize(c *build.Context) {
 	for _, w := range widths(c, "quantize") {
 		(&quantizer{width: w}).write("fixedResidues", "[]byte")
 		(&quantizer{width: w, random: true}).write("randomResidues", "[]byte")
+		(&quantizer{width: w, packed: true}).write("fixedBits", "[]byte")
+		(&quantizer{width: w, random: true, packed: true}).write("randomBits", "[]byte")
 		(&quantizer{width: w, indices: true}).write("fixedIndices", "[]int32")
 		(&quantizer{width: w, random: true, indices: true}).write("randomIndices", "[]int32")
 		if w.wide {
@@ -42,6 +44,7 @@ func quantize(c *build.Context) {
 type quantizer struct {
 	width
 	random, indices bool
+	packed          bool // residues of one bit, eight to a byte
 	hashed          bool // the indices, while they are computed: the chain of a hash leaves time for both
 
 	dst, x, q, doubt    operand.Mem
@@ -80,8 +83,11 @@ func (z *quantizer) write(name, dst string) {
 			z.draw()
 		}
 		lanes, advance := z.bytes/4, uint32(step)
-		if z.indices {
+		switch {
+		case z.indices:
 			advance = 4 * step
+		case z.packed:
+			advance = step / 8
 		}
 		for v := 0; v < step/lanes; v += 4 {
 			z.four(v)
@@ -124,9 +130,12 @@ func (z *quantizer) begin() {
 	z.XORQ(z.doubts, z.doubts)
 	z.high, z.low, z.magic, z.rest = z.constant(qHigh), z.constant(qLow), z.constant(qMagic), z.constant(qRest)
 	z.shift, z.test = z.rare(qShift), z.rare(qTest)
-	if z.indices {
+	switch {
+	case z.indices:
 		z.bits = z.constant(qWidth)
-	} else {
+	case z.packed:
+		z.symbol = z.everywhere(1 << 30) // the residue is this bit of T
+	default:
 		z.symbol = z.q.Offset(qWidth)
 		if z.wide {
 			z.prepareMerge()
@@ -218,6 +227,8 @@ func (z *quantizer) four(v int) {
 			z.chain.two(indices)
 		}
 	case z.indices:
+	case z.packed:
+		z.storeBits(v, out)
 	case z.wide:
 		z.merge(out)
 		z.store(out[0], z.dst.Offset(v*z.bytes/4))
@@ -292,13 +303,38 @@ func (z *quantizer) note(v int, e reg.VecVirtual) {
 
 // noteFour writes it for four vectors.
 func (z *quantizer) noteFour(v int, doubt [4]reg.OpmaskVirtual) {
-	r := z.GP64()
-	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
-	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
-	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
-	z.KMOVQ(doubt[0], r)
+	r := z.join(doubt)
 	z.MOVQ(r, z.doubt.Offset(2*v))
 	z.ORQ(r, z.doubts)
+}
+
+// join makes a word of four masks.
+func (z *quantizer) join(masks [4]reg.OpmaskVirtual) reg.GPVirtual {
+	r := z.GP64()
+	z.KUNPCKWD(masks[0], masks[1], masks[0])
+	z.KUNPCKWD(masks[2], masks[3], masks[2])
+	z.KUNPCKDQ(masks[0], masks[2], masks[0])
+	z.KMOVQ(masks[0], r)
+	return r
+}
+
+// storeBits writes the residues of four vectors, one bit each.
+func (z *quantizer) storeBits(v int, out [4]reg.VecVirtual) {
+	if z.wide {
+		var masks [4]reg.OpmaskVirtual
+		for i := range masks {
+			masks[i] = z.K()
+			z.VPTESTMD(z.symbol, out[i], masks[i])
+		}
+		z.MOVQ(z.join(masks), z.dst.Offset(2*v))
+		return
+	}
+	for i, t := range out {
+		r := z.GP32()
+		z.VPSLLD(operand.U8(1), t, t)
+		z.VMOVMSKPS(t, r)
+		z.MOVB(r.As8(), z.dst.Offset(v+i))
+	}
 }
 
 // pack makes bytes of the residues of four vectors, in the first of them. Packing
