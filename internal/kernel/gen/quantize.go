@@ -45,10 +45,10 @@ type quantizer struct {
 	width
 	random, indices bool
 	packed          bool // residues of one bit, eight to a byte
-	hashed          bool // the indices, while they are computed: the chain of a hash leaves time for both
+	hashed          bool // indices, their residues and a hash: its chain leaves time for all
 
 	dst, x, q, doubt    operand.Mem
-	first, key0         reg.GPVirtual // of the random numbers
+	first               reg.GPVirtual // of the random numbers
 	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
 	outside, period     reg.VecVirtual
 	high, low, magic    reg.VecVirtual
@@ -62,22 +62,22 @@ type quantizer struct {
 	gather reg.VecVirtual
 	order  reg.VecVirtual
 
-	chain chain
+	hash links
 }
 
 func (z *quantizer) write(name, dst string) {
-	hash := ""
 	if z.hashed {
-		hash = ", lanes *[4]uint64"
+		function(z.Context, name+z.tier, "func(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts, outside uint32)",
+			"rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.")
+	} else {
+		function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts, outside uint32)",
+			"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	}
-	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte"+hash+") (doubts, outside uint32)",
-		"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	z.begin()
-	if z.hashed {
-		z.chain = z.newChain()
-		z.chain.load(z.lanes())
-	}
 	n := z.length("x")
+	if z.hashed {
+		z.hash = z.newLinks()
+	}
 	z.loop(n, func() {
 		if z.random {
 			z.draw()
@@ -92,13 +92,24 @@ func (z *quantizer) write(name, dst string) {
 		for v := 0; v < step/lanes; v += 4 {
 			z.four(v)
 		}
+		if z.hashed {
+			z.hash.begin(n)
+			z.TESTQ(z.doubts, z.doubts)
+			z.JNZ(operand.LabelRef("doubtful"))
+			z.ADDQ(operand.U32(step), z.hash.symbols.Base)
+		}
 		z.ADDQ(operand.U32(4*step), z.x.Base)
 		z.ADDQ(operand.U32(step/8), z.doubt.Base)
 		z.ADDQ(operand.U32(advance), z.dst.Base)
 		z.SUBQ(operand.U32(step), n)
 	})
 	if z.hashed {
-		z.chain.store(z.lanes())
+		for v := 0; v < step/16; v++ {
+			z.hash.enter(v)
+		}
+		z.Label("doubtful")
+		z.hash.store()
+		z.Store(n, z.ReturnIndex(0))
 	}
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
 	far := z.GP32()
@@ -115,8 +126,8 @@ func (z *quantizer) write(name, dst string) {
 	z.XORL(some, some)
 	z.TESTQ(z.doubts, z.doubts)
 	z.SETNE(some.As8())
-	z.Store(some, z.ReturnIndex(0))
-	z.Store(far, z.ReturnIndex(1))
+	z.Store(some, z.Return("doubts"))
+	z.Store(far, z.Return("outside"))
 	z.finish()
 }
 
@@ -148,19 +159,11 @@ func (z *quantizer) begin() {
 		z.clear(z.zero)
 	}
 	if z.random {
-		z.first, z.key0 = z.GP32(), z.GP32()
+		z.first = z.GP32()
 		z.Load(z.Param("first"), z.first)
-		z.MOVL(z.q.Offset(qKey0), z.key0)
 		z.noise, z.key1, z.product = z.constant(qNoise), z.rare(qKey1), z.vector()
 		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
 	}
-}
-
-// lanes returns the address of the hash's state.
-func (z *quantizer) lanes() operand.Mem {
-	r := z.GP64()
-	z.Load(z.Param("lanes"), r)
-	return operand.Mem{Base: r}
 }
 
 // constant loads a constant of q.
@@ -192,7 +195,7 @@ func (z *quantizer) word(name string, value uint32) operand.Op {
 func (z *quantizer) draw() {
 	r := z.GP32()
 	z.MOVL(z.first, r)
-	z.XORL(z.key0, r)
+	z.XORL(z.q.Offset(qKey0), r)
 	z.IMUL3L(operand.I32(0x9E3779B1-1<<32), r, r)
 	z.spread(r, z.product)
 	z.ADDL(operand.U32(step), z.first)
@@ -206,6 +209,9 @@ func (z *quantizer) four(v int) {
 	)
 	for i := range out {
 		out[i] = z.one(v + i)
+		if z.hashed {
+			z.hash.enter(v + i)
+		}
 		if z.wide {
 			doubt[i] = z.K()
 			z.VPTESTNMD(z.test, out[i], doubt[i])
@@ -223,9 +229,7 @@ func (z *quantizer) four(v int) {
 	}
 	switch {
 	case z.hashed:
-		for _, indices := range out {
-			z.chain.two(indices)
-		}
+		z.hash.prepare(v, out)
 	case z.indices:
 	case z.packed:
 		z.storeBits(v, out)
