@@ -36,18 +36,19 @@ func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier
 	return -1
 }
 
-// hashed is integers that also writes their residues modulo 2^width to symbols and
-// continues h with them.
+// hashLen is how many coordinates are rounded and hashed at a time: the fewer
+// there are, the longer the end of a chain with nothing beside it.
+const hashLen = 4 * blockLen
+
+// hashed is integers, for at most hashLen coordinates, that also writes their
+// residues modulo 2^width to symbols and continues h with them.
 func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width int, tier kernel.Tier, q *kernel.Quantizer, h *kernel.Hash) int {
-	var (
-		doubt [blockLen / 8]byte
-		mask  = byte(1<<width - 1)
-		at    = 0
-	)
-	for q != nil && at < len(x) {
-		done, hashed := tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, q, mask, doubt[:], h)
-		if done == 0 {
-			break
+	var doubt [hashLen / 8]byte
+	mask := byte(1<<width - 1)
+	for at := 0; at < len(x); {
+		done, hashed := 0, 0
+		if q != nil {
+			done, hashed = tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, q, mask, doubt[:], h)
 		}
 		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
 			i += at + hashed
@@ -55,14 +56,17 @@ func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width 
 			symbols[i] = byte(dst[i]) & mask
 			return true
 		})
-		tier.Hash(h, dst[at+hashed:at+done])
-		at += done
+		end := at + done
+		if done == 0 {
+			end = min(at+blockLen, len(x))
+			if bad := r.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
+				return at + bad
+			}
+			tier.Narrow(symbols[at:end], dst[at:end], 0, 0, mask)
+		}
+		tier.Hash(h, dst[at+hashed:end])
+		at = end
 	}
-	if bad := r.integersExactly(dst[at:], x[at:], first+at); bad >= 0 {
-		return at + bad
-	}
-	tier.Narrow(symbols[at:], dst[at:], 0, 0, mask)
-	tier.Hash(h, dst[at:])
 	return -1
 }
 
@@ -89,18 +93,20 @@ func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
 func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width int, kept *repair) error {
 	var (
 		quantizer kernel.Quantizer
-		index     [blockLen]int32
-		symbols   [blockLen]byte
+		indices   [hashLen]int32
+		bytes     [hashLen]byte
 		q         = r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))
 	)
-	for first := 0; first < len(x); first += blockLen {
-		part := x[first:min(first+blockLen, len(x))]
-		n := len(part)
-		if at := r.encode.hashed(index[:n], symbols[:n], part, first, width, r.tier, q, &v.hash); at >= 0 {
+	for first := 0; first < len(x); first += hashLen {
+		part := x[first:min(first+hashLen, len(x))]
+		index, symbols := indices[:len(part)], bytes[:len(part)]
+		if at := r.encode.hashed(index, symbols, part, first, width, r.tier, q, &v.hash); at >= 0 {
 			return r.strange(part[at], first+at)
 		}
-		r.tier.Pack(payload[first/8*width:], width, symbols[:n])
-		kept.data = appendQuotientsOf(kept.data, index[:n], width, r.tier)
+		r.tier.Pack(payload[first/8*width:], width, symbols)
+		for ; len(index) > 0; index = index[min(blockLen, len(index)):] {
+			kept.data = appendQuotientsOf(kept.data, index[:min(blockLen, len(index))], width, r.tier)
+		}
 	}
 	return nil
 }
