@@ -42,6 +42,7 @@ type Worker struct {
 	g      []float32 // the gradient of round k
 	mixed  algos.Mixed
 	repair Repairs
+	guard  guard
 	failed error // why the machine has stopped for good
 
 	boundary func(k int) // called before round k; may be nil
@@ -306,12 +307,14 @@ func (w *Worker) tell() error {
 // cannot be used, which is forgotten and waited for again, or needs its repair.
 func (w *Worker) mix() (done bool, err error) {
 	slot := w.slot()
+	w.inbox.bound(slot, w.guard.limit())
 	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(slot))
 	if err != nil {
 		return false, w.unmixed(err)
 	}
 	repaired := w.inbox.repaired(slot)
 	w.mixed = mixed
+	w.guard.mixed(mixed)
 	w.repair.Repaired += int64(repaired)
 	if w.noter != nil {
 		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)

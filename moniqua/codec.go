@@ -189,10 +189,16 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
+	var saw algos.Mixed
 	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
-		return r.mixBytes(acc, x, mine, in, width)
+		saw, err = r.mixBytes(acc, x, mine, in, width)
+	} else {
+		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
 	}
-	return r.mixWords(acc, x, mine, in, c.verification.rest)
+	if len(in) > 0 {
+		saw.Largest = r.largest + saw.Gap
+	}
+	return saw, err
 }
 
 // mixWords is Mix for any number of levels; repairs are those not read yet.
@@ -277,8 +283,9 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int // coordinates per block
-	tail    int // bytes of a payload after the symbols
+	block   int     // coordinates per block
+	tail    int     // bytes of a payload after the symbols
+	largest float32 // |x|_∞ of the reference, from checkReference on
 	encode  rounder
 	windows rounder
 	tier    kernel.Tier
@@ -375,8 +382,9 @@ func (r *round) checkPayload(payload []byte, d int) error {
 // checkReference makes sure that every coordinate of x is within 2³² steps of 0.
 func (r *round) checkReference(x []float32) error {
 	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
-	limit := math.Float32bits(bound)
-	if r.tier.Magnitude(x) <= limit {
+	limit, most := math.Float32bits(bound), r.tier.Magnitude(x)
+	r.largest = math.Float32frombits(most)
+	if most <= limit {
 		return nil
 	}
 	for i, v := range x {
