@@ -169,7 +169,8 @@ func (v *verification) encodeWords(r *round, dst []byte, x []float32, kept *repa
 // own indices are recovered from mine in the same way, which is exact. acc
 // rounds once per coordinate.
 //
-// x must be the model that mine was encoded from in the same round. With Verify
+// x must be the model that mine was encoded from in the same round; unless acc
+// is x, one that Encode would have refused is an error. With Verify
 // the error is an *algos.MismatchError where indices were recovered wrongly and
 // there is no Repair yet.
 func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
@@ -357,8 +358,10 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	if len(acc) != len(x) {
 		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
 	}
-	if err := r.checkReference(x); err != nil {
-		return err
+	if !inPlace(acc, x) {
+		if err := r.checkReference(x); err != nil {
+			return err
+		}
 	}
 	if err := r.checkPayload(mine, len(x)); err != nil {
 		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
@@ -370,6 +373,10 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	}
 	return nil
 }
+
+// inPlace reports whether acc is x. Encode has found x sound then, so that it is
+// not read once more, which would be a quarter of the pass over memory.
+func inPlace(acc, x []float32) bool { return len(acc) > 0 && &acc[0] == &x[0] }
 
 // checkPayload makes sure that payload holds d symbols and the hash, if any.
 func (r *round) checkPayload(payload []byte, d int) error {
