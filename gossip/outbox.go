@@ -32,6 +32,7 @@ type outbox struct {
 	peers []topology.Rank
 	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
 	sent  int     // slots sent so far
+	first int     // the oldest that is there, if it is one of the last
 
 	repaired [][]bool // by kept slot and receiver: whether it got the repair on its present link
 }
@@ -45,6 +46,9 @@ func newOutbox(self topology.Rank, peers []topology.Rank, slots int) outbox {
 }
 
 func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
+
+// oldest returns the first slot that is kept.
+func (b *outbox) oldest() int { return max(b.first, b.sent-len(b.kept)) }
 
 // buffer returns the empty buffer of the slot to be sent next.
 func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
@@ -66,7 +70,7 @@ func (b *outbox) grant(slot int, peer topology.Rank) error {
 		return ErrStranger
 	case slot >= b.sent:
 		return ErrEarly
-	case slot < max(0, b.sent-len(b.kept)):
+	case slot < b.oldest():
 		return ErrStale
 	case b.repaired[slot%len(b.kept)][i]:
 		return ErrDuplicate
@@ -100,7 +104,7 @@ func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 	if !slices.Contains(b.peers, peer) {
 		return dst
 	}
-	for slot := max(0, b.sent-len(b.kept)); slot < b.sent; slot++ {
+	for slot := b.oldest(); slot < b.sent; slot++ {
 		f := *b.at(slot)
 		f.To, f.Payload = peer, slices.Clone(f.Payload)
 		dst = append(dst, f)
