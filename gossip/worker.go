@@ -357,13 +357,13 @@ func (w *Worker) admit(f Frame) error {
 		return w.answer(f)
 	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
 		return ErrStale
-	case f.Round >= w.rounds || f.Round/w.every-w.k/w.every > w.plan.Lead:
+	case f.Round >= w.rounds:
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
 	slot := w.slotOf(f)
 	switch {
 	case slot-w.slot() > w.plan.Lead:
-		return ErrEarly
+		return w.inbox.stash(slot, f)
 	case f.Kind == Repair:
 		return w.inbox.mend(slot, f.From, f.Payload)
 	case f.Kind != Data:
