@@ -192,14 +192,19 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
+	var saw algos.Mixed
 	switch width := r.byteWidth(); {
-	case width == 0 || len(in) == 0 || len(in) > inLanes || repaired(in):
-		return r.mixWords(acc, x, mine, in, c.verification.rest)
+	case !r.inLanes(in):
+		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
 	case width == 1:
-		return r.mixBits(acc, x, mine, in)
+		saw, err = r.mixBits(acc, x, mine, in)
 	default:
-		return r.mixBytes(acc, x, mine, in, width)
+		saw, err = r.mixBytes(acc, x, mine, in, width)
 	}
+	if len(in) > 0 {
+		saw.Largest = r.largest + saw.Gap
+	}
+	return saw, err
 }
 
 // mixWords is Mix for any number of levels; repairs are those not read yet.
@@ -284,8 +289,9 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int // coordinates per block
-	tail    int // bytes of a payload after the symbols
+	block   int     // coordinates per block
+	tail    int     // bytes of a payload after the symbols
+	largest float32 // |x|_∞ of the reference, from checkReference on
 	encode  rounder
 	windows rounder
 	tier    kernel.Tier
@@ -350,52 +356,4 @@ func (r *round) strange(v float32, at int) error {
 	}
 	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: the model exploded or theta %v is far too small",
 		r.k, at, v, r.grid.Step(), r.grid.Theta)
-}
-
-// checkMix finds what makes the arguments of Mix unusable, before acc changes.
-func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
-	if len(acc) != len(x) {
-		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
-	}
-	if !inPlace(acc, x) {
-		if err := r.checkReference(x); err != nil {
-			return err
-		}
-	}
-	if err := r.checkPayload(mine, len(x)); err != nil {
-		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
-	}
-	for _, message := range in {
-		if err := r.checkPayload(message.Payload, len(x)); err != nil {
-			return &algos.MessageError{From: message.From, Err: fmt.Errorf("moniqua: round %d: %w", r.k, err)}
-		}
-	}
-	return nil
-}
-
-// inPlace reports whether acc is x. Encode has found x sound then, so that it is
-// not read once more, which would be a quarter of the pass over memory.
-func inPlace(acc, x []float32) bool { return len(acc) > 0 && &acc[0] == &x[0] }
-
-// checkPayload makes sure that payload holds d symbols and the hash, if any.
-func (r *round) checkPayload(payload []byte, d int) error {
-	if len(payload) < r.tail {
-		return fmt.Errorf("%d bytes: the hash alone takes %d", len(payload), r.tail)
-	}
-	return r.packing.Check(payload[:len(payload)-r.tail], d)
-}
-
-// checkReference makes sure that every coordinate of x is within 2³² steps of 0.
-func (r *round) checkReference(x []float32) error {
-	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
-	limit := math.Float32bits(bound)
-	if r.tier.Magnitude(x) <= limit {
-		return nil
-	}
-	for i, v := range x {
-		if math.Float32bits(v)&^(1<<31) > limit { // NaN and Inf are above every number
-			return r.strange(v, i)
-		}
-	}
-	return nil
 }

@@ -96,6 +96,11 @@ func (r *rounder) noise(index int) float64 {
 	return float64(r.key.Uniform(uint32(index)))
 }
 
+// inLanes reports whether in is mixed in lanes.
+func (r *round) inLanes(in []algos.Message) bool {
+	return r.byteWidth() > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in)
+}
+
 // encodeBytes writes the symbols of x, of two bits or more, to payload, of their
 // length, without verification.
 func (r *round) encodeBytes(payload []byte, x []float32, width int) error {
@@ -148,7 +153,7 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 				rest[j] = theirs[j][from:to]
 			}
 			one := r.tier.Mix(acc[first+from:first+to], own[from:to], low, rest[:len(in)], scales[:len(in)], width)
-			saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
+			saw.Add(one)
 			return from + one.Done
 		}
 		ties := kernel.Step // coordinates for which windows are computed at a time
@@ -170,7 +175,16 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 			at = mix(at, begin+len(low), low[at-begin:])
 		}
 	}
-	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}, nil
+	return r.mixed(saw, acc, x), nil
+}
+
+// mixed is what the lanes saw when they mixed into acc. How large x was they have
+// seen if it is the same.
+func (r *round) mixed(saw kernel.Mixed, acc, x []float32) algos.Mixed {
+	if inPlace(acc, x) {
+		r.largest = math.Float32frombits(saw.Magnitude)
+	}
+	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}
 }
 
 // symbols returns the symbols of payload from coordinate first on, in the upper

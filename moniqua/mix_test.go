@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
 
@@ -88,6 +89,7 @@ func TestMixFollowsTheFormula(t *testing.T) {
 					}
 				}
 				want := algos.Mixed{Gap: float32(step * float64(largest)), Moved: moved}
+				want.Largest = vec.MaxAbs(all[0]) + want.Gap
 				if mixed != want {
 					t.Errorf("%d neighbours, %d levels, %v: %+v, want %+v", neighbours, levels, rounding, mixed, want)
 				}
@@ -132,20 +134,23 @@ func TestBothEndsOfAnEdgeAddExactNegatives(t *testing.T) {
 }
 
 func TestMixInPlace(t *testing.T) {
-	c := mustCodec(t, 5, Dither, 0.2, 4)
-	all := models(4, 2500, 0.2)
-	want, _ := mixAt(t, c, 0, all, 0.25)
+	for _, levels := range []int{2, 5, 16, 256} {
+		c := mustCodec(t, levels, Dither, 0.2, 4)
+		all := models(4, 2500, 0.2)
+		want, wantSaw := mixAt(t, c, 0, all, 0.25)
 
-	in := make([]algos.Message, 0, 3)
-	for j := 1; j < 4; j++ {
-		in = append(in, algos.Message{From: topology.Rank(j), Weight: 0.25, Payload: mustEncode(t, c, 0, all[j])})
-	}
-	mine := mustEncode(t, c, 0, all[0])
-	if _, err := c.Mix(all[0], 0, all[0], mine, in); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(all[0], want) {
-		t.Error("mixing into x itself gives another result")
+		in := make([]algos.Message, 0, 3)
+		for j := 1; j < 4; j++ {
+			in = append(in, algos.Message{From: topology.Rank(j), Weight: 0.25, Payload: mustEncode(t, c, 0, all[j])})
+		}
+		mine := mustEncode(t, c, 0, all[0])
+		saw, err := c.Mix(all[0], 0, all[0], mine, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(all[0], want) || saw != wantSaw {
+			t.Errorf("%d levels: mixing into x itself gives another result: %+v, want %+v", levels, saw, wantSaw)
+		}
 	}
 }
 
@@ -153,7 +158,7 @@ func TestEqualModelsExchangeNothing(t *testing.T) {
 	for _, rounding := range []Rounding{Dither, Nearest, Shared} {
 		x := models(1, 2000, 1)[0]
 		got, mixed := mixAt(t, mustCodec(t, 16, rounding, 0.5, 8), 2, [][]float32{x, x, x}, 1.0/3)
-		if !slices.Equal(got, x) || mixed != (algos.Mixed{}) {
+		if !slices.Equal(got, x) || mixed != (algos.Mixed{Largest: vec.MaxAbs(x)}) {
 			t.Errorf("%v: %+v", rounding, mixed)
 		}
 	}
