@@ -218,10 +218,10 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 		k.coded = slices.Grow(k.coded[:0], h.Len)[:h.Len]
 		payload = k.coded
 	}
-	if err := k.fill(payload, due); err != nil {
+	if err := k.fill(payload, &h, due); err != nil {
 		return nil, k.readError(err)
 	}
-	if err := wire.Verify(h, payload); err != nil {
+	if err := h.Complete(); err != nil {
 		return nil, links.refused.frame(err)
 	}
 	if h.Coder == entropy.Plain {
@@ -238,14 +238,15 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	return payload, nil
 }
 
-// fill reads payload as it comes, each part in time. The reader's buffer is far
+// fill reads payload, which follows h, as it comes, each part in time. The reader's buffer is far
 // smaller than a message: what is longer goes straight to its place.
-func (k *link) fill(payload []byte, due *deadline) error {
+func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
 	began, late := time.Now(), len(payload)-k.in.Buffered()
 	defer func() { k.edge.received.pace.note(late, time.Since(began)) }()
 	for len(payload) > 0 {
 		due.extend()
 		n, err := k.in.Read(payload)
+		h.Follow(payload[:n])
 		payload = payload[n:]
 		if err != nil && len(payload) > 0 {
 			if errors.Is(err, io.EOF) {
