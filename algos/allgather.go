@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // AllGather is one worker of data-parallel SGD with compressed gradients, as in
 // Alistarh et al., "QSGD", NeurIPS 2017, algorithm 1: every worker sends what
@@ -60,3 +63,9 @@ func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
 
 // ExtraMemory returns the bytes of the error.
 func (a *AllGather) ExtraMemory() int { return floatBytes * len(a.part.e) }
+
+// State shows the error and the table of the compressor.
+func (a *AllGather) State(v *state.Visit) {
+	v.Vector("e", &a.part.e, len(a.X))
+	a.Compression.State(v)
+}

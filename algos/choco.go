@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // Choco is one worker of ChocoSGD: Koloskova, Stich and Jaggi, "Decentralized
 // Stochastic Optimization and Gossip Algorithms with Compressed Communication",
@@ -79,3 +82,10 @@ func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 
 // ExtraMemory returns the bytes of h and s.
 func (a *Choco) ExtraMemory() int { return floatBytes * (len(a.h) + len(a.s)) }
+
+// State shows h, s and the table of the compressor.
+func (a *Choco) State(v *state.Visit) {
+	v.Vector("h", &a.h, len(a.X))
+	v.Vector("s", &a.s, len(a.X))
+	a.Compression.State(v)
+}

@@ -2,7 +2,9 @@ package algos
 
 import (
 	"fmt"
+	"strconv"
 
+	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
 
@@ -87,3 +89,22 @@ func replicas(x []float32, row topology.Row) [][]float32 {
 
 // floatBytes is the size of a coordinate in memory.
 const floatBytes = 4
+
+// State shows the table of the own compressor, if it has one. Those of the
+// neighbours need none: they decode by what a payload says.
+func (c Compression) State(v *state.Visit) { v.Part("compressor", c.Own) }
+
+// visitVectors visits n vectors of d coordinates that are there once a run has begun.
+func visitVectors(v *state.Visit, name string, all *[][]float32, n, d int) {
+	begun := *all != nil
+	v.Bool(name+"s", &begun)
+	if v.Loading() && begun {
+		*all = make([][]float32, n)
+		for j := range *all {
+			(*all)[j] = make([]float32, d)
+		}
+	}
+	for j, x := range *all {
+		v.Floats(name+strconv.Itoa(j), x)
+	}
+}

@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -79,4 +80,10 @@ func addTowards(acc, x []float32, y [][]float32, row topology.Row) {
 			acc[c] += float32(w * (y[c] - v))
 		}
 	}
+}
+
+// State shows the replicas and the table of the compressor.
+func (a *DCD) State(v *state.Visit) {
+	visitVectors(v, "replica", &a.replicas, len(a.Row.In), len(a.X))
+	a.Compression.State(v)
 }

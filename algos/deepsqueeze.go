@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // DeepSqueeze is one worker of Tang et al., "DeepSqueeze: Decentralization Meets
 // Error-Compensated Compression", 2019, algorithm 1. The model itself is
@@ -67,3 +70,9 @@ func (a *DeepSqueeze) Mix(k, _ int, in []Message) (Mixed, error) {
 
 // ExtraMemory returns the bytes of e.
 func (a *DeepSqueeze) ExtraMemory() int { return floatBytes * len(a.e) }
+
+// State shows e and the table of the compressor.
+func (a *DeepSqueeze) State(v *state.Visit) {
+	v.Vector("e", &a.e, len(a.X))
+	a.Compression.State(v)
+}

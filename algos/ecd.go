@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -85,3 +86,10 @@ func improve(estimate []float32, c Compressor, k int, payload []byte) error {
 
 // ExtraMemory returns the bytes of the estimates.
 func (a *ECD) ExtraMemory() int { return floatBytes * (len(a.own) + len(a.estimates)*len(a.X)) }
+
+// State shows the estimates and the table of the compressor.
+func (a *ECD) State(v *state.Visit) {
+	v.Vector("own", &a.own, len(a.X))
+	visitVectors(v, "estimate", &a.estimates, len(a.Row.In), len(a.X))
+	a.Compression.State(v)
+}

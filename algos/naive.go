@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // Naive is one worker of D-PSGD with the neighbours' models quantized directly,
 //
@@ -48,3 +51,6 @@ func (a *Naive) Mix(k, _ int, in []Message) (Mixed, error) {
 
 // ExtraMemory returns 0.
 func (a *Naive) ExtraMemory() int { return 0 }
+
+// State shows the table of the compressor.
+func (a *Naive) State(v *state.Visit) { a.Compression.State(v) }

@@ -3,6 +3,7 @@ package algos
 import (
 	"fmt"
 
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 )
 
@@ -115,4 +116,11 @@ func checkEmpty(k int, in []Message) error {
 		}
 	}
 	return nil
+}
+
+// State shows the error and the tables of both compressors.
+func (a *Server) State(v *state.Visit) {
+	v.Vector("e", &a.part.e, len(a.X))
+	a.Compression.State(v)
+	v.Part("mean", a.Mean)
 }

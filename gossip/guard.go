@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/state"
 )
 
 // A guard knows from history what values of messages are absurd: those that are
@@ -25,6 +26,14 @@ const (
 	sane      = 1 << 16 // and after
 	small     = 1       // what is taken for the largest magnitude at least
 )
+
+// State shows the history.
+func (g *guard) State(v *state.Visit) {
+	largest := float64(g.largest)
+	v.Double("largest", &largest)
+	g.largest = float32(largest)
+	state.Int(v, "clean", &g.clean, 0, math.MaxInt)
+}
 
 // limit returns the largest magnitude to be believed.
 func (g *guard) limit() float32 {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -156,3 +157,6 @@ func (c *PairCodec) MaxPayload(d int) int {
 	}
 	return most
 }
+
+// State shows that of the control. Exchanges that are open are not kept.
+func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }

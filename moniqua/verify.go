@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 )
 
@@ -237,4 +238,18 @@ func (r *round) mend(dst []int32, repair []byte, symbols []uint16) (rest []byte,
 		return nil, errRepaired
 	}
 	return rest, nil
+}
+
+// State shows that of the control of theta, and the repair of the last round
+// encoded: a neighbour may not have mixed that one yet.
+func (c *Codec) State(v *state.Visit) {
+	if c.Control != nil {
+		v.Part("control", c.Control)
+	}
+	if c.Verify {
+		kept := &c.verification.kept[c.verification.last]
+		v.Bool("kept", &kept.valid)
+		state.Int(v, "round", &kept.k, 0, math.MaxInt)
+		v.Bytes("quotients", &kept.data)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant/levels"
 )
 
@@ -262,4 +263,13 @@ func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 		return nil, fmt.Errorf("quant: %v: %w", a.fit, err)
 	}
 	return buckets, nil
+}
+
+// State shows the table that the sender rounds to and when it was fitted.
+func (a *Adaptive) State(v *state.Visit) {
+	state.Int(v, "latest", &a.latest, -1, math.MaxInt)
+	v.Doubles("table", a.own.Levels)
+	if _, err := a.own.Bits(); err != nil {
+		v.Fail("table", err)
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+
+	"gossiptrainer/internal/state"
 )
 
 // A Compressor is what all compressors of this package have in common.
@@ -130,4 +133,11 @@ func (s *Switched) named(payload []byte) (Compressor, []byte, error) {
 		return nil, nil, fmt.Errorf("quant: switched: %d bits: must be %d to %d", payload[last], s.low, s.low+len(s.of)-1)
 	}
 	return s.of[at], payload[:last], nil
+}
+
+// State shows the tables of the compressors that have one.
+func (s *Switched) State(v *state.Visit) {
+	for i, c := range s.of {
+		v.Part("bits"+strconv.Itoa(s.low+i), c)
+	}
 }
