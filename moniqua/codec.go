@@ -196,9 +196,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	} else {
 		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
 	}
-	if len(in) > 0 {
-		saw.Largest = r.largest + saw.Gap
-	}
+	saw.Largest = saw.Gap // all that a message says is how far the models are apart
 	return saw, err
 }
 
@@ -284,9 +282,8 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int     // coordinates per block
-	tail    int     // bytes of a payload after the symbols
-	largest float32 // |x|_∞ of the reference, from checkReference on
+	block   int // coordinates per block
+	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
 	tier    kernel.Tier
