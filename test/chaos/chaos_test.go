@@ -21,7 +21,7 @@ const fullVariable = "CHAOS"
 // run that hangs.
 func quick() []scenario {
 	return []scenario{
-		{name: "quick-hung", place: lab, peers: 4, rounds: 200, noticed: whenever(), within: time.Minute,
+		{name: "quick-hung", place: lab, peers: 4, rounds: 600, noticed: whenever(), within: time.Minute,
 			faults: []fault{{freeze, anybody, 20, 500 * time.Millisecond}}},
 		{name: "quick-lan", place: lan, peers: 4, rounds: 600, noticed: whenever(), within: time.Minute,
 			faults: []fault{
