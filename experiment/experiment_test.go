@@ -62,6 +62,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 		g[i] = make([]float32, r.Dim())
 	}
 	res := Results{Mode: "test", Models: make([][]float32, len(all)), Wall: time.Second, Version: "v0"}
+	first := -1 // the round in which the clock begins
 	for turn, busy := 0, true; busy; turn++ {
 		busy = false
 		for i := range all {
@@ -76,7 +77,10 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := w.Machine.Gradient(g[w.Rank], loss, 0); err != nil {
+			if first < 0 {
+				first = ready.Round
+			}
+			if err := w.Machine.Gradient(g[w.Rank], loss, time.Duration(ready.Round+1-first)*time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
 			if ready.Round == r.cfg.Train.Rounds-1 {

@@ -1,18 +1,20 @@
 package experiment
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
 
 	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
 
 // memories are runs in which everything occurs that a worker carries from round
-// to round. All have 14 rounds.
+// to round; 14 of them where nothing says otherwise.
 var memories = map[string][]string{
-	"moniqua, adaptive":           nil,
+	"moniqua, adaptive":           {"train.rounds=250", "train.schedule=constant"},
 	"moniqua, violated":           {"algorithm.theta={rule: fixed, value: 1e-4}"},
 	"moniqua, violated, local":    {"algorithm.theta={rule: fixed, value: 1e-4}", "algorithm.local_steps=3"},
 	"moniqua, measured":           {"algorithm.theta={rule: measured, verify: false}", "topology.size=2", "train.rounds=40"},
@@ -21,8 +23,8 @@ var memories = map[string][]string{
 	"moniqua, 1 bit":              {"algorithm.bits=1", "topology.slack=0.1", "algorithm.theta={rule: fixed, value: 2}"},
 	"moniqua, stochastic":         {"algorithm.rounding=stochastic"},
 	"moniqua, atc, torus":         {"algorithm.order=atc", "topology={kind: torus, rows: 2, cols: 2}"},
-	"moniqua, oland-raj":          {"algorithm.controller={name: oland-raj}"},
-	"moniqua, mqgrad":             {"algorithm.controller={name: mqgrad}"},
+	"moniqua, oland-raj":          {"train.rounds=60", "algorithm.controller={name: oland-raj}"},
+	"moniqua, mqgrad":             {"train.rounds=60", "algorithm.controller={name: mqgrad}"},
 	"full precision":              {"algorithm.bits=32"},
 	"full precision, local":       {"algorithm.bits=32", "algorithm.local_steps=4"},
 	"constant step, no momentum":  {"train.schedule=constant", "train.momentum=0", "train.weight_decay=0.01"},
@@ -35,9 +37,9 @@ var memories = map[string][]string{
 	"all-gather, alq":             {"algorithm={name: allreduce, reduce: allgather, compressor: {name: alq, refit_at: [2, 9], refit_every: 0}}"},
 	"server, amq":                 {"algorithm={name: allreduce, reduce: server, compressor: {name: amq, refit_at: [2], refit_every: 6}}"},
 	"server, error feedback":      {"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: full}}"},
-	"server, oland-raj":           {"algorithm={name: allreduce, reduce: server, controller: {name: oland-raj}}"},
+	"server, oland-raj":           {"train.rounds=40", "algorithm={name: allreduce, reduce: server, controller: {name: oland-raj}}"},
 	"choco, qsgd":                 {"algorithm={name: choco, compressor: {scaled: true}}"},
-	"choco, alq, mqgrad, local":   {"algorithm={name: choco, local_steps: 2, controller: {name: mqgrad}, compressor: {name: alq, scaled: true, refit_at: [2, 9]}}"},
+	"choco, alq, mqgrad, local":   {"train.rounds=120", "algorithm={name: choco, local_steps: 2, controller: {name: mqgrad}, compressor: {name: alq, scaled: true, refit_at: [2, 9]}}"},
 	"choco, top-k":                {"algorithm={name: choco, gamma: 0.5, compressor: {name: topk}}"},
 	"choco, random-k":             {"algorithm={name: choco, gamma: 0.01, compressor: {name: randomk, scaled: true}}"},
 	"choco, sign, local":          {"algorithm={name: choco, local_steps: 3, compressor: {name: sign}}"},
@@ -66,11 +68,21 @@ func TestGoingOnIsNeverHavingStopped(t *testing.T) {
 			}
 			r := assemble(t, append(base, set...)...)
 			rounds := r.cfg.Train.Rounds
-			at := []int{1, rounds / 2, rounds/2 + 1, rounds}
+			at := []int{1, rounds / 2, rounds/2 + 1, min(rounds/2+5, rounds), rounds}
 			want, saved := stops(t, r, at)
 			for _, k := range at {
-				if got := digest(t, r, resumed(t, r, saved[k]), 1); got != want {
+				all := resumed(t, r, saved[k])
+				if got := digest(t, r, all, 1); got != want {
 					t.Errorf("stopped at round %d: digest %s, want %s", k, got, want)
+				}
+				for i, w := range all {
+					var end state.Snapshot
+					w.Save(&end)
+					for j, part := range end.Tensors {
+						if want := saved[rounds][i].Tensors[j]; part.Name != want.Name || !bytes.Equal(part.Data, want.Data) {
+							t.Errorf("stopped at round %d: worker %d ends with another %s", k, i, want.Name)
+						}
+					}
 				}
 			}
 		})
@@ -136,5 +148,39 @@ func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
 				t.Errorf("digest %s, want %s", got, want)
 			}
 		})
+	}
+}
+
+// AD-PSGD goes on from states of different steps, and does all the steps that are
+// left.
+func TestAsynchronousRunsGoOn(t *testing.T) {
+	for _, theta := range []string{"{rule: adaptive}", "{rule: measured}", "{rule: fixed, value: 1e-4}"} {
+		r := assemble(t, append(slices.Clone(quick), "algorithm.name=adpsgd", "algorithm.theta="+theta, "topology.size=4", "train.rounds=60")...)
+		all := workers(t, r)
+		saved := make([]state.Snapshot, len(all))
+		for i, w := range all {
+			w.Machine.AtBoundary(func(k int) {
+				if k == 20+i {
+					w.Save(&saved[i])
+				}
+			})
+		}
+		simulate(t, r, all)
+		out, res := simulate(t, r, resumed(t, r, saved))
+		steps := 0
+		for i, n := range out.Rounds {
+			steps += n
+			if n <= 20+i {
+				t.Errorf("%s: worker %d ends at step %d", theta, i, n)
+			}
+		}
+		if steps < 240 || steps > 240+12 {
+			t.Errorf("%s: %d steps, want 240 in all", theta, steps)
+		}
+		for _, x := range res.Models {
+			if !vec.Finite(x) {
+				t.Errorf("%s: a model is not finite", theta)
+			}
+		}
 	}
 }

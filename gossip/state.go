@@ -93,14 +93,10 @@ func (w *PairWorker) AtBoundary(hook func(k int)) { w.boundary = hook }
 func (w *PairWorker) State(v *state.Visit) {
 	state.Int(v, "round", &w.step, 0, math.MaxInt)
 	v.Floats("x", w.alg.X)
-	if v.Loading() {
-		w.steps.total = 0
-	}
-	for i := range w.steps.steps {
-		state.Int(v, "steps"+strconv.Itoa(i), &w.steps.steps[i], 0, math.MaxUint32)
-		if v.Loading() {
-			w.steps.total += int(w.steps.steps[i])
-		}
+	v.Counts("steps", w.steps.steps)
+	w.steps.total = 0
+	for _, n := range w.steps.steps {
+		w.steps.total += int(n)
 	}
 	state.Int(v, "attempts", &w.attempts, 0, math.MaxInt)
 	v.Part("codec", w.Codec())

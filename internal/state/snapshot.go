@@ -20,21 +20,8 @@ type Snapshot struct {
 // A Tensor is one named part of a state.
 type Tensor struct {
 	Name string // a path, like machine/algorithm/h
-	Type string // F32, F64, I64 or U8, as in the safetensors format
+	Type string // F32, F64, I64, U32 or U8, as in the safetensors format
 	Data []byte // little-endian
-}
-
-// Size returns the bytes of an element, 0 of an unknown type.
-func (t Tensor) Size() int {
-	switch t.Type {
-	case "F32":
-		return 4
-	case "F64", "I64":
-		return 8
-	case "U8":
-		return 1
-	}
-	return 0
 }
 
 // A Keeper carries something from round to round. What never changes and what
@@ -56,15 +43,18 @@ func (s *Snapshot) Save(name string, k Keeper) {
 // Load gives k what Save took from one like it. It fails if something is
 // missing, of another size or not such as k could carry; k is then of no use.
 func (s *Snapshot) Load(name string, k Keeper) error {
-	v := Visit{snapshot: s, path: name, loading: true, used: make([]bool, len(s.Tensors))}
+	v := Visit{snapshot: s, path: name, loading: true, at: make(map[string]int)}
+	for i, t := range s.Tensors {
+		if strings.HasPrefix(t.Name, name+"/") {
+			v.at[t.Name] = i
+		}
+	}
 	k.State(&v)
 	if v.err != nil {
 		return v.err
 	}
-	for i, t := range s.Tensors {
-		if strings.HasPrefix(t.Name, name+"/") && !v.used[i] {
-			return fmt.Errorf("state: %s: nothing here carries it", t.Name)
-		}
+	for unused := range v.at {
+		return fmt.Errorf("state: %s: nothing here carries it", unused)
 	}
 	return nil
 }
@@ -85,9 +75,4 @@ func (s *Snapshot) next(name, kind string) *Tensor {
 	t := &s.Tensors[n]
 	t.Name, t.Type, t.Data = name, kind, t.Data[:0]
 	return t
-}
-
-// find returns the index of the tensor of that name, -1 if there is none.
-func (s *Snapshot) find(name string) int {
-	return slices.IndexFunc(s.Tensors, func(t Tensor) bool { return t.Name == name })
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -17,7 +18,7 @@ type Visit struct {
 	snapshot *Snapshot
 	path     string
 	loading  bool
-	used     []bool
+	at       map[string]int // index of every tensor that is not used yet
 	err      error
 }
 
@@ -67,7 +68,7 @@ func (v *Visit) Floats(name string, x []float32) {
 func (v *Visit) Vector(name string, x *[]float32, n int) {
 	if v.Loading() {
 		*x = nil
-		if at := v.snapshot.find(v.path + "/" + name); at < 0 || len(v.snapshot.Tensors[at].Data) > 0 {
+		if at, ok := v.at[v.path+"/"+name]; !ok || len(v.snapshot.Tensors[at].Data) > 0 {
 			*x = make([]float32, n)
 		}
 	}
@@ -111,7 +112,7 @@ func (v *Visit) Double(name string, x *float64) {
 func (v *Visit) List(name string, x *[]float64, most int) {
 	if v.Loading() {
 		n := 0
-		if at := v.snapshot.find(v.path + "/" + name); at >= 0 {
+		if at, ok := v.at[v.path+"/"+name]; ok {
 			n = len(v.snapshot.Tensors[at].Data) / 8
 		}
 		if n > most {
@@ -132,6 +133,25 @@ func (v *Visit) Bytes(name string, x *[]byte) {
 	}
 	if data, ok := v.load(name, "U8"); ok {
 		*x = append((*x)[:0], data...)
+	}
+}
+
+// Counts visits numbers that are always as many as x.
+func (v *Visit) Counts(name string, x []uint32) {
+	if !v.loading {
+		t := v.save(name, "U32")
+		for _, n := range x {
+			t.Data = binary.LittleEndian.AppendUint32(t.Data, n)
+		}
+		return
+	}
+	data, ok := v.load(name, "U32")
+	if ok && len(data) != 4*len(x) {
+		v.Fail(name, fmt.Errorf("%d numbers, want %d", len(data)/4, len(x)))
+		return
+	}
+	for i := 0; ok && i < len(x); i++ {
+		x[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
 }
 
@@ -176,14 +196,14 @@ func (v *Visit) load(name, kind string) (data []byte, ok bool) {
 	if v.err != nil {
 		return nil, false
 	}
-	at := v.snapshot.find(v.path + "/" + name)
+	at, ok := v.at[v.path+"/"+name]
 	switch {
-	case at < 0:
-		v.Fail(name, fmt.Errorf("missing"))
+	case !ok:
+		v.Fail(name, errors.New("missing"))
 	case v.snapshot.Tensors[at].Type != kind:
 		v.Fail(name, fmt.Errorf("of type %q, want %q", v.snapshot.Tensors[at].Type, kind))
 	default:
-		v.used[at] = true
+		delete(v.at, v.path+"/"+name)
 		return v.snapshot.Tensors[at].Data, true
 	}
 	return nil, false
