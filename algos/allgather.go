@@ -47,8 +47,9 @@ func (a *AllGather) Send(k, _ int, dst []byte) ([]byte, error) {
 
 // Mix takes the step along the mean of all gradients.
 func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
-	if err := a.Compression.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := a.Compression.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := a.part.settle(a.Compression, k); err != nil {
 		return Mixed{}, err
@@ -57,7 +58,7 @@ func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
 		return Mixed{}, err
 	}
 	vec.Axpy(a.X, -a.Alpha(k)/float32(1+len(in)), a.part.g)
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // ExtraMemory returns the bytes of the error.

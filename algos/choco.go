@@ -60,8 +60,9 @@ func (a *Choco) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix brings the public copies up to date and takes the consensus step.
 func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := c.Own.AddTo(a.h, 1, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -76,7 +77,7 @@ func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 	for c := range a.X {
 		a.X[c] += float32(a.Gamma * (s[c] - h[c]))
 	}
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // ExtraMemory returns the bytes of h and s.

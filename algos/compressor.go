@@ -18,6 +18,9 @@ type Compressor interface {
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
 	// Check says what is wrong with the payload of d coordinates, if anything.
 	Check(d int, payload []byte) error
+	// Bound returns a magnitude that no coordinate of C(z) exceeds, of a payload
+	// of d coordinates with which Check finds no fault.
+	Bound(d int, payload []byte) float32
 	// AddTo computes acc ← acc + w·C(z), with the C(z) that its sender has too,
 	// bit for bit. It fails, with acc as it was, on a payload with which Check
 	// finds fault.
@@ -38,17 +41,22 @@ func (c Compression) send(dst []byte, k int, z []float32) (out, mine []byte, err
 }
 
 // check makes sure, before anything changes, that all messages of a round of d
-// coordinates can be decoded.
-func (c Compression) check(k, d int, in []Message) error {
+// coordinates can be decoded and believed. What it returns says how large they are.
+func (c Compression) check(k, d int, in []Message) (saw Mixed, err error) {
 	if len(in) != len(c.In) {
-		return fmt.Errorf("internal error: round %d: %d messages for %d compressors", k, len(in), len(c.In))
+		return saw, fmt.Errorf("internal error: round %d: %d messages for %d compressors", k, len(in), len(c.In))
 	}
 	for j, m := range in {
 		if err := c.In[j].Check(d, m.Payload); err != nil {
-			return &MessageError{m.From, fmt.Errorf("round %d: %w", k, err)}
+			return Mixed{}, &MessageError{m.From, fmt.Errorf("round %d: %w", k, err)}
 		}
+		largest := c.In[j].Bound(d, m.Payload)
+		if err := m.Believe(largest); err != nil {
+			return Mixed{}, fmt.Errorf("round %d: %w", k, err)
+		}
+		saw.Largest = max(saw.Largest, largest)
 	}
-	return nil
+	return saw, nil
 }
 
 // addAll adds Σ_j a·W_ij·C_j to acc.

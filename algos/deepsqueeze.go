@@ -55,8 +55,9 @@ func (a *DeepSqueeze) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix keeps the error and moves the model.
 func (a *DeepSqueeze) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := c.Own.AddTo(a.e, -1, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -64,7 +65,7 @@ func (a *DeepSqueeze) Mix(k, _ int, in []Message) (Mixed, error) {
 	if err := c.Own.AddTo(a.X, -a.Eta*weights(in), k, a.mine); err != nil {
 		return Mixed{}, err
 	}
-	return Mixed{}, c.addAll(a.X, a.Eta, k, in)
+	return saw, c.addAll(a.X, a.Eta, k, in)
 }
 
 // ExtraMemory returns the bytes of e.

@@ -61,8 +61,9 @@ func (a *ECD) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix improves the estimates.
 func (a *ECD) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := improve(a.own, c.Own, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -72,7 +73,7 @@ func (a *ECD) Mix(k, _ int, in []Message) (Mixed, error) {
 			return Mixed{}, err
 		}
 	}
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // improve computes T ← T − 2/t·T + 2/t·C(z): a factor 1 − 2/t would be rounded

@@ -41,11 +41,12 @@ func (a *Naive) Send(k, _ int, dst []byte) (out []byte, err error) {
 
 // Mix takes the weighted mean of the own model and the neighbours' as they come.
 func (a *Naive) Mix(k, _ int, in []Message) (Mixed, error) {
-	if err := a.Compression.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := a.Compression.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	vec.Scale(a.X, 1-weights(in), a.X)
-	return Mixed{}, a.Compression.addAll(a.X, 1, k, in)
+	return saw, a.Compression.addAll(a.X, 1, k, in)
 }
 
 // ExtraMemory returns 0.

@@ -73,7 +73,7 @@ func buildDPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, erro
 	if err != nil {
 		return nil, err
 	}
-	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order]}, nil
+	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order], Clip: r.clip()}, nil
 }
 
 func buildChoco(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {

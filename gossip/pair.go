@@ -72,6 +72,7 @@ type PairWorker struct {
 	steps     census      // of all workers, as far as known
 	scratch   []byte      // for the next reply
 	mixed     algos.Mixed // of the last exchange
+	guard     guard
 	repair    Repairs
 	failed    error       // why the machine has stopped for good
 	boundary  func(k int) // called before step k; may be nil

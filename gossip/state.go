@@ -50,6 +50,7 @@ func (w *Worker) State(v *state.Visit) {
 	}
 	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)
 	state.Int(v, "repaired", &w.repair.Repaired, 0, math.MaxInt64)
+	v.Part("guard", &w.guard)
 	if v.Loading() {
 		w.outbox.sent = w.slot()
 		w.outbox.first = max(0, w.outbox.sent-w.plan.Lead)
@@ -102,6 +103,7 @@ func (w *PairWorker) State(v *state.Visit) {
 	v.Part("codec", w.Codec())
 	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)
 	state.Int(v, "repaired", &w.repair.Repaired, 0, math.MaxInt64)
+	v.Part("guard", &w.guard)
 }
 
 // State shows the choice of bits, and of the losses that it looks at all but what

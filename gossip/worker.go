@@ -42,6 +42,7 @@ type Worker struct {
 	g      []float32 // the gradient of round k
 	mixed  algos.Mixed
 	repair Repairs
+	guard  guard
 	failed error // why the machine has stopped for good
 
 	boundary func(k int) // called before round k; may be nil
@@ -306,12 +307,14 @@ func (w *Worker) tell() error {
 // cannot be used, which is forgotten and waited for again, or needs its repair.
 func (w *Worker) mix() (done bool, err error) {
 	slot := w.slot()
+	w.inbox.bound(slot, w.guard.limit())
 	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(slot))
 	if err != nil {
 		return false, w.unmixed(err)
 	}
 	repaired := w.inbox.repaired(slot)
 	w.mixed = mixed
+	w.guard.mixed(mixed)
 	w.repair.Repaired += int64(repaired)
 	if w.noter != nil {
 		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
@@ -354,13 +357,13 @@ func (w *Worker) admit(f Frame) error {
 		return w.answer(f)
 	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
 		return ErrStale
-	case f.Round >= w.rounds || f.Round/w.every-w.k/w.every > w.plan.Lead:
+	case f.Round >= w.rounds:
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
 	slot := w.slotOf(f)
 	switch {
 	case slot-w.slot() > w.plan.Lead:
-		return ErrEarly
+		return w.inbox.stash(slot, f)
 	case f.Kind == Repair:
 		return w.inbox.mend(slot, f.From, f.Payload)
 	case f.Kind != Data:

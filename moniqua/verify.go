@@ -191,6 +191,9 @@ func (v *verification) block(r *round, x []float32, first int, in []algos.Messag
 			if v.rest[j], err = r.mend(indices[:n], v.rest[j], symbols[:n]); err != nil {
 				return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
 			}
+			if err = in[j].Believe(r.reach(indices[:n])); err != nil {
+				return fmt.Errorf("moniqua: round %d: repair: %w", r.k, err)
+			}
 		} else {
 			place(symbols[:n], symbols[:n], low[:n], int32(r.grid.Levels))
 			recover32(indices[:n], index[:n], symbols[:n])
@@ -211,6 +214,16 @@ func recover32(dst []int32, low []int64, places []uint16) {
 		}
 		dst[i] = int32(k)
 	}
+}
+
+// reach returns the largest magnitude of the grid points of indices. Symbols by
+// themselves say nothing that is far from the reference, but quotients may.
+func (r *round) reach(indices []int32) float32 {
+	low, high := int32(0), int32(0)
+	for _, k := range indices {
+		low, high = min(low, k), max(high, k)
+	}
+	return float32(r.grid.Step() * max(-float64(low), float64(high)))
 }
 
 var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")

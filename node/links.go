@@ -26,22 +26,23 @@ const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"
 // links is the Transport over libp2p: one long-lived stream per neighbour,
 // opened by the smaller peer id, so that no two peers hold two.
 type links struct {
-	host    host.Host
-	log     *slog.Logger
-	me      hello
-	roster  *roster
-	limit   int              // bytes of payload
-	paced   bool             // neighbours are in the same exchange or the next
-	lead    int              // exchanges that one neighbour can be ahead of the other, if paced
-	journal *journal.Journal // nil: no message is sent twice
-	edges   map[topology.Rank]*edge
-	events  chan Event
-	place   atomic.Int64 // exchanges finished, for the hello
-	durable atomic.Int64 // those of the newest checkpoint
-	bytes   *traffic
-	refused *refusals
-	pool    pool
-	coding  *coding // nil: payloads go out as they are
+	host      host.Host
+	log       *slog.Logger
+	me        hello
+	admission *admission
+	roster    *roster
+	limit     int              // bytes of payload
+	paced     bool             // neighbours are in the same exchange or the next
+	lead      int              // exchanges that one neighbour can be ahead of the other, if paced
+	journal   *journal.Journal // nil: no message is sent twice
+	edges     map[topology.Rank]*edge
+	events    chan Event
+	place     atomic.Int64 // exchanges finished, for the hello
+	durable   atomic.Int64 // those of the newest checkpoint
+	bytes     *traffic
+	refused   *refusals
+	pool      pool
+	coding    *coding // nil: payloads go out as they are
 
 	watch  *network.NotifyBundle // wakes edges
 	ctx    context.Context
@@ -58,7 +59,7 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, lead: w.slots().Lead,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, lead: w.slots().Lead,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
@@ -120,7 +121,7 @@ func (l *links) accept(s network.Stream) {
 	e := l.edges[rank]
 	switch {
 	case !known:
-		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.me.Run))})
+		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.admission.run))})
 		s.Conn().Close()
 	case e == nil:
 		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("worker %d is no neighbour of worker %d", rank, l.me.Rank)})

@@ -235,6 +235,9 @@ func (a *Adaptive) Check(d int, payload []byte) error {
 	return a.levels.Check(d, buckets)
 }
 
+// Bound is that of the buckets: levels are at most 1.
+func (a *Adaptive) Bound(d int, payload []byte) float32 { return a.levels.Bound(d, payload) }
+
 // AddTo adds w times the values of the symbols to acc.
 func (a *Adaptive) AddTo(acc []float32, w float32, k int, payload []byte) error {
 	buckets, err := a.read(len(acc), payload)

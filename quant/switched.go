@@ -13,6 +13,7 @@ import (
 type Compressor interface {
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
 	Check(d int, payload []byte) error
+	Bound(d int, payload []byte) float32
 	AddTo(acc []float32, w float32, k int, payload []byte) error
 	Len(d int) int // bytes of the largest payload of d coordinates
 	Properties() Properties
@@ -101,6 +102,15 @@ func (s *Switched) Check(d int, payload []byte) error {
 		return err
 	}
 	return c.Check(d, rest)
+}
+
+// Bound is that of the compressor of the payload's bits.
+func (s *Switched) Bound(d int, payload []byte) float32 {
+	c, rest, err := s.named(payload)
+	if err != nil {
+		return 0 // Check finds fault with it
+	}
+	return c.Bound(d, rest)
 }
 
 // AddTo adds w times what the compressor of the payload's bits decodes to acc.

@@ -57,7 +57,7 @@ func (v *Visit) Floats(name string, x []float32) {
 	case !ok:
 	case len(data) != 4*len(x):
 		v.Fail(name, fmt.Errorf("%d floats, want %d", len(data)/4, len(x)))
-	case !vec.FiniteLE(data):
+	case !(vec.MaxAbsLE(data) <= math.MaxFloat32):
 		v.Fail(name, fmt.Errorf("%d floats hold NaN or Inf", len(x)))
 	default:
 		vec.ReadLE(x, data)
