@@ -303,7 +303,7 @@ func (d *driver) look(now time.Time) error {
 		gone := now.Sub(s.since)
 		switch {
 		case s.up || s.left:
-		case d.done && gone >= farewell && (d.journal == nil || d.ended(s.rank)):
+		case d.done && gone >= farewell && (d.keeper == nil || d.ended(s.rank)):
 			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
 			s.left = true
 		case d.w.Lost == Fail && s.met && gone >= grace:
