@@ -118,6 +118,8 @@ type Ready struct {
 	Compute bool
 	At      []float32
 	Round   int
+	// Hop is the message of the round to mix next; 0 without rounds.
+	Hop int
 	// Spent lists payloads given to Receive that the machine no longer needs.
 	Spent [][]byte
 	// Waiting lists the neighbours whose frames the current hop lacks, in

@@ -119,7 +119,7 @@ func (w *Worker) Ready() Ready {
 	next, now := &w.ready[0], &w.ready[1]
 	clear(next.send) // frames sent again have payloads of their own: let go of them
 	next.send, next.spent = next.send[:0], next.spent[:0]
-	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Done: w.phase == done}
+	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Hop: w.hop, Done: w.phase == done}
 	switch {
 	case w.failed != nil:
 	case w.phase == computing && !w.asked:

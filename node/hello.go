@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 
+	"gossiptrainer/journal"
 	"gossiptrainer/topology"
 )
 
 // version is that of what peers say to each other before they trust each
 // other; frames have one of their own.
-const version = 1
+const version = 2
 
 // unranked is the rank of a peer that does not know it yet.
 const unranked = -1
+
+// undurable stands for the checkpoint of a peer that keeps none: it does not come
+// back.
+const undurable = -1
 
 // A hello is what a peer says of itself before anything else.
 type hello struct {
@@ -21,19 +26,21 @@ type hello struct {
 	N        int
 	Dim      int
 	Rank     int // unranked before the roll call
-	Round    int // exchanges finished: rounds, unless there are local steps
+	Round    int // exchanges finished
+	Durable  int // of these, as many as the newest checkpoint knows of; undurable without one
 	Epoch    uint64
 	Sections []Section
 }
 
 // The layout, little-endian: version u16, n u32, rank u32 (all ones: none),
-// dim u64, round u64, epoch u64, run (length u8, 64 bytes), sections u8, then
+// dim u64, round u64, durable u64 (all ones: none), epoch u64, run (length u8, 64 bytes), sections u8, then
 // per section name (length u8, 24 bytes) and hash (32 bytes).
 const (
-	helloFixed   = 2 + 4 + 4 + 8 + 8 + 8 + (1 + maxRunID) + 1
+	helloFixed   = 2 + 4 + 4 + 8 + 8 + 8 + 8 + (1 + maxRunID) + 1
 	helloSection = (1 + maxSectionName) + 32
 	helloMax     = helloFixed + maxSections*helloSection
 	noRank       = 1<<32 - 1
+	noDurable    = 1<<64 - 1
 )
 
 var (
@@ -52,6 +59,7 @@ func (h *hello) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, rank)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Dim))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // undurable has all bits set
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
 	dst = appendPadded(dst, h.Run, maxRunID)
 	dst = append(dst, byte(len(h.Sections)))
@@ -75,15 +83,16 @@ func parseHello(b []byte) (hello, error) {
 	}
 	n, rank := binary.LittleEndian.Uint32(b[2:]), binary.LittleEndian.Uint32(b[6:])
 	dim, round := binary.LittleEndian.Uint64(b[10:]), binary.LittleEndian.Uint64(b[18:])
-	if n > maxWorkers || rank != noRank && rank >= n || dim > 1<<62 || round > 1<<62 {
+	durable := binary.LittleEndian.Uint64(b[26:])
+	if n > maxWorkers || rank != noRank && rank >= n || dim > 1<<62 || round > 1<<62 || durable != noDurable && durable > 1<<62 {
 		return hello{}, errHelloForm
 	}
-	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Epoch: binary.LittleEndian.Uint64(b[26:])}
+	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Durable: int(durable), Epoch: binary.LittleEndian.Uint64(b[34:])}
 	if rank == noRank {
 		h.Rank = unranked
 	}
 	var ok bool
-	if h.Run, b, ok = takePadded(b[34:], maxRunID); !ok {
+	if h.Run, b, ok = takePadded(b[42:], maxRunID); !ok {
 		return hello{}, errHelloForm
 	}
 	count := int(b[0])
@@ -160,18 +169,25 @@ func (h *hello) compareRun(theirs hello) *RefusedError {
 	return nil
 }
 
-// compareRank checks what a neighbour says of its place and its progress.
-// Synchronous neighbours are never two exchanges apart; one that is has lost its
-// model and could not be helped by the frames that are kept for it.
-func (h *hello) compareRank(theirs hello, want topology.Rank) *RefusedError {
+// compareRank checks what a neighbour says of its place and its progress. Of
+// synchronous neighbours none can be further ahead of the other than lead, unless
+// one has come back: then that one must find its messages in the other's log, and
+// have a checkpoint to begin from.
+func (h *hello) compareRank(theirs hello, want topology.Rank, lead int, log *journal.Journal) *RefusedError {
 	if theirs.Rank != int(want) {
 		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
 	}
-	if gap := theirs.Round - h.Round; gap > 1 || gap < -1 {
-		return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d exchanges, worker %d has finished %d",
-			h.Rank, h.Round, theirs.Rank, theirs.Round)}
+	why := ""
+	switch gap := theirs.Round - h.Round; {
+	case gap > lead && log == nil, gap < -lead && log == nil:
+		why = "no log of messages is kept here: set checkpoint in the run file"
+	case gap < -lead && log.Base() > theirs.Round:
+		why = fmt.Sprintf("the log of worker %d begins at exchange %d", h.Rank, log.Base())
+	default:
+		return nil
 	}
-	return nil
+	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d exchanges, worker %d has finished %d; %s",
+		h.Rank, h.Round, theirs.Rank, theirs.Round, why)}
 }
 
 func sectionNamed(sections []Section, name string) int {

@@ -112,7 +112,7 @@ func New(o Options) (*Node, error) {
 	n := &Node{opts: o, host: h, bytes: bytes, log: o.Logger.With("peer", short(h.ID()))}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.me = hello{
-		Run: o.RunID, N: o.N, Dim: o.Dim, Rank: unranked, Sections: o.Sections, Epoch: randomEpoch(),
+		Run: o.RunID, N: o.N, Dim: o.Dim, Rank: unranked, Durable: undurable, Sections: o.Sections, Epoch: randomEpoch(),
 	}
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {

@@ -44,7 +44,8 @@ type talk struct {
 	stream network.Stream
 	in     *bufio.Reader
 	peer   peer.ID
-	theirs hello // after greet
+	mine   hello // after greet, as are
+	theirs hello
 }
 
 func newTalk(s network.Stream) *talk {
@@ -99,6 +100,7 @@ func readMessage(r io.Reader, limit int) (subject, []byte, error) {
 // greet exchanges hellos. Both ends speak first, which also makes libp2p
 // settle the protocol of a new stream. judge may refuse what it hears.
 func (t *talk) greet(mine hello, judge func(theirs hello) *RefusedError) error {
+	t.mine = mine
 	t.stream.SetDeadline(time.Now().Add(helloTime))
 	if err := t.say(aboutMe, mine.append(nil)); err != nil {
 		return err

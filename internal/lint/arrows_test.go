@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
-	{"wire", "checkpoint", "train"},
+	{"wire", "journal", "checkpoint", "train"},
 	{"sim", "node"},
 	{"configs", "experiment", "lab"},
 	{"cmd/peer"},
@@ -32,6 +32,7 @@ var siblings = map[string][]string{
 	"quant":           {"quant/levels"},    // its tables are fitted there
 	"model":           {"data"},            // a gradient is taken on a data.Batch
 	"moniqua":         {"algos"},           // it implements algos.Codec
+	"journal":         {"wire"},            // its records are frames
 	"experiment":      {"configs"},         // it assembles what a run file names
 }
 
