@@ -29,7 +29,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
 		Asynchronous: run.Asynchronous(),
-		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
+		Entropy:      run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
 	})
 	if err != nil {
 		return final, err
