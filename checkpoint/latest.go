@@ -80,6 +80,16 @@ func Latest(dir string) (*Found, error) {
 	return nil, fmt.Errorf("%w in %s", ErrNone, dir)
 }
 
+// Newest returns the round of the newest checkpoint in dir, whether it is whole or
+// not, and whether there is one.
+func Newest(dir string) (round int, there bool) {
+	rounds, _, err := list(dir)
+	if err != nil || len(rounds) == 0 {
+		return 0, false
+	}
+	return rounds[len(rounds)-1], true
+}
+
 // read reads the checkpoint before round k.
 func read(path string, k int) (*Found, error) {
 	d, err := readManifest(filepath.Join(path, manifestFile))
