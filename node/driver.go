@@ -33,6 +33,9 @@ type driver struct {
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
 
+	cancelled <-chan struct{} // the context of the run, until that is known
+	ending    ending
+
 	keeper   *keeper          // nil without checkpoints
 	journal  *journal.Journal // nil: no message is sent twice
 	slots    gossip.Slots
@@ -109,6 +112,7 @@ func (d *driver) run(ctx context.Context) error {
 		case <-time.After(cutoff):
 		}
 	}()
+	d.cancelled = ctx.Done()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 
@@ -192,8 +196,11 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 		d.rested(began, idle)
 		err = d.look(time.Now())
 	case err = <-d.stopped:
-	case <-ctx.Done():
-		err = fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx))
+		err = d.halted(err)
+	case <-d.cancelled:
+		err = d.interrupted(ctx)
+	case <-d.ending.deadline:
+		err = d.ending.why
 	}
 	return err
 }
@@ -231,7 +238,7 @@ func (d *driver) handle(e Event) error {
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 	case Stopped:
-		return e.Err
+		return d.halted(e.Err)
 	case Refused:
 		s.refused = e.Err
 		return d.outcast()
