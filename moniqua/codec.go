@@ -201,9 +201,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	default:
 		saw, err = r.mixBytes(acc, x, mine, in, width)
 	}
-	if len(in) > 0 {
-		saw.Largest = r.largest + saw.Gap
-	}
+	saw.Largest = saw.Gap // all that a message says is how far the models are apart
 	return saw, err
 }
 
@@ -289,9 +287,8 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int     // coordinates per block
-	tail    int     // bytes of a payload after the symbols
-	largest float32 // |x|_∞ of the reference, from checkReference on
+	block   int // coordinates per block
+	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
 	tier    kernel.Tier

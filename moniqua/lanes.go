@@ -153,7 +153,7 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 				rest[j] = theirs[j][from:to]
 			}
 			one := r.tier.Mix(acc[first+from:first+to], own[from:to], low, rest[:len(in)], scales[:len(in)], width)
-			saw.Add(one)
+			saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 			return from + one.Done
 		}
 		ties := kernel.Step // coordinates for which windows are computed at a time
@@ -175,16 +175,7 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 			at = mix(at, begin+len(low), low[at-begin:])
 		}
 	}
-	return r.mixed(saw, acc, x), nil
-}
-
-// mixed is what the lanes saw when they mixed into acc. How large x was they have
-// seen if it is the same.
-func (r *round) mixed(saw kernel.Mixed, acc, x []float32) algos.Mixed {
-	if inPlace(acc, x) {
-		r.largest = math.Float32frombits(saw.Magnitude)
-	}
-	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}
+	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}, nil
 }
 
 // symbols returns the symbols of payload from coordinate first on, in the upper

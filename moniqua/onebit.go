@@ -69,7 +69,8 @@ func (r *round) mixBits(acc, x []float32, mine []byte, in []algos.Message) (algo
 		for j := range in {
 			theirs[j] = in[j].Payload[first/8:]
 		}
-		saw.Add(r.tier.MixBits(acc[first:end], mine[first/8:], low[:], theirs[:len(in)], scales[:len(in)]))
+		one := r.tier.MixBits(acc[first:end], mine[first/8:], low[:], theirs[:len(in)], scales[:len(in)])
+		saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 	}
-	return r.mixed(saw, acc, x), nil
+	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}, nil
 }

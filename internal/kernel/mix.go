@@ -4,18 +4,9 @@ import "math"
 
 // Mixed is what a mixing saw.
 type Mixed struct {
-	Done      int    // coordinates mixed
-	Largest   int    // the largest index difference
-	Moved     int    // coordinates that have one
-	Magnitude uint32 // of the numbers as they were, as Tier.Magnitude gives it
-}
-
-// Add enters what the mixing of further coordinates saw.
-func (m *Mixed) Add(further Mixed) {
-	m.Done += further.Done
-	m.Largest = max(m.Largest, further.Largest)
-	m.Moved += further.Moved
-	m.Magnitude = max(m.Magnitude, further.Magnitude)
+	Done    int // coordinates mixed
+	Largest int // the largest index difference
+	Moved   int // coordinates that have one
 }
 
 // Mix adds to acc the sum over the neighbours, in order, of scales[j] times the
@@ -39,13 +30,13 @@ func (t Tier) Mix(acc []float32, own, low []byte, theirs [][]byte, scales []floa
 	switch {
 	case n == 0:
 	case t == AVX512 && low == nil:
-		saw.Done, saw.Moved, saw.Largest, saw.Magnitude = mixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = mixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)])
 	case t == AVX512:
-		saw.Done, saw.Moved, saw.Largest, saw.Magnitude = mixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = mixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)])
 	case low == nil:
-		saw.Done, saw.Moved, saw.Largest, saw.Magnitude = mixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = mixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)])
 	default:
-		saw.Done, saw.Moved, saw.Largest, saw.Magnitude = mixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = mixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)])
 	}
 	saw.Largest >>= 8 - width
 	if saw.Done == n {
@@ -91,7 +82,6 @@ func mixSymbols(acc []float32, own, low []byte, theirs [][]byte, scales []float3
 			sum += float32(scales[j] * float32(difference))
 			peak = max(peak, difference, -difference)
 		}
-		saw.Magnitude = max(saw.Magnitude, math.Float32bits(acc[i])&^(1<<31))
 		acc[i] += sum
 		saw.Done, saw.Largest = i+1, max(saw.Largest, peak)
 		if peak > 0 {

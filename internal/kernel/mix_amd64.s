@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int, magnitude uint32)
+// func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, POPCNT
-TEXT ·mixNearAVX2(SB), NOSPLIT, $0-124
+TEXT ·mixNearAVX2(SB), NOSPLIT, $0-120
 	MOVQ    acc_base+0(FP), AX
 	MOVQ    own_base+24(FP), CX
 	MOVQ    theirs_base+48(FP), DX
@@ -14,7 +14,6 @@ TEXT ·mixNearAVX2(SB), NOSPLIT, $0-124
 	MOVQ    scales_len+80(FP), SI
 	VMOVDQU mixhalves<>+0(SB), Y0
 	VPXOR   Y1, Y1, Y1
-	VPXOR   Y2, Y2, Y2
 	XORQ    DI, DI
 	MOVQ    own_len+32(FP), R8
 	XORQ    R9, R9
@@ -22,71 +21,59 @@ TEXT ·mixNearAVX2(SB), NOSPLIT, $0-124
 	JZ      done
 
 loop:
-	VMOVDQU (CX)(R9*1), Y3
+	VMOVDQU (CX)(R9*1), Y2
+	VPXOR   Y3, Y3, Y3
 	VPXOR   Y4, Y4, Y4
 	VPXOR   Y5, Y5, Y5
 	VPXOR   Y6, Y6, Y6
 	VPXOR   Y7, Y7, Y7
-	VPXOR   Y8, Y8, Y8
 	MOVQ    DX, R10
 	MOVQ    BX, R11
 	MOVQ    SI, R12
 
 neighbour:
 	MOVQ         (R10), R13
-	VMOVDQU      (R13)(R9*1), Y9
-	VPSUBB       Y3, Y9, Y9
-	VPABSB       Y9, Y10
-	VPMAXUB      Y10, Y8, Y8
-	VPERMD       Y9, Y0, Y9
-	VBROADCASTSS (R11), Y11
-	VPSHUFB      mixtop0AVX2<>+0(SB), Y9, Y10
-	VCVTDQ2PS    Y10, Y10
-	VMULPS       Y11, Y10, Y10
-	VADDPS       Y10, Y4, Y4
-	VPSHUFB      mixtop1AVX2<>+0(SB), Y9, Y10
-	VCVTDQ2PS    Y10, Y10
-	VMULPS       Y11, Y10, Y10
-	VADDPS       Y10, Y5, Y5
-	VPSHUFB      mixtop2AVX2<>+0(SB), Y9, Y10
-	VCVTDQ2PS    Y10, Y10
-	VMULPS       Y11, Y10, Y10
-	VADDPS       Y10, Y6, Y6
-	VPSHUFB      mixtop3AVX2<>+0(SB), Y9, Y10
-	VCVTDQ2PS    Y10, Y10
-	VMULPS       Y11, Y10, Y10
-	VADDPS       Y10, Y7, Y7
+	VMOVDQU      (R13)(R9*1), Y8
+	VPSUBB       Y2, Y8, Y8
+	VPABSB       Y8, Y9
+	VPMAXUB      Y9, Y7, Y7
+	VPERMD       Y8, Y0, Y8
+	VBROADCASTSS (R11), Y10
+	VPSHUFB      mixtop0AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y3, Y3
+	VPSHUFB      mixtop1AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y4, Y4
+	VPSHUFB      mixtop2AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y5, Y5
+	VPSHUFB      mixtop3AVX2<>+0(SB), Y8, Y9
+	VCVTDQ2PS    Y9, Y9
+	VMULPS       Y10, Y9, Y9
+	VADDPS       Y9, Y6, Y6
 	ADDQ         $0x00000018, R10
 	ADDQ         $0x00000004, R11
 	DECQ         R12
 	JNZ          neighbour
-	VPMOVMSKB    Y8, R10
+	VPMOVMSKB    Y7, R10
 	TESTL        R10, R10
 	JNZ          done
-	VMOVUPS      (AX), Y3
-	VADDPS       Y3, Y4, Y4
-	VPAND        mixunsigned<>+0(SB), Y3, Y3
-	VPMAXUD      Y3, Y2, Y2
-	VMOVUPS      Y4, (AX)
-	VMOVUPS      32(AX), Y3
-	VADDPS       Y3, Y5, Y5
-	VPAND        mixunsigned<>+0(SB), Y3, Y3
-	VPMAXUD      Y3, Y2, Y2
-	VMOVUPS      Y5, 32(AX)
-	VMOVUPS      64(AX), Y3
-	VADDPS       Y3, Y6, Y6
-	VPAND        mixunsigned<>+0(SB), Y3, Y3
-	VPMAXUD      Y3, Y2, Y2
-	VMOVUPS      Y6, 64(AX)
-	VMOVUPS      96(AX), Y3
-	VADDPS       Y3, Y7, Y7
-	VPAND        mixunsigned<>+0(SB), Y3, Y3
-	VPMAXUD      Y3, Y2, Y2
-	VMOVUPS      Y7, 96(AX)
-	VPMAXUB      Y8, Y1, Y1
-	VPXOR        Y3, Y3, Y3
-	VPCMPEQB     Y3, Y8, Y3
-	VPMOVMSKB    Y3, R10
+	VADDPS       (AX), Y3, Y3
+	VMOVUPS      Y3, (AX)
+	VADDPS       32(AX), Y4, Y4
+	VMOVUPS      Y4, 32(AX)
+	VADDPS       64(AX), Y5, Y5
+	VMOVUPS      Y5, 64(AX)
+	VADDPS       96(AX), Y6, Y6
+	VMOVUPS      Y6, 96(AX)
+	VPMAXUB      Y7, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQB     Y2, Y7, Y2
+	VPMOVMSKB    Y2, R10
 	POPCNTL      R10, R10
 	ADDQ         $0x00000020, DI
 	SUBQ         R10, DI
@@ -111,14 +98,6 @@ done:
 	VMOVD        X1, AX
 	MOVBQZX      AL, AX
 	MOVQ         AX, largest+112(FP)
-	VEXTRACTI128 $0x01, Y2, X0
-	VPMAXUD      X0, X2, X2
-	VPSHUFD      $0x0e, X2, X0
-	VPMAXUD      X0, X2, X2
-	VPSHUFD      $0x01, X2, X0
-	VPMAXUD      X0, X2, X2
-	VMOVD        X2, AX
-	MOVL         AX, magnitude+120(FP)
 	VZEROUPPER
 	RET
 
@@ -131,16 +110,6 @@ DATA mixhalves<>+20(SB)/4, $0x00000003
 DATA mixhalves<>+24(SB)/4, $0x00000005
 DATA mixhalves<>+28(SB)/4, $0x00000007
 GLOBL mixhalves<>(SB), RODATA|NOPTR, $32
-
-DATA mixunsigned<>+0(SB)/4, $0x7fffffff
-DATA mixunsigned<>+4(SB)/4, $0x7fffffff
-DATA mixunsigned<>+8(SB)/4, $0x7fffffff
-DATA mixunsigned<>+12(SB)/4, $0x7fffffff
-DATA mixunsigned<>+16(SB)/4, $0x7fffffff
-DATA mixunsigned<>+20(SB)/4, $0x7fffffff
-DATA mixunsigned<>+24(SB)/4, $0x7fffffff
-DATA mixunsigned<>+28(SB)/4, $0x7fffffff
-GLOBL mixunsigned<>(SB), RODATA|NOPTR, $32
 
 DATA mixtop0AVX2<>+0(SB)/4, $0x00808080
 DATA mixtop0AVX2<>+4(SB)/4, $0x01808080
@@ -182,9 +151,9 @@ DATA mixtop3AVX2<>+24(SB)/4, $0x0e808080
 DATA mixtop3AVX2<>+28(SB)/4, $0x0f808080
 GLOBL mixtop3AVX2<>(SB), RODATA|NOPTR, $32
 
-// func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int, magnitude uint32)
+// func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, POPCNT
-TEXT ·mixTiesAVX2(SB), NOSPLIT, $0-148
+TEXT ·mixTiesAVX2(SB), NOSPLIT, $0-144
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
 	MOVQ         theirs_base+72(FP), DX
@@ -196,7 +165,6 @@ TEXT ·mixTiesAVX2(SB), NOSPLIT, $0-148
 	VPBROADCASTD X0, Y0
 	VMOVDQU      mixhalves<>+0(SB), Y1
 	VPXOR        Y2, Y2, Y2
-	VPXOR        Y3, Y3, Y3
 	XORQ         R8, R8
 	MOVQ         own_len+32(FP), R9
 	XORQ         R10, R10
@@ -204,82 +172,70 @@ TEXT ·mixTiesAVX2(SB), NOSPLIT, $0-148
 	JZ           done
 
 loop:
-	VMOVDQU  (CX)(R10*1), Y4
-	VPSUBB   Y0, Y4, Y5
-	VPCMPEQB (DI)(R10*1), Y5, Y5
-	VPANDN   Y0, Y5, Y5
+	VMOVDQU  (CX)(R10*1), Y3
+	VPSUBB   Y0, Y3, Y4
+	VPCMPEQB (DI)(R10*1), Y4, Y4
+	VPANDN   Y0, Y4, Y4
+	VPXOR    Y5, Y5, Y5
 	VPXOR    Y6, Y6, Y6
 	VPXOR    Y7, Y7, Y7
 	VPXOR    Y8, Y8, Y8
 	VPXOR    Y9, Y9, Y9
-	VPXOR    Y10, Y10, Y10
 	MOVQ     DX, R11
 	MOVQ     BX, R12
 	MOVQ     SI, R13
 
 neighbour:
 	MOVQ         (R11), R14
-	VMOVDQU      (R14)(R10*1), Y11
-	VPSUBB       Y4, Y11, Y11
-	VPABSB       Y11, Y12
-	VPMAXUB      Y12, Y10, Y10
-	VPCMPEQB     Y0, Y11, Y13
-	VPAND        Y5, Y13, Y13
-	VPERMD       Y13, Y1, Y13
-	VPERMD       Y11, Y1, Y11
-	VBROADCASTSS (R12), Y14
-	VPSHUFB      mixtop0AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VPSHUFB      mixtop0AVX2<>+0(SB), Y13, Y15
-	VPXOR        Y15, Y12, Y12
-	VMULPS       Y14, Y12, Y12
-	VADDPS       Y12, Y6, Y6
-	VPSHUFB      mixtop1AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VPSHUFB      mixtop1AVX2<>+0(SB), Y13, Y15
-	VPXOR        Y15, Y12, Y12
-	VMULPS       Y14, Y12, Y12
-	VADDPS       Y12, Y7, Y7
-	VPSHUFB      mixtop2AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VPSHUFB      mixtop2AVX2<>+0(SB), Y13, Y15
-	VPXOR        Y15, Y12, Y12
-	VMULPS       Y14, Y12, Y12
-	VADDPS       Y12, Y8, Y8
-	VPSHUFB      mixtop3AVX2<>+0(SB), Y11, Y12
-	VCVTDQ2PS    Y12, Y12
-	VPSHUFB      mixtop3AVX2<>+0(SB), Y13, Y11
-	VPXOR        Y11, Y12, Y12
-	VMULPS       Y14, Y12, Y12
-	VADDPS       Y12, Y9, Y9
+	VMOVDQU      (R14)(R10*1), Y10
+	VPSUBB       Y3, Y10, Y10
+	VPABSB       Y10, Y11
+	VPMAXUB      Y11, Y9, Y9
+	VPCMPEQB     Y0, Y10, Y12
+	VPAND        Y4, Y12, Y12
+	VPERMD       Y12, Y1, Y12
+	VPERMD       Y10, Y1, Y10
+	VBROADCASTSS (R12), Y13
+	VPSHUFB      mixtop0AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop0AVX2<>+0(SB), Y12, Y14
+	VPXOR        Y14, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y5, Y5
+	VPSHUFB      mixtop1AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop1AVX2<>+0(SB), Y12, Y14
+	VPXOR        Y14, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y6, Y6
+	VPSHUFB      mixtop2AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop2AVX2<>+0(SB), Y12, Y14
+	VPXOR        Y14, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y7, Y7
+	VPSHUFB      mixtop3AVX2<>+0(SB), Y10, Y11
+	VCVTDQ2PS    Y11, Y11
+	VPSHUFB      mixtop3AVX2<>+0(SB), Y12, Y10
+	VPXOR        Y10, Y11, Y11
+	VMULPS       Y13, Y11, Y11
+	VADDPS       Y11, Y8, Y8
 	ADDQ         $0x00000018, R11
 	ADDQ         $0x00000004, R12
 	DECQ         R13
 	JNZ          neighbour
-	VMOVUPS      (AX), Y4
-	VADDPS       Y4, Y6, Y6
-	VPAND        mixunsigned<>+0(SB), Y4, Y4
-	VPMAXUD      Y4, Y3, Y3
-	VMOVUPS      Y6, (AX)
-	VMOVUPS      32(AX), Y4
-	VADDPS       Y4, Y7, Y7
-	VPAND        mixunsigned<>+0(SB), Y4, Y4
-	VPMAXUD      Y4, Y3, Y3
-	VMOVUPS      Y7, 32(AX)
-	VMOVUPS      64(AX), Y4
-	VADDPS       Y4, Y8, Y8
-	VPAND        mixunsigned<>+0(SB), Y4, Y4
-	VPMAXUD      Y4, Y3, Y3
-	VMOVUPS      Y8, 64(AX)
-	VMOVUPS      96(AX), Y4
-	VADDPS       Y4, Y9, Y9
-	VPAND        mixunsigned<>+0(SB), Y4, Y4
-	VPMAXUD      Y4, Y3, Y3
-	VMOVUPS      Y9, 96(AX)
-	VPMAXUB      Y10, Y2, Y2
-	VPXOR        Y4, Y4, Y4
-	VPCMPEQB     Y4, Y10, Y4
-	VPMOVMSKB    Y4, R11
+	VADDPS       (AX), Y5, Y5
+	VMOVUPS      Y5, (AX)
+	VADDPS       32(AX), Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VADDPS       64(AX), Y7, Y7
+	VMOVUPS      Y7, 64(AX)
+	VADDPS       96(AX), Y8, Y8
+	VMOVUPS      Y8, 96(AX)
+	VPMAXUB      Y9, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPCMPEQB     Y3, Y9, Y3
+	VPMOVMSKB    Y3, R11
 	POPCNTL      R11, R11
 	ADDQ         $0x00000020, R8
 	SUBQ         R11, R8
@@ -304,105 +260,81 @@ done:
 	VMOVD        X2, AX
 	MOVBQZX      AL, AX
 	MOVQ         AX, largest+136(FP)
-	VEXTRACTI128 $0x01, Y3, X0
-	VPMAXUD      X0, X3, X3
-	VPSHUFD      $0x0e, X3, X0
-	VPMAXUD      X0, X3, X3
-	VPSHUFD      $0x01, X3, X0
-	VPMAXUD      X0, X3, X3
-	VMOVD        X3, AX
-	MOVL         AX, magnitude+144(FP)
 	VZEROUPPER
 	RET
 
-// func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int, magnitude uint32)
+// func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, POPCNT
-TEXT ·mixNearAVX512(SB), NOSPLIT, $0-124
-	MOVQ         acc_base+0(FP), AX
-	MOVQ         own_base+24(FP), CX
-	MOVQ         theirs_base+48(FP), DX
-	MOVQ         scales_base+72(FP), BX
-	MOVQ         scales_len+80(FP), SI
-	VMOVDQU32    mixordered16<>+0(SB), Z0
-	VPXORD       Z1, Z1, Z1
-	VPXORD       Z2, Z2, Z2
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	XORQ         DI, DI
-	VMOVDQU32    mixtop0AVX512<>+0(SB), Z4
-	VMOVDQU32    mixtop1AVX512<>+0(SB), Z5
-	VMOVDQU32    mixtop2AVX512<>+0(SB), Z6
-	VMOVDQU32    mixtop3AVX512<>+0(SB), Z7
-	MOVQ         own_len+32(FP), R8
-	XORQ         R9, R9
-	TESTQ        R8, R8
-	JZ           done
+TEXT ·mixNearAVX512(SB), NOSPLIT, $0-120
+	MOVQ      acc_base+0(FP), AX
+	MOVQ      own_base+24(FP), CX
+	MOVQ      theirs_base+48(FP), DX
+	MOVQ      scales_base+72(FP), BX
+	MOVQ      scales_len+80(FP), SI
+	VMOVDQU32 mixordered16<>+0(SB), Z0
+	VPXORD    Z1, Z1, Z1
+	XORQ      DI, DI
+	VMOVDQU32 mixtop0AVX512<>+0(SB), Z2
+	VMOVDQU32 mixtop1AVX512<>+0(SB), Z3
+	VMOVDQU32 mixtop2AVX512<>+0(SB), Z4
+	VMOVDQU32 mixtop3AVX512<>+0(SB), Z5
+	MOVQ      own_len+32(FP), R8
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	JZ        done
 
 loop:
-	VMOVDQU32 (CX)(R9*1), Z8
+	VMOVDQU32 (CX)(R9*1), Z6
+	VPXORD    Z7, Z7, Z7
+	VPXORD    Z8, Z8, Z8
 	VPXORD    Z9, Z9, Z9
 	VPXORD    Z10, Z10, Z10
 	VPXORD    Z11, Z11, Z11
-	VPXORD    Z12, Z12, Z12
-	VPXORD    Z13, Z13, Z13
 	MOVQ      DX, R10
 	MOVQ      BX, R11
 	MOVQ      SI, R12
 
 neighbour:
 	MOVQ         (R10), R13
-	VMOVDQU32    (R13)(R9*1), Z14
-	VPSUBB       Z8, Z14, Z14
-	VPABSB       Z14, Z15
-	VPMAXUB      Z15, Z13, Z13
-	VPERMD       Z14, Z0, Z14
-	VBROADCASTSS (R11), Z16
-	VPSHUFB      Z4, Z14, Z15
-	VCVTDQ2PS    Z15, Z15
-	VMULPS       Z16, Z15, Z15
-	VADDPS       Z15, Z9, Z9
-	VPSHUFB      Z5, Z14, Z15
-	VCVTDQ2PS    Z15, Z15
-	VMULPS       Z16, Z15, Z15
-	VADDPS       Z15, Z10, Z10
-	VPSHUFB      Z6, Z14, Z15
-	VCVTDQ2PS    Z15, Z15
-	VMULPS       Z16, Z15, Z15
-	VADDPS       Z15, Z11, Z11
-	VPSHUFB      Z7, Z14, Z15
-	VCVTDQ2PS    Z15, Z15
-	VMULPS       Z16, Z15, Z15
-	VADDPS       Z15, Z12, Z12
+	VMOVDQU32    (R13)(R9*1), Z12
+	VPSUBB       Z6, Z12, Z12
+	VPABSB       Z12, Z13
+	VPMAXUB      Z13, Z11, Z11
+	VPERMD       Z12, Z0, Z12
+	VBROADCASTSS (R11), Z14
+	VPSHUFB      Z2, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z7, Z7
+	VPSHUFB      Z3, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z8, Z8
+	VPSHUFB      Z4, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z9, Z9
+	VPSHUFB      Z5, Z12, Z13
+	VCVTDQ2PS    Z13, Z13
+	VMULPS       Z14, Z13, Z13
+	VADDPS       Z13, Z10, Z10
 	ADDQ         $0x00000018, R10
 	ADDQ         $0x00000004, R11
 	DECQ         R12
 	JNZ          neighbour
-	VPMOVB2M     Z13, K1
+	VPMOVB2M     Z11, K1
 	KORTESTQ     K1, K1
 	JNZ          done
-	VMOVUPS      (AX), Z8
-	VADDPS       Z8, Z9, Z9
-	VPANDD       Z3, Z8, Z8
-	VPMAXUD      Z8, Z2, Z2
-	VMOVUPS      Z9, (AX)
-	VMOVUPS      64(AX), Z8
-	VADDPS       Z8, Z10, Z10
-	VPANDD       Z3, Z8, Z8
-	VPMAXUD      Z8, Z2, Z2
-	VMOVUPS      Z10, 64(AX)
-	VMOVUPS      128(AX), Z8
-	VADDPS       Z8, Z11, Z11
-	VPANDD       Z3, Z8, Z8
-	VPMAXUD      Z8, Z2, Z2
-	VMOVUPS      Z11, 128(AX)
-	VMOVUPS      192(AX), Z8
-	VADDPS       Z8, Z12, Z12
-	VPANDD       Z3, Z8, Z8
-	VPMAXUD      Z8, Z2, Z2
-	VMOVUPS      Z12, 192(AX)
-	VPMAXUB      Z13, Z1, Z1
-	VPTESTMB     Z13, Z13, K1
+	VADDPS       (AX), Z7, Z7
+	VMOVUPS      Z7, (AX)
+	VADDPS       64(AX), Z8, Z8
+	VMOVUPS      Z8, 64(AX)
+	VADDPS       128(AX), Z9, Z9
+	VMOVUPS      Z9, 128(AX)
+	VADDPS       192(AX), Z10, Z10
+	VMOVUPS      Z10, 192(AX)
+	VPMAXUB      Z11, Z1, Z1
+	VPTESTMB     Z11, Z11, K1
 	KMOVQ        K1, R10
 	POPCNTQ      R10, R10
 	ADDQ         R10, DI
@@ -429,16 +361,6 @@ done:
 	VMOVD         X1, AX
 	MOVBQZX       AL, AX
 	MOVQ          AX, largest+112(FP)
-	VEXTRACTI64X4 $0x01, Z2, Y0
-	VPMAXUD       Y0, Y2, Y2
-	VEXTRACTI128  $0x01, Y2, X0
-	VPMAXUD       X0, X2, X2
-	VPSHUFD       $0x0e, X2, X0
-	VPMAXUD       X0, X2, X2
-	VPSHUFD       $0x01, X2, X0
-	VPMAXUD       X0, X2, X2
-	VMOVD         X2, AX
-	MOVL          AX, magnitude+120(FP)
 	VZEROUPPER
 	RET
 
@@ -532,9 +454,9 @@ DATA mixtop3AVX512<>+56(SB)/4, $0x0e808080
 DATA mixtop3AVX512<>+60(SB)/4, $0x0f808080
 GLOBL mixtop3AVX512<>(SB), RODATA|NOPTR, $64
 
-// func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int, magnitude uint32)
+// func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, POPCNT
-TEXT ·mixTiesAVX512(SB), NOSPLIT, $0-148
+TEXT ·mixTiesAVX512(SB), NOSPLIT, $0-144
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
 	MOVQ         theirs_base+72(FP), DX
@@ -546,95 +468,79 @@ TEXT ·mixTiesAVX512(SB), NOSPLIT, $0-148
 	VPBROADCASTD X0, Z0
 	VMOVDQU32    mixordered16<>+0(SB), Z1
 	VPXORD       Z2, Z2, Z2
-	VPXORD       Z3, Z3, Z3
-	MOVL         $0x7fffffff, R8
-	VMOVD        R8, X4
-	VPBROADCASTD X4, Z4
 	XORQ         R8, R8
-	VMOVDQU32    mixtop0AVX512<>+0(SB), Z5
-	VMOVDQU32    mixtop1AVX512<>+0(SB), Z6
-	VMOVDQU32    mixtop2AVX512<>+0(SB), Z7
-	VMOVDQU32    mixtop3AVX512<>+0(SB), Z8
+	VMOVDQU32    mixtop0AVX512<>+0(SB), Z3
+	VMOVDQU32    mixtop1AVX512<>+0(SB), Z4
+	VMOVDQU32    mixtop2AVX512<>+0(SB), Z5
+	VMOVDQU32    mixtop3AVX512<>+0(SB), Z6
 	MOVQ         own_len+32(FP), R9
 	XORQ         R10, R10
 	TESTQ        R9, R9
 	JZ           done
 
 loop:
-	VMOVDQU32  (CX)(R10*1), Z9
-	VPSUBB     Z0, Z9, Z10
-	VPCMPB     $0x04, (DI)(R10*1), Z10, K1
-	VMOVDQU8.Z Z0, K1, Z10
+	VMOVDQU32  (CX)(R10*1), Z7
+	VPSUBB     Z0, Z7, Z8
+	VPCMPB     $0x04, (DI)(R10*1), Z8, K1
+	VMOVDQU8.Z Z0, K1, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	VPXORD     Z14, Z14, Z14
-	VPXORD     Z15, Z15, Z15
 	MOVQ       DX, R11
 	MOVQ       BX, R12
 	MOVQ       SI, R13
 
 neighbour:
 	MOVQ         (R11), R14
-	VMOVDQU32    (R14)(R10*1), Z16
-	VPSUBB       Z9, Z16, Z16
-	VPABSB       Z16, Z17
-	VPMAXUB      Z17, Z15, Z15
-	VPCMPEQB     Z0, Z16, K1
-	VMOVDQU8.Z   Z10, K1, Z18
-	VPERMD       Z18, Z1, Z18
+	VMOVDQU32    (R14)(R10*1), Z14
+	VPSUBB       Z7, Z14, Z14
+	VPABSB       Z14, Z15
+	VPMAXUB      Z15, Z13, Z13
+	VPCMPEQB     Z0, Z14, K1
+	VMOVDQU8.Z   Z8, K1, Z16
 	VPERMD       Z16, Z1, Z16
-	VBROADCASTSS (R12), Z19
-	VPSHUFB      Z5, Z16, Z17
-	VCVTDQ2PS    Z17, Z17
-	VPSHUFB      Z5, Z18, Z20
-	VPXORD       Z20, Z17, Z17
-	VMULPS       Z19, Z17, Z17
-	VADDPS       Z17, Z11, Z11
-	VPSHUFB      Z6, Z16, Z17
-	VCVTDQ2PS    Z17, Z17
-	VPSHUFB      Z6, Z18, Z20
-	VPXORD       Z20, Z17, Z17
-	VMULPS       Z19, Z17, Z17
-	VADDPS       Z17, Z12, Z12
-	VPSHUFB      Z7, Z16, Z17
-	VCVTDQ2PS    Z17, Z17
-	VPSHUFB      Z7, Z18, Z20
-	VPXORD       Z20, Z17, Z17
-	VMULPS       Z19, Z17, Z17
-	VADDPS       Z17, Z13, Z13
-	VPSHUFB      Z8, Z16, Z17
-	VCVTDQ2PS    Z17, Z17
-	VPSHUFB      Z8, Z18, Z16
-	VPXORD       Z16, Z17, Z17
-	VMULPS       Z19, Z17, Z17
-	VADDPS       Z17, Z14, Z14
+	VPERMD       Z14, Z1, Z14
+	VBROADCASTSS (R12), Z17
+	VPSHUFB      Z3, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z3, Z16, Z18
+	VPXORD       Z18, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z9, Z9
+	VPSHUFB      Z4, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z4, Z16, Z18
+	VPXORD       Z18, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z10, Z10
+	VPSHUFB      Z5, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z5, Z16, Z18
+	VPXORD       Z18, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z11, Z11
+	VPSHUFB      Z6, Z14, Z15
+	VCVTDQ2PS    Z15, Z15
+	VPSHUFB      Z6, Z16, Z14
+	VPXORD       Z14, Z15, Z15
+	VMULPS       Z17, Z15, Z15
+	VADDPS       Z15, Z12, Z12
 	ADDQ         $0x00000018, R11
 	ADDQ         $0x00000004, R12
 	DECQ         R13
 	JNZ          neighbour
-	VMOVUPS      (AX), Z9
-	VADDPS       Z9, Z11, Z11
-	VPANDD       Z4, Z9, Z9
-	VPMAXUD      Z9, Z3, Z3
-	VMOVUPS      Z11, (AX)
-	VMOVUPS      64(AX), Z9
-	VADDPS       Z9, Z12, Z12
-	VPANDD       Z4, Z9, Z9
-	VPMAXUD      Z9, Z3, Z3
-	VMOVUPS      Z12, 64(AX)
-	VMOVUPS      128(AX), Z9
-	VADDPS       Z9, Z13, Z13
-	VPANDD       Z4, Z9, Z9
-	VPMAXUD      Z9, Z3, Z3
-	VMOVUPS      Z13, 128(AX)
-	VMOVUPS      192(AX), Z9
-	VADDPS       Z9, Z14, Z14
-	VPANDD       Z4, Z9, Z9
-	VPMAXUD      Z9, Z3, Z3
-	VMOVUPS      Z14, 192(AX)
-	VPMAXUB      Z15, Z2, Z2
-	VPTESTMB     Z15, Z15, K1
+	VADDPS       (AX), Z9, Z9
+	VMOVUPS      Z9, (AX)
+	VADDPS       64(AX), Z10, Z10
+	VMOVUPS      Z10, 64(AX)
+	VADDPS       128(AX), Z11, Z11
+	VMOVUPS      Z11, 128(AX)
+	VADDPS       192(AX), Z12, Z12
+	VMOVUPS      Z12, 192(AX)
+	VPMAXUB      Z13, Z2, Z2
+	VPTESTMB     Z13, Z13, K1
 	KMOVQ        K1, R11
 	POPCNTQ      R11, R11
 	ADDQ         R11, R8
@@ -661,15 +567,5 @@ done:
 	VMOVD         X2, AX
 	MOVBQZX       AL, AX
 	MOVQ          AX, largest+136(FP)
-	VEXTRACTI64X4 $0x01, Z3, Y0
-	VPMAXUD       Y0, Y3, Y3
-	VEXTRACTI128  $0x01, Y3, X0
-	VPMAXUD       X0, X3, X3
-	VPSHUFD       $0x0e, X3, X0
-	VPMAXUD       X0, X3, X3
-	VPSHUFD       $0x01, X3, X0
-	VPMAXUD       X0, X3, X3
-	VMOVD         X3, AX
-	MOVL          AX, magnitude+144(FP)
 	VZEROUPPER
 	RET

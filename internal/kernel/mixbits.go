@@ -1,22 +1,20 @@
 package kernel
 
-import "math"
-
 // MixBits is Mix for symbols of one bit, eight to a byte, least significant bit
 // first: where two differ it is a tie, and all neighbours that differ from the
 // own symbol lie to the same side of it. So nothing is unpacked. It mixes all.
 //
 // own, low and all theirs hold as many bits as acc has coordinates.
 func (t Tier) MixBits(acc []float32, own, low []byte, theirs [][]byte, scales []float32) Mixed {
-	n, moved, most := 0, 0, uint32(0)
+	n, moved := 0, 0
 	if t != Off && len(theirs) > 0 {
 		n = len(acc) &^ 63
 	}
 	switch t {
 	case AVX512:
-		moved, most = mixBitsAVX512(acc[:n], own, low, theirs, scales)
+		moved = mixBitsAVX512(acc[:n], own, low, theirs, scales)
 	case AVX2:
-		moved, most = mixBitsAVX2(acc[:n], own, low, theirs, scales)
+		moved = mixBitsAVX2(acc[:n], own, low, theirs, scales)
 	}
 	for i := n; i < len(acc); i++ {
 		sum, differs := float32(0), false
@@ -31,11 +29,10 @@ func (t Tier) MixBits(acc []float32, own, low []byte, theirs [][]byte, scales []
 				sum -= scales[j]
 			}
 		}
-		most = max(most, math.Float32bits(acc[i])&^(1<<31))
 		acc[i] += sum
 		if differs {
 			moved++
 		}
 	}
-	return Mixed{Done: len(acc), Largest: min(moved, 1), Moved: moved, Magnitude: most}
+	return Mixed{Done: len(acc), Largest: min(moved, 1), Moved: moved}
 }

@@ -7,9 +7,9 @@ package kernel
 // mixBitsAVX2 mixes len(acc) coordinates, a multiple of 64.
 //
 //go:noescape
-func mixBitsAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32)
+func mixBitsAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int)
 
 // mixBitsAVX512 mixes len(acc) coordinates, a multiple of 64.
 //
 //go:noescape
-func mixBitsAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32)
+func mixBitsAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func mixBitsAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32)
+// func mixBitsAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int)
 // Requires: AVX, AVX2, POPCNT
-TEXT ·mixBitsAVX2(SB), NOSPLIT, $8-132
+TEXT ·mixBitsAVX2(SB), NOSPLIT, $8-128
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         acc_len+8(FP), CX
 	MOVQ         own_base+24(FP), DX
@@ -18,7 +18,6 @@ TEXT ·mixBitsAVX2(SB), NOSPLIT, $8-132
 	VMOVD        R9, X0
 	VPBROADCASTD X0, Y0
 	XORQ         R9, R9
-	VPXOR        Y1, Y1, Y1
 	XORQ         R10, R10
 	TESTQ        CX, CX
 	JZ           done
@@ -27,21 +26,21 @@ loop:
 	MOVL         (DX)(R10*1), R11
 	MOVL         (BX)(R10*1), R12
 	XORQ         R11, R12
-	VPXOR        Y2, Y2, Y2
-	VMOVD        R12, X3
-	VPBROADCASTD X3, Y3
-	VPSLLVD      mixbitslane0<>+0(SB), Y3, Y4
-	VBLENDVPS    Y4, Y0, Y2, Y4
-	VPXOR        Y5, Y5, Y5
-	VPSLLVD      mixbitslane1<>+0(SB), Y3, Y6
-	VBLENDVPS    Y6, Y0, Y2, Y6
-	VPXOR        Y7, Y7, Y7
-	VPSLLVD      mixbitslane2<>+0(SB), Y3, Y8
-	VBLENDVPS    Y8, Y0, Y2, Y8
+	VPXOR        Y1, Y1, Y1
+	VMOVD        R12, X2
+	VPBROADCASTD X2, Y2
+	VPSLLVD      mixbitslane0<>+0(SB), Y2, Y3
+	VBLENDVPS    Y3, Y0, Y1, Y3
+	VPXOR        Y4, Y4, Y4
+	VPSLLVD      mixbitslane1<>+0(SB), Y2, Y5
+	VBLENDVPS    Y5, Y0, Y1, Y5
+	VPXOR        Y6, Y6, Y6
+	VPSLLVD      mixbitslane2<>+0(SB), Y2, Y7
+	VBLENDVPS    Y7, Y0, Y1, Y7
+	VPXOR        Y8, Y8, Y8
+	VPSLLVD      mixbitslane3<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, Y0, Y1, Y2
 	VPXOR        Y9, Y9, Y9
-	VPSLLVD      mixbitslane3<>+0(SB), Y3, Y3
-	VBLENDVPS    Y3, Y0, Y2, Y3
-	VPXOR        Y10, Y10, Y10
 	XORQ         R12, R12
 	MOVQ         SI, R13
 	MOVQ         DI, R14
@@ -52,49 +51,37 @@ neighbour:
 	MOVL         (BP)(R10*1), BP
 	XORQ         R11, BP
 	ORQ          BP, R12
-	VBROADCASTSS (R14), Y11
-	VMOVD        BP, X12
-	VPBROADCASTD X12, Y12
-	VPXOR        Y11, Y4, Y13
-	VPSLLVD      mixbitslane0<>+0(SB), Y12, Y14
-	VBLENDVPS    Y14, Y13, Y2, Y14
-	VADDPS       Y14, Y5, Y5
-	VPXOR        Y11, Y6, Y13
-	VPSLLVD      mixbitslane1<>+0(SB), Y12, Y14
-	VBLENDVPS    Y14, Y13, Y2, Y14
-	VADDPS       Y14, Y7, Y7
-	VPXOR        Y11, Y8, Y13
-	VPSLLVD      mixbitslane2<>+0(SB), Y12, Y14
-	VBLENDVPS    Y14, Y13, Y2, Y14
-	VADDPS       Y14, Y9, Y9
-	VPXOR        Y11, Y3, Y11
-	VPSLLVD      mixbitslane3<>+0(SB), Y12, Y12
-	VBLENDVPS    Y12, Y11, Y2, Y12
-	VADDPS       Y12, Y10, Y10
+	VBROADCASTSS (R14), Y10
+	VMOVD        BP, X11
+	VPBROADCASTD X11, Y11
+	VPXOR        Y10, Y3, Y12
+	VPSLLVD      mixbitslane0<>+0(SB), Y11, Y13
+	VBLENDVPS    Y13, Y12, Y1, Y13
+	VADDPS       Y13, Y4, Y4
+	VPXOR        Y10, Y5, Y12
+	VPSLLVD      mixbitslane1<>+0(SB), Y11, Y13
+	VBLENDVPS    Y13, Y12, Y1, Y13
+	VADDPS       Y13, Y6, Y6
+	VPXOR        Y10, Y7, Y12
+	VPSLLVD      mixbitslane2<>+0(SB), Y11, Y13
+	VBLENDVPS    Y13, Y12, Y1, Y13
+	VADDPS       Y13, Y8, Y8
+	VPXOR        Y10, Y2, Y10
+	VPSLLVD      mixbitslane3<>+0(SB), Y11, Y11
+	VBLENDVPS    Y11, Y10, Y1, Y11
+	VADDPS       Y11, Y9, Y9
 	ADDQ         $0x00000018, R13
 	ADDQ         $0x00000004, R14
 	DECQ         R15
 	JNZ          neighbour
-	VMOVUPS      (AX), Y2
-	VADDPS       Y2, Y5, Y5
-	VPAND        mixbitsunsigned<>+0(SB), Y2, Y2
-	VPMAXUD      Y2, Y1, Y1
-	VMOVUPS      Y5, (AX)
-	VMOVUPS      32(AX), Y2
-	VADDPS       Y2, Y7, Y7
-	VPAND        mixbitsunsigned<>+0(SB), Y2, Y2
-	VPMAXUD      Y2, Y1, Y1
-	VMOVUPS      Y7, 32(AX)
-	VMOVUPS      64(AX), Y2
-	VADDPS       Y2, Y9, Y9
-	VPAND        mixbitsunsigned<>+0(SB), Y2, Y2
-	VPMAXUD      Y2, Y1, Y1
-	VMOVUPS      Y9, 64(AX)
-	VMOVUPS      96(AX), Y2
-	VADDPS       Y2, Y10, Y10
-	VPAND        mixbitsunsigned<>+0(SB), Y2, Y2
-	VPMAXUD      Y2, Y1, Y1
-	VMOVUPS      Y10, 96(AX)
+	VADDPS       (AX), Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VADDPS       32(AX), Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VADDPS       64(AX), Y8, Y8
+	VMOVUPS      Y8, 64(AX)
+	VADDPS       96(AX), Y9, Y9
+	VMOVUPS      Y9, 96(AX)
 	POPCNTQ      R12, R12
 	ADDQ         R12, R9
 	ADDQ         $0x00000080, AX
@@ -103,27 +90,9 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ         R9, moved+120(FP)
-	VEXTRACTI128 $0x01, Y1, X0
-	VPMAXUD      X0, X1, X1
-	VPSHUFD      $0x0e, X1, X0
-	VPMAXUD      X0, X1, X1
-	VPSHUFD      $0x01, X1, X0
-	VPMAXUD      X0, X1, X1
-	VMOVD        X1, AX
-	MOVL         AX, magnitude+128(FP)
+	MOVQ R9, moved+120(FP)
 	VZEROUPPER
 	RET
-
-DATA mixbitsunsigned<>+0(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+4(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+8(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+12(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+16(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+20(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+24(SB)/4, $0x7fffffff
-DATA mixbitsunsigned<>+28(SB)/4, $0x7fffffff
-GLOBL mixbitsunsigned<>(SB), RODATA|NOPTR, $32
 
 DATA mixbitslane0<>+0(SB)/4, $0x0000001f
 DATA mixbitslane0<>+4(SB)/4, $0x0000001e
@@ -165,9 +134,9 @@ DATA mixbitslane3<>+24(SB)/4, $0x00000001
 DATA mixbitslane3<>+28(SB)/4, $0x00000000
 GLOBL mixbitslane3<>(SB), RODATA|NOPTR, $32
 
-// func mixBitsAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32)
-// Requires: AVX, AVX2, AVX512F, POPCNT
-TEXT ·mixBitsAVX512(SB), NOSPLIT, $8-132
+// func mixBitsAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int)
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·mixBitsAVX512(SB), NOSPLIT, $8-128
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         acc_len+8(FP), CX
 	MOVQ         own_base+24(FP), DX
@@ -179,10 +148,6 @@ TEXT ·mixBitsAVX512(SB), NOSPLIT, $8-132
 	VMOVD        R9, X0
 	VPBROADCASTD X0, Z0
 	XORQ         R9, R9
-	VPXORD       Z1, Z1, Z1
-	MOVL         $0x7fffffff, R10
-	VMOVD        R10, X2
-	VPBROADCASTD X2, Z2
 	XORQ         R10, R10
 	TESTQ        CX, CX
 	JZ           done
@@ -191,7 +156,11 @@ loop:
 	MOVQ        (DX)(R10*1), R11
 	MOVQ        (BX)(R10*1), R12
 	XORQ        R11, R12
+	VPXORD      Z1, Z1, Z1
+	KMOVW       R12, K1
+	VMOVDQU32.Z Z0, K1, Z2
 	VPXORD      Z3, Z3, Z3
+	SHRQ        $0x10, R12
 	KMOVW       R12, K1
 	VMOVDQU32.Z Z0, K1, Z4
 	VPXORD      Z5, Z5, Z5
@@ -203,10 +172,6 @@ loop:
 	KMOVW       R12, K1
 	VMOVDQU32.Z Z0, K1, Z8
 	VPXORD      Z9, Z9, Z9
-	SHRQ        $0x10, R12
-	KMOVW       R12, K1
-	VMOVDQU32.Z Z0, K1, Z10
-	VPXORD      Z11, Z11, Z11
 	XORQ        R12, R12
 	MOVQ        SI, R13
 	MOVQ        DI, R14
@@ -217,50 +182,38 @@ neighbour:
 	MOVQ         (BP)(R10*1), BP
 	XORQ         R11, BP
 	ORQ          BP, R12
-	VBROADCASTSS (R14), Z12
-	VPXORD       Z12, Z4, Z13
+	VBROADCASTSS (R14), Z10
+	VPXORD       Z10, Z2, Z11
 	KMOVW        BP, K1
-	VMOVDQU32.Z  Z13, K1, Z13
-	VADDPS       Z13, Z5, Z5
+	VMOVDQU32.Z  Z11, K1, Z11
+	VADDPS       Z11, Z3, Z3
 	SHRQ         $0x10, BP
-	VPXORD       Z12, Z6, Z13
+	VPXORD       Z10, Z4, Z11
 	KMOVW        BP, K1
-	VMOVDQU32.Z  Z13, K1, Z13
-	VADDPS       Z13, Z7, Z7
+	VMOVDQU32.Z  Z11, K1, Z11
+	VADDPS       Z11, Z5, Z5
 	SHRQ         $0x10, BP
-	VPXORD       Z12, Z8, Z13
+	VPXORD       Z10, Z6, Z11
 	KMOVW        BP, K1
-	VMOVDQU32.Z  Z13, K1, Z13
-	VADDPS       Z13, Z9, Z9
+	VMOVDQU32.Z  Z11, K1, Z11
+	VADDPS       Z11, Z7, Z7
 	SHRQ         $0x10, BP
-	VPXORD       Z12, Z10, Z12
+	VPXORD       Z10, Z8, Z10
 	KMOVW        BP, K1
-	VMOVDQU32.Z  Z12, K1, Z12
-	VADDPS       Z12, Z11, Z11
+	VMOVDQU32.Z  Z10, K1, Z10
+	VADDPS       Z10, Z9, Z9
 	ADDQ         $0x00000018, R13
 	ADDQ         $0x00000004, R14
 	DECQ         R15
 	JNZ          neighbour
-	VMOVUPS      (AX), Z4
-	VADDPS       Z4, Z5, Z5
-	VPANDD       Z2, Z4, Z4
-	VPMAXUD      Z4, Z1, Z1
-	VMOVUPS      Z5, (AX)
-	VMOVUPS      64(AX), Z4
-	VADDPS       Z4, Z7, Z7
-	VPANDD       Z2, Z4, Z4
-	VPMAXUD      Z4, Z1, Z1
-	VMOVUPS      Z7, 64(AX)
-	VMOVUPS      128(AX), Z4
-	VADDPS       Z4, Z9, Z9
-	VPANDD       Z2, Z4, Z4
-	VPMAXUD      Z4, Z1, Z1
-	VMOVUPS      Z9, 128(AX)
-	VMOVUPS      192(AX), Z4
-	VADDPS       Z4, Z11, Z11
-	VPANDD       Z2, Z4, Z4
-	VPMAXUD      Z4, Z1, Z1
-	VMOVUPS      Z11, 192(AX)
+	VADDPS       (AX), Z3, Z3
+	VMOVUPS      Z3, (AX)
+	VADDPS       64(AX), Z5, Z5
+	VMOVUPS      Z5, 64(AX)
+	VADDPS       128(AX), Z7, Z7
+	VMOVUPS      Z7, 128(AX)
+	VADDPS       192(AX), Z9, Z9
+	VMOVUPS      Z9, 192(AX)
 	POPCNTQ      R12, R12
 	ADDQ         R12, R9
 	ADDQ         $0x00000100, AX
@@ -269,16 +222,6 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ          R9, moved+120(FP)
-	VEXTRACTI64X4 $0x01, Z1, Y0
-	VPMAXUD       Y0, Y1, Y1
-	VEXTRACTI128  $0x01, Y1, X0
-	VPMAXUD       X0, X1, X1
-	VPSHUFD       $0x0e, X1, X0
-	VPMAXUD       X0, X1, X1
-	VPSHUFD       $0x01, X1, X0
-	VPMAXUD       X0, X1, X1
-	VMOVD         X1, AX
-	MOVL          AX, magnitude+128(FP)
+	MOVQ R9, moved+120(FP)
 	VZEROUPPER
 	RET

@@ -4,10 +4,10 @@
 
 package kernel
 
-func mixBitsAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32) {
+func mixBitsAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int) {
 	panic("kernel: no assembly in this build")
 }
 
-func mixBitsAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32) {
+func mixBitsAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (moved int) {
 	panic("kernel: no assembly in this build")
 }

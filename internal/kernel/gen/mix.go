@@ -9,9 +9,9 @@ import (
 // mix writes the two mixers of each tier, see Tier.Mix.
 func mix(c *build.Context) {
 	for _, w := range widths(c, "mix") {
-		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32) (done, moved, largest int, magnitude uint32)",
+		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
 			"mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.")
-		(&mixer{width: w, windows: true}).write("mixTies", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (done, moved, largest int, magnitude uint32)",
+		(&mixer{width: w, windows: true}).write("mixTies", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
 			"mixes len(own) coordinates, a multiple of a vector of bytes.")
 	}
 }
@@ -24,7 +24,6 @@ type mixer struct {
 	acc, own, low, theirs, scales operand.Mem
 	count, moved                  reg.GPVirtual
 	order, peak, signs            reg.VecVirtual
-	magnitude                     magnitudes
 	pick                          [4]operand.Op
 }
 
@@ -44,7 +43,6 @@ func (m *mixer) write(name, signature, doc string) {
 	}
 	m.peak = m.vector()
 	m.clear(m.peak)
-	m.magnitude = m.newMagnitudes()
 	m.moved = m.GP64()
 	m.XORQ(m.moved, m.moved)
 	for v := range m.pick {
@@ -62,7 +60,6 @@ func (m *mixer) write(name, signature, doc string) {
 	m.Store(at, m.ReturnIndex(0))
 	m.Store(m.moved, m.ReturnIndex(1))
 	m.Store(m.largestByte(m.peak), m.ReturnIndex(2))
-	m.Store(m.magnitude.largest(), m.ReturnIndex(3))
 	m.finish()
 }
 
@@ -136,7 +133,8 @@ func (m *mixer) block(at reg.GPVirtual) {
 		m.stop(peak)
 	}
 	for v, sum := range sums {
-		m.magnitude.add(sum, m.acc.Offset(v*m.bytes))
+		m.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
+		m.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
 	}
 	m.VPMAXUB(peak, m.peak, m.peak)
 	m.countMoved(peak)

@@ -23,7 +23,7 @@ type bitMixer struct {
 }
 
 func (m *bitMixer) write() {
-	function(m.Context, "mixBits"+m.tier, "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (moved int, magnitude uint32)",
+	function(m.Context, "mixBits"+m.tier, "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (moved int)",
 		"mixes len(acc) coordinates, a multiple of 64.")
 	acc, n := m.base("acc"), m.length("acc")
 	m.own, m.low, m.theirs, m.scales = m.base("own"), m.base("low"), m.base("theirs"), m.base("scales")
@@ -31,12 +31,14 @@ func (m *bitMixer) write() {
 	m.signs = m.everywhere(0x80000000)
 	m.moved = m.GP64()
 	m.XORQ(m.moved, m.moved)
-	magnitude := m.newMagnitudes()
 	at := m.GP64()
 	m.XORQ(at, at)
 	m.loop(n, func() {
-		for v, sum := range m.sums(at) {
-			magnitude.add(sum, acc.Offset(v*m.bytes))
+		sums := m.sums(at)
+		for v, sum := range sums {
+			here := acc.Offset(v * m.bytes)
+			m.VADDPS(here, sum, sum)
+			m.VMOVUPS(sum, here)
 		}
 		m.POPCNTQ(m.some, m.some)
 		m.ADDQ(m.some, m.moved)
@@ -45,7 +47,6 @@ func (m *bitMixer) write() {
 		m.SUBQ(operand.U32(m.bytes), n)
 	})
 	m.Store(m.moved, m.ReturnIndex(0))
-	m.Store(magnitude.largest(), m.ReturnIndex(1))
 	m.finish()
 }
 
