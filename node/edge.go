@@ -50,6 +50,9 @@ type edge struct {
 	ever  bool   // there has been a link
 	life  uint64 // epoch of the process at its other end
 	last  error  // why there is none
+
+	outlaw uint64        // epoch of the last process that was banned
+	banned *RefusedError // nil if none was
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
@@ -133,10 +136,21 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 func (e *edge) recognise(theirs hello) *RefusedError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.banned != nil && e.outlaw == theirs.Epoch {
+		no := *e.banned
+		return &no
+	}
 	if e.links.paced || !e.ever || e.life == theirs.Epoch {
 		return nil
 	}
 	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew", e.rank)}
+}
+
+// ban refuses the process at the other end from now on.
+func (e *edge) ban(why *RefusedError) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.outlaw, e.banned = e.life, why
 }
 
 // openStream connects to id, if it must, and opens a stream. That succeeds
