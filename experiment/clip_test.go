@@ -11,6 +11,10 @@ func TestClippingSaysWhatItCosts(t *testing.T) {
 	if w := r.Warnings(); len(w) != 1 || !strings.Contains(w[0], "the mean of the models moves by more than the gradients") {
 		t.Errorf("warnings: %v", w)
 	}
+	unsure := assemble(t, append(slices.Clone(undrawn), "algorithm={theta: {rule: fixed, value: 1, verify: false}, clip: {liars: 1}}")...)
+	if w := unsure.Warnings(); len(w) != 2 || !strings.Contains(w[1], "set algorithm.theta.verify: true") {
+		t.Errorf("warnings: %v", w)
+	}
 	all := workers(t, r)
 	first := digest(t, r, all, 1)
 	if again := digest(t, r, workers(t, r), 3); again != first {
