@@ -114,6 +114,8 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
 	case c.Verify:
 		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
+	case width == 1:
+		err = r.encodeBits(dst[start:end], x)
 	default:
 		err = r.encodeBytes(dst[start:end], x, width)
 	}
@@ -191,10 +193,13 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		c.verification.start(in)
 	}
 	var saw algos.Mixed
-	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
-		saw, err = r.mixBytes(acc, x, mine, in, width)
-	} else {
+	switch width := r.byteWidth(); {
+	case width == 0 || len(in) == 0 || len(in) > inLanes || repaired(in):
 		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
+	case width == 1:
+		saw, err = r.mixBits(acc, x, mine, in)
+	default:
+		saw, err = r.mixBytes(acc, x, mine, in, width)
 	}
 	saw.Largest = saw.Gap // all that a message says is how far the models are apart
 	return saw, err

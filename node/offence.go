@@ -119,3 +119,21 @@ func (d *driver) cutOff(s *standing, why error) error {
 	d.status(report.Waiting, fmt.Sprintf("%s; it is let in again when its process has been started anew", text), []int{int(s.rank)})
 	return nil
 }
+
+// outlawed refuses a process that was banned.
+func (e *edge) outlawed(theirs hello) *RefusedError {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.banned == nil || e.outlaw != theirs.Epoch {
+		return nil
+	}
+	no := *e.banned
+	return &no
+}
+
+// ban refuses the process at the other end from now on.
+func (e *edge) ban(why *RefusedError) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.outlaw, e.banned = e.life, why
+}
