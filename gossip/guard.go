@@ -25,7 +25,6 @@ const (
 	steep     = 1 << 30 // times the largest magnitude, before
 	sane      = 1 << 16 // and after
 	small     = 1       // what is taken for the largest magnitude at least
-	most      = 1e25    // believed in any case: no training returns from there, and no sum overflows
 )
 
 // State shows the history.
@@ -42,7 +41,7 @@ func (g *guard) limit() float32 {
 	if g.clean >= beginning {
 		times = sane
 	}
-	return float32(min(times*float64(max(g.largest, small)), most))
+	return float32(min(times*float64(max(g.largest, small)), math.MaxFloat32))
 }
 
 // mixed enters what a mixing saw.
