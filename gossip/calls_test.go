@@ -53,7 +53,8 @@ func (c *caller) act() bool {
 		c.owned -= len(r.Spent)
 	case 2, 3:
 		err = c.m.Gradient(c.gradient(&unchanged), 1, 0)
-		unchanged = unchanged || err != nil && c.mayCallAgain(err)
+		var bad *algos.MessageError // of what was mixed after a gradient that was taken
+		unchanged = unchanged || err != nil && !errors.As(err, &bad)
 	case 4, 5, 6:
 		if err = c.m.Receive(c.frame()); refused(err) {
 			unchanged, err = true, nil
