@@ -71,6 +71,8 @@ type standing struct {
 	told    bool      // Bye was sent on this link
 	left    bool
 	refused error
+	cut     bool // off, until it comes back as another process
+	ledger  ledger
 	hears   bool // messages of this worker
 	durable int  // exchanges that its newest checkpoint knows of, as far as told
 	sequel
@@ -224,17 +226,20 @@ func (d *driver) computed(o outcome) error {
 }
 
 func (d *driver) handle(e Event) error {
-	i := slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == e.Peer })
-	s := &d.peers[i]
+	s := d.standingOf(e.Peer)
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+		s.cut, s.ledger.leftOver = false, 0
 		d.meet(s, e.Met)
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
+		if forged(e.Err) {
+			return d.blame(s, e.Err)
+		}
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 	case Stopped:
@@ -245,6 +250,10 @@ func (d *driver) handle(e Event) error {
 	case Noticed:
 		return d.notice(s, e.Notice)
 	case FrameIn:
+		if s.cut { // came before the link ended
+			d.t.Recycle(e.Frame.Payload)
+			return nil
+		}
 		if done, err := d.recall(s, e.Frame); done {
 			return err
 		}
@@ -252,25 +261,26 @@ func (d *driver) handle(e Event) error {
 		d.spent.codec += time.Since(now)
 		if err == nil {
 			d.progress = now
+			s.ledger.use()
 			return nil
 		}
 		if unused(err) {
 			d.misplaced(s, e.Frame, err)
-			return nil
+			return d.blame(s, err)
 		}
 		return d.judge(err)
 	}
 	return nil
 }
 
+// standingOf returns how a neighbour is doing.
+func (d *driver) standingOf(rank topology.Rank) *standing {
+	return &d.peers[slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == rank })]
+}
+
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
-		if errors.Is(err, reason) {
-			return true
-		}
-	}
-	return false
+	return late(err) || isOne(err, gossip.ErrStranger, gossip.ErrNoSuchHop)
 }
 
 // judge tells a neighbour's bad message, which it may send again on a new
@@ -281,10 +291,10 @@ func (d *driver) judge(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
-		d.refused.count("unusable")
+		d.refused.frame(err)
 		d.log.Warn("message could not be used", "why", err)
 		d.t.Drop(bad.From, err)
-		return nil
+		return d.blame(d.standingOf(bad.From), err)
 	default:
 		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
 	}
@@ -295,7 +305,7 @@ func (d *driver) judge(err error) error {
 func (d *driver) outcast() error {
 	var why []string
 	for _, s := range d.peers {
-		if s.refused == nil {
+		if s.refused == nil || s.cut { // who is cut off may come back as another process
 			return nil
 		}
 		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))

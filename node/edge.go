@@ -52,6 +52,9 @@ type edge struct {
 	ever  bool   // there has been a link
 	life  uint64 // epoch of the process at its other end
 	last  error  // why there is none
+
+	outlaw uint64        // epoch of the last process that was banned
+	banned *RefusedError // nil if none was
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
@@ -158,6 +161,9 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 // recognise refuses a neighbour that has been started anew without a checkpoint
 // where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs hello) *RefusedError {
+	if no := e.outlawed(theirs); no != nil {
+		return no
+	}
 	if e.links.paced || theirs.Durable != undurable || !e.renewed(theirs) {
 		return nil
 	}

@@ -60,12 +60,14 @@ const (
 	OtherRank  // the roster gives that id another rank
 	OtherSecret
 	RunFull
-	LostState // a peer came back without the model it had
+	LostState  // a peer came back without the model it had
+	Misbehaved // too much of what its process has sent was refused
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
 	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
+	Misbehaved: "misbehaved",
 }
 
 // String names the reason in a word or two.

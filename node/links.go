@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -199,6 +200,9 @@ func (l *links) Stop(why *StoppedError) {
 
 // Drop ends the link to peer.
 func (l *links) Drop(peer topology.Rank, why error) {
+	if no, banned := errors.AsType[*RefusedError](why); banned {
+		l.edge(peer).ban(no)
+	}
 	if k := l.edge(peer).current(); k != nil {
 		k.fail(why)
 	}

@@ -52,6 +52,9 @@ type Worker struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
+	// Tolerance is how many messages of a neighbour may have to be refused before
+	// it is cut off; 0 is 8. One is forgotten for 1000 that are used.
+	Tolerance int
 	// Checkpoints are taken while it trains; nil for none. A worker that has them
 	// waits for neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
