@@ -44,7 +44,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	dir, err := file.folderOf(run.Config())
+	dir, err := file.folderOf(run)
 	if err != nil {
 		return err
 	}
@@ -54,9 +54,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	}
 	defer s.end()
 	if file.resume {
-		if err := s.sayResumed(); err != nil {
-			return err
-		}
+		s.sayResumed()
 	}
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(),
