@@ -67,7 +67,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	dir, err := file.folderOf(run.Config())
+	dir, err := file.folderOf(run)
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	}
 	defer s.end()
 	if file.resume {
-		if err := s.sayResumed(); err != nil {
-			return err
-		}
+		s.sayResumed()
 	}
 	if kept := run.Config().Checkpoint; kept.Every == 0 && kept.Seconds == 0 {
 		restarts = 0 // nobody would know the one that comes back
