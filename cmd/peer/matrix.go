@@ -107,8 +107,10 @@ func (m *matrix) load(cell configs.Cell) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.arguments(cell)})
 }
 
+// arguments are what a cell says over the base. A cell that is interrupted begins
+// anew, so it takes no checkpoints.
 func (m *matrix) arguments(cell configs.Cell) []string {
-	return slices.Concat(configs.Arguments(cell.Set), m.tuned[cell.Label], m.set)
+	return slices.Concat([]string{"checkpoint.seconds=0"}, configs.Arguments(cell.Set), m.tuned[cell.Label], m.set)
 }
 
 // network notes what the network of a cell is like.

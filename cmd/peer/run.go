@@ -61,7 +61,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	dir, err := file.folderOf(run.Config())
+	dir, err := file.folderOf(run)
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	defer s.end()
 	if file.resume {
-		if err := s.sayResumed(); err != nil {
-			return err
-		}
+		s.sayResumed()
 	}
 	options, err := nodeOptions(run)
 	if err != nil {
