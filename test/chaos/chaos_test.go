@@ -146,13 +146,14 @@ func TestRanksInBrackets(t *testing.T) {
 
 func TestTableTellsWhatWasBroken(t *testing.T) {
 	text := document([]effect{
-		{fault: fault{kill, 3, 50, 0}, scenario: "a", noticed: 30 * time.Millisecond, recovered: time.Second, lost: "4 rounds computed again"},
+		{fault: fault{kill, 3, 50, 0}, scenario: "a", noticed: 30 * time.Millisecond, recovered: time.Second, lost: "4 rounds done again"},
+		{fault: fault{kill, 4, 90, 0}, scenario: "a", noticed: 10 * time.Millisecond, recovered: 3 * time.Second, lost: "4 rounds done again"},
 		{fault: fault{cable, 1, 60, time.Second}, scenario: "b", noticed: -1, recovered: -1, lost: "nothing", broken: []string{"peer 1 holds 90 handles, 12 before"}},
 	}, 7, []string{"c"})
 	for _, want := range []string{
-		"|        a |    3 |    50 | 0.00 s |     0.03 s |       1.00 s | 4 rounds computed again |          yes |",
-		"|        b |    1 |    60 | 1.00 s |          - |            - |                 nothing |           NO |",
-		"* b: peer 1 holds 90 handles", "* c: SKIPPED", "-seed 7",
+		"|        a |     2 | 0.00 s | 0.03 s (0.03 s) | 3.00 s (3.00 s) | 4 rounds done again |          yes |",
+		"|        b |     1 | 1.00 s |               - |               - |             nothing |           NO |",
+		"* b: cable pulled, peer 1, round 60, 1s: peer 1 holds 90 handles", "* c: SKIPPED", "-seed 7",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -100,8 +101,10 @@ func playAll(ctx context.Context, peer string, chosen *regexp.Regexp, seed uint6
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", s.name, err)
 		}
+		for _, t := range tallies(got) {
+			say("%s", strings.Join(t.cells(), ", "))
+		}
 		for _, e := range got {
-			say("%q", e.cells())
 			for _, why := range e.broken {
 				say("BROKEN: %s", why)
 				broken++
