@@ -38,7 +38,7 @@ type lanSite struct {
 const (
 	listenPort   = 4001
 	exchangePort = 5000 // + rank
-	diskSize     = 16 << 20
+	diskSize     = 256 << 20
 )
 
 // ip runs the command of this name.
@@ -218,7 +218,7 @@ func (s *lanSite) fill(rank int) (func() error, error) {
 		return nil, err
 	}
 	defer file.Close()
-	block := make([]byte, 1<<12)
+	block := make([]byte, 1<<12) // as the disk counts
 	for {
 		if _, err = file.Write(block); err != nil {
 			break
