@@ -120,8 +120,8 @@ func processes() []scenario {
 	}
 }
 
-// kills is a run of "peer lab" in which many peers die, one after the other.
+// kills is a run in which many peers die, one after the other.
 func kills(name string, settings ...string) scenario {
-	return scenario{name: "kills-" + name, place: lab, peers: 8, rounds: 1600, settings: kept(settings...), noticed: dead(), within: soon,
+	return scenario{name: "kills-" + name, place: lan, peers: 8, rounds: 1600, settings: kept(settings...), noticed: dead(), within: soon,
 		faults: often(fault{kill, anybody, 20, 0}, 13, 90)}
 }

@@ -71,6 +71,9 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 	for _, f := range s.faults {
 		e := t.strike(ctx, f.drawn(t.rand, s.peers))
 		effects = append(effects, e)
+		if len(e.broken) > 0 {
+			return effects, nil // what comes after would be a consequence
+		}
 	}
 	t.conclude(ctx, want)
 	last := &effects[len(effects)-1]
