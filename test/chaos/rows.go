@@ -105,6 +105,8 @@ func processes() []scenario {
 			faults: []fault{{kill, anybody, 50, 0}}},
 		{name: "killed", place: lan, peers: 8, rounds: 1600, settings: kept(), noticed: dead(), within: soon,
 			faults: often(fault{kill, anybody, 50, 2 * time.Second}, 5, 200)},
+		{name: "killed-lab", place: lab, peers: 8, rounds: 1600, settings: kept(), noticed: dead(), within: soon,
+			faults: often(fault{kill, anybody, 50, 0}, 5, 250)},
 		{name: "killed-long", place: lan, peers: 8, rounds: 800, settings: kept(), noticed: dead(), within: soon,
 			faults: []fault{{kill, anybody, 50, 30 * time.Second}}},
 		{name: "storm", place: lan, peers: 8, rounds: 1600, settings: kept(), noticed: dead(), within: soon,
