@@ -166,8 +166,13 @@ func (s *lanSite) pid(rank int) int {
 	return 0
 }
 
+// revive starts a peer that is gone at its newest checkpoint, or at the beginning
+// where it was killed before it had one.
 func (s *lanSite) revive(rank int) error {
 	<-s.running[rank].ended
+	if kept, _ := filepath.Glob(filepath.Join(s.output(rank), "*", "checkpoints", "rank-*", "round-*")); len(kept) == 0 {
+		return s.run(rank)
+	}
 	return s.run(rank, "--resume")
 }
 

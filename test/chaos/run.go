@@ -221,7 +221,7 @@ func (t *trial) massacre(ctx context.Context, e *effect, victims []int) (back ti
 	}
 	within, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
-	t.watch.until(within, func() bool { return t.watch.least() >= 0 || t.allOver() })
+	t.watch.until(within, func() bool { return t.watch.least() >= 0 || t.anyOver() })
 	again := 0
 	for _, rank := range victims {
 		again = max(again, reached[rank]-t.watch.rounds()[rank]+1)
@@ -256,8 +256,8 @@ func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before
 	}
 	within, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
-	if !t.watch.until(within, func() bool { return t.watch.least() >= goal || t.allOver() }) {
-		e.broken = append(e.broken, fmt.Sprintf("not all train again %v after the fault: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
+	if !t.watch.until(within, func() bool { return t.watch.least() >= goal || t.anyOver() }) || t.anyOver() && t.watch.atLeast() < goal {
+		e.broken = append(e.broken, fmt.Sprintf("not all train again within %v: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
 		return
 	}
 	e.recovered = time.Since(healed)
@@ -317,6 +317,11 @@ func (t *trial) judgeNotice(e *effect, began time.Time) {
 	case told && (e.noticed < t.noticed.from || e.noticed > t.noticed.to):
 		e.broken = append(e.broken, fmt.Sprintf("noticed after %v, want %v to %v", e.noticed, t.noticed.from, t.noticed.to))
 	}
+}
+
+// anyOver reports whether a program of the run has ended.
+func (t *trial) anyOver() bool {
+	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() })
 }
 
 // allOver reports whether no program of the run is left.

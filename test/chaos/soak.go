@@ -67,12 +67,14 @@ func soakFor(ctx context.Context, peer string, d time.Duration, seed uint64) (st
 	effects := t.torment(ctx)
 	enough()
 	lives := <-histories
-	t.conclude(ctx, want)
-	for pid, h := range lives {
-		t.broken = append(t.broken, h.leaks(fmt.Sprintf("process %d", pid))...)
-	}
 	for _, e := range effects {
 		t.broken = append(t.broken, e.broken...)
+	}
+	if len(t.broken) == 0 {
+		t.conclude(ctx, want)
+	}
+	for pid, h := range lives {
+		t.broken = append(t.broken, h.leaks(fmt.Sprintf("process %d", pid))...)
 	}
 	text := soakDocument(s, effects, lives, t.broken)
 	if len(t.broken) > 0 {
