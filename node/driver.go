@@ -39,6 +39,7 @@ type driver struct {
 	keeper   *keeper          // nil without checkpoints
 	journal  *journal.Journal // nil: no message is sent twice
 	slots    gossip.Slots
+	first    int // round in which this worker began
 	place    int // exchanges finished
 	verified bool
 	ended    func(topology.Rank) bool // a worker is known to be through
@@ -89,7 +90,7 @@ func newDriver(w Worker, t Transport) *driver {
 	}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
-		d.place = d.slots.Of(d.round, 0)
+		d.first, d.place = d.round, d.slots.Of(d.round, 0)
 	}
 	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
 		d.verified = m.Repairs().Verified
@@ -301,8 +302,14 @@ func (d *driver) judge(err error) error {
 }
 
 // outcast ends a worker that none of its neighbours wants. One that is wanted
-// by some waits: the others may be restarted with the right run file.
+// by some waits: the others may be restarted with the right run file. But one that
+// has come back, and cannot be helped by all, is of no use to the others.
 func (d *driver) outcast() error {
+	for _, s := range d.peers {
+		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
+			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
+		}
+	}
 	var why []string
 	for _, s := range d.peers {
 		if s.refused == nil || s.cut { // who is cut off may come back as another process

@@ -13,6 +13,13 @@ type Bytes struct {
 	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
 }
 
+// Add adds other to b.
+func (b *Bytes) Add(other Bytes) {
+	b.Payload += other.Payload
+	b.Stream += other.Stream
+	b.Wire += other.Wire
+}
+
 // Messages counts the messages that one worker has sent, without repairs and
 // requests.
 type Messages struct {
