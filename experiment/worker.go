@@ -103,6 +103,17 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	}
 	x := make([]float32, r.dim)
 	objective.Init(x, r.cfg.Seed)
+	w, err := r.body(rank, x)
+	if err != nil {
+		return nil, err
+	}
+	w.Gradient = oracle.Gradient
+	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) }
+	return w, nil
+}
+
+// body builds a worker that begins at x and has nothing to take gradients with.
+func (r *Run) body(rank topology.Rank, x []float32) (*Worker, error) {
 	own, err := r.agreeing(rank)
 	if err != nil {
 		return nil, err
@@ -118,8 +129,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	theta := r.thetaOf(machine)
 	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean,
-		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
-		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
+		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
+		Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 	}, nil
 }
