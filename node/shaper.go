@@ -97,6 +97,21 @@ func (s *shaper) rate(id peer.ID) float64 {
 	return s.sender.Link(s.rank(id)).Rate
 }
 
+// slowest returns the least bits per second of all links of the run, 0 if none is
+// limited. It is the same for all peers.
+func (s *shaper) slowest() float64 {
+	if s == nil {
+		return 0
+	}
+	least := s.network.Uplink.Rate
+	for _, l := range s.network.Links {
+		if least <= 0 || l.Rate > 0 && l.Rate < least {
+			least = l.Rate
+		}
+	}
+	return least
+}
+
 // pace waits for the turn of bytes of a frame to id, which is when little else is
 // left to send, or until over is closed. Frames of a run are many and large: so
 // telemetry and signs of life never queue behind them, and links that share an
