@@ -45,7 +45,7 @@ func Together(runs []*Run) ([][]*Worker, error) {
 	for _, r := range runs[1:] {
 		others := make([]*Worker, len(first))
 		for i, w := range first {
-			if others[i], err = r.body(w.Rank, slices.Clone(w.Machine.Params())); err != nil {
+			if others[i], err = r.body(w.Rank, slices.Clone(w.Machine.Params()), nil); err != nil {
 				return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
 			}
 		}
