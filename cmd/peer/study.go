@@ -62,6 +62,19 @@ func (c *console) reportStudy(dir string) error {
 	return c.print(study.Comparison, func(w io.Writer) error { return report.WriteCells(w, study.Comparison) })
 }
 
+// reportAgreement prints how well two comparisons agree.
+func (c *console) reportAgreement(first, second string) error {
+	a, err := report.ReadComparison(first)
+	if err != nil {
+		return err
+	}
+	b, err := report.ReadComparison(second)
+	if err != nil {
+		return err
+	}
+	return c.print(report.Agree(a, b), func(w io.Writer) error { return report.WriteAgreement(w, a, b) })
+}
+
 // writeWhole writes a file that takes the place of an older one when it is
 // whole.
 func writeWhole(path string, write func(io.Writer) error) error {
