@@ -59,7 +59,12 @@ func (c *console) reportStudy(dir string) error {
 		c.say("note: %s", line)
 	}
 	c.say("report: %s", filepath.Join(to, "index.html"))
-	return c.print(study.Comparison, func(w io.Writer) error { return report.WriteCells(w, study.Comparison) })
+	return c.print(study.Comparison, func(w io.Writer) error {
+		if err := report.WriteCells(w, study.Comparison); err != nil {
+			return err
+		}
+		return study.WriteTargets(w)
+	})
 }
 
 // reportAgreement prints how well two comparisons agree.
