@@ -34,6 +34,7 @@ type traffic struct {
 	total  tally
 	shared *quicreuse.ConnManager // nil over TCP
 	shaper *shaper                // above the counting; nil: bytes go at once
+	keeps  func(peer.ID) bool     // whose count outlives their connections; nil: everybody's
 	mu     sync.Mutex
 	peers  map[peer.ID]*tally
 }
@@ -47,6 +48,17 @@ func (t *traffic) peer(id peer.ID) *tally {
 		t.peers[id] = new(tally)
 	}
 	return t.peers[id]
+}
+
+// forget drops the count of a peer whose connection is over and who does not
+// belong: strangers may come under any number of ids.
+func (t *traffic) forget(id peer.ID) {
+	if t.keeps == nil || t.keeps(id) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.peers, id)
 }
 
 // tcp makes a TCP transport whose connections are counted below the
@@ -255,6 +267,7 @@ func (c *countedConn) Close() error {
 	if c.closed != nil {
 		c.closed()
 	}
+	c.traffic.forget(c.id())
 	return c.Conn.Close()
 }
 

@@ -204,8 +204,7 @@ func (e *edge) failed(err error) {
 		e.log.Debug("no link", "err", err)
 		return
 	}
-	e.links.refused.count("refused " + no.Reason.String())
-	e.log.Warn("link refused", "why", no, "permanent", no.Permanent())
+	e.links.refused.tell(e.log, "link refused", "refused "+no.Reason.String(), "why", no, "permanent", no.Permanent())
 	if no.Permanent() {
 		e.links.emit(Event{Kind: Refused, Peer: e.rank, Err: no})
 	}

@@ -41,7 +41,7 @@ const window = 4 << 20
 // newHost starts a libp2p host that does what a run needs and nothing else:
 // no relay, no NAT mapping, no DHT, no metrics registry. Every default that
 // matters is set here by name.
-func newHost(o Options, bytes *traffic) (host.Host, error) {
+func newHost(o Options, g *gate, bytes *traffic) (host.Host, error) {
 	limits, err := resources(o.N)
 	if err != nil {
 		return nil, err
@@ -55,6 +55,7 @@ func newHost(o Options, bytes *traffic) (host.Host, error) {
 		libp2p.UserAgent("gossiptrainer"),
 		libp2p.Peerstore(store),
 		libp2p.ResourceManager(limits),
+		libp2p.ConnectionGater(g),
 		libp2p.ConnectionManager(&connmgr.NullConnMgr{}),
 		libp2p.ListenAddrStrings(o.listenAddrs()...),
 		libp2p.AddrsFactory(announced),
@@ -98,6 +99,7 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 	streams.KeepAliveInterval = keepAlive
 	streams.InitialStreamWindowSize = window
 	streams.ConnectionWriteTimeout = writeTimeout
+	streams.MaxIncomingStreams = peerStreams
 	streams.LogOutput = io.Discard
 	return []libp2p.Option{
 		libp2p.Transport(bytes.tcp),
@@ -108,20 +110,44 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 
 func yamuxConfig(c yamux.Config) *yamux.Config { return &c }
 
-// resources bounds what strangers can make this host hold. The limits per IP
-// address are lifted: peers of one machine, one container host or one IPv6
-// network share an address, and the defaults (8 connections, 1 new one per 5
-// seconds) would refuse most of them.
+// What a connection or a peer may use. A link needs a stream, telemetry two, a
+// roll call one, and libp2p a few short ones.
+const (
+	peerConns   = 8
+	peerStreams = 32
+	connMemory  = 32 << 20
+)
+
+// resources bounds what others can make this host hold: all of them together,
+// those that have not said yet what they want, and each. The limits per IP
+// address are lifted, since peers of one machine, one container host or one IPv6
+// network share one, and the defaults (8 connections, 1 new one per 5 seconds)
+// would refuse most of them; that strangers do not call too often is the gate's
+// concern.
 func resources(n int) (network.ResourceManager, error) {
 	defaults := rcmgr.DefaultLimits
 	libp2p.SetDefaultServiceLimits(&defaults)
 	conns := rcmgr.LimitVal(256 + 4*n)
 	room := rcmgr.ResourceLimits{
 		Conns: 2 * conns, ConnsInbound: conns, ConnsOutbound: conns,
-		Streams: 32 * conns, StreamsInbound: 16 * conns, StreamsOutbound: 16 * conns,
-		FD: 2 * conns, Memory: rcmgr.LimitVal64(conns) << 24,
+		Streams: 8 * conns, StreamsInbound: 4 * conns, StreamsOutbound: 4 * conns,
+		FD: 2 * conns, Memory: rcmgr.LimitVal64(conns) << 20,
 	}
-	limits := rcmgr.PartialLimitConfig{System: room, Transient: room}.Build(defaults.AutoScale())
+	everybody := room
+	everybody.Memory = rcmgr.LimitVal64(64+n) * connMemory
+	limits := rcmgr.PartialLimitConfig{
+		System: everybody, Transient: room,
+		PeerDefault: rcmgr.ResourceLimits{
+			Conns: 2 * peerConns, ConnsInbound: peerConns, ConnsOutbound: peerConns, FD: 2 * peerConns,
+			Streams: 2 * peerStreams, StreamsInbound: peerStreams, StreamsOutbound: peerStreams,
+			Memory: 2 * connMemory,
+		},
+		Conn: rcmgr.ResourceLimits{
+			Conns: 1, ConnsInbound: 1, ConnsOutbound: 1, FD: 1,
+			Streams: 2 * peerStreams, StreamsInbound: peerStreams, StreamsOutbound: peerStreams,
+			Memory: connMemory,
+		},
+	}.Build(defaults.AutoScale())
 	everyone := []rcmgr.ConnLimitPerSubnet{{ConnCount: math.MaxInt32, PrefixLength: 0}}
 	m, err := rcmgr.NewResourceManager(rcmgr.NewFixedLimiter(limits),
 		rcmgr.WithLimitPerSubnet(everyone, everyone),

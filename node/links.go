@@ -112,8 +112,9 @@ func (l *links) accept(s network.Stream) {
 }
 
 func (l *links) refuse(t *talk, no *RefusedError) {
-	l.refused.count("refused " + no.Reason.String())
-	l.log.Warn("refused a peer", "why", t.refuse(no))
+	no.Peer = t.peer.String()
+	l.refused.tell(l.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	t.refuse(no)
 }
 
 // emit delivers an event, or gives up when the transport is closed.

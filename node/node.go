@@ -81,6 +81,7 @@ type Node struct {
 	opts  Options
 	host  host.Host
 	bytes *traffic
+	gate  *gate
 	log   *slog.Logger
 	me    hello // what is said to every peer; rank is filled in by Join
 
@@ -107,11 +108,14 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	bytes := newTraffic(newShaper(o.Network))
-	h, err := newHost(o, bytes)
+	n := &Node{opts: o, bytes: bytes, log: o.Logger.With("run", o.RunID, "peer", short(o.Identity.id))}
+	n.gate = newGate(o.N, &n.refused, n.log)
+	bytes.keeps = n.gate.belongs
+	h, err := newHost(o, n.gate, bytes)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{opts: o, host: h, bytes: bytes, log: o.Logger.With("peer", short(h.ID()))}
+	n.host = h
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
 	n.me = hello{
@@ -189,6 +193,7 @@ func (n *Node) SetRoster(peers []Peer) error {
 
 func (n *Node) adopt(r *roster) {
 	r.store(n.host)
+	n.gate.know(r.ids)
 	n.bytes.shaper.know(r)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -251,6 +256,7 @@ func (n *Node) Close() error {
 		return nil
 	}
 	n.cancel()
+	n.gate.close()
 	var errs []error
 	if board != nil {
 		board.close()

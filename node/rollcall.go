@@ -28,7 +28,8 @@ type rollCall struct {
 	log       *slog.Logger
 	me        hello
 	admission *admission
-	count     func(reason string)
+	gate      *gate
+	tally     *refusals
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -46,7 +47,7 @@ type rollCall struct {
 func newRollCall(n *Node) *rollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollCall{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, count: n.refused.count,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused,
 		ctx: ctx, cancel: cancel,
 		assembly: newAssembly(n.host.ID(), n.opts.N),
 		calls:    make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
@@ -73,16 +74,20 @@ func (r *rollCall) close() {
 func (r *rollCall) found(who peer.AddrInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if who.ID == r.host.ID() || r.ctx.Err() != nil || r.full(who.ID) != nil {
+	known := r.sought[who.ID]
+	if who.ID == r.host.ID() || r.ctx.Err() != nil || r.full(who.ID) != nil || !known && len(r.sought) >= r.room() {
 		return
 	}
 	r.host.Peerstore().AddAddrs(who.ID, announced(who.Addrs), peerstore.PermanentAddrTTL)
-	if r.sought[who.ID] || r.assembly.mine.phase == committed {
+	if known || r.assembly.mine.phase == committed {
 		return
 	}
 	r.sought[who.ID] = true
 	r.wg.Go(func() { r.seek(who.ID) })
 }
+
+// room is how many peers a roll call remembers, of those that do not belong.
+func (r *rollCall) room() int { return 64 + 4*r.me.N }
 
 // seek calls a peer until the roll call is over. The greater id first leaves
 // it to the smaller, which may not have discovered it.
@@ -137,6 +142,7 @@ func (r *rollCall) meet(t *talk, opened bool) error {
 	if err != nil {
 		return err
 	}
+	r.gate.admitted(t.stream.Conn())
 	return r.converse(newCall(t, opened == (r.host.ID() < t.peer)))
 }
 
@@ -245,15 +251,16 @@ func (r *rollCall) failed(id peer.ID, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.refused[id]
-	if refused && no.Permanent() {
+	switch {
+	case known == nil && !r.sought[id] && len(r.refused)+len(r.last) >= r.room(): // strangers take no more memory
+	case refused && no.Permanent():
 		r.refused[id] = no
-	} else {
+	default:
 		r.last[id] = err
 	}
 	r.signal()
 	if refused && (known == nil || known.Reason != no.Reason) {
-		r.count("refused " + no.Reason.String())
-		r.log.Warn("peer refused", "why", no)
+		r.tally.tell(r.log, "peer refused", "refused "+no.Reason.String(), "why", no)
 		return
 	}
 	r.log.Debug("no call", "with", short(id), "err", err)
