@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -211,6 +212,8 @@ type countedConn struct {
 	traffic *traffic
 	closed  func() // may be nil
 	session []byte // of the encryption, see session; set by the handshake
+	began   time.Time
+	heard   atomic.Int64 // when something last came, in ns after began
 	mu      sync.Mutex
 	own     Wire
 	peer    *tally
@@ -225,7 +228,12 @@ func (c *countedConn) id() peer.ID {
 }
 
 func (t *traffic) count(raw manet.Conn) *countedConn {
-	return &countedConn{Conn: raw, traffic: t}
+	return &countedConn{Conn: raw, traffic: t, began: time.Now()}
+}
+
+// silence is how long nothing has come. No clock that is set can change it.
+func (c *countedConn) silence() time.Duration {
+	return time.Since(c.began) - time.Duration(c.heard.Load())
 }
 
 func (c *countedConn) belongsTo(id peer.ID) {
@@ -253,6 +261,9 @@ func (c *countedConn) add(out, in int64) {
 
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.heard.Store(int64(time.Since(c.began)))
+	}
 	c.add(0, int64(n))
 	return n, err
 }

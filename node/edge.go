@@ -248,6 +248,9 @@ func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	case <-k.over:
 	case newer := <-e.arrived:
 		k.fail(errors.New("the neighbour has made a new link"))
+		if old := t.stream.Conn(); old != newer.stream.Conn() {
+			e.links.hangUp(old) // the neighbour has given it up, or cannot tell us
+		}
 		e.arrived <- newer // only run takes from it while a link is up
 	case <-ctx.Done():
 		k.fail(ctx.Err())

@@ -24,12 +24,20 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// Connections that are silent this long are asked for a sign of life, and
-// given up when none comes in time: a cable that is pulled is noticed after
-// their sum, a busy machine is not mistaken for a dead one.
+// A neighbour that hangs, or whose cable is pulled, is noticed when nothing has
+// come for Detect, or a quarter more; one that has nothing to say gives this many
+// signs of life in that time.
 const (
-	keepAlive    = 5 * time.Second
-	writeTimeout = 10 * time.Second
+	defaultDetect  = 15 * time.Second
+	beatsPerDetect = 4
+)
+
+// Connections that are silent this long are asked for a sign of life. Those of
+// neighbours never are, since they give theirs unasked; on a slow link an answer
+// may be later than an end is noticed.
+const (
+	keepAlive    = time.Minute
+	writeTimeout = time.Minute
 )
 
 // window is how many bytes of a stream may be under way at first. It grows by

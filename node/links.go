@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
@@ -30,9 +31,10 @@ type links struct {
 	me        hello
 	admission *admission
 	roster    *roster
-	limit     int  // bytes of payload
-	paced     bool // neighbours are in the same exchange or the next
-	local     int  // rounds to one exchange
+	limit     int           // bytes of payload
+	paced     bool          // neighbours are in the same exchange or the next
+	local     int           // rounds to one exchange
+	detect    time.Duration // silence that a neighbour is allowed
 	edges     map[topology.Rank]*edge
 	events    chan Event
 	done      atomic.Int64 // exchanges finished, for the hello
@@ -55,7 +57,7 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, local: max(w.LocalSteps, 1),
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, local: max(w.LocalSteps, 1), detect: n.opts.Detect,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
@@ -240,6 +242,9 @@ func (l *links) perLink() []LinkBytes {
 	}
 	return out
 }
+
+// hangUp closes a connection. That may take seconds, for its last words.
+func (l *links) hangUp(c network.Conn) { l.wg.Go(func() { c.Close() }) }
 
 // Close ends all links and waits for what served them.
 func (l *links) Close() error {

@@ -66,6 +66,9 @@ type Options struct {
 	Security   string    // for TCP: TLS (also "") or Noise
 	// Network limits what this peer sends, over TCP only; the zero value does not.
 	Network shape.Network
+	// Detect is how long nothing may come from a neighbour before it counts as
+	// lost, 1 second or more; 0 is 15 seconds. All peers need the same.
+	Detect time.Duration
 	// JoinTimeout bounds the roll call; 0 waits for ever.
 	JoinTimeout time.Duration
 	Logger      *slog.Logger // nil: silent
@@ -144,6 +147,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, TCP, QUIC)
 	case o.Transport == QUIC && o.Network.Limited():
 		return errors.New("node: limits are kept over tcp only: choose transport tcp")
+	case o.Detect != 0 && o.Detect < time.Second:
+		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)
 	case o.Security != "" && o.Security != TLS && o.Security != Noise:
 		return fmt.Errorf("node: security %q: want %q or %q", o.Security, TLS, Noise)
 	}
@@ -154,6 +159,9 @@ func (o *Options) complete() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Detect == 0 {
+		o.Detect = defaultDetect
 	}
 	if o.Observe == nil {
 		o.Observe = func(report.Event) {}

@@ -2,16 +2,18 @@ package node
 
 import (
 	"sync"
+	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/wire/entropy"
 )
 
-// An outgoing thing is a frame or a bye. The payload of a bye says why.
+// An outgoing thing is a frame, a bye or a sign of life. The payload of a bye says why.
 type outgoing struct {
 	frame   gossip.Frame
 	mailing *mailing // nil: the payload travels as it is
 	bye     bool
+	alive   bool // a sign of life, no frame
 }
 
 // open returns the payload as it travels.
@@ -58,14 +60,17 @@ func (q *queue) only(o outgoing) {
 	q.put(o)
 }
 
-// take waits for the next thing, or until over is closed.
-func (q *queue) take(over <-chan struct{}) (o outgoing, ok bool) {
+// take waits for the next thing, or until over is closed. When idle ticks and
+// nothing waits, a sign of life is next.
+func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, ok bool) {
 	for {
 		if o, ok := q.first(); ok {
 			return o, true
 		}
 		select {
 		case <-q.wake:
+		case <-idle:
+			return outgoing{alive: true}, true
 		case <-over:
 			return outgoing{}, false
 		}

@@ -30,6 +30,7 @@ type rollCall struct {
 	admission *admission
 	gate      *gate
 	tally     *refusals
+	detect    time.Duration // silence that the other end of a call is allowed
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -47,7 +48,7 @@ type rollCall struct {
 func newRollCall(n *Node) *rollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollCall{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused, detect: n.opts.Detect,
 		ctx: ctx, cancel: cancel,
 		assembly: newAssembly(n.host.ID(), n.opts.N),
 		calls:    make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
@@ -143,7 +144,7 @@ func (r *rollCall) meet(t *talk, opened bool) error {
 		return err
 	}
 	r.gate.admitted(t.stream.Conn())
-	return r.converse(newCall(t, opened == (r.host.ID() < t.peer)))
+	return r.converse(newCall(t, opened == (r.host.ID() < t.peer), r.detect))
 }
 
 // judge refuses who knows the secret but has another run file, or comes to a
@@ -174,6 +175,7 @@ func (r *rollCall) converse(c *call) error {
 	defer writing.Wait()
 	defer r.remove(c)
 	for {
+		c.talk.stream.SetReadDeadline(time.Now().Add(r.detect))
 		text, err := c.talk.expect(aboutState, maxMessage)
 		if err != nil {
 			return err

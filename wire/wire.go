@@ -42,6 +42,7 @@ const (
 	Bye     Kind = 2 // the sender is done and leaves on purpose: nothing follows but repairs; the payload may say why
 	Request Kind = 3 // asks for the repair of the message of (round, hop)
 	Repair  Kind = 4 // the repair of the message of (round, hop)
+	Alive   Kind = 7 // nothing but a sign of life, without a payload
 )
 
 // String returns the name of k.
@@ -55,9 +56,14 @@ func (k Kind) String() string {
 		return "request"
 	case Repair:
 		return "repair"
+	case Alive:
+		return "alive"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
+
+// known reports whether this version has the kind.
+func (k Kind) known() bool { return k >= Data && k <= Repair || k == Alive }
 
 // A Header is a frame without its payload.
 type Header struct {
@@ -174,7 +180,7 @@ func Verify(h Header, payload []byte) error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Repair:
+	case !h.Kind.known():
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
@@ -182,6 +188,8 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
 	case h.Hop < 0 || h.Hop > math.MaxUint16:
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
+	case h.Kind == Alive && h.Len > 0:
+		return fmt.Errorf("%w: %d bytes of a sign of life", ErrTooLong, h.Len)
 	case int64(h.Len) > math.MaxUint32:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
 	}
