@@ -288,6 +288,16 @@ var otherRules = []rule{
 			checkLink(at, c.Limit.Links[key], wrong)
 		}
 	}},
+	{[]string{"node.join_secret", "node.join_secret_file"}, func(c *Config, wrong complain) {
+		if c.Node.JoinSecret != "" && c.Node.JoinSecretFile != "" {
+			wrong("node.join_secret_file", "there is one join secret: either join_secret or join_secret_file")
+		}
+	}},
+	{[]string{"node.detect"}, func(c *Config, wrong complain) {
+		if d := time.Duration(c.Node.Detect); d < time.Second || d > 10*time.Minute {
+			wrong("node.detect", "must be 1s to 10m, got %v", d)
+		}
+	}},
 	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},
 }
 

@@ -245,11 +245,15 @@ func (d *driver) judge(err error) error {
 	}
 }
 
-// outcast ends a worker that none of its neighbours wants. One that is wanted
-// by some waits: the others may be restarted with the right run file.
+// outcast ends a worker that none of its neighbours wants, or in whose place
+// another process is. One that is wanted by some waits: the others may be
+// restarted with the right run file.
 func (d *driver) outcast() error {
 	var why []string
 	for _, s := range d.peers {
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
+			return &NetworkError{Op: opJoin, Err: no}
+		}
 		if s.refused == nil {
 			return nil
 		}

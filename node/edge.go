@@ -50,6 +50,7 @@ type edge struct {
 	ever  bool   // there has been a link
 	life  uint64 // epoch of the process at its other end
 	last  error  // why there is none
+	twin  twinTimer
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
@@ -128,11 +129,15 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 	return t, nil
 }
 
-// recognise refuses a neighbour that has been started anew where its rounds do
-// not tell: it has lost its model, and the exchanges that are in doubt.
+// recognise refuses a neighbour that has a link already, as another process, and
+// one that has been started anew where its rounds do not tell: it has lost its
+// model, and the exchanges that are in doubt.
 func (e *edge) recognise(theirs hello) *RefusedError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.link != nil && e.life != theirs.Epoch {
+		return twinned(fmt.Sprintf("worker %d", e.rank))
+	}
 	if e.links.paced || !e.ever || e.life == theirs.Epoch {
 		return nil
 	}
@@ -160,10 +165,10 @@ func (e *edge) settle(t *talk) error {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
-		if no := mine.compareRank(theirs, e.rank); no != nil {
+		if no := e.recognise(theirs); no != nil {
 			return no
 		}
-		return e.recognise(theirs)
+		return mine.compareRank(theirs, e.rank)
 	})
 	if err == nil {
 		err = t.agree()
@@ -198,6 +203,7 @@ func (e *edge) failed(err error) {
 	}
 	e.mu.Lock()
 	e.last = err
+	twin := e.twin.sure(err, e.links.detect)
 	e.mu.Unlock()
 	var no *RefusedError
 	if !errors.As(err, &no) {
@@ -205,7 +211,7 @@ func (e *edge) failed(err error) {
 		return
 	}
 	e.links.refused.tell(e.log, "link refused", "refused "+no.Reason.String(), "why", no, "permanent", no.Permanent())
-	if no.Permanent() {
+	if no.Permanent() || twin {
 		e.links.emit(Event{Kind: Refused, Peer: e.rank, Err: no})
 	}
 }

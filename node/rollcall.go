@@ -42,7 +42,9 @@ type rollCall struct {
 	sought   map[peer.ID]bool  // who was discovered
 	refused  map[peer.ID]*RefusedError
 	last     map[peer.ID]error // why somebody discovered is not there
-	changed  chan struct{}     // signals any of this
+	twin     twinTimer
+	twinned  bool          // another process has this identity
+	changed  chan struct{} // signals any of this
 }
 
 func newRollCall(n *Node) *rollCall {
@@ -167,8 +169,8 @@ func (r *rollCall) full(id peer.ID) *RefusedError {
 
 // converse exchanges ballots until the call ends.
 func (r *rollCall) converse(c *call) error {
-	if !r.enter(c) {
-		return errSupplanted
+	if err := r.enter(c); err != nil {
+		return err
 	}
 	var writing sync.WaitGroup
 	writing.Go(c.write)
@@ -191,26 +193,34 @@ func (r *rollCall) converse(c *call) error {
 var errSupplanted = errors.New("there is a call with this peer already")
 
 // enter makes c the call with its peer. Of two at once, both ends keep the one
-// that the smaller id has opened.
-func (r *rollCall) enter(c *call) bool {
+// that the smaller id has opened; one with another process is refused.
+func (r *rollCall) enter(c *call) error {
 	id := c.talk.peer
-	entered := false
+	var err error
+	var no *RefusedError
 	r.update(func() {
 		old := r.calls[id]
-		if old != nil && old.lower && !c.lower {
+		switch {
+		case old == nil:
+		case old.talk.theirs.Epoch != c.talk.theirs.Epoch:
+			no = twinned("peer " + short(id))
 			return
-		}
-		if old != nil {
+		case old.lower && !c.lower:
+			err = errSupplanted
+			return
+		default:
 			old.hangUp()
 		}
-		entered = true
 		r.calls[id] = c
 		r.assembly.others[id] = ballot{}
 		delete(r.refused, id)
 		delete(r.last, id)
 		c.tell(r.assembly.mine, r.full(id))
 	})
-	return entered
+	if no != nil {
+		return c.talk.refuse(no)
+	}
+	return err
 }
 
 func (r *rollCall) remove(c *call) {
@@ -252,6 +262,9 @@ func (r *rollCall) failed(id peer.ID, err error) {
 	refused := errors.As(err, &no)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if refused && no.Reason == Twin && no.Remote {
+		r.twinned = r.twin.sure(err, r.detect)
+	}
 	known := r.refused[id]
 	switch {
 	case known == nil && !r.sought[id] && len(r.refused)+len(r.last) >= r.room(): // strangers take no more memory

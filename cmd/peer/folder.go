@@ -43,7 +43,11 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 		dir = stem + "-" + strconv.Itoa(n)
 	}
 	f := &folder{dir: dir}
-	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), 0o666); err != nil {
+	mode := fs.FileMode(0o666)
+	if cfg.Node.JoinSecret != "" {
+		mode = 0o600
+	}
+	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), mode); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	events, err := os.Create(f.path(report.EventsFile))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -69,6 +70,11 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
+	if file := run.Config().Node.JoinSecretFile; file != "" {
+		if options.JoinSecret, err = node.ReadSecret(file); err != nil {
+			return err
+		}
+	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
 	if err := s.takePart(ctx, options, rank); err != nil {
 		return stopped(ctx, err)
@@ -85,7 +91,7 @@ func nodeOptions(run *experiment.Run) (node.Options, error) {
 	}
 	o := node.Options{
 		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
-		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen,
+		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
 		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: network,
 	}
 	for _, section := range cfg.Sections() {
