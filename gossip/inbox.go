@@ -9,9 +9,11 @@ import (
 )
 
 // An inbox holds the messages of the exchanges from the current one on: slot s
-// is in exchanges[s mod len(exchanges)]. Nothing is allocated after newInbox.
+// is in exchanges[s mod len(exchanges)]. Nothing is allocated after newInbox but
+// where edges go off or on.
 type inbox struct {
 	exchanges []exchange
+	spans     []span // in increasing rank
 }
 
 // An exchange holds the messages of one slot in the order of the row, which is
@@ -28,15 +30,11 @@ type exchange struct {
 
 func newInbox(in []topology.Edge, slots int) inbox {
 	b := inbox{exchanges: make([]exchange, slots)}
-	for s := range b.exchanges {
-		x := exchange{
-			in: make([]algos.Message, len(in)), notes: make([]uint32, len(in)), marks: make([]mark, len(in)),
-			got: make([]bool, len(in)), wrong: make([]bool, len(in)),
-		}
-		for i, e := range in {
-			x.in[i] = algos.Message{From: e.Peer, Weight: float32(e.Weight)}
-		}
-		b.exchanges[s] = x
+	for _, e := range in {
+		b.spans = append(b.spans, span{Edge: e, until: forever})
+	}
+	for slot := range b.exchanges {
+		b.exchanges[slot] = b.laidOut(slot)
 	}
 	return b
 }
@@ -118,13 +116,21 @@ func (b *inbox) repaired(slot int) int {
 // messages returns the messages of a complete slot.
 func (b *inbox) messages(slot int) []algos.Message { return b.at(slot).in }
 
-// clear empties a complete slot and appends its payloads to spent.
+// bound says what values of the messages of a slot are to be believed.
+func (b *inbox) bound(slot int, limit float32) {
+	for i := range b.at(slot).in {
+		b.at(slot).in[i].Limit = limit
+	}
+}
+
+// clear empties a complete slot, whose place the one after those kept takes, and
+// appends its payloads to spent.
 func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
 	for i := range x.in {
 		spent = x.take(i, spent)
 	}
-	return spent
+	return b.lay(slot+len(b.exchanges), spent)
 }
 
 // discard removes one message, if it is there, and appends what it held to spent.

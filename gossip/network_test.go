@@ -188,13 +188,21 @@ func (d *network) deliver(i, p int, keep bool) {
 
 func (d *network) receive(i int, f gossip.Frame) {
 	err := d.machines[i].Receive(f)
-	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
-		if errors.Is(err, refusal) {
-			return
-		}
+	if refusal(err) {
+		return
 	}
 	d.taken[i]++
 	d.settle(i, err)
+}
+
+// refusal reports whether a machine has refused a frame and left its payload.
+func refusal(err error) bool {
+	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
 }
 
 // settle deals with what a call that may mix has returned: an unusable message

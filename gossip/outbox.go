@@ -20,6 +20,10 @@ import (
 //     before this one was sent after that one had mixed s−2, so the second
 //     before had mixed s−3, and so on around to the one after this worker,
 //     which had mixed s−n.
+//   - An edge that goes on with slot r: its other end reads nothing older than r,
+//     and what is said above holds for all slots from r+1 on.
+//   - An edge that goes off with slot r was lost with its link, on which the
+//     drivers have let go of all frames. Nobody reads them any more.
 //
 // So slot s may take the buffer of slot s−1−Lead, and a receiver needs none but
 // the Lead+1 last frames. The frame in that buffer was read in full by every
@@ -29,22 +33,51 @@ import (
 // and which may linger in a driver for longer: it has a payload of its own.
 type outbox struct {
 	self  topology.Rank
-	peers []topology.Rank
+	peers []receiver
 	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
 	sent  int     // slots sent so far
+	first int     // the oldest that is there, if it is one of the last
 
 	repaired [][]bool // by kept slot and receiver: whether it got the repair on its present link
 }
 
+// A receiver is told the slots from ≤ s < until.
+type receiver struct {
+	rank        topology.Rank
+	from, until int
+}
+
+func (r receiver) is(slot int) bool { return r.from <= slot && slot < r.until }
+
 func newOutbox(self topology.Rank, peers []topology.Rank, slots int) outbox {
-	b := outbox{self: self, peers: peers, kept: make([]Frame, slots), repaired: make([][]bool, slots)}
-	for s := range b.repaired {
-		b.repaired[s] = make([]bool, len(peers))
+	b := outbox{self: self, kept: make([]Frame, slots), repaired: make([][]bool, slots)}
+	for _, rank := range peers {
+		b.add(receiver{rank: rank, until: forever})
 	}
 	return b
 }
 
+// add enters who is told from now on, in place of the same worker before.
+func (b *outbox) add(r receiver) {
+	if i := b.index(r.rank); i >= 0 {
+		b.peers[i] = r
+		return
+	}
+	b.peers = append(b.peers, r)
+	for s := range b.repaired {
+		b.repaired[s] = append(b.repaired[s], false)
+	}
+}
+
+// index returns the position of a receiver, −1 if it is none.
+func (b *outbox) index(peer topology.Rank) int {
+	return slices.IndexFunc(b.peers, func(r receiver) bool { return r.rank == peer })
+}
+
 func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
+
+// oldest returns the first slot that is kept.
+func (b *outbox) oldest() int { return max(b.first, b.sent-len(b.kept)) }
 
 // buffer returns the empty buffer of the slot to be sent next.
 func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
@@ -60,13 +93,13 @@ func (b *outbox) keep(f Frame) {
 // grant notes that peer gets the repair of a slot, or says why not. It gets one
 // per link, so that requests cannot be used to make this worker send for ever.
 func (b *outbox) grant(slot int, peer topology.Rank) error {
-	i := slices.Index(b.peers, peer)
+	i := b.index(peer)
 	switch {
-	case i < 0:
+	case i < 0 || !b.peers[i].is(slot):
 		return ErrStranger
 	case slot >= b.sent:
 		return ErrEarly
-	case slot < max(0, b.sent-len(b.kept)):
+	case slot < b.oldest():
 		return ErrStale
 	case b.repaired[slot%len(b.kept)][i]:
 		return ErrDuplicate
@@ -77,7 +110,7 @@ func (b *outbox) grant(slot int, peer topology.Rank) error {
 
 // relink forgets which repairs peer got: they may have been lost.
 func (b *outbox) relink(peer topology.Rank) {
-	if i := slices.Index(b.peers, peer); i >= 0 {
+	if i := b.index(peer); i >= 0 {
 		for s := range b.repaired {
 			b.repaired[s][i] = false
 		}
@@ -87,8 +120,11 @@ func (b *outbox) relink(peer topology.Rank) {
 // appendLast appends the frames of the last slot, one per receiver, to dst.
 func (b *outbox) appendLast(dst []Frame) []Frame {
 	for _, peer := range b.peers {
+		if !peer.is(b.sent - 1) {
+			continue
+		}
 		f := *b.at(b.sent - 1)
-		f.To = peer
+		f.To = peer.rank
 		dst = append(dst, f)
 	}
 	return dst
@@ -97,10 +133,14 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 // appendAgain appends copies of all frames kept, as meant for peer, to dst,
 // oldest first. For a worker that is not told anything there are none.
 func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
-	if !slices.Contains(b.peers, peer) {
+	i := b.index(peer)
+	if i < 0 {
 		return dst
 	}
-	for slot := max(0, b.sent-len(b.kept)); slot < b.sent; slot++ {
+	for slot := b.oldest(); slot < b.sent; slot++ {
+		if !b.peers[i].is(slot) {
+			continue
+		}
 		f := *b.at(slot)
 		f.To, f.Payload = peer, slices.Clone(f.Payload)
 		dst = append(dst, f)

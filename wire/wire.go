@@ -42,6 +42,8 @@ const (
 	Bye     Kind = 2 // the sender is done and leaves on purpose: nothing follows but repairs; the payload may say why
 	Request Kind = 3 // asks for the repair of the message of (round, hop)
 	Repair  Kind = 4 // the repair of the message of (round, hop)
+	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
+	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
 	Alive   Kind = 7 // nothing but a sign of life, without a payload
 )
 
@@ -56,14 +58,15 @@ func (k Kind) String() string {
 		return "request"
 	case Repair:
 		return "repair"
+	case Resend:
+		return "resend"
+	case Durable:
+		return "durable"
 	case Alive:
 		return "alive"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
-
-// known reports whether this version has the kind.
-func (k Kind) known() bool { return k >= Data && k <= Repair || k == Alive }
 
 // A Header is a frame without its payload.
 type Header struct {
@@ -180,7 +183,7 @@ func Verify(h Header, payload []byte) error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case !h.Kind.known():
+	case h.Kind < Data || h.Kind > Alive:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)

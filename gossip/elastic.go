@@ -1,0 +1,71 @@
+package gossip
+
+import (
+	"fmt"
+
+	"gossiptrainer/topology"
+)
+
+// An Elastic machine goes on when it loses neighbours. The weight of an edge that
+// is off belongs to the diagonals of both its ends: an algorithm that moves by
+// Σ_j W_ij (x̂_j − x̂_i) need not be told, for it leaves out a term. So W is
+// symmetric and doubly stochastic in every exchange in which both ends of each
+// edge agree that it is on, or off.
+//
+// Exchanges are numbered as in Frame: ⌊round/H⌋ where one of H rounds exchanges.
+type Elastic interface {
+	Machine
+	// Next returns the first exchange of which nothing has been sent.
+	Next() int
+	// Cut takes the edge to peer off from the first exchange whose message is not
+	// there, which it returns: at most Plan.Lead + 1 after the one in progress.
+	// The link to peer must be down.
+	Cut(peer topology.Rank) (exchange int, err error)
+	// Open puts an edge on from an exchange on, Next or later. It changes nothing
+	// if it fails.
+	Open(e topology.Edge, exchange int) error
+}
+
+var _ Elastic = (*Worker)(nil)
+
+// Next returns the first exchange of which nothing has been sent.
+func (w *Worker) Next() int { return w.outbox.sent }
+
+// Cut takes the edge to peer off and goes on without it.
+func (w *Worker) Cut(peer topology.Rank) (exchange int, err error) {
+	if w.failed != nil {
+		return 0, w.failed
+	}
+	s := w.inbox.span(peer)
+	if s == nil || s.until <= max(s.from, w.slot()) {
+		return 0, fmt.Errorf("gossip: worker %d round %d: cut: %w: %d", w.self, w.k, ErrStranger, peer)
+	}
+	slot, spent := w.inbox.cut(s, w.slot(), w.ready[0].spent)
+	w.ready[0].spent = spent
+	if i := w.outbox.index(peer); i >= 0 {
+		w.outbox.peers[i].until = slot
+	}
+	if w.phase != exchanging || !w.exchanges() {
+		return slot, nil
+	}
+	return slot, w.exchange()
+}
+
+// Open puts the edge e on from an exchange on.
+func (w *Worker) Open(e topology.Edge, exchange int) error {
+	s := w.inbox.span(e.Peer)
+	switch {
+	case w.failed != nil:
+		return w.failed
+	case w.plan.Hops != 1 || w.plan.Lead != 1:
+		return fmt.Errorf("gossip: worker %d: open an edge: rounds of %d hops with lead %d: must be 1 and 1", w.self, w.plan.Hops, w.plan.Lead)
+	case exchange < w.outbox.sent || e.Peer == w.self:
+		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d from exchange %d: %d is the first that can have it",
+			w.self, w.k, e.Peer, exchange, w.outbox.sent)
+	case s != nil && s.until > max(s.from, w.slot()):
+		return fmt.Errorf("gossip: worker %d round %d: open an edge to worker %d: it has one", w.self, w.k, e.Peer)
+	}
+	w.inbox.open(e, exchange, w.slot())
+	w.outbox.add(receiver{rank: e.Peer, from: exchange, until: forever})
+	return nil
+}

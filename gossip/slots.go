@@ -1,0 +1,17 @@
+package gossip
+
+// Slots number the exchanges of a synchronous run through, from 0 on.
+type Slots struct {
+	Every int // rounds to one exchange, ≥ 1
+	Hops  int // messages of an exchange to each neighbour, ≥ 0
+	Lead  int // slots that a worker can be ahead of one it sends to, ≥ 1
+}
+
+// Of returns the number of the first exchange that is not over at hop hop of
+// round round.
+func (s Slots) Of(round, hop int) int { return round/s.Every*s.Hops + hop }
+
+// Slots says how the exchanges of this worker are numbered.
+func (w *Worker) Slots() Slots {
+	return Slots{Every: w.every, Hops: w.plan.Hops, Lead: w.plan.Lead}
+}

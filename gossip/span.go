@@ -1,0 +1,147 @@
+package gossip
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/topology"
+)
+
+// forever is the end of an edge that nothing has taken off.
+const forever = math.MaxInt
+
+// A span is an edge and the slots from ≤ s < until in which it is on.
+type span struct {
+	topology.Edge
+	from, until int
+	// early is the message of slot from, of a sender that was there long before
+	// this worker; it cannot send another one before it has heard this worker's.
+	early *Frame
+}
+
+func (s span) is(slot int) bool { return s.from <= slot && slot < s.until }
+
+// span returns the edge to a neighbour, nil if there never was one.
+func (b *inbox) span(peer topology.Rank) *span {
+	for i := range b.spans {
+		if b.spans[i].Peer == peer {
+			return &b.spans[i]
+		}
+	}
+	return nil
+}
+
+// open puts an edge on from a slot on; current is the oldest that is kept.
+func (b *inbox) open(e topology.Edge, from, current int) {
+	s := span{Edge: e, from: from, until: forever}
+	if old := b.span(e.Peer); old != nil {
+		*old = s
+	} else {
+		at, _ := slices.BinarySearchFunc(b.spans, e.Peer, func(s span, r topology.Rank) int { return cmp.Compare(s.Peer, r) })
+		b.spans = slices.Insert(b.spans, at, s)
+	}
+	for slot := current; slot < current+len(b.exchanges); slot++ {
+		b.lay(slot, nil)
+	}
+}
+
+// cut takes an edge off from the first slot whose message is not there, with its
+// repair where it needs one, and returns that slot; current is the oldest that is
+// kept. What came for later ones is appended to spent.
+func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
+	slot := max(current, s.from)
+	for slot < current+len(b.exchanges) && b.has(slot, s.Peer) {
+		slot++
+	}
+	s.until = slot
+	if s.early != nil {
+		spent, s.early = append(spent, s.early.Payload), nil
+	}
+	for slot := current; slot < current+len(b.exchanges); slot++ {
+		spent = b.lay(slot, spent)
+	}
+	return slot, spent
+}
+
+// has reports whether a neighbour's message can be mixed.
+func (b *inbox) has(slot int, from topology.Rank) bool {
+	x := b.at(slot)
+	i := x.index(from)
+	return i >= 0 && x.got[i] && (!x.wrong[i] || x.in[i].Repair != nil)
+}
+
+// stash keeps a message that is early because the edge begins with it.
+func (b *inbox) stash(slot int, f Frame) error {
+	switch s := b.span(f.From); {
+	case s == nil || f.Kind != Data || slot != s.from || !s.is(slot):
+		return ErrEarly
+	case s.early != nil:
+		return ErrDuplicate
+	default:
+		s.early = &f
+		return nil
+	}
+}
+
+// lay makes the place of a slot one for the edges that are on in it. It keeps the
+// messages that are there and appends those of other edges to spent.
+func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
+	x := b.at(slot)
+	if b.fits(x, slot) {
+		return spent
+	}
+	old := *x
+	*x = b.laidOut(slot)
+	for i, m := range old.in {
+		switch j := x.index(m.From); {
+		case !old.got[i]:
+		case j < 0:
+			spent = old.take(i, spent)
+		default:
+			x.in[j], x.notes[j], x.marks[j], x.got[j], x.wrong[j] = m, old.notes[i], old.marks[i], true, old.wrong[i]
+			x.n++
+			if x.wrong[j] && m.Repair == nil {
+				x.lacks++
+			}
+		}
+	}
+	for i := range b.spans {
+		if s := &b.spans[i]; s.early != nil && s.from == slot {
+			_ = b.put(slot, *s.early) // the place is new and empty
+			s.early = nil
+		}
+	}
+	return spent
+}
+
+// fits reports whether x has a place for each edge that is on in a slot, and no
+// other.
+func (b *inbox) fits(x *exchange, slot int) bool {
+	n := 0
+	for _, s := range b.spans {
+		if !s.is(slot) {
+			continue
+		}
+		if n >= len(x.in) || x.in[n].From != s.Peer {
+			return false
+		}
+		n++
+	}
+	return n == len(x.in)
+}
+
+// laidOut returns an empty exchange for the edges that are on in a slot.
+func (b *inbox) laidOut(slot int) exchange {
+	var in []algos.Message
+	for _, s := range b.spans {
+		if s.is(slot) {
+			in = append(in, algos.Message{From: s.Peer, Weight: float32(s.Weight)})
+		}
+	}
+	return exchange{
+		in: in, notes: make([]uint32, len(in)), marks: make([]mark, len(in)),
+		got: make([]bool, len(in)), wrong: make([]bool, len(in)),
+	}
+}
