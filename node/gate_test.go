@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/network"
@@ -116,5 +118,43 @@ func TestALogIsToldOfAReasonOnce(t *testing.T) {
 	r.tell(log, "refused", "stranger")
 	if got := r.read()["stranger"]; got != 1001 || !strings.Contains(text.String(), `"before, unsaid"=999`) {
 		t.Errorf("%d counted, log %s", got, text.String())
+	}
+}
+
+// Strangers that shout change nothing, and nothing of what they say is taken
+// for a frame.
+func TestGarbageChangesNothing(t *testing.T) {
+	job := task{n: 2, dim: 1000, rounds: 300}
+	c := both(t, nil)
+	garbage := make([]byte, 10_000)
+	rand.NewChaCha8([32]byte{}).Read(garbage)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, n := range c.nodes {
+		_, at, err := manet.DialArgs(n.host.Addrs()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if c, err := net.Dial("tcp", at); err == nil {
+					c.Write(garbage)
+					c.Close()
+				}
+			}
+		})
+	}
+	finals, errs := c.run(t, t.Context(), job)
+	cancel()
+	wg.Wait()
+	for i, want := range job.lockStep(t) {
+		if errs[i] != nil || finals[i].Digest != want {
+			t.Errorf("worker %d: digest %.8s, error %v, want %.8s", i, finals[i].Digest, errs[i], want)
+		}
+		seen := c.nodes[i].Counters().Refused
+		delete(seen, "refused address")
+		if len(seen) > 0 {
+			t.Errorf("worker %d: garbage was read: %v", i, seen)
+		}
 	}
 }
