@@ -127,6 +127,7 @@ func TestBadFiles(t *testing.T) {
 		{"a threshold", "algorithm: {compressor: {rule: median}}\n", 1, 32, "must be one of mean, lloyd"},
 		{"a ratio above 1", "algorithm: {compressor: {ratio: 2}}\n", 1, 33, "must be at most 1, got 2"},
 		{"two join secrets", "node: {join_secret: a, join_secret_file: b}\n", 1, 42, "there is one join secret"},
+		{"metrics without a port", "node: {metrics: localhost}\n", 1, 17, "must be host:port"},
 		{"a dead neighbour noticed at once", "node: {detect: 10ms}\n", 1, 16, "must be 1s to 10m, got 10ms"},
 		{"entropy coder", "wire: {entropy: zsdt}\n", 1, 17, "zstd"},
 		{"checkpoints", "checkpoint: {every: 100}\n", 1, 21, "not available in this version"},

@@ -31,6 +31,7 @@ type driver struct {
 	log     *slog.Logger
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
+	vitals  *vitals
 
 	jobs     chan job
 	outcomes chan outcome
@@ -67,7 +68,7 @@ type spent struct{ compute, wait, codec time.Duration }
 func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
-		jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
 	}
 	for _, rank := range neighbours(w.Row) {
 		d.peers = append(d.peers, standing{rank: rank})
@@ -119,6 +120,7 @@ func (d *driver) advance() {
 		d.t.Recycle(payload)
 	}
 	d.waiting = append(d.waiting[:0], r.Waiting...)
+	d.vitals.wait(d.waiting)
 	if r.Round > d.round {
 		d.finish(r.Round)
 	}
@@ -304,6 +306,7 @@ func (d *driver) tellMissing(idle time.Duration) {
 // finish records that the rounds before round k are over.
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
+	d.vitals.finish(k, d.loss, d.spent, d.w.Machine)
 	d.t.Round(k)
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)

@@ -42,7 +42,8 @@ type edge struct {
 	arrived chan *talk // streams that the other end has opened and both agreed on
 	log     *slog.Logger
 
-	sent, received carried
+	sent, received        carried
+	lost, silent, retries atomic.Int64 // see LinkStatus
 
 	mu    sync.Mutex
 	link  *link // nil while there is none
@@ -201,6 +202,7 @@ func (e *edge) failed(err error) {
 	if e.links.ctx.Err() != nil {
 		return
 	}
+	e.retries.Add(1)
 	e.mu.Lock()
 	e.last = err
 	twin := e.twin.sure(err, e.links.detect)
@@ -267,6 +269,10 @@ func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 		e.log.Debug("neighbour has left")
 		e.links.emit(Event{Kind: PeerDone, Peer: e.rank})
 		return true
+	}
+	e.lost.Add(1)
+	if _, silent := errors.AsType[*silentError](err); silent {
+		e.silent.Add(1)
 	}
 	e.log.Info("link down", "why", err)
 	e.links.emit(Event{Kind: LinkDown, Peer: e.rank, Err: err})

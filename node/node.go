@@ -91,6 +91,7 @@ type Node struct {
 	admission admission
 
 	refused refusals
+	vitals  vitals
 	ctx     context.Context // until Close
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -281,6 +282,9 @@ func (n *Node) Close() error {
 
 // observe hands one event at a time to the observer.
 func (n *Node) observe(e report.Event) {
+	if s := e.Status; s != nil && s.Rank == n.me.Rank {
+		n.vitals.say(*s)
+	}
 	n.observing.Lock()
 	defer n.observing.Unlock()
 	n.opts.Observe(e)

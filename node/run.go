@@ -91,7 +91,8 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	}
 	d := newDriver(w, links)
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped = board.stopped
+	d.stopped, d.vitals = board.stopped, &n.vitals
+	n.vitals.begin(w.Rounds)
 
 	err = d.run(ctx)
 	if err != nil {

@@ -111,6 +111,11 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int) error 
 		return err
 	}
 	defer n.Close()
+	desk, err := openDesk(s.run.Config(), s.folder.dir, 0, n, s.display)
+	if err != nil {
+		return err
+	}
+	defer desk.close()
 	fmt.Fprintf(s.display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	given, err := n.Join(ctx)
 	if err != nil {
