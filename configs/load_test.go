@@ -130,7 +130,7 @@ func TestBadFiles(t *testing.T) {
 		{"metrics without a port", "node: {metrics: localhost}\n", 1, 17, "must be host:port"},
 		{"a dead neighbour noticed at once", "node: {detect: 10ms}\n", 1, 16, "must be 1s to 10m, got 10ms"},
 		{"entropy coder", "wire: {entropy: zsdt}\n", 1, 17, "zstd"},
-		{"checkpoints", "checkpoint: {every: 100}\n", 1, 21, "not available in this version"},
+		{"checkpoints", "checkpoint: {keep: 0}\n", 1, 20, "must be at least 1, got 0"},
 		{"reweighting", "faults: {on_lost_neighbor: reweight}\n", 1, 28, "not available in this version"},
 		{"torus without sides", "topology: {kind: torus}\n", 1, 18, "a torus needs rows and cols"},
 		{"torus whose size is not its sides", "topology: {kind: torus, rows: 4, cols: 4, size: 8}\n", 1, 49, "has 16 workers, but the size is 8"},

@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/journal"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -32,6 +33,17 @@ type driver struct {
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
 	vitals  *vitals
+
+	cancelled <-chan struct{} // the context of the run, until that is known
+	ending    ending
+
+	keeper   *keeper          // nil without checkpoints
+	journal  *journal.Journal // nil: no message is sent twice
+	slots    gossip.Slots
+	place    int // exchanges finished
+	verified bool
+	ended    func(topology.Rank) bool // a worker is known to be through
+	outgoing []gossip.Frame           // of those to be sent now
 
 	jobs     chan job
 	outcomes chan outcome
@@ -60,6 +72,9 @@ type standing struct {
 	told    bool      // Bye was sent on this link
 	left    bool
 	refused error
+	hears   bool // messages of this worker
+	durable int  // exchanges that its newest checkpoint knows of, as far as told
+	sequel
 }
 
 // spent is where the time of a round goes.
@@ -69,9 +84,17 @@ func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
 		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+		keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
+	}
+	if w.Checkpoints != nil {
+		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
+		d.place = d.slots.Of(d.round, 0)
+	}
+	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
+		d.verified = m.Repairs().Verified
 	}
 	for _, rank := range neighbours(w.Row) {
-		d.peers = append(d.peers, standing{rank: rank})
+		d.peers = append(d.peers, standing{rank: rank, hears: slices.Contains(w.Row.Out, rank)})
 	}
 	return d
 }
@@ -90,6 +113,7 @@ func (d *driver) run(ctx context.Context) error {
 		case <-time.After(cutoff):
 		}
 	}()
+	d.cancelled = ctx.Done()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 
@@ -100,7 +124,9 @@ func (d *driver) run(ctx context.Context) error {
 	}
 	d.status(report.Training, "", nil)
 	for {
-		d.advance()
+		if err := d.advance(); err != nil {
+			return err
+		}
 		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left }) {
 			return nil
 		}
@@ -111,33 +137,42 @@ func (d *driver) run(ctx context.Context) error {
 }
 
 // advance does what the machine asks for.
-func (d *driver) advance() {
-	began := time.Now()
-	r := d.w.Machine.Ready()
-	d.spent.codec += time.Since(began)
-	d.t.Send(r.Send)
-	for _, payload := range r.Spent {
-		d.t.Recycle(payload)
+func (d *driver) advance() error {
+	for again := true; again; {
+		began := time.Now()
+		r := d.w.Machine.Ready()
+		d.spent.codec += time.Since(began)
+		moved := d.move(r)
+		d.t.Send(d.direct(r.Send))
+		for _, payload := range r.Spent {
+			d.t.Recycle(payload)
+		}
+		d.waiting = append(d.waiting[:0], r.Waiting...)
+		d.vitals.wait(d.waiting)
+		if r.Round > d.round {
+			d.finish(r.Round)
+		}
+		if r.Compute {
+			d.computing = true
+			d.jobs <- job{k: r.Round, x: r.At}
+		}
+		d.done = d.done || r.Done
+		var err error
+		if again, err = d.follow(r, moved); err != nil {
+			return d.broken(err)
+		}
 	}
-	d.waiting = append(d.waiting[:0], r.Waiting...)
-	d.vitals.wait(d.waiting)
-	if r.Round > d.round {
-		d.finish(r.Round)
-	}
-	if r.Compute {
-		d.computing = true
-		d.jobs <- job{k: r.Round, x: r.At}
-	}
-	if r.Done {
+	if d.done && d.keeper.finish(d.round) {
 		d.part()
 	}
+	d.keeper.write()
+	return nil
 }
 
 // part says bye on every link that has not heard it, after its last frame.
 func (d *driver) part() {
-	d.done = true
 	for i := range d.peers {
-		if s := &d.peers[i]; s.up && !s.told {
+		if s := &d.peers[i]; s.up && !s.told && !d.owes(s) {
 			s.told = true
 			d.t.Bye(s.rank)
 		}
@@ -156,12 +191,18 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case o := <-d.outcomes:
 		d.rested(began, idle)
 		err = d.computed(o)
+	case n := <-d.keeper.news():
+		d.rested(began, idle)
+		err = d.kept(n)
 	case <-tick:
 		d.rested(began, idle)
 		err = d.look(time.Now())
 	case err = <-d.stopped:
-	case <-ctx.Done():
-		err = fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx))
+		err = d.halted(err)
+	case <-d.cancelled:
+		err = d.interrupted(ctx)
+	case <-d.ending.deadline:
+		err = d.ending.why
 	}
 	return err
 }
@@ -191,6 +232,7 @@ func (d *driver) handle(e Event) error {
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+		d.meet(s, e.Met)
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
@@ -198,11 +240,16 @@ func (d *driver) handle(e Event) error {
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 	case Stopped:
-		return e.Err
+		return d.halted(e.Err)
 	case Refused:
 		s.refused = e.Err
 		return d.outcast()
+	case Noticed:
+		return d.notice(s, e.Notice)
 	case FrameIn:
+		if done, err := d.recall(s, e.Frame); done {
+			return err
+		}
 		err := d.w.Machine.Receive(e.Frame)
 		d.spent.codec += time.Since(now)
 		if err == nil {
@@ -210,9 +257,7 @@ func (d *driver) handle(e Event) error {
 			return nil
 		}
 		if unused(err) {
-			d.refused.frame(err)
-			d.log.Debug("frame not used", "why", err)
-			d.t.Recycle(e.Frame.Payload)
+			d.misplaced(s, e.Frame, err)
 			return nil
 		}
 		return d.judge(err)
@@ -271,7 +316,7 @@ func (d *driver) look(now time.Time) error {
 		gone := now.Sub(s.since)
 		switch {
 		case s.up || s.left:
-		case d.done && gone >= farewell:
+		case d.done && gone >= farewell && (d.keeper == nil || d.ended(s.rank)):
 			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
 			s.left = true
 		case d.w.Lost == Fail && s.met && gone >= grace:
@@ -307,7 +352,6 @@ func (d *driver) tellMissing(idle time.Duration) {
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
 	d.vitals.finish(k, d.loss, d.spent, d.w.Machine)
-	d.t.Round(k)
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)
 	}

@@ -82,16 +82,16 @@ func (k *link) fail(why error) {
 	})
 }
 
-// wait waits for both goroutines. left says that the neighbour said Bye, so
-// that nothing is missing and nobody waits.
+// wait waits for both goroutines. left says that both ends said Bye, so that
+// nothing is missing and nobody waits.
 func (k *link) wait() (why error, left bool) {
 	<-k.over
 	k.ended.Wait()
-	return k.why, k.heard
+	return k.why, k.told && k.heard
 }
 
 // write sends what is queued until the link is over: after Bye that can only be
-// repairs, which a neighbour in its last round may ask for.
+// what a neighbour that is not done asks for.
 func (k *link) write() error {
 	shaper := k.edge.links.bytes.shaper
 	buf, due := make([]byte, min(record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
@@ -102,7 +102,7 @@ func (k *link) write() error {
 		if !ok {
 			return nil
 		}
-		if o.alive && k.parted() {
+		if o.notice.Kind == wire.Alive && k.parted() {
 			continue
 		}
 		h := k.header(o)
@@ -133,11 +133,11 @@ var (
 // header describes what is to be sent.
 func (k *link) header(o outgoing) wire.Header {
 	epoch := k.edge.links.me.Epoch
-	switch {
-	case o.bye:
+	if o.bye {
 		return wire.Header{Kind: wire.Bye, Epoch: epoch}
-	case o.alive:
-		return wire.Header{Kind: wire.Alive, Epoch: epoch}
+	}
+	if n := o.notice; n.Kind != 0 {
+		return wire.Header{Kind: n.Kind, Round: n.Round, Hop: n.Hop, Epoch: epoch}
 	}
 	f := o.frame
 	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Note: f.Note, Epoch: epoch}
@@ -201,13 +201,18 @@ func (k *link) read() error {
 			return err
 		}
 		k.edge.received.count(h.Kind, len(payload), h.Len)
-		if h.Kind == wire.Alive {
+		switch h.Kind {
+		case wire.Alive:
+			links.pool.put(payload)
 			continue
-		}
-		if h.Kind == wire.Bye {
+		case wire.Bye:
 			if err := k.bye(payload); err != nil {
 				return err
 			}
+			continue
+		case wire.Resend, wire.Durable:
+			links.pool.put(payload)
+			links.emit(Event{Kind: Noticed, Peer: k.edge.rank, Notice: Notice{Kind: h.Kind, Round: h.Round, Hop: h.Hop}})
 			continue
 		}
 		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{

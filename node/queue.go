@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/wire"
 	"gossiptrainer/wire/entropy"
 )
 
-// An outgoing thing is a frame, a bye or a sign of life. The payload of a bye says why.
+// An outgoing thing is a frame, a notice or a bye. The payload of a bye says why.
 type outgoing struct {
 	frame   gossip.Frame
+	notice  Notice   // Kind 0: none
 	mailing *mailing // nil: the payload travels as it is
 	bye     bool
-	alive   bool // a sign of life, no frame
 }
 
 // open returns the payload as it travels.
@@ -70,7 +71,7 @@ func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, o
 		select {
 		case <-q.wake:
 		case <-idle:
-			return outgoing{alive: true}, true
+			return outgoing{notice: Notice{Kind: wire.Alive}}, true
 		case <-over:
 			return outgoing{}, false
 		}

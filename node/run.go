@@ -52,8 +52,9 @@ type Worker struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
-	// LocalSteps is how many rounds there are to one exchange; 0 is 1.
-	LocalSteps int
+	// Checkpoints are taken while it trains; nil for none. A worker that has them
+	// waits for neighbours that come back, and can come back itself.
+	Checkpoints *Checkpoints
 	// Asynchronous says that the workers wait for nobody: neighbours may be any
 	// number of rounds apart.
 	Asynchronous bool
@@ -91,7 +92,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	}
 	d := newDriver(w, links)
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.vitals = board.stopped, &n.vitals
+	d.stopped, d.ended, d.vitals = board.stopped, board.ended, &n.vitals
 	n.vitals.begin(w.Rounds)
 
 	err = d.run(ctx)

@@ -4,6 +4,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
+	"gossiptrainer/wire"
 )
 
 // A Transport moves frames between a worker and its neighbours: at most once,
@@ -30,9 +31,12 @@ type Transport interface {
 	Events() <-chan Event
 	// Trouble says, for people, how the link to peer is.
 	Trouble(peer topology.Rank) string
-	// Round says how many rounds are finished, which neighbours that return
-	// are told where it means something to them.
-	Round(finished int)
+	// Tell tells peer something about this worker, after what was sent before.
+	Tell(peer topology.Rank, n Notice)
+	// Place says how many exchanges are finished, and Durable how many of them
+	// the newest checkpoint knows of, which neighbours are told when they meet.
+	Place(finished int)
+	Durable(finished int)
 	// Bytes returns what has been sent and received so far.
 	Bytes() (sent, received report.Bytes)
 	// Messages counts the messages sent so far.
@@ -49,6 +53,7 @@ const (
 	LinkUp   EventKind = iota // a link was made; what the last one held is lost
 	LinkDown                  // a link was lost, see Err
 	FrameIn                   // Frame came in
+	Noticed                   // the neighbour has told something of itself, see Notice
 	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
 	Refused                   // one end refused the other, see Err (*RefusedError)
 	Stopped                   // the neighbour says that the run is over early, see Err (*StoppedError)
@@ -56,8 +61,24 @@ const (
 
 // An Event is what happens on the link to Peer.
 type Event struct {
-	Kind  EventKind
-	Peer  topology.Rank
-	Frame gossip.Frame // FrameIn; the receiver owns the payload until Recycle
-	Err   error
+	Kind   EventKind
+	Peer   topology.Rank
+	Frame  gossip.Frame // FrameIn; the receiver owns the payload until Recycle
+	Notice Notice       // Noticed
+	Met    Meeting      // LinkUp
+	Err    error
+}
+
+// A Notice is what a worker tells a neighbour of itself besides messages.
+type Notice struct {
+	Kind       wire.Kind // Resend: it is at (Round, Hop); Durable: it has a checkpoint from there
+	Round, Hop int
+}
+
+// A Meeting is what two ends have told each other before their link came up, in
+// exchanges finished.
+type Meeting struct {
+	Theirs, Ours int  // places
+	Durable      int  // what their newest checkpoint knows of, undurable without one
+	Renewed      bool // their process is another one than on the last link
 }

@@ -42,6 +42,11 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 		}
 		dir = stem + "-" + strconv.Itoa(n)
 	}
+	return openFolder(cfg, dir)
+}
+
+// openFolder goes on with the folder of a run, which may be empty.
+func openFolder(cfg configs.Config, dir string) (*folder, error) {
 	f := &folder{dir: dir}
 	mode := fs.FileMode(0o666)
 	if cfg.Node.JoinSecret != "" {
@@ -50,7 +55,7 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), mode); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	events, err := os.Create(f.path(report.EventsFile))
+	events, err := os.OpenFile(f.path(report.EventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
