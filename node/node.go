@@ -112,7 +112,8 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	bytes := newTraffic(newShaper(o.Network))
-	n := &Node{opts: o, bytes: bytes, log: o.Logger.With("run", o.RunID, "peer", short(o.Identity.id))}
+	n := &Node{opts: o, bytes: bytes, vitals: vitals{rank: unranked}}
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", short(o.Identity.id))
 	n.gate = newGate(o.N, &n.refused, n.log)
 	bytes.keeps = n.gate.belongs
 	h, err := newHost(o, n.gate, bytes)
@@ -208,6 +209,7 @@ func (n *Node) adopt(r *roster) {
 	defer n.mu.Unlock()
 	n.roster = r
 	n.me.Rank = int(r.self)
+	n.vitals.settle(n.me.Rank)
 }
 
 // Join returns this peer's rank: at once with a roster or alone, otherwise
@@ -227,7 +229,6 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 		}
 		n.adopt(r)
 	}
-	n.log = n.log.With("rank", int(r.self))
 	if n.roll == nil && r.incomplete() {
 		n.discover(n.located)
 	}

@@ -52,8 +52,9 @@ type LinkStatus struct {
 // vitals is what a driver lets others see while it works.
 type vitals struct {
 	mu      sync.Mutex
+	rank    int
 	round   int
-	rounds  int
+	rounds  int // 0 before the run
 	loss    *float64
 	waiting []int
 	total   spent
@@ -61,11 +62,25 @@ type vitals struct {
 	status  report.Status
 }
 
-// begin notes the length of the run.
-func (v *vitals) begin(rounds int) {
+// settle notes the rank.
+func (v *vitals) settle(rank int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.rounds = rounds
+	v.rank = rank
+}
+
+// place returns the rank, the rounds finished, and whether there are rounds.
+func (v *vitals) place() (rank, round int, training bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rank, v.round, v.rounds > 0
+}
+
+// begin notes the length of the run and where in it the worker begins.
+func (v *vitals) begin(round, rounds int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.round, v.rounds = round, rounds
 }
 
 // wait notes whom the worker waits for.
@@ -102,7 +117,7 @@ func (v *vitals) say(s report.Status) {
 func (v *vitals) tell(s *Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s.Round, s.Rounds, s.Loss, s.State, s.Detail = v.round, v.rounds, v.loss, v.status.State, v.status.Detail
+	s.Rank, s.Round, s.Rounds, s.Loss, s.State, s.Detail = v.rank, v.round, v.rounds, v.loss, v.status.State, v.status.Detail
 	if s.State == "" {
 		s.State = report.Starting
 	}
@@ -117,7 +132,7 @@ func (n *Node) Status() Status {
 	n.mu.Lock()
 	links := n.links
 	s := Status{
-		Peer: n.ID(), Rank: n.me.Rank, Peers: n.opts.N, Sent: seen.Sent, Received: seen.Received,
+		Peer: n.ID(), Peers: n.opts.N, Sent: seen.Sent, Received: seen.Received,
 		Telemetry: seen.Telemetry, Refused: seen.Refused, Links: []LinkStatus{},
 	}
 	n.mu.Unlock()
