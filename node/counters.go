@@ -2,8 +2,10 @@ package node
 
 import (
 	"errors"
+	"log/slog"
 	"maps"
 	"sync"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
@@ -40,9 +42,43 @@ type LinkBytes struct {
 
 // A tally of refusals, by reason.
 type refusals struct {
-	mu sync.Mutex
-	by map[string]int64
-	of map[topology.Rank]map[string]int64 // those of frames, by neighbour
+	mu   sync.Mutex
+	by   map[string]int64
+	of   map[topology.Rank]map[string]int64 // those of frames, by neighbour
+	told map[string]notice
+}
+
+// A notice is when a log was last told of a reason, and how often it had
+// happened by then.
+type notice struct {
+	at    time.Time
+	count int64
+}
+
+// quiet is how long a log is spared a reason that it has been told of:
+// strangers decide how often a refusal happens.
+const quiet = 30 * time.Second
+
+// tell counts a refusal and logs it, unless the log was told of its reason a short
+// while ago: then the next line says how many there were.
+func (r *refusals) tell(log *slog.Logger, message, reason string, args ...any) {
+	r.count(reason)
+	r.mu.Lock()
+	last, now := r.told[reason], time.Now()
+	if !last.at.IsZero() && now.Sub(last.at) < quiet {
+		r.mu.Unlock()
+		return
+	}
+	unsaid := r.by[reason] - last.count - 1
+	if r.told == nil {
+		r.told = make(map[string]notice)
+	}
+	r.told[reason] = notice{now, r.by[reason]}
+	r.mu.Unlock()
+	if unsaid > 0 {
+		args = append(args, "before, unsaid", unsaid)
+	}
+	log.Warn(message, args...)
 }
 
 func (r *refusals) count(reason string) {

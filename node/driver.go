@@ -32,6 +32,7 @@ type driver struct {
 	log     *slog.Logger
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
+	vitals  *vitals
 
 	cancelled <-chan struct{} // the context of the run, until that is known
 	ending    ending
@@ -85,7 +86,7 @@ type spent struct{ compute, wait, codec time.Duration }
 func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
-		jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
 		keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
 	if w.Checkpoints != nil {
@@ -150,6 +151,7 @@ func (d *driver) advance() error {
 			d.t.Recycle(payload)
 		}
 		d.waiting = append(d.waiting[:0], r.Waiting...)
+		d.vitals.wait(d.waiting)
 		if r.Round > d.round {
 			d.finish(r.Round)
 		}
@@ -301,9 +303,10 @@ func (d *driver) judge(err error) error {
 	}
 }
 
-// outcast ends a worker that none of its neighbours wants. One that is wanted
-// by some waits: the others may be restarted with the right run file. But one that
-// has come back, and cannot be helped by all, is of no use to the others.
+// outcast ends a worker that none of its neighbours wants, or in whose place
+// another process is. One that is wanted by some waits: the others may be
+// restarted with the right run file. But one that has come back, and cannot be
+// helped by all, is of no use to the others.
 func (d *driver) outcast() error {
 	for _, s := range d.peers {
 		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
@@ -312,6 +315,9 @@ func (d *driver) outcast() error {
 	}
 	var why []string
 	for _, s := range d.peers {
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
+			return &NetworkError{Op: opJoin, Err: no}
+		}
 		if s.refused == nil || s.cut { // who is cut off may come back as another process
 			return nil
 		}
@@ -362,6 +368,7 @@ func (d *driver) tellMissing(idle time.Duration) {
 // finish records that the rounds before round k are over.
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
+	d.vitals.finish(k, d.loss, d.spent, d.w.Machine)
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)
 	}

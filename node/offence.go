@@ -48,7 +48,7 @@ func (l *ledger) use() {
 // enter enters what was refused with err and its reason, and reports whether it
 // is an offence.
 func (l *ledger) enter(err error, reason string) bool {
-	if late(err) {
+	if mistimed(err) {
 		if l.leftOver++; l.leftOver <= leftOver {
 			return false
 		}
@@ -70,9 +70,9 @@ func (l *ledger) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// late reports whether err is about a frame that may be honest, but comes at the
+// mistimed reports whether err is about a frame that may be honest, but comes at the
 // wrong time.
-func late(err error) bool {
+func mistimed(err error) bool {
 	return isOne(err, gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrUnasked)
 }
 

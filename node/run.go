@@ -95,7 +95,8 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	}
 	d := newDriver(w, links)
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.ended = board.stopped, board.ended
+	d.stopped, d.ended, d.vitals = board.stopped, board.ended, &n.vitals
+	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
 	if err != nil {

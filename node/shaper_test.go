@@ -226,7 +226,7 @@ func TestSlowFramesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(slowStream)
 		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
-		if err := k.fill(make([]byte, 2*chunk), new(wire.Header), &deadline{set: s.SetReadDeadline}); err != nil {
+		if err := k.fill(make([]byte, 2*chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
 			t.Errorf("a piece every ten seconds: %v", err)
 		}
 	})

@@ -44,6 +44,7 @@ const (
 	Repair  Kind = 4 // the repair of the message of (round, hop)
 	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
+	Alive   Kind = 7 // nothing but a sign of life, without a payload
 )
 
 // String returns the name of k.
@@ -61,6 +62,8 @@ func (k Kind) String() string {
 		return "resend"
 	case Durable:
 		return "durable"
+	case Alive:
+		return "alive"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -195,7 +198,7 @@ func (h *Header) Complete() error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Durable:
+	case h.Kind < Data || h.Kind > Alive:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
@@ -203,6 +206,8 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
 	case h.Hop < 0 || h.Hop > math.MaxUint16:
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
+	case h.Kind == Alive && h.Len > 0:
+		return fmt.Errorf("%w: %d bytes of a sign of life", ErrTooLong, h.Len)
 	case int64(h.Len) > math.MaxUint32:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
 	}

@@ -84,6 +84,11 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer n.Close()
+	desk, err := openDesk(run.Config(), filepath.Dir(path), rank, n, c.err)
+	if err != nil {
+		return err
+	}
+	defer desk.close()
 	final, err := trainOn(ctx, n, run, worker, kept, outlet{filepath.Dir(path), o.Observe})
 	if err != nil {
 		return err
