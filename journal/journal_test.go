@@ -140,7 +140,16 @@ func TestDropLetsGoOfWholeSegments(t *testing.T) {
 		t.Errorf("%d files, want that of the last slots", len(left))
 	}
 	j.Close()
-	expect(t, open(t, dir, 18), 15, 18)
+	j = open(t, dir, 18)
+	expect(t, j, 15, 18)
+	fill(t, j, 20)
+	if err := j.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, j, 20, 20)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%d files, want none: nobody will ask again", len(left))
+	}
 }
 
 func TestLongSegmentsEnd(t *testing.T) {

@@ -120,6 +120,14 @@ func (k *keeper) save(round int) error {
 	return k.Write(round)
 }
 
+// clear ends the work of a worker that nobody needs any more.
+func (k *keeper) clear() error {
+	if k == nil || k.Journal == nil {
+		return nil
+	}
+	return k.Journal.Clear()
+}
+
 // news returns where the end of writing is told, nil without checkpoints.
 func (k *keeper) news() <-chan keeping {
 	if k == nil {

@@ -77,7 +77,7 @@ func (m *matrix) child(ctx context.Context, mode string, set []string, folder st
 	}
 	defer log.Close()
 	args := []string{mode, m.file.Base, "--json"}
-	for _, s := range slices.Concat(set, []string{"output.dir=" + folder}) {
+	for _, s := range slices.Concat(set, []string{"output.dir=" + folder, "checkpoint.every=0", "checkpoint.seconds=0"}) {
 		args = append(args, "--set", s)
 	}
 	if mode == "sim" && m.result.Compute > 0 {
