@@ -77,6 +77,7 @@ func (m *matrix) child(ctx context.Context, mode string, set []string, folder st
 	}
 	defer log.Close()
 	args := []string{mode, m.file.Base, "--json"}
+	// Without checkpoints: a cell that is stopped begins anew.
 	for _, s := range slices.Concat(set, []string{"output.dir=" + folder, "checkpoint.every=0", "checkpoint.seconds=0"}) {
 		args = append(args, "--set", s)
 	}
