@@ -274,15 +274,6 @@ func (j *Journal) Drop(before int) error {
 	return nil
 }
 
-// Clear lets go of everything: nobody will ask again.
-func (j *Journal) Clear() error {
-	j.mu.Lock()
-	j.writing = nil
-	next := j.next()
-	j.mu.Unlock()
-	return j.Drop(next)
-}
-
 // shift lets go of the first n messages, and of repairs of older ones.
 func (j *Journal) shift(n int) {
 	j.places, j.base = append(j.places[:0], j.places[n:]...), j.base+n

@@ -120,14 +120,6 @@ func (k *keeper) save(round int) error {
 	return k.Write(round)
 }
 
-// clear ends the work of a worker that nobody needs any more.
-func (k *keeper) clear() error {
-	if k == nil || k.Journal == nil {
-		return nil
-	}
-	return k.Journal.Clear()
-}
-
 // news returns where the end of writing is told, nil without checkpoints.
 func (k *keeper) news() <-chan keeping {
 	if k == nil {
@@ -150,11 +142,12 @@ func (d *driver) kept(n keeping) error {
 	case n.err != nil:
 		return nil
 	}
+	before := k.newest // as good, should the new one be damaged: what leads on from it is kept
 	k.newest = n.round
-	d.t.Durable(d.slots.Of(n.round, 0))
+	d.t.Durable(d.slots.Of(before, 0))
 	for _, s := range d.peers {
 		if s.up {
-			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: n.round})
+			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: before})
 		}
 	}
 	return d.broken(d.forget())
