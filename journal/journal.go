@@ -42,7 +42,7 @@ type Journal struct {
 	repairs  map[receipt]place
 	held     []*record // that the disk has not taken, in order
 	heldSize int
-	syncing  bool
+	syncing  int        // calls of Sync at work
 	dropped  []*segment // that Sync may still be using
 	head     [wire.HeaderLen]byte
 }
@@ -219,14 +219,15 @@ func (j *Journal) Sync() error {
 			fresh = append(fresh, s)
 		}
 	}
-	j.writing, j.syncing = nil, true
+	j.writing = nil
+	j.syncing++
 	j.mu.Unlock()
 
 	err := syncAll(j.dir, fresh)
 
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.syncing = false
+	j.syncing--
 	j.bury()
 	if err != nil {
 		for _, s := range fresh {
@@ -285,7 +286,7 @@ func (j *Journal) shift(n int) {
 
 // bury closes the files that have been removed, unless Sync is at work.
 func (j *Journal) bury() {
-	if j.syncing {
+	if j.syncing > 0 {
 		return
 	}
 	for _, s := range j.dropped {

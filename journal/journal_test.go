@@ -348,3 +348,22 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// What a round of a model of 100,000 bytes pays.
+func BenchmarkAppend(b *testing.B) {
+	j, err := Open(b.TempDir(), gossip.Slots{Every: 1, Hops: 1, Lead: 1}, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
+	f := gossip.Frame{Payload: make([]byte, 100_000)}
+	b.SetBytes(int64(len(f.Payload)))
+	for ; b.Loop(); f.Round++ {
+		if err := j.Append(f); err != nil {
+			b.Fatal(err)
+		}
+		if err := j.Drop(f.Round - 100); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

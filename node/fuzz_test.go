@@ -124,6 +124,8 @@ func FuzzLink(f *testing.F) {
 	data := frame(wire.Header{Kind: wire.Data, Round: 3}, []byte("payload"))
 	f.Add(data)
 	f.Add(append(data, data[:20]...))
+	f.Add(frame(wire.Header{Kind: wire.Resend, Round: 1 << 31, Hop: 1<<16 - 1}, nil))
+	f.Add(frame(wire.Header{Kind: wire.Durable, Round: 7}, []byte("nobody reads this")))
 	f.Add(frame(wire.Header{Kind: wire.Bye}, nil))
 	f.Add(frame(wire.Header{Kind: wire.Bye}, encodeHalt(&StoppedError{Rank: 1, Reason: "r"})))
 	f.Add(frame(wire.Header{Kind: wire.Repair, Round: 1 << 20, Hop: 1 << 15, Note: 1 << 63}, make([]byte, limit)))
