@@ -192,6 +192,7 @@ type Node struct {
 // Faults says what to do about lost neighbours.
 type Faults struct {
 	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=stop" jsonschema_extras:"x-later=reweight" jsonschema_description:"wait = until it returns, nothing is lost; stop = end the run"`
+	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started anew; one is forgotten for 1000 that were used"`
 }
 
 // Checkpoint says when a peer writes its state down; not compared between peers.
@@ -234,7 +235,7 @@ func Default() Config {
 		Limit:      Limit{Links: map[string]LinkLimit{}},
 		Peers:      []Peer{},
 		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second)},
-		Faults:     Faults{OnLostNeighbor: "wait"},
+		Faults:     Faults{OnLostNeighbor: "wait", Tolerance: 8},
 		Checkpoint: Checkpoint{Seconds: 60, Keep: 2},
 		Output:     Output{Dir: "runs", Every: 10},
 	}

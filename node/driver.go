@@ -40,6 +40,7 @@ type driver struct {
 	keeper   *keeper          // nil without checkpoints
 	journal  *journal.Journal // nil: no message is sent twice
 	slots    gossip.Slots
+	first    int // round in which this worker began
 	place    int // exchanges finished
 	verified bool
 	ended    func(topology.Rank) bool // a worker is known to be through
@@ -72,6 +73,8 @@ type standing struct {
 	told    bool      // Bye was sent on this link
 	left    bool
 	refused error
+	cut     bool // off, until it comes back as another process
+	ledger  ledger
 	hears   bool // messages of this worker
 	durable int  // exchanges that its newest checkpoint knows of, as far as told
 	sequel
@@ -88,7 +91,7 @@ func newDriver(w Worker, t Transport) *driver {
 	}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
-		d.place = d.slots.Of(d.round, 0)
+		d.first, d.place = d.round, d.slots.Of(d.round, 0)
 	}
 	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
 		d.verified = m.Repairs().Verified
@@ -226,17 +229,20 @@ func (d *driver) computed(o outcome) error {
 }
 
 func (d *driver) handle(e Event) error {
-	i := slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == e.Peer })
-	s := &d.peers[i]
+	s := d.standingOf(e.Peer)
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+		s.cut, s.ledger.leftOver = false, 0
 		d.meet(s, e.Met)
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
+		if forged(e.Err) {
+			return d.blame(s, e.Err)
+		}
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 	case Stopped:
@@ -247,6 +253,10 @@ func (d *driver) handle(e Event) error {
 	case Noticed:
 		return d.notice(s, e.Notice)
 	case FrameIn:
+		if s.cut { // came before the link ended
+			d.t.Recycle(e.Frame.Payload)
+			return nil
+		}
 		if done, err := d.recall(s, e.Frame); done {
 			return err
 		}
@@ -254,25 +264,26 @@ func (d *driver) handle(e Event) error {
 		d.spent.codec += time.Since(now)
 		if err == nil {
 			d.progress = now
+			s.ledger.use()
 			return nil
 		}
 		if unused(err) {
 			d.misplaced(s, e.Frame, err)
-			return nil
+			return d.blame(s, err)
 		}
 		return d.judge(err)
 	}
 	return nil
 }
 
+// standingOf returns how a neighbour is doing.
+func (d *driver) standingOf(rank topology.Rank) *standing {
+	return &d.peers[slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == rank })]
+}
+
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
-		if errors.Is(err, reason) {
-			return true
-		}
-	}
-	return false
+	return late(err) || isOne(err, gossip.ErrStranger, gossip.ErrNoSuchHop)
 }
 
 // judge tells a neighbour's bad message, which it may send again on a new
@@ -283,10 +294,10 @@ func (d *driver) judge(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
-		d.refused.count("unusable")
+		d.refused.frame(err)
 		d.log.Warn("message could not be used", "why", err)
 		d.t.Drop(bad.From, err)
-		return nil
+		return d.blame(d.standingOf(bad.From), err)
 	default:
 		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
 	}
@@ -294,14 +305,20 @@ func (d *driver) judge(err error) error {
 
 // outcast ends a worker that none of its neighbours wants, or in whose place
 // another process is. One that is wanted by some waits: the others may be
-// restarted with the right run file.
+// restarted with the right run file. But one that has come back, and cannot be
+// helped by all, is of no use to the others.
 func (d *driver) outcast() error {
+	for _, s := range d.peers {
+		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
+			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
+		}
+	}
 	var why []string
 	for _, s := range d.peers {
 		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
 			return &NetworkError{Op: opJoin, Err: no}
 		}
-		if s.refused == nil {
+		if s.refused == nil || s.cut { // who is cut off may come back as another process
 			return nil
 		}
 		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))

@@ -39,6 +39,7 @@ type edge struct {
 	rank    topology.Rank
 	id      peer.ID
 	dials   bool          // this end opens the streams
+	hears   bool          // it is sent messages
 	arrived chan *talk    // streams that the other end has opened and both agreed on
 	awake   chan struct{} // signals that there is a connection
 	log     *slog.Logger
@@ -53,6 +54,9 @@ type edge struct {
 	life  uint64 // epoch of the process at its other end
 	last  error  // why there is none
 	twin  twinTimer
+
+	outlaw uint64        // epoch of the last process that was banned
+	banned *RefusedError // nil if none was
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
@@ -179,10 +183,25 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 	return t, nil
 }
 
-// recognise refuses a neighbour that has a link already, as another process, and
-// one that has been started anew without a checkpoint where its place does not
-// tell: it has lost its model.
+// reach says how far the neighbour may be from this worker.
+func (e *edge) reach() reach {
+	r := reach{lead: e.links.lead}
+	if j := e.links.journal; j != nil {
+		r.kept = true
+		if e.hears {
+			r.oldest = j.Base()
+		}
+	}
+	return r
+}
+
+// recognise refuses a neighbour whose process is banned, one that has a link
+// already, as another process, and one that has been started anew without a
+// checkpoint where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs hello) *RefusedError {
+	if no := e.outlawed(theirs); no != nil {
+		return no
+	}
 	if e.current() != nil && e.renewed(theirs) {
 		return twinned(fmt.Sprintf("worker %d", e.rank))
 	}
@@ -228,7 +247,7 @@ func (e *edge) settle(t *talk) error {
 		if no := e.recognise(theirs); no != nil {
 			return no
 		}
-		return mine.compareRank(theirs, e.rank, e.links.lead, e.links.journal)
+		return mine.compareRank(theirs, e.rank, e.reach())
 	})
 	if err == nil {
 		err = t.agree()

@@ -62,14 +62,15 @@ const (
 	OtherRank  // the roster gives that id another rank
 	OtherSecret
 	RunFull
-	LostState // a peer came back without the model it had
-	Twin      // another process has the same identity
+	LostState  // a peer came back without the model it had
+	Misbehaved // too much of what its process has sent was refused
+	Twin       // another process has the same identity
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
 	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
-	Twin: "twin",
+	Misbehaved: "misbehaved", Twin: "twin",
 }
 
 // String names the reason in a word or two.

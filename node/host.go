@@ -40,11 +40,11 @@ const (
 	writeTimeout = time.Minute
 )
 
-// window is how many bytes of a stream may be under way at first. It grows by
-// round trips of an idle link, which know nothing of what waits below the
-// stream (ahead), so it is that much at 500 Mbit/s both ways, twice. Readers
-// always read, and links pace what they write: it is never a queue.
-const window = 4 << 20
+// leastWindow and mostWindow bound how many bytes of a stream may be under way.
+const (
+	leastWindow = 4 << 20
+	mostWindow  = 16 << 20
+)
 
 // newHost starts a libp2p host that does what a run needs and nothing else:
 // no relay, no NAT mapping, no DHT, no metrics registry. Every default that
@@ -103,20 +103,26 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 	if o.Security == Noise {
 		security = libp2p.Security(noise.ID, noise.New)
 	}
+	return []libp2p.Option{
+		libp2p.Transport(bytes.tcp),
+		security,
+		libp2p.Muxer(muxer.ID, (*muxer.Transport)(yamuxConfig(bytes.shaper.window()))),
+	}
+}
+
+// yamuxConfig returns that of streams with a window. It is there from the start:
+// yamux enlarges windows by round trips of an idle link, which know nothing of what
+// waits below the stream. Readers always read, and links pace what they write: a
+// window is never a queue.
+func yamuxConfig(window uint32) *yamux.Config {
 	streams := *muxer.DefaultTransport.Config()
 	streams.KeepAliveInterval = keepAlive
 	streams.InitialStreamWindowSize = window
 	streams.ConnectionWriteTimeout = writeTimeout
 	streams.MaxIncomingStreams = peerStreams
 	streams.LogOutput = io.Discard
-	return []libp2p.Option{
-		libp2p.Transport(bytes.tcp),
-		security,
-		libp2p.Muxer(muxer.ID, (*muxer.Transport)(yamuxConfig(streams))),
-	}
+	return &streams
 }
-
-func yamuxConfig(c yamux.Config) *yamux.Config { return &c }
 
 // What a connection or a peer may use. A link needs a stream, telemetry two, a
 // roll call one, and libp2p a few short ones.

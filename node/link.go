@@ -186,7 +186,7 @@ func (k *link) read() error {
 	var head [wire.HeaderLen]byte
 	links, due := k.edge.links, deadline{set: k.stream.SetReadDeadline, allow: k.edge.links.detect}
 	for {
-		if err := k.full(head[:], &due); err != nil {
+		if err := k.full(head[:], nil, &due); err != nil {
 			return k.readError(err)
 		}
 		h, err := wire.ParseHeader(head[:], links.limit)
@@ -245,10 +245,10 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 		k.coded = slices.Grow(k.coded[:0], h.Len)[:h.Len]
 		payload = k.coded
 	}
-	if err := k.fill(payload, due); err != nil {
+	if err := k.fill(payload, &h, due); err != nil {
 		return nil, k.readError(err)
 	}
-	if err := wire.Verify(h, payload); err != nil {
+	if err := h.Complete(); err != nil {
 		return nil, links.refused.frame(err)
 	}
 	if h.Coder == entropy.Plain {
@@ -265,11 +265,11 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	return payload, nil
 }
 
-// fill reads payload. The reader's buffer is far smaller than a message: what is
-// longer goes straight to its place.
-func (k *link) fill(payload []byte, due *deadline) error {
+// fill reads payload, which follows h. The reader's buffer is far smaller than a
+// message: what is longer goes straight to its place.
+func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
 	began, awaited := time.Now(), len(payload)-k.in.Buffered()
-	err := k.full(payload, due)
+	err := k.full(payload, h, due)
 	k.edge.received.pace.note(awaited, time.Since(began))
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -277,12 +277,15 @@ func (k *link) fill(payload []byte, due *deadline) error {
 	return err
 }
 
-// full fills b as its bytes come, each part in time. The error is io.EOF if
-// none came.
-func (k *link) full(b []byte, due *deadline) error {
+// full fills b as its bytes come, each part in time; h, if any, sees what follows
+// it. The error is io.EOF if none came.
+func (k *link) full(b []byte, h *wire.Header, due *deadline) error {
 	for rest := b; len(rest) > 0; {
 		due.extend()
 		n, err := k.in.Read(rest)
+		if h != nil {
+			h.Follow(rest[:n])
+		}
 		rest = rest[n:]
 		if err == nil || len(rest) == 0 || due.excuse(err, k.below) {
 			continue

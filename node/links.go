@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -76,6 +77,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	}
 	for _, rank := range neighbours(w.Row) {
 		l.edges[rank] = newEdge(l, rank)
+		l.edges[rank].hears = slices.Contains(w.Row.Out, rank)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
 	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
@@ -203,6 +205,9 @@ func (l *links) Stop(why *StoppedError) {
 
 // Drop ends the link to peer.
 func (l *links) Drop(peer topology.Rank, why error) {
+	if no, banned := errors.AsType[*RefusedError](why); banned {
+		l.edge(peer).ban(no)
+	}
 	if k := l.edge(peer).current(); k != nil {
 		k.fail(why)
 	}

@@ -78,8 +78,9 @@ type Header struct {
 	Epoch uint64 // of the sending process
 	Len   int    // bytes of payload, 0..2^32−1
 
-	head uint32 // checksum of the header as read, on which that of the payload builds
-	sum  uint32 // checksum of the frame as read
+	sum  uint32 // checksum of the frame as the header has it
+	seen uint32 // of the header and of the payload as far as it has followed
+	rest int    // bytes of payload that have not
 }
 
 // Reasons for which a frame is refused. A driver counts them.
@@ -142,7 +143,8 @@ func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
 // ParseHeader reads the header at the beginning of b. It refuses with
 // ErrTooLong to announce a payload of more than limit bytes, so that memory may
 // be set aside for what it returns. The checksum covers the payload too: before
-// anything else of the header is believed, Verify must have accepted both.
+// anything else of the header is believed, Verify or Complete must have accepted
+// both.
 func ParseHeader(b []byte, limit int) (Header, error) {
 	if len(b) < HeaderLen {
 		return Header{}, fmt.Errorf("%w: %d bytes of %d", ErrTruncated, len(b), HeaderLen)
@@ -162,7 +164,8 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 		Note:  binary.LittleEndian.Uint64(b[atNote:]),
 		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
 		Len:   int(size),
-		head:  headSum(b),
+		seen:  headSum(b),
+		rest:  int(size),
 		sum:   binary.LittleEndian.Uint32(b[atSum:]),
 	}
 	return h, h.check()
@@ -171,11 +174,23 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 // Verify reports whether a header that ParseHeader returned and the payload
 // read after it are what was sent: ErrChecksum if not.
 func Verify(h Header, payload []byte) error {
-	if len(payload) != h.Len {
-		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, len(payload), h.Len)
+	h.Follow(payload)
+	return h.Complete()
+}
+
+// Follow takes in the next part of the payload, best as soon as it has been read,
+// while it is in a cache.
+func (h *Header) Follow(part []byte) {
+	h.seen, h.rest = checksum(h.seen, part), h.rest-len(part)
+}
+
+// Complete is Verify for a payload of which all parts have followed.
+func (h *Header) Complete() error {
+	if h.rest != 0 {
+		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, h.Len-h.rest, h.Len)
 	}
-	if sum := checksum(h.head, payload); sum != h.sum {
-		return fmt.Errorf("%w: %08x, the header says %08x", ErrChecksum, sum, h.sum)
+	if h.seen != h.sum {
+		return fmt.Errorf("%w: %08x, the header says %08x", ErrChecksum, h.seen, h.sum)
 	}
 	return nil
 }

@@ -150,6 +150,25 @@ func TestPayloadOfAnotherLengthIsRefused(t *testing.T) {
 	}
 }
 
+func TestPayloadMayFollowInParts(t *testing.T) {
+	frame, _ := wire.AppendFrame(nil, wire.Header{Kind: wire.Data}, []byte("some payload"))
+	h, err := wire.ParseHeader(frame, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := frame[wire.HeaderLen:]; len(rest) > 0; {
+		if err := h.Complete(); !errors.Is(err, wire.ErrChecksum) {
+			t.Errorf("%d bytes before the end: error %v, want %v", len(rest), err, wire.ErrChecksum)
+		}
+		n := min(5, len(rest))
+		h.Follow(rest[:n])
+		rest = rest[n:]
+	}
+	if err := h.Complete(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 	tests := []struct {
 		name   string

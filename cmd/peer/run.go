@@ -62,7 +62,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	dir, err := file.folderOf(run.Config())
+	dir, err := file.folderOf(run)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	defer s.end()
 	if file.resume {
-		if err := s.sayResumed(); err != nil {
-			return err
-		}
+		s.sayResumed()
 	}
 	options, err := nodeOptions(run)
 	if err != nil {

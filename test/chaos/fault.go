@@ -15,6 +15,7 @@ type kind string
 const (
 	kill    kind = "kill -9"             // the process is gone and comes back
 	storm   kind = "restart storm"       // killed again as soon as it trains again, several times
+	outage  kind = "kill -9 of all"      // every process is gone and comes back
 	freeze  kind = "SIGSTOP"             // the process stands still, the kernel answers for it
 	cable   kind = "cable pulled"        // its interface is down
 	split   kind = "ring split in two"   // it and the next half of the ring hear nothing of the others
@@ -36,24 +37,32 @@ type fault struct {
 	lasts time.Duration
 }
 
-// drawn returns f with what it leaves open: whom it strikes, and a round up to
-// an eighth of those of the run later.
-func (f fault) drawn(r *rand.Rand, peers, rounds int) fault {
+// spread is how many rounds later than it says a fault is, at most.
+const spread = 40
+
+// drawn returns f with what it leaves open: whom it strikes, and when exactly.
+func (f fault) drawn(r *rand.Rand, peers int) fault {
 	if f.rank == anybody {
 		f.rank = r.IntN(peers)
 	}
-	f.round += r.IntN(1 + rounds/8)
+	f.round += r.IntN(spread)
 	return f
 }
 
 // strikes reports whether the fault touches the peer itself: what that says of
 // its neighbours is not how the others notice.
 func (f fault) strikes(rank, peers int) bool {
+	if f.kind == outage {
+		return rank >= 0
+	}
 	if f.kind == split {
 		return (rank-f.rank+peers)%peers < peers/2
 	}
 	return rank == f.rank
 }
+
+// deadly reports whether processes end of the fault.
+func (f fault) deadly() bool { return f.kind == kill || f.kind == storm || f.kind == outage }
 
 func (f fault) String() string {
 	return fmt.Sprintf("%s, peer %d, round %d, %v", f.kind, f.rank, f.round, f.lasts)

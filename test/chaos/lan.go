@@ -38,7 +38,7 @@ type lanSite struct {
 const (
 	listenPort   = 4001
 	exchangePort = 5000 // + rank
-	diskSize     = 16 << 20
+	diskSize     = 256 << 20
 )
 
 // ip runs the command of this name.
@@ -166,8 +166,13 @@ func (s *lanSite) pid(rank int) int {
 	return 0
 }
 
+// revive starts a peer that is gone at its newest checkpoint, or at the beginning
+// where it was killed before it had one.
 func (s *lanSite) revive(rank int) error {
 	<-s.running[rank].ended
+	if kept, _ := filepath.Glob(filepath.Join(s.output(rank), "*", "checkpoints", "rank-*", "round-*")); len(kept) == 0 {
+		return s.run(rank)
+	}
 	return s.run(rank, "--resume")
 }
 
@@ -218,7 +223,7 @@ func (s *lanSite) fill(rank int) (func() error, error) {
 		return nil, err
 	}
 	defer file.Close()
-	block := make([]byte, 1<<12)
+	block := make([]byte, 1<<12) // as the disk counts
 	for {
 		if _, err = file.Write(block); err != nil {
 			break

@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -27,17 +28,18 @@ func main() {
 	output := flag.String("o", "", "`file` to write; standard output without it")
 	pattern := flag.String("run", "", "`regexp` of the scenarios to play; all without it")
 	seed := flag.Uint64("seed", 1, "draws whom a fault strikes, and when")
+	program := flag.String("peer", "", "`program` to test; without it, it is built")
 	soak := flag.Duration("soak", 0, "random faults for this long instead of the scenarios")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *output, *pattern, *seed, *soak); err != nil {
+	if err := run(ctx, *program, *output, *pattern, *seed, *soak); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, output, pattern string, seed uint64, soak time.Duration) error {
+func run(ctx context.Context, peer, output, pattern string, seed uint64, soak time.Duration) error {
 	chosen, err := regexp.Compile(pattern)
 	if err != nil {
 		return err
@@ -47,9 +49,10 @@ func run(ctx context.Context, output, pattern string, seed uint64, soak time.Dur
 		return err
 	}
 	defer os.RemoveAll(work)
-	peer, err := build(ctx, work)
-	if err != nil {
-		return err
+	if peer == "" {
+		if peer, err = build(ctx, work); err != nil {
+			return err
+		}
 	}
 	var text string
 	if soak > 0 {
@@ -98,8 +101,10 @@ func playAll(ctx context.Context, peer string, chosen *regexp.Regexp, seed uint6
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", s.name, err)
 		}
+		for _, t := range tallies(got) {
+			say("%s", strings.Join(t.cells(), ", "))
+		}
 		for _, e := range got {
-			say("%q", e.cells())
 			for _, why := range e.broken {
 				say("BROKEN: %s", why)
 				broken++

@@ -2,7 +2,10 @@
 
 package main
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A place is where the peers of a scenario run.
 type place int
@@ -18,6 +21,7 @@ type ending int
 const (
 	unchanged ending = iota // the digest is that of the run in a simulator, where nothing happens
 	stopped                 // the run ends for all, with an error that names the peer
+	resumed                 // the run ends for all, and with --resume it goes on to the digest of the simulator
 )
 
 // A scenario is a run and what happens to it.
@@ -53,25 +57,73 @@ func whenever() span { return span{-1, -1} }
 // soon is how long peers may take to train on after a fault is over.
 const soon = 10 * time.Second
 
+// kept are the settings with which a peer that was killed comes back.
+func kept(more ...string) []string { return append([]string{"checkpoint.every=20"}, more...) }
+
+// often returns a fault several times, some rounds apart.
+func often(f fault, times, apart int) []fault {
+	all := make([]fault, times)
+	for i := range all {
+		all[i] = f
+		all[i].round += i * apart
+	}
+	return all
+}
+
 // rows are the scenarios of the table.
 func rows() []scenario {
+	return slices.Concat(network(), processes())
+}
+
+// network are faults of what is between peers.
+func network() []scenario {
+	return []scenario{
+		{name: "cable", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
+			faults: []fault{{cable, anybody, 50, 25 * time.Second}}},
+		{name: "loose-cable", place: lan, peers: 8, rounds: 1600, within: soon,
+			faults: often(fault{cable, anybody, 50, 2 * time.Second}, 3, 350)},
+		{name: "partition", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
+			faults: []fault{{split, anybody, 50, 30 * time.Second}}},
+		{name: "slow-link", place: lan, peers: 8, rounds: 600, within: soon,
+			faults: []fault{{slow, anybody, 50, 25 * time.Second}}},
+		{name: "corrupted", place: lan, peers: 8, rounds: 1200, noticed: whenever(), within: soon,
+			faults: []fault{{corrupt, anybody, 50, 5 * time.Second}}},
+		{name: "garbage", place: lan, peers: 8, rounds: 1600, within: soon,
+			faults: []fault{{garbage, anybody, 50, 5 * time.Second}}},
+	}
+}
+
+// processes are faults of peers and of what they stand on.
+func processes() []scenario {
 	return []scenario{
 		{name: "hung-short", place: lab, peers: 8, rounds: 800, within: soon,
 			faults: []fault{{freeze, anybody, 50, 3 * time.Second}}},
 		{name: "hung-long", place: lab, peers: 8, rounds: 800, noticed: silent(), within: soon,
 			faults: []fault{{freeze, anybody, 50, 25 * time.Second}}},
-		{name: "cable", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
-			faults: []fault{{cable, anybody, 50, 25 * time.Second}}},
-		{name: "loose-cable", place: lan, peers: 8, rounds: 1600, within: soon,
-			faults: []fault{{cable, anybody, 50, time.Second}, {cable, anybody, 400, 2 * time.Second}, {cable, anybody, 800, time.Second}}},
-		{name: "partition", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
-			faults: []fault{{split, anybody, 50, 30 * time.Second}}},
-		{name: "slow-link", place: lan, peers: 8, rounds: 600, within: soon,
-			faults: []fault{{slow, anybody, 50, 25 * time.Second}}},
-		{name: "corrupted", place: lan, peers: 8, rounds: 1200, noticed: span{0, soon}, within: soon,
-			faults: []fault{{corrupt, anybody, 50, 5 * time.Second}}},
 		{name: "killed-stop", place: lan, peers: 8, rounds: 100_000, settings: []string{"faults.on_lost_neighbor=stop"},
 			ends: stopped, noticed: dead(), within: 20 * time.Second,
 			faults: []fault{{kill, anybody, 50, 0}}},
+		{name: "killed", place: lan, peers: 8, rounds: 1600, settings: kept(), noticed: dead(), within: soon,
+			faults: often(fault{kill, anybody, 50, 2 * time.Second}, 5, 200)},
+		{name: "killed-lab", place: lab, peers: 8, rounds: 1600, settings: kept(), noticed: dead(), within: soon,
+			faults: often(fault{kill, anybody, 50, 0}, 5, 250)},
+		{name: "killed-long", place: lan, peers: 8, rounds: 800, settings: kept(), noticed: dead(), within: soon,
+			faults: []fault{{kill, anybody, 50, 30 * time.Second}}},
+		{name: "storm", place: lan, peers: 8, rounds: 1600, settings: kept(), noticed: dead(), within: soon,
+			faults: []fault{{storm, anybody, 50, 0}}},
+		{name: "outage", place: lan, peers: 8, rounds: 1600, settings: kept(), noticed: whenever(), within: soon,
+			faults: often(fault{outage, anybody, 50, time.Second}, 2, 500)},
+		{name: "disk-full", place: lan, peers: 8, rounds: 800, settings: kept(), ends: resumed, noticed: whenever(), within: soon,
+			faults: []fault{{full, anybody, 50, 5 * time.Second}}},
+		kills("dpsgd", "algorithm.bits=32"),
+		kills("moniqua"),
+		kills("choco", "algorithm.name=choco", "algorithm.compressor.scaled=true"),
+		kills("d2", "algorithm.name=d2", "topology.slack=0.6"),
 	}
+}
+
+// kills is a run in which many peers die, one after the other.
+func kills(name string, settings ...string) scenario {
+	return scenario{name: "kills-" + name, place: lan, peers: 8, rounds: 1600, settings: kept(settings...), noticed: dead(), within: soon,
+		faults: often(fault{kill, anybody, 20, 0}, 13, 90)}
 }

@@ -56,7 +56,7 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 	}
 	defer os.RemoveAll(t.dir)
 	want := ""
-	if s.ends == unchanged {
+	if s.ends != stopped {
 		if want, err = s.undisturbed(ctx, peer, t.dir); err != nil {
 			return nil, err
 		}
@@ -69,8 +69,11 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 	}
 	var effects []effect
 	for _, f := range s.faults {
-		e := t.strike(ctx, f.drawn(t.rand, s.peers, s.rounds))
+		e := t.strike(ctx, f.drawn(t.rand, s.peers))
 		effects = append(effects, e)
+		if len(e.broken) > 0 {
+			return effects, nil // what comes after would be a consequence
+		}
 	}
 	t.conclude(ctx, want)
 	last := &effects[len(effects)-1]
@@ -116,8 +119,8 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 		e.broken = append(e.broken, err.Error())
 		return e
 	}
-	if t.ends == stopped {
-		e.lost = "the run"
+	if t.ends != unchanged {
+		e.lost = map[ending]string{stopped: "the run", resumed: "the run, until it goes on"}[t.ends]
 		over, cancel := context.WithTimeout(ctx, t.within)
 		defer cancel()
 		if t.watch.until(over, t.allOver) {
@@ -134,7 +137,7 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 func (t *trial) inflict(ctx context.Context, e *effect) (healed time.Time, err error) {
 	f := e.fault
 	switch f.kind {
-	case kill, storm:
+	case kill, storm, outage:
 		return t.murder(ctx, e)
 	case freeze:
 		pid := t.site.pid(f.rank)
@@ -165,33 +168,66 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// murder kills a peer and has it come back, unless the run ends of it.
+// stormTimes is how often a restart storm kills a peer.
+const stormTimes = 5
+
+// murder kills peers and has them come back, unless the run ends of it.
 func (t *trial) murder(ctx context.Context, e *effect) (back time.Time, err error) {
-	times := 1
-	if e.kind == storm {
-		times = 5
+	times, victims := 1, []int{e.rank}
+	switch e.kind {
+	case storm:
+		times = stormTimes
+	case outage:
+		victims = nil
+		for rank := range t.peers {
+			victims = append(victims, rank)
+		}
 	}
 	for range times {
-		pid, reached := t.site.pid(e.rank), t.watch.rounds()[e.rank]
-		if pid == 0 {
-			return time.Time{}, fmt.Errorf("peer %d has no process", e.rank)
+		if back, err = t.massacre(ctx, e, victims); err != nil || t.ends == stopped {
+			return back, err
 		}
+	}
+	return back, nil
+}
+
+// massacre kills peers at once, has them come back, and waits until they train.
+func (t *trial) massacre(ctx context.Context, e *effect, victims []int) (back time.Time, err error) {
+	reached := t.watch.rounds()
+	old := make(map[int]int)
+	for _, rank := range victims {
+		if old[rank] = t.site.pid(rank); old[rank] == 0 {
+			return time.Time{}, fmt.Errorf("peer %d has no process", rank)
+		}
+	}
+	for _, pid := range old {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			return time.Time{}, err
 		}
-		if t.ends == stopped {
-			return time.Now(), nil
-		}
-		pause(ctx, e.lasts)
-		if err := t.site.revive(e.rank); err != nil {
+	}
+	if t.ends == stopped {
+		return time.Now(), nil
+	}
+	pause(ctx, e.lasts)
+	for _, rank := range victims {
+		if err := t.site.revive(rank); err != nil {
 			return time.Time{}, err
 		}
-		if back, err = t.reborn(ctx, e.rank, pid); err != nil {
+	}
+	for _, rank := range victims {
+		if back, err = t.reborn(ctx, rank, old[rank]); err != nil {
 			return time.Time{}, err
 		}
-		if t.watch.until(ctx, func() bool { return t.watch.round[e.rank] >= 0 || t.allOver() }) {
-			e.lost = fmt.Sprintf("%d rounds computed again", max(0, reached-t.watch.rounds()[e.rank]+1))
-		}
+	}
+	within, cancel := context.WithTimeout(ctx, t.within)
+	defer cancel()
+	t.watch.until(within, func() bool { return t.watch.least() >= 0 || t.anyOver() })
+	again := 0
+	for _, rank := range victims {
+		again = max(again, reached[rank]-t.watch.rounds()[rank]+1)
+	}
+	if t.place == lan { // the record of a lab leaves out rounds that it has
+		e.lost = fmt.Sprintf("%d rounds done again", again)
 	}
 	return back, nil
 }
@@ -215,13 +251,13 @@ const further = 2
 // recover waits until all peers train again, and looks for leaks.
 func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before map[int]footprint) {
 	goal := min(slices.Max(t.watch.rounds())+further, t.rounds)
-	if e.kind == kill || e.kind == storm {
+	if e.deadly() {
 		goal = 0 // it trains again when it has finished its first round
 	}
 	within, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
-	if !t.watch.until(within, func() bool { return t.watch.least() >= goal || t.allOver() }) {
-		e.broken = append(e.broken, fmt.Sprintf("not all train again %v after the fault: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
+	if !t.watch.until(within, func() bool { return t.watch.least() >= goal || t.anyOver() }) || t.anyOver() && t.watch.atLeast() < goal {
+		e.broken = append(e.broken, fmt.Sprintf("not all train again within %v: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
 		return
 	}
 	e.recovered = time.Since(healed)
@@ -283,6 +319,11 @@ func (t *trial) judgeNotice(e *effect, began time.Time) {
 	}
 }
 
+// anyOver reports whether a program of the run has ended.
+func (t *trial) anyOver() bool {
+	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() })
+}
+
 // allOver reports whether no program of the run is left.
 func (t *trial) allOver() bool {
 	for _, p := range t.site.programs() {
@@ -299,16 +340,46 @@ func (t *trial) conclude(ctx context.Context, want string) {
 		t.broken = append(t.broken, fmt.Sprintf("the run hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20)))
 		return
 	}
+	if t.ends == resumed {
+		if err := t.resume(ctx); err != nil {
+			t.broken = append(t.broken, err.Error())
+			return
+		}
+	}
+	var wrong []string
 	for _, p := range t.site.programs() {
 		code, digest := p.cmd.ProcessState.ExitCode(), p.digest()
 		switch {
 		case t.ends == stopped && code == 0:
-			t.broken = append(t.broken, fmt.Sprintf("process of rank %d ended well, want an error", p.rank))
-		case t.ends == unchanged && (code != 0 || digest != want):
-			t.broken = append(t.broken, fmt.Sprintf("process of rank %d: exit code %d, digest %.8s, want %.8s:\n%s", p.rank, code, digest, want, t.watch.words(20)))
+			wrong = append(wrong, fmt.Sprintf("process of rank %d ended well, want an error", p.rank))
+		case t.ends != stopped && (code != 0 || digest != want):
+			wrong = append(wrong, fmt.Sprintf("process of rank %d: exit code %d, digest %.8s, want %.8s", p.rank, code, digest, want))
 		}
 	}
+	if len(wrong) > 0 {
+		t.broken = append(t.broken, strings.Join(wrong, "\n")+":\n"+t.watch.words(20))
+	}
+	t.broken = append(t.broken, damaged(t.dir)...)
 	if left := processesIn(t.dir); len(left) > 0 {
 		t.broken = append(t.broken, fmt.Sprintf("processes left behind: %v", left))
 	}
+}
+
+// resume starts all peers of a run that has stopped anew and waits for its end.
+func (t *trial) resume(ctx context.Context) error {
+	for _, p := range t.site.programs() {
+		if p.cmd.ProcessState.ExitCode() == 0 {
+			return fmt.Errorf("process of rank %d ended well, want an error", p.rank)
+		}
+	}
+	t.log("%s: all go on with --resume", t.name)
+	for rank := range t.peers {
+		if err := t.site.revive(rank); err != nil {
+			return err
+		}
+	}
+	if !t.watch.until(ctx, t.allOver) {
+		return fmt.Errorf("the run that goes on hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20))
+	}
+	return nil
 }

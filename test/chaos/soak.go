@@ -23,13 +23,14 @@ const (
 )
 
 // soakKinds are the faults that a soak draws from, with the longest they last.
-// What a lab has no means for stands behind the first that need a lan.
+// What a lab has no means for needs a lan.
 func soakKinds(p place) []fault {
 	kinds := []fault{{kind: freeze, lasts: 8 * time.Second}}
 	if p == lan {
 		kinds = append(kinds,
 			fault{kind: cable, lasts: 8 * time.Second}, fault{kind: split, lasts: 8 * time.Second}, fault{kind: corrupt, lasts: 4 * time.Second},
-			fault{kind: slow, lasts: 4 * time.Second}, fault{kind: garbage, lasts: 4 * time.Second})
+			fault{kind: slow, lasts: 4 * time.Second}, fault{kind: garbage, lasts: 4 * time.Second},
+			fault{kind: kill, lasts: 4 * time.Second}, fault{kind: outage, lasts: time.Second})
 	}
 	return kinds
 }
@@ -39,7 +40,7 @@ func soakKinds(p place) []fault {
 func soakFor(ctx context.Context, peer string, d time.Duration, seed uint64) (string, error) {
 	s := scenario{
 		name: "soak", place: lan, peers: 8, rounds: max(4*soakRest, int(d.Seconds()*soakPace)), noticed: whenever(), within: 30 * time.Second,
-		settings: []string{"limit.latency=" + soakLatency, "train.schedule=constant"}, faults: []fault{{lasts: 2 * d}},
+		settings: kept("limit.latency="+soakLatency, "train.schedule=constant"), faults: []fault{{lasts: 2 * d}},
 	}
 	if err := available(); err != nil {
 		say("faults of the network: SKIPPED: %v", err)
@@ -66,12 +67,14 @@ func soakFor(ctx context.Context, peer string, d time.Duration, seed uint64) (st
 	effects := t.torment(ctx)
 	enough()
 	lives := <-histories
-	t.conclude(ctx, want)
-	for pid, h := range lives {
-		t.broken = append(t.broken, h.leaks(fmt.Sprintf("process %d", pid))...)
-	}
 	for _, e := range effects {
 		t.broken = append(t.broken, e.broken...)
+	}
+	if len(t.broken) == 0 {
+		t.conclude(ctx, want)
+	}
+	for pid, h := range lives {
+		t.broken = append(t.broken, h.leaks(fmt.Sprintf("process %d", pid))...)
 	}
 	text := soakDocument(s, effects, lives, t.broken)
 	if len(t.broken) > 0 {
@@ -164,7 +167,7 @@ func soakDocument(s scenario, effects []effect, lives map[int]history, broken []
 		byKind[e.kind] = append(byKind[e.kind], e)
 	}
 	faults := [][]string{{"fault", "times", "noticed by others", "recovered in, median", "at most"}}
-	for _, k := range []kind{kill, storm, freeze, cable, split, slow, corrupt, garbage} {
+	for _, k := range []kind{kill, outage, freeze, cable, split, slow, corrupt, garbage} {
 		var took []time.Duration
 		noticed := 0
 		for _, e := range byKind[k] {

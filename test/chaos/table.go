@@ -5,21 +5,59 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"gossiptrainer/test/markdown"
 )
 
-// cells returns the row of an effect.
-func (e effect) cells() []string {
+// A tally is what came of the faults of one kind in a scenario: a row of the
+// table.
+type tally []effect
+
+// cells returns the row under heading.
+func (t tally) cells() []string {
 	held := "yes"
-	if len(e.broken) > 0 {
-		held = "NO"
+	var noticed, recovered []time.Duration
+	for _, e := range t {
+		if len(e.broken) > 0 {
+			held = "NO"
+		}
+		noticed, recovered = append(noticed, e.noticed), append(recovered, e.recovered)
 	}
+	last := t[len(t)-1]
 	return []string{
-		string(e.kind), e.scenario, fmt.Sprint(e.rank), fmt.Sprint(e.round), seconds(e.lasts), seconds(e.noticed), seconds(e.recovered), e.lost, held,
+		string(last.kind), last.scenario, fmt.Sprint(len(t)), seconds(last.lasts), medianMost(noticed), medianMost(recovered), last.lost, held,
 	}
+}
+
+func heading() []string {
+	return []string{"fault", "scenario", "times", "lasts", "noticed in", "recovered in", "lost", "promise kept"}
+}
+
+// tallies groups effects, in their order.
+func tallies(effects []effect) []tally {
+	var all []tally
+	for _, e := range effects {
+		if n := len(all) - 1; n >= 0 && all[n][0].scenario == e.scenario && all[n][0].kind == e.kind {
+			all[n] = append(all[n], e)
+			continue
+		}
+		all = append(all, tally{e})
+	}
+	return all
+}
+
+// medianMost writes the median of some times, and the largest if there are several;
+// "-" where more than half never came.
+func medianMost(times []time.Duration) string {
+	times = slices.Sorted(slices.Values(times))
+	median, most := times[len(times)/2], times[len(times)-1]
+	if len(times) == 1 || median < 0 {
+		return seconds(median)
+	}
+	return fmt.Sprintf("%s (%s)", seconds(median), seconds(most))
 }
 
 // seconds writes a time, "-" for one that never came.
@@ -32,12 +70,14 @@ func seconds(d time.Duration) string {
 
 // document returns the Markdown text of all effects.
 func document(effects []effect, seed uint64, skipped []string) string {
-	table := [][]string{{"fault", "scenario", "peer", "round", "lasts", "noticed in", "recovered in", "lost", "promise kept"}}
+	table := [][]string{heading()}
 	var broken strings.Builder
+	for _, t := range tallies(effects) {
+		table = append(table, t.cells())
+	}
 	for _, e := range effects {
-		table = append(table, e.cells())
 		for _, why := range e.broken {
-			fmt.Fprintf(&broken, "* %s: %s\n", e.scenario, strings.ReplaceAll(strings.TrimSpace(why), "\n", "\n      "))
+			fmt.Fprintf(&broken, "* %s: %v: %s\n", e.scenario, e.fault, strings.ReplaceAll(strings.TrimSpace(why), "\n", "\n      "))
 		}
 	}
 	for _, name := range skipped {
@@ -49,6 +89,7 @@ Peers of the preset ring8 on one machine, as processes of "peer lab" or, for fau
 namespaces. `+"`go run ./test/chaos -seed %d`"+` makes this table anew with the same faults.
 
 %s
+* Times: how often; whom and in which round follows from the seed. Of several times the median stands first, the longest in brackets.
 * Noticed in: from the fault to the first word of another peer about it; - = nobody gave the peer up, which is right for one that is
   only slow.
 * Recovered in: from the end of the fault (of kill -9: from the start of the new process) until all peers have finished another round.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -106,7 +107,8 @@ func (w *watch) words(count int) string {
 	defer w.mu.Unlock()
 	var b strings.Builder
 	for _, l := range w.lines[max(0, len(w.lines)-count):] {
-		b.WriteString(l.text + "\n")
+		const most = 240
+		fmt.Fprintf(&b, "%d: %.*s\n", l.rank, most, l.text)
 	}
 	return b.String()
 }
