@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,13 +129,36 @@ func (e *edge) next(ctx context.Context) (*talk, error) {
 	}
 }
 
-// knock connects to a neighbour that has not called: it may not know where this
-// peer is since that was started anew. Who is connected knows, and calls.
+// knock asks a neighbour that has not called to call: it may not know where this
+// peer is since that was started anew. It is also how this peer learns that it
+// will never be called, as a stranger or the twin of another process.
 func (e *edge) knock(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	if err := connect(ctx, e.links.host, e.id); err != nil {
-		e.log.Debug("not connected", "err", err)
+	s, err := openStream(ctx, e.links.host, e.id, linkProtocol)
+	if err == nil {
+		t := newTalk(s)
+		if err = t.greet(e.links.admission, e.links.hello(), func(hello) *RefusedError { return nil }); err == nil {
+			err = t.agree()
+		}
+		s.Reset() // it calls on a stream of its own
+	}
+	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
+		e.failed(no)
+		return
+	}
+	e.log.Debug("has not called", "err", err)
+}
+
+// answer is what one who opens the streams says to a knock.
+func (e *edge) answer(t *talk) {
+	err := t.greet(e.links.admission, e.links.hello(), func(theirs hello) *RefusedError {
+		if no := e.recognise(theirs); no != nil {
+			return no
+		}
+		e.rouse()
+		return &RefusedError{Reason: NotReady, Detail: "this end calls"}
+	})
+	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
+		e.links.refused.tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
 	}
 }
 
@@ -357,54 +379,4 @@ func (e *edge) current() *link {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.link
-}
-
-// trouble says how the link is, for people.
-func (e *edge) trouble() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	ago := time.Since(e.since).Round(time.Second)
-	switch {
-	case e.link != nil:
-		return fmt.Sprintf("link up since %v", ago)
-	case e.last == nil && !e.dials:
-		return fmt.Sprintf("has not called in %v", ago)
-	case e.last == nil:
-		return "being called"
-	case !e.ever:
-		return fmt.Sprintf("not reached in %v: %s", ago, cause(e.last))
-	default:
-		return fmt.Sprintf("link down for %v: %s", ago, cause(e.last))
-	}
-}
-
-// cause shortens libp2p's account of a failed dial, which has a line per
-// address and its own words around each.
-func cause(err error) string {
-	var dial *swarm.DialError
-	if !errors.As(err, &dial) {
-		return err.Error()
-	}
-	var parts []string
-	for i, d := range dial.DialErrors {
-		if i == 3 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
-			break
-		}
-		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error())
-	}
-	if len(parts) == 0 {
-		return innermost(dial.Cause).Error()
-	}
-	return strings.Join(parts, ", ")
-}
-
-func innermost(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
 }

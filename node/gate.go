@@ -81,6 +81,7 @@ func (g *gate) know(ids []peer.ID) {
 	for _, id := range ids {
 		g.members[id] = true
 	}
+	g.porch = slices.DeleteFunc(g.porch, func(v *visitor) bool { return g.members[v.conn.RemotePeer()] && v.out.Stop() })
 }
 
 // standing says whether id is a member, and whether that is known.
@@ -146,7 +147,7 @@ func (g *gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason
 // expel closes the connection of a visitor that has shown nothing.
 func (g *gate) expel(v *visitor) {
 	g.leave(v.conn)
-	if !v.conn.IsClosed() {
+	if !v.conn.IsClosed() && !g.belongs(v.conn.RemotePeer()) {
 		g.refused.tell(g.log, "closed a connection that nobody vouched for", "refused idle", "stranger", v.conn.RemotePeer())
 		v.conn.Close()
 	}

@@ -116,19 +116,10 @@ func TestStrangerIsRefusedAndBothEndsSayWhy(t *testing.T) {
 	w := job.worker(t, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() { victim.Run(ctx, w) })
-	if stranger.host.ID() > victim.host.ID() {
-		s, err := openStream(ctx, stranger.host, victim.host.ID(), linkProtocol)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = newTalk(s).greet(&stranger.admission, stranger.me, stranger.me.compare)
-		if err == nil || !strings.Contains(err.Error(), "is not in the roster") {
-			t.Errorf("error %v, want that it is no member", err)
-		}
-	} else if _, err := stranger.Run(ctx, job.worker(t, 0)); err == nil || !strings.Contains(err.Error(), "is not in the roster") {
+	if _, err := stranger.Run(ctx, job.worker(t, 0)); err == nil || !strings.Contains(err.Error(), "is not in the roster") {
 		t.Errorf("error %v, want that it is no member", err)
 	}
-	eventually(t, "the refusal is counted", func() bool { return victim.Counters().Refused["refused stranger"] == 1 })
+	eventually(t, "the refusal is counted", func() bool { return victim.Counters().Refused["refused stranger"] > 0 })
 	eventually(t, "the log names the stranger", func() bool { return strings.Contains(c.logs.String(), stranger.ID()) })
 	cancel()
 	wg.Wait()

@@ -131,7 +131,7 @@ func (l *links) accept(s network.Stream) {
 	case e == nil:
 		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("worker %d is no neighbour of worker %d", rank, l.me.Rank)})
 	case e.dials:
-		l.refuse(t, &RefusedError{Reason: Protocol, Detail: "the smaller peer id opens the stream"})
+		e.answer(t)
 	default:
 		e.greet(t)
 	}

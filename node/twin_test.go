@@ -10,38 +10,43 @@ import (
 )
 
 // Two processes with one identity: the first one's links do not flap, the
-// second one ends and says why.
+// second one ends and says why, be it the one that calls or the one that is called.
 func TestATwinGivesUpAndTheRunGoesOn(t *testing.T) {
-	job := task{n: 2, dim: 100, rounds: 1 << 30}
-	c := both(t, func(_ int, o *Options) { o.Detect = time.Second })
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for i, n := range c.nodes {
-		w := job.worker(t, i)
-		wg.Go(func() { n.Run(ctx, w) })
+	for rank := range 2 {
+		job := task{n: 2, dim: 100, rounds: 1 << 30}
+		c := both(t, func(_ int, o *Options) { o.Detect = time.Second })
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i, n := range c.nodes {
+			w := job.worker(t, i)
+			wg.Go(func() { n.Run(ctx, w) })
+		}
+		eventually(t, "training", func() bool { return c.nodes[1].Counters().Sent.Stream > 10_000 })
+		first, other := c.nodes[rank], c.nodes[1-rank]
+		twin, err := New(Options{
+			RunID: first.opts.RunID, N: 2, Dim: 100, Detect: time.Second, Sections: first.opts.Sections,
+			Identity: first.opts.Identity, Listen: []string{"/ip4/127.0.0.1/tcp/0"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer twin.Close()
+		roster := []Peer{{ID: c.nodes[0].ID()}, {ID: c.nodes[1].ID()}}
+		roster[1-rank].Addrs = other.Addrs()
+		if err := twin.SetRoster(roster); err != nil {
+			t.Fatal(err)
+		}
+		_, err = twin.Run(t.Context(), job.worker(t, rank))
+		var net *NetworkError
+		if !errors.As(err, &net) || !strings.Contains(err.Error(), "another process with the same identity") {
+			t.Errorf("worker %d: error %v, want that there are two", rank, err)
+		}
+		if strings.Contains(c.logs.String(), "link down") {
+			t.Errorf("worker %d: the link of the first has flapped", rank)
+		}
+		cancel()
+		wg.Wait()
 	}
-	eventually(t, "training", func() bool { return c.nodes[1].Counters().Sent.Stream > 10_000 })
-	twin, err := New(Options{
-		RunID: c.nodes[0].opts.RunID, N: 2, Dim: 100, Detect: time.Second, Sections: c.nodes[0].opts.Sections,
-		Identity: c.nodes[0].opts.Identity, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Roster: c.nodes[0].opts.Roster,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer twin.Close()
-	if err := twin.SetRoster([]Peer{{ID: twin.ID()}, {ID: c.nodes[1].ID(), Addrs: c.nodes[1].Addrs()}}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = twin.Run(t.Context(), job.worker(t, 0))
-	var net *NetworkError
-	if !errors.As(err, &net) || !strings.Contains(err.Error(), "another process with the same identity") {
-		t.Errorf("error %v, want that there are two", err)
-	}
-	if strings.Contains(c.logs.String(), "link down") {
-		t.Error("the link of the first has flapped")
-	}
-	cancel()
-	wg.Wait()
 }
 
 func TestATwinGivesUpItsRollCall(t *testing.T) {

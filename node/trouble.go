@@ -1,0 +1,60 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+)
+
+// trouble says how the link is, for people.
+func (e *edge) trouble() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ago := time.Since(e.since).Round(time.Second)
+	switch {
+	case e.link != nil:
+		return fmt.Sprintf("link up since %v", ago)
+	case e.last == nil && !e.dials:
+		return fmt.Sprintf("has not called in %v", ago)
+	case e.last == nil:
+		return "being called"
+	case !e.ever:
+		return fmt.Sprintf("not reached in %v: %s", ago, cause(e.last))
+	default:
+		return fmt.Sprintf("link down for %v: %s", ago, cause(e.last))
+	}
+}
+
+// cause shortens libp2p's account of a failed dial, which has a line per
+// address and its own words around each.
+func cause(err error) string {
+	var dial *swarm.DialError
+	if !errors.As(err, &dial) {
+		return err.Error()
+	}
+	var parts []string
+	for i, d := range dial.DialErrors {
+		if i == 3 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
+			break
+		}
+		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error())
+	}
+	if len(parts) == 0 {
+		return innermost(dial.Cause).Error()
+	}
+	return strings.Join(parts, ", ")
+}
+
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
