@@ -65,7 +65,7 @@ func (m *Membership) repeat(a *acquaintance) {
 // lost reports whether a worker has to go on without its neighbour a.
 func (a *acquaintance) lost(w Moment) bool {
 	late := a.denied || a.met && a.down(w) >= w.Grace
-	return a.gone || a.on && late && slices.Contains(w.Waiting, a.rank)
+	return a.gone || a.on && late && (w.Free || slices.Contains(w.Waiting, a.rank))
 }
 
 // down returns for how long there has been no link.

@@ -106,6 +106,7 @@ type Moment struct {
 	Grace   time.Duration   // how long a link may be down
 	Next    int             // Elastic.Next
 	Waiting []topology.Rank // Ready.Waiting
+	Free    bool            // the worker waits for nobody: it goes on without those it does not wait for too
 }
 
 // NewMembership returns that of a worker with the edges of row. closing is nil
@@ -176,6 +177,11 @@ func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) {
 func (m *Membership) Neighbour(peer topology.Rank) bool {
 	a := m.find(peer)
 	return a != nil && a.on
+}
+
+// Alone reports whether there is no edge.
+func (m *Membership) Alone() bool {
+	return !slices.ContainsFunc(m.peers, func(a acquaintance) bool { return a.on })
 }
 
 // Gone reports whether peer was a neighbour and is none any more.

@@ -38,18 +38,18 @@ type event struct {
 // A mortal is one worker in a world.
 type mortal struct {
 	*gossip.Worker
-	rank      topology.Rank
-	member    *gossip.Membership
-	row       topology.Row
-	alg       *witness
-	ready     gossip.Ready
-	dead      bool
-	done      bool
-	over      time.Duration // when it was done
-	called    map[topology.Rank]bool
-	life      map[topology.Rank]int // links so far, by neighbour
-	last      map[topology.Rank]time.Duration
-	cuts      map[topology.Rank]int
+	rank   topology.Rank
+	member *gossip.Membership
+	row    topology.Row
+	alg    *witness
+	ready  gossip.Ready
+	dead   bool
+	done   bool
+	over   time.Duration // when it was done
+	called map[topology.Rank]bool
+	life   map[topology.Rank]int // links so far, by neighbour
+	last   map[topology.Rank]time.Duration
+	cuts   map[topology.Rank]int
 }
 
 // A witness is an algorithm that notes with whom it has mixed, and from what.

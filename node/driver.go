@@ -35,7 +35,8 @@ type driver struct {
 	jobs     chan job
 	outcomes chan outcome
 
-	peers     []standing // in increasing rank
+	peers     []standing // in increasing rank, but for those who came later
+	mending   *mending   // nil: lost neighbours are not done without
 	computing bool
 	done      bool            // all rounds are over
 	waiting   []topology.Rank // whom the machine waits for
@@ -89,7 +90,7 @@ func (d *driver) run(ctx context.Context) error {
 		case <-time.After(cutoff):
 		}
 	}()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(d.pulse())
 	defer tick.Stop()
 
 	now := time.Now()
@@ -98,9 +99,15 @@ func (d *driver) run(ctx context.Context) error {
 		d.peers[i].since = now
 	}
 	d.status(report.Training, "", nil)
+	d.begin()
 	for {
 		d.advance()
-		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left }) {
+		if acted, err := d.mend(); err != nil {
+			return err
+		} else if acted {
+			d.advance()
+		}
+		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left && d.needs(s.rank) }) {
 			return nil
 		}
 		if err := d.next(ctx, tick.C); err != nil {
@@ -183,21 +190,32 @@ func (d *driver) computed(o outcome) error {
 }
 
 func (d *driver) handle(e Event) error {
-	i := slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == e.Peer })
-	s := &d.peers[i]
+	s := d.standing(e.Peer)
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+		if err := d.met(e.Peer, true); err != nil {
+			return err
+		}
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
+		return d.met(e.Peer, false)
+	case Noticed:
+		d.heard(e.Peer, e.Notice)
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
+		if d.mending != nil {
+			d.mending.members.Finished(e.Peer)
+		}
 	case Stopped:
 		return e.Err
 	case Refused:
+		if d.denied(e.Peer, e.Err) {
+			return nil
+		}
 		s.refused = e.Err
 		return d.outcast()
 	case FrameIn:
@@ -300,6 +318,9 @@ func (d *driver) tellMissing(idle time.Duration) {
 // finish records that the rounds before round k are over.
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
+	if d.mending != nil {
+		d.mending.round(d.took)
+	}
 	d.t.Round(k)
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)

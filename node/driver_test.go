@@ -21,6 +21,9 @@ type script struct {
 	byes   []topology.Rank
 	drops  []topology.Rank
 	rounds int
+	told   []Notice
+	called []topology.Rank
+	left   []topology.Rank
 }
 
 func newScript() *script { return &script{events: make(chan Event, 100)} }
@@ -30,6 +33,9 @@ func (s *script) Messages() report.Messages            { return report.Messages{
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
 func (s *script) Stop(*StoppedError)                   {}
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
+func (s *script) Tell(_ topology.Rank, n Notice)       { s.told = append(s.told, n) }
+func (s *script) Call(peer topology.Rank)              { s.called = append(s.called, peer) }
+func (s *script) Leave(peer topology.Rank)             { s.left = append(s.left, peer) }
 func (s *script) Recycle([]byte)                       {}
 func (s *script) Events() <-chan Event                 { return s.events }
 func (s *script) Trouble(topology.Rank) string         { return "cable cut" }

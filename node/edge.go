@@ -49,6 +49,7 @@ type edge struct {
 	since time.Time
 	ever  bool   // there has been a link
 	life  uint64 // epoch of the process at its other end
+	left  bool   // this worker has gone on without it
 	last  error  // why there is none
 }
 
@@ -133,7 +134,10 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 func (e *edge) recognise(theirs hello) *RefusedError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.links.paced || !e.ever || e.life == theirs.Epoch {
+	if e.left {
+		return &RefusedError{Reason: LeftBehind, Detail: fmt.Sprintf("worker %d has gone on without worker %d", e.links.me.Rank, e.rank)}
+	}
+	if e.links.paced && !e.links.elastic || !e.ever || e.life == theirs.Epoch {
 		return nil
 	}
 	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew", e.rank)}
@@ -160,7 +164,7 @@ func (e *edge) settle(t *talk) error {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
-		if no := mine.compareRank(theirs, e.rank); no != nil {
+		if no := mine.compareRank(theirs, e.rank); no != nil && !(e.links.elastic && no.Reason == LostState) {
 			return no
 		}
 		return e.recognise(theirs)

@@ -60,12 +60,13 @@ const (
 	OtherRank  // the roster gives that id another rank
 	OtherSecret
 	RunFull
-	LostState // a peer came back without the model it had
+	LostState  // a peer came back without the model it had
+	LeftBehind // the others have gone on without it
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
-	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
+	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state", LeftBehind: "left behind",
 }
 
 // String names the reason in a word or two.

@@ -126,6 +126,9 @@ func (k *link) header(o outgoing) wire.Header {
 	if o.bye {
 		return wire.Header{Kind: wire.Bye, Epoch: epoch}
 	}
+	if n := o.notice; n.Kind != 0 {
+		return wire.Header{Kind: n.Kind, Round: n.Round, Hop: n.Hop, Epoch: epoch}
+	}
 	f := o.frame
 	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Note: f.Note, Epoch: epoch}
 }
@@ -182,10 +185,15 @@ func (k *link) read() error {
 			return err
 		}
 		k.edge.received.count(h.Kind, len(payload), h.Len)
-		if h.Kind == wire.Bye {
+		switch h.Kind {
+		case wire.Bye:
 			if err := k.bye(payload); err != nil {
 				return err
 			}
+			continue
+		case wire.Member:
+			links.pool.put(payload)
+			links.emit(Event{Kind: Noticed, Peer: k.edge.rank, Notice: Notice{Kind: h.Kind, Round: h.Round, Hop: h.Hop}})
 			continue
 		}
 		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{

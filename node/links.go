@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,8 +30,8 @@ type links struct {
 	roster  *roster
 	limit   int  // bytes of payload
 	paced   bool // neighbours are in the same exchange or the next
+	elastic bool // lost neighbours are done without, and others take their place
 	local   int  // rounds to one exchange
-	edges   map[topology.Rank]*edge
 	events  chan Event
 	done    atomic.Int64 // exchanges finished, for the hello
 	bytes   *traffic
@@ -43,6 +42,10 @@ type links struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	edges  map[topology.Rank]*edge
+	closed bool
 }
 
 var _ Transport = (*links)(nil)
@@ -54,17 +57,14 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, local: max(w.LocalSteps, 1),
+		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, local: max(w.LocalSteps, 1),
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
 	for _, rank := range neighbours(w.Row) {
-		l.edges[rank] = newEdge(l, rank)
+		l.meet(rank)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
-	for _, e := range l.edges {
-		l.wg.Go(e.run)
-	}
 	return l
 }
 
@@ -81,7 +81,7 @@ func neighbours(row topology.Row) []topology.Rank {
 // serves reports whether id is a neighbour.
 func (l *links) serves(id peer.ID) bool {
 	rank, known := l.roster.rank(id)
-	return known && l.edges[rank] != nil
+	return known && l.find(rank) != nil
 }
 
 // hello returns what to say of this peer now.
@@ -96,7 +96,10 @@ func (l *links) hello() hello {
 func (l *links) accept(s network.Stream) {
 	t := newTalk(s)
 	rank, known := l.roster.rank(t.peer)
-	e := l.edges[rank]
+	e := l.find(rank)
+	if e == nil && known && l.elastic {
+		e = l.meet(rank)
+	}
 	switch {
 	case !known:
 		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.me.Run))})
@@ -161,7 +164,7 @@ func (l *links) Bye(peer topology.Rank) {
 // Stop says on all links that the run is over early.
 func (l *links) Stop(why *StoppedError) {
 	text := encodeHalt(why)
-	for _, e := range l.edges {
+	for _, e := range l.all() {
 		if k := e.current(); k != nil {
 			k.out.only(outgoing{bye: true, frame: gossip.Frame{Payload: text}})
 		}
@@ -176,7 +179,7 @@ func (l *links) Drop(peer topology.Rank, why error) {
 }
 
 func (l *links) edge(peer topology.Rank) *edge {
-	e := l.edges[peer]
+	e := l.find(peer)
 	if e == nil {
 		panic(fmt.Sprintf("internal error: node: worker %d is no neighbour of worker %d", peer, l.me.Rank))
 	}
@@ -203,7 +206,7 @@ func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble
 // Bytes returns what all links together have carried; Wire is all that passed
 // this host's sockets.
 func (l *links) Bytes() (sent, received report.Bytes) {
-	for _, e := range l.edges {
+	for _, e := range l.all() {
 		sent.Payload += e.sent.payload.Load()
 		sent.Stream += e.sent.stream.Load()
 		received.Payload += e.received.payload.Load()
@@ -217,7 +220,7 @@ func (l *links) Bytes() (sent, received report.Bytes) {
 // Messages counts what all links together have sent.
 func (l *links) Messages() report.Messages {
 	var m report.Messages
-	for _, e := range l.edges {
+	for _, e := range l.all() {
 		m.Count += e.sent.messages.Load()
 		m.Stream += e.sent.ofMessages.Load()
 	}
@@ -227,11 +230,10 @@ func (l *links) Messages() report.Messages {
 // perLink returns what each link has carried, in increasing rank.
 func (l *links) perLink() []LinkBytes {
 	var out []LinkBytes
-	for _, rank := range slices.Sorted(maps.Keys(l.edges)) {
-		e := l.edges[rank]
+	for _, e := range l.all() {
 		socket := l.bytes.peer(e.id).read()
 		out = append(out, LinkBytes{
-			Peer:     rank,
+			Peer:     e.rank,
 			Sent:     report.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
 			Received: report.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
 		})
@@ -242,6 +244,9 @@ func (l *links) perLink() []LinkBytes {
 // Close ends all links and waits for what served them.
 func (l *links) Close() error {
 	l.host.RemoveStreamHandler(linkProtocol)
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
 	l.cancel()
 	l.wg.Wait()
 	return nil

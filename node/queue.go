@@ -7,9 +7,10 @@ import (
 	"gossiptrainer/wire/entropy"
 )
 
-// An outgoing thing is a frame or a bye. The payload of a bye says why.
+// An outgoing thing is a frame, a notice or a bye. The payload of a bye says why.
 type outgoing struct {
 	frame   gossip.Frame
+	notice  Notice   // Kind 0: none
 	mailing *mailing // nil: the payload travels as it is
 	bye     bool
 }

@@ -20,8 +20,9 @@ type LostPolicy int
 
 // Policies.
 const (
-	Wait LostPolicy = iota // for as long as it takes
-	Fail                   // with a *NetworkError, when it has been gone for 10 s
+	Wait     LostPolicy = iota // for as long as it takes
+	Fail                       // with a *NetworkError, when it has been gone for 10 s
+	Reweight                   // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
 )
 
 // A Worker is what a node runs.
@@ -52,6 +53,8 @@ type Worker struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
+	// Closing says who takes the place of a neighbour under Reweight; nil: nobody.
+	Closing *topology.Closing
 	// LocalSteps is how many rounds there are to one exchange; 0 is 1.
 	LocalSteps int
 	// Asynchronous says that the workers wait for nobody: neighbours may be any
@@ -82,6 +85,10 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if err != nil {
 		return report.Final{}, err
 	}
+	mending, err := newMending(&w)
+	if err != nil {
+		return report.Final{}, err
+	}
 	links := newLinks(n, &w, coding)
 	n.mu.Lock()
 	n.links, n.board = links, board
@@ -90,6 +97,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		n.wg.Go(func() { roll.release(links.serves) })
 	}
 	d := newDriver(w, links)
+	d.mending = mending
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
 	d.stopped = board.stopped
 

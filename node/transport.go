@@ -4,6 +4,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
+	"gossiptrainer/wire"
 )
 
 // A Transport moves frames between a worker and its neighbours: at most once,
@@ -22,6 +23,12 @@ type Transport interface {
 	// Stop tells all neighbours, before what still waits to be sent, that the
 	// run is over early.
 	Stop(why *StoppedError)
+	// Tell tells peer something besides messages, after what was sent before.
+	Tell(peer topology.Rank, n Notice)
+	// Call makes a link to a worker that is no neighbour, if it calls this one too.
+	Call(peer topology.Rank)
+	// Leave ends the link to peer and takes none from it any more.
+	Leave(peer topology.Rank)
 	// Drop ends the link to peer because of what came over it.
 	Drop(peer topology.Rank, why error)
 	// Recycle gives back the payload of a frame that was received.
@@ -49,6 +56,7 @@ const (
 	LinkUp   EventKind = iota // a link was made; what the last one held is lost
 	LinkDown                  // a link was lost, see Err
 	FrameIn                   // Frame came in
+	Noticed                   // the neighbour has told something besides messages, see Notice
 	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
 	Refused                   // one end refused the other, see Err (*RefusedError)
 	Stopped                   // the neighbour says that the run is over early, see Err (*StoppedError)
@@ -56,8 +64,15 @@ const (
 
 // An Event is what happens on the link to Peer.
 type Event struct {
-	Kind  EventKind
-	Peer  topology.Rank
-	Frame gossip.Frame // FrameIn; the receiver owns the payload until Recycle
-	Err   error
+	Kind   EventKind
+	Peer   topology.Rank
+	Frame  gossip.Frame // FrameIn; the receiver owns the payload until Recycle
+	Notice Notice       // Noticed
+	Err    error
+}
+
+// A Notice is what a worker tells another besides messages.
+type Notice struct {
+	Kind       wire.Kind // Member: Hop is a gossip.Verb, Round its exchange
+	Round, Hop int
 }

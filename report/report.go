@@ -97,12 +97,23 @@ type Score struct {
 	Accuracy float64 `json:"accuracy"` // NaN is written as null
 }
 
+// An Edge says that one end of an edge puts it on, or off, under the policy
+// reweight. The weights of a row, and what is left to 1 on the diagonal, are a row
+// of W; all edges that there are at the start are on record too.
+type Edge struct {
+	Rank     int     `json:"rank"`
+	Peer     int     `json:"peer"`     // the other end
+	Exchange int     `json:"exchange"` // from this one on
+	Weight   float64 `json:"weight"`   // W_ij; 0: the edge is off
+}
+
 // An Event is one line of a record: exactly one field is set.
 type Event struct {
 	Step   *Step   `json:"step,omitempty"`
 	Score  *Score  `json:"score,omitempty"`
 	Status *Status `json:"status,omitempty"`
 	Final  *Final  `json:"final,omitempty"`
+	Edge   *Edge   `json:"edge,omitempty"`
 }
 
 // A Summary is what run, lab and sim print with --json (DESIGN section 4).

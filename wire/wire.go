@@ -44,6 +44,7 @@ const (
 	Repair  Kind = 4 // the repair of the message of (round, hop)
 	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
+	Member  Kind = 7 // about an edge: hop is what is said, round the exchange
 )
 
 // String returns the name of k.
@@ -61,6 +62,8 @@ func (k Kind) String() string {
 		return "resend"
 	case Durable:
 		return "durable"
+	case Member:
+		return "member"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -180,7 +183,7 @@ func Verify(h Header, payload []byte) error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Durable:
+	case h.Kind < Data || h.Kind > Member:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)

@@ -41,6 +41,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"request", wire.Header{Kind: wire.Request, Round: 4, Hop: 1}, nil},
 		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1}, []byte("quotients")},
 		{"resend", wire.Header{Kind: wire.Resend, Round: 4, Hop: 1, Epoch: 3}, nil},
+		{"member", wire.Header{Kind: wire.Member, Round: 9, Hop: 2}, nil},
 		{"durable", wire.Header{Kind: wire.Durable, Round: math.MaxUint32}, nil},
 		{"goodbye with a reason", wire.Header{Kind: wire.Bye, Round: 600, Epoch: 9}, []byte("all rounds are over")},
 	}
@@ -101,7 +102,7 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
 		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
-		{"kind of the future", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrKind},
+		{"kind of the future", func(b []byte) []byte { b[5] = 8; return b }, wire.ErrKind},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
 	}
@@ -174,7 +175,7 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 }
 
 func TestKindsHaveNames(t *testing.T) {
-	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", 9: "kind 9"} {
+	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Member: "member", 9: "kind 9"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A View is the mixing matrix of a run from one exchange to the next in which an
+// edge goes on or off.
+type View struct {
+	From int         // the first exchange
+	W    [][]float64 // n×n; of a worker that is lost, the row of one who mixes with nobody
+	// Lopsided lists the edges that only the first of the two has on.
+	Lopsided [][2]int
+}
+
+// Views returns the mixing matrices of a run of n workers under the policy
+// reweight, in order, from the edges on record. Of a worker that is lost, and could
+// not put on record what it no longer did, the other ends of its edges speak.
+func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
+	edges := make(map[[2]int][]Edge) // what each end said of an edge
+	starts := []int{0}
+	for _, e := range events {
+		if e.Edge == nil {
+			continue
+		}
+		if min(e.Edge.Rank, e.Edge.Peer) < 0 || max(e.Edge.Rank, e.Edge.Peer) >= n || e.Edge.Exchange < 0 {
+			return nil, fmt.Errorf("report: edge %+v: there are workers 0 to %d", *e.Edge, n-1)
+		}
+		key := [2]int{e.Edge.Rank, e.Edge.Peer}
+		edges[key] = append(edges[key], *e.Edge)
+		starts = append(starts, e.Edge.Exchange)
+	}
+	slices.Sort(starts)
+	var views []View
+	for _, from := range slices.Compact(starts) {
+		views = append(views, viewAt(edges, from, n, lost))
+	}
+	return views, nil
+}
+
+// viewAt returns the mixing matrix of one exchange.
+func viewAt(edges map[[2]int][]Edge, exchange, n int, lost func(rank int) bool) View {
+	v := View{From: exchange, W: make([][]float64, n)}
+	for i := range v.W {
+		v.W[i] = make([]float64, n)
+		v.W[i][i] = 1
+	}
+	for i := range n {
+		for j := range n {
+			w, back := weightAt(edges[[2]int{i, j}], exchange), weightAt(edges[[2]int{j, i}], exchange)
+			switch {
+			case lost(i) && lost(j):
+				w = min(w, back)
+			case lost(i):
+				w = back
+			case !lost(j) && w > 0 && back == 0:
+				v.Lopsided = append(v.Lopsided, [2]int{i, j})
+			}
+			if i != j {
+				v.W[i][j] = w
+				v.W[i][i] -= w
+			}
+		}
+	}
+	return v
+}
+
+// weightAt returns what one end gives an edge in an exchange: the last that it said
+// of it.
+func weightAt(said []Edge, exchange int) float64 {
+	weight := 0.0
+	for _, e := range said {
+		if e.Exchange <= exchange {
+			weight = e.Weight
+		}
+	}
+	return weight
+}
+
+// Check says why W is not symmetric and doubly stochastic, but for the edges that
+// are Lopsided.
+func (v View) Check() error {
+	const rounding = 1e-12
+	for i, row := range v.W {
+		sum := 0.0
+		for j, w := range row {
+			sum += w
+			known := slices.Contains(v.Lopsided, [2]int{i, j}) || slices.Contains(v.Lopsided, [2]int{j, i})
+			if w < -rounding || w != v.W[j][i] && !known {
+				return fmt.Errorf("report: view from exchange %d: W[%d][%d] = %v, W[%d][%d] = %v", v.From, i, j, w, j, i, v.W[j][i])
+			}
+		}
+		if math.Abs(sum-1) > rounding {
+			return fmt.Errorf("report: view from exchange %d: row %d of W sums to %v", v.From, i, sum)
+		}
+	}
+	return nil
+}
+
+// Lopsided returns in how many exchanges, counted per edge, only one end of an edge
+// can have mixed: those of the views, and for each edge to a worker that was lost,
+// which does not tell, one.
+func Lopsided(events []Event, views []View, lost func(rank int) bool) int {
+	count := 0
+	for i, v := range views {
+		if i+1 < len(views) {
+			count += len(v.Lopsided) * (views[i+1].From - v.From)
+		}
+	}
+	for _, e := range events {
+		if e.Edge != nil && e.Edge.Weight == 0 && !lost(e.Edge.Rank) && lost(e.Edge.Peer) {
+			count++
+		}
+	}
+	return count
+}
