@@ -176,7 +176,7 @@ type Node struct {
 
 // Faults says what to do about lost neighbours.
 type Faults struct {
-	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=stop" jsonschema_extras:"x-later=reweight" jsonschema_description:"wait = until it returns, nothing is lost; stop = end the run"`
+	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of dpsgd and adpsgd; stop = end the run"`
 }
 
 // Checkpoint is about saved states (reserved).

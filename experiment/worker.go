@@ -16,6 +16,8 @@ import (
 type Worker struct {
 	Rank    topology.Rank
 	Row     topology.Row
+	// Closing says who takes the place of a neighbour that is lost; nil: nobody.
+	Closing *topology.Closing
 	Machine gossip.Machine
 	// Gradient writes the update direction of round k at x into g and returns
 	// the loss of the mini-batch.
@@ -118,7 +120,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	theta := r.thetaOf(machine)
 	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean,
+		Rank: rank, Row: r.rows[rank], Closing: r.closing(rank), Machine: machine, Bits: bits, MeanBits: mean,
 		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
 	}, nil

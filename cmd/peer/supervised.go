@@ -130,6 +130,8 @@ func rankOf(e report.Event) int {
 		return e.Status.Rank
 	case e.Final != nil:
 		return e.Final.Rank
+	case e.Edge != nil:
+		return e.Edge.Rank
 	}
 	return anyRank
 }

@@ -26,7 +26,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	cfg := run.Config()
 	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
+		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
 		LocalSteps: cfg.Algorithm.LocalSteps, Asynchronous: run.Asynchronous(),
 		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
@@ -57,8 +57,11 @@ func slowed(ctx context.Context, gradient gradient, factor float64) gradient {
 type gradient = func(g []float32, k int, x []float32) (loss float32, err error)
 
 func lostPolicy(cfg configs.Config) node.LostPolicy {
-	if cfg.Faults.OnLostNeighbor == "stop" {
+	switch cfg.Faults.OnLostNeighbor {
+	case "stop":
 		return node.Fail
+	case "reweight":
+		return node.Reweight
 	}
 	return node.Wait
 }
