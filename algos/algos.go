@@ -7,6 +7,7 @@
 package algos
 
 import (
+	"errors"
 	"fmt"
 
 	"gossiptrainer/topology"
@@ -24,13 +25,27 @@ type Message struct {
 	From    topology.Rank
 	Weight  float32 // W_ij
 	Payload []byte
-	Repair  []byte // what makes the message certain, nil unless a MismatchError asked for it
+	Repair  []byte  // what makes the message certain, nil unless a MismatchError asked for it
+	Limit   float32 // the largest magnitude that is believed of a value; 0: of any finite one
 }
+
+// Believe returns an *MessageError that wraps ErrAbsurd if the message holds a
+// value of a magnitude beyond the limit.
+func (m Message) Believe(largest float32) error {
+	if m.Limit > 0 && !(largest <= m.Limit) {
+		return &MessageError{m.From, fmt.Errorf("%w: a value of magnitude %.3g, at most %.3g is believed", ErrAbsurd, largest, m.Limit)}
+	}
+	return nil
+}
+
+// ErrAbsurd is wrapped by the error of a message whose values are beyond its limit.
+var ErrAbsurd = errors.New("absurd values")
 
 // Mixed is what one call of Mix saw of the neighbours.
 type Mixed struct {
-	Gap   float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
-	Moved int     // coordinates in which some x̂_j differs from x̂_i
+	Gap     float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
+	Moved   int     // coordinates in which some x̂_j differs from x̂_i
+	Largest float32 // a magnitude that no value of the messages exceeds; 0 where nobody looked
 }
 
 // A Codec carries a model over a link (full precision, Moniqua). It has no clock

@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // AllGather is one worker of data-parallel SGD with compressed gradients, as in
 // Alistarh et al., "QSGD", NeurIPS 2017, algorithm 1: every worker sends what
@@ -44,8 +47,9 @@ func (a *AllGather) Send(k, _ int, dst []byte) ([]byte, error) {
 
 // Mix takes the step along the mean of all gradients.
 func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
-	if err := a.Compression.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := a.Compression.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := a.part.settle(a.Compression, k); err != nil {
 		return Mixed{}, err
@@ -54,8 +58,14 @@ func (a *AllGather) Mix(k, _ int, in []Message) (Mixed, error) {
 		return Mixed{}, err
 	}
 	vec.Axpy(a.X, -a.Alpha(k)/float32(1+len(in)), a.part.g)
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // ExtraMemory returns the bytes of the error.
 func (a *AllGather) ExtraMemory() int { return floatBytes * len(a.part.e) }
+
+// State shows the error and the table of the compressor.
+func (a *AllGather) State(v *state.Visit) {
+	v.Vector("e", &a.part.e, len(a.X))
+	a.Compression.State(v)
+}

@@ -66,7 +66,8 @@ func (a *AllReduce) Mix(k, hop int, in []Message) (Mixed, error) {
 		return Mixed{}, fmt.Errorf("allreduce: round %d hop %d: %d messages, want 1", k, hop, len(in))
 	}
 	chunk := a.chunk(a.sent(hop) - 1) // what the worker before this one sent
-	if err := checkFloats(in[0], len(chunk)); err != nil {
+	largest, err := checkFloats(in[0], len(chunk))
+	if err != nil {
 		return Mixed{}, err
 	}
 	if hop < a.Workers-1 {
@@ -77,7 +78,7 @@ func (a *AllReduce) Mix(k, hop int, in []Message) (Mixed, error) {
 	if hop == 2*(a.Workers-1)-1 {
 		a.step(k)
 	}
-	return Mixed{}, nil
+	return Mixed{Largest: largest}, nil
 }
 
 // ExtraMemory returns 0.

@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // Choco is one worker of ChocoSGD: Koloskova, Stich and Jaggi, "Decentralized
 // Stochastic Optimization and Gossip Algorithms with Compressed Communication",
@@ -57,8 +60,9 @@ func (a *Choco) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix brings the public copies up to date and takes the consensus step.
 func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := c.Own.AddTo(a.h, 1, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -73,8 +77,15 @@ func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 	for c := range a.X {
 		a.X[c] += float32(a.Gamma * (s[c] - h[c]))
 	}
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // ExtraMemory returns the bytes of h and s.
 func (a *Choco) ExtraMemory() int { return floatBytes * (len(a.h) + len(a.s)) }
+
+// State shows h, s and the table of the compressor.
+func (a *Choco) State(v *state.Visit) {
+	v.Vector("h", &a.h, len(a.X))
+	v.Vector("s", &a.s, len(a.X))
+	a.Compression.State(v)
+}

@@ -2,7 +2,9 @@ package algos
 
 import (
 	"fmt"
+	"strconv"
 
+	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
 
@@ -16,6 +18,9 @@ type Compressor interface {
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
 	// Check says what is wrong with the payload of d coordinates, if anything.
 	Check(d int, payload []byte) error
+	// Bound returns a magnitude that no coordinate of C(z) exceeds, of a payload
+	// of d coordinates with which Check finds no fault.
+	Bound(d int, payload []byte) float32
 	// AddTo computes acc ← acc + w·C(z), with the C(z) that its sender has too,
 	// bit for bit. It fails, with acc as it was, on a payload with which Check
 	// finds fault.
@@ -36,17 +41,22 @@ func (c Compression) send(dst []byte, k int, z []float32) (out, mine []byte, err
 }
 
 // check makes sure, before anything changes, that all messages of a round of d
-// coordinates can be decoded.
-func (c Compression) check(k, d int, in []Message) error {
+// coordinates can be decoded and believed. What it returns says how large they are.
+func (c Compression) check(k, d int, in []Message) (saw Mixed, err error) {
 	if len(in) != len(c.In) {
-		return fmt.Errorf("internal error: round %d: %d messages for %d compressors", k, len(in), len(c.In))
+		return saw, fmt.Errorf("internal error: round %d: %d messages for %d compressors", k, len(in), len(c.In))
 	}
 	for j, m := range in {
 		if err := c.In[j].Check(d, m.Payload); err != nil {
-			return &MessageError{m.From, fmt.Errorf("round %d: %w", k, err)}
+			return Mixed{}, &MessageError{m.From, fmt.Errorf("round %d: %w", k, err)}
 		}
+		largest := c.In[j].Bound(d, m.Payload)
+		if err := m.Believe(largest); err != nil {
+			return Mixed{}, fmt.Errorf("round %d: %w", k, err)
+		}
+		saw.Largest = max(saw.Largest, largest)
 	}
-	return nil
+	return saw, nil
 }
 
 // addAll adds Σ_j a·W_ij·C_j to acc.
@@ -79,3 +89,22 @@ func replicas(x []float32, row topology.Row) [][]float32 {
 
 // floatBytes is the size of a coordinate in memory.
 const floatBytes = 4
+
+// State shows the table of the own compressor, if it has one. Those of the
+// neighbours need none: they decode by what a payload says.
+func (c Compression) State(v *state.Visit) { v.Part("compressor", c.Own) }
+
+// visitVectors visits n vectors of d coordinates that are there once a run has begun.
+func visitVectors(v *state.Visit, name string, all *[][]float32, n, d int) {
+	begun := *all != nil
+	v.Bool(name+"s", &begun)
+	if v.Loading() && begun {
+		*all = make([][]float32, n)
+		for j := range *all {
+			(*all)[j] = make([]float32, d)
+		}
+	}
+	for j, x := range *all {
+		v.Floats(name+strconv.Itoa(j), x)
+	}
+}

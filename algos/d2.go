@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // D2 is one worker of D²: Tang et al., "D²: Decentralized Training over
 // Decentralized Data", ICML 2018, algorithm 1,
@@ -98,3 +101,9 @@ func (a *D2) Mix(k, _ int, in []Message) (Mixed, error) {
 
 // ExtraMemory returns the bytes of r.
 func (a *D2) ExtraMemory() int { return floatBytes * len(a.r) }
+
+// State shows r and what it holds.
+func (a *D2) State(v *state.Visit) {
+	v.Vector("r", &a.r, len(a.X))
+	v.Bool("local", &a.local)
+}

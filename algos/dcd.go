@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -53,8 +54,9 @@ func (a *DCD) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix moves the model and the replicas of the neighbours.
 func (a *DCD) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := c.Own.AddTo(a.X, 1, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -64,7 +66,7 @@ func (a *DCD) Mix(k, _ int, in []Message) (Mixed, error) {
 			return Mixed{}, err
 		}
 	}
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // ExtraMemory returns the bytes of the replicas.
@@ -78,4 +80,10 @@ func addTowards(acc, x []float32, y [][]float32, row topology.Row) {
 			acc[c] += float32(w * (y[c] - v))
 		}
 	}
+}
+
+// State shows the replicas and the table of the compressor.
+func (a *DCD) State(v *state.Visit) {
+	visitVectors(v, "replica", &a.replicas, len(a.Row.In), len(a.X))
+	a.Compression.State(v)
 }

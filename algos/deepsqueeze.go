@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // DeepSqueeze is one worker of Tang et al., "DeepSqueeze: Decentralization Meets
 // Error-Compensated Compression", 2019, algorithm 1. The model itself is
@@ -52,8 +55,9 @@ func (a *DeepSqueeze) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix keeps the error and moves the model.
 func (a *DeepSqueeze) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := c.Own.AddTo(a.e, -1, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -61,8 +65,14 @@ func (a *DeepSqueeze) Mix(k, _ int, in []Message) (Mixed, error) {
 	if err := c.Own.AddTo(a.X, -a.Eta*weights(in), k, a.mine); err != nil {
 		return Mixed{}, err
 	}
-	return Mixed{}, c.addAll(a.X, a.Eta, k, in)
+	return saw, c.addAll(a.X, a.Eta, k, in)
 }
 
 // ExtraMemory returns the bytes of e.
 func (a *DeepSqueeze) ExtraMemory() int { return floatBytes * len(a.e) }
+
+// State shows e and the table of the compressor.
+func (a *DeepSqueeze) State(v *state.Visit) {
+	v.Vector("e", &a.e, len(a.X))
+	a.Compression.State(v)
+}

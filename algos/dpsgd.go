@@ -23,12 +23,13 @@ const (
 	ATC
 )
 
-// DPSGD is one worker of D-PSGD. It keeps no vector besides X.
+// DPSGD is one worker of D-PSGD. It keeps no vector besides X, unless it clips.
 type DPSGD struct {
 	X     []float32 // the model x_{k,i}, updated in place
 	Alpha StepSize
 	Codec Codec
 	Order Order
+	Clip  *Clip // how far each neighbour may move the model; nil: as far as it does
 
 	mine []byte // the payload of this round, owned by the machine
 }
@@ -63,8 +64,16 @@ func (a *DPSGD) Send(k, _ int, dst []byte) ([]byte, error) {
 // Mix moves the model towards the neighbours' in place. The codec recovers
 // against the very model that was sent: nothing changes it in between.
 func (a *DPSGD) Mix(k, _ int, in []Message) (Mixed, error) {
+	if a.Clip != nil {
+		return a.Clip.mix(a.Codec, k, a.X, a.mine, in)
+	}
 	return a.Codec.Mix(a.X, k, a.X, a.mine, in)
 }
 
-// ExtraMemory returns 0.
-func (a *DPSGD) ExtraMemory() int { return 0 }
+// ExtraMemory returns the bytes that clipping works in, 0 without it.
+func (a *DPSGD) ExtraMemory() int {
+	if a.Clip == nil {
+		return 0
+	}
+	return floatBytes * len(a.Clip.pull)
+}

@@ -1,6 +1,7 @@
 package algos
 
 import (
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -60,8 +61,9 @@ func (a *ECD) Send(k, _ int, dst []byte) (out []byte, err error) {
 // Mix improves the estimates.
 func (a *ECD) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
-	if err := c.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := c.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	if err := improve(a.own, c.Own, k, a.mine); err != nil {
 		return Mixed{}, err
@@ -71,7 +73,7 @@ func (a *ECD) Mix(k, _ int, in []Message) (Mixed, error) {
 			return Mixed{}, err
 		}
 	}
-	return Mixed{}, nil
+	return saw, nil
 }
 
 // improve computes T ← T − 2/t·T + 2/t·C(z): a factor 1 − 2/t would be rounded
@@ -84,3 +86,10 @@ func improve(estimate []float32, c Compressor, k int, payload []byte) error {
 
 // ExtraMemory returns the bytes of the estimates.
 func (a *ECD) ExtraMemory() int { return floatBytes * (len(a.own) + len(a.estimates)*len(a.X)) }
+
+// State shows the estimates and the table of the compressor.
+func (a *ECD) State(v *state.Visit) {
+	v.Vector("own", &a.own, len(a.X))
+	visitVectors(v, "estimate", &a.estimates, len(a.Row.In), len(a.X))
+	a.Compression.State(v)
+}

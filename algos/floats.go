@@ -2,6 +2,7 @@ package algos
 
 import (
 	"fmt"
+	"math"
 
 	"gossiptrainer/internal/vec"
 )
@@ -15,14 +16,15 @@ func appendFloats(dst []byte, x []float32) ([]byte, error) {
 	return vec.AppendLE(dst, x), nil
 }
 
-// checkFloats says whether the payload of m holds n finite floats, and whose
-// message it is if not.
-func checkFloats(m Message, n int) error {
+// checkFloats returns the largest magnitude of the n finite floats that the
+// payload of m holds, or whose message it is and what is wrong with it.
+func checkFloats(m Message, n int) (largest float32, err error) {
 	if len(m.Payload) != 4*n {
-		return &MessageError{m.From, fmt.Errorf("%d bytes, want %d", len(m.Payload), 4*n)}
+		return 0, &MessageError{m.From, fmt.Errorf("%d bytes, want %d", len(m.Payload), 4*n)}
 	}
-	if !vec.FiniteLE(m.Payload) {
-		return &MessageError{m.From, fmt.Errorf("%d coordinates hold NaN or Inf", n)}
+	largest = vec.MaxAbsLE(m.Payload)
+	if !(largest <= math.MaxFloat32) {
+		return 0, &MessageError{m.From, fmt.Errorf("%d coordinates hold NaN or Inf", n)}
 	}
-	return nil
+	return largest, m.Believe(largest)
 }

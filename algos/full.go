@@ -32,13 +32,16 @@ func (Full) Mix(acc []float32, _ int, x []float32, _ []byte, in []Message) (Mixe
 		factors  [most]float32
 		theirs   = payloads[:0]
 		weights  = factors[:0]
+		largest  float32
 	)
 	for _, m := range in {
-		if err := checkFloats(m, len(x)); err != nil {
+		size, err := checkFloats(m, len(x))
+		if err != nil {
 			return Mixed{}, err
 		}
+		largest = max(largest, size)
 		theirs, weights = append(theirs, m.Payload), append(weights, m.Weight)
 	}
 	gap, moved := kernel.Best().MixFloats(acc, x, theirs, weights)
-	return Mixed{Gap: math.Float32frombits(gap), Moved: moved}, nil
+	return Mixed{Gap: math.Float32frombits(gap), Moved: moved, Largest: largest}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/vec"
 )
 
 var (
@@ -77,6 +78,7 @@ func TestFullAddsWeightedDifferences(t *testing.T) {
 					moved++
 				}
 			}
+			largest := max(vec.MaxAbs(a), vec.MaxAbs(b))
 			mixed, err := algos.Full{}.Mix(acc, 0, x, nil, in)
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +86,7 @@ func TestFullAddsWeightedDifferences(t *testing.T) {
 			if !slices.Equal(acc, want) {
 				t.Error("acc is not what the formula says")
 			}
-			if mixed != (algos.Mixed{Gap: gap, Moved: moved}) {
+			if mixed != (algos.Mixed{Gap: gap, Moved: moved, Largest: largest}) {
 				t.Errorf("mixed %+v, want gap %v and %d coordinates", mixed, gap, moved)
 			}
 		})

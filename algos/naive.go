@@ -1,6 +1,9 @@
 package algos
 
-import "gossiptrainer/internal/vec"
+import (
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
+)
 
 // Naive is one worker of D-PSGD with the neighbours' models quantized directly,
 //
@@ -38,12 +41,16 @@ func (a *Naive) Send(k, _ int, dst []byte) (out []byte, err error) {
 
 // Mix takes the weighted mean of the own model and the neighbours' as they come.
 func (a *Naive) Mix(k, _ int, in []Message) (Mixed, error) {
-	if err := a.Compression.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := a.Compression.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
 	vec.Scale(a.X, 1-weights(in), a.X)
-	return Mixed{}, a.Compression.addAll(a.X, 1, k, in)
+	return saw, a.Compression.addAll(a.X, 1, k, in)
 }
 
 // ExtraMemory returns 0.
 func (a *Naive) ExtraMemory() int { return 0 }
+
+// State shows the table of the compressor.
+func (a *Naive) State(v *state.Visit) { a.Compression.State(v) }

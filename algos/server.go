@@ -3,6 +3,7 @@ package algos
 import (
 	"fmt"
 
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 )
 
@@ -67,7 +68,7 @@ func (a *Server) Send(k, hop int, dst []byte) (out []byte, err error) {
 func (a *Server) Mix(k, hop int, in []Message) (Mixed, error) {
 	switch {
 	case hop == up && a.serves():
-		return Mixed{}, a.average(k, in)
+		return a.average(k, in)
 	case hop == up:
 		if err := checkEmpty(k, in); err != nil {
 			return Mixed{}, err
@@ -80,25 +81,26 @@ func (a *Server) Mix(k, hop int, in []Message) (Mixed, error) {
 		return Mixed{}, a.Mean.AddTo(a.X, -a.Alpha(k), k, a.told)
 	}
 	mean := Compression{In: []Compressor{a.Mean}}
-	if err := mean.check(k, len(a.X), in); err != nil {
-		return Mixed{}, err
+	saw, err := mean.check(k, len(a.X), in)
+	if err != nil {
+		return saw, err
 	}
-	return Mixed{}, a.Mean.AddTo(a.X, -a.Alpha(k), k, in[0].Payload)
+	return saw, a.Mean.AddTo(a.X, -a.Alpha(k), k, in[0].Payload)
 }
 
 // average leaves v̄ where the gradient was.
-func (a *Server) average(k int, in []Message) error {
-	if err := a.Compression.check(k, len(a.X), in); err != nil {
-		return err
+func (a *Server) average(k int, in []Message) (saw Mixed, err error) {
+	if saw, err = a.Compression.check(k, len(a.X), in); err != nil {
+		return saw, err
 	}
 	if err := a.part.settle(a.Compression, k); err != nil {
-		return err
+		return saw, err
 	}
 	if err := a.part.sum(a.Compression, a.Rank, k, in); err != nil {
-		return err
+		return saw, err
 	}
 	vec.Scale(a.part.g, 1/float32(1+len(in)), a.part.g)
-	return nil
+	return saw, nil
 }
 
 func (a *Server) serves() bool { return a.Rank == 0 }
@@ -114,4 +116,11 @@ func checkEmpty(k int, in []Message) error {
 		}
 	}
 	return nil
+}
+
+// State shows the error and the tables of both compressors.
+func (a *Server) State(v *state.Visit) {
+	v.Vector("e", &a.part.e, len(a.X))
+	a.Compression.State(v)
+	v.Part("mean", a.Mean)
 }

@@ -56,6 +56,7 @@ type Algorithm struct {
 	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
 	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd, naive, and of allreduce by allgather or server"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
+	Clip       Clip       `json:"clip" jsonschema_description:"dpsgd: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
 	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
 
 	Reduce        string `json:"reduce" jsonschema:"enum=ring,enum=allgather,enum=server" jsonschema_description:"allreduce, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
@@ -69,6 +70,15 @@ type Theta struct {
 	Bound  float64 `json:"bound" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"every coordinate of the update direction is clipped to this; 0 = 1 for certified and theorem, which need it, and no clipping for the others"`
 	Verify bool    `json:"verify" jsonschema_description:"send a hash of the grid indices, 8 bytes, and repair wrong ones by their quotients"`
 }
+
+// Clip limits what each neighbour moves a model by.
+type Clip struct {
+	Radius float64 `json:"radius" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"dpsgd: the difference of a neighbour's model counts up to this length (2-norm, in units of the parameters); 0 = whatever it is, or as liars says"`
+	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"dpsgd: so many neighbours of each worker may lie: differences count up to that of the farthest neighbour but so many, anew in every exchange; 0 = none"`
+}
+
+// On reports whether mixing is clipped.
+func (c Clip) On() bool { return c.Radius > 0 || c.Liars > 0 }
 
 // Compressor is the C(·) of the algorithms that send neither models in full
 // precision nor by the modulo codec.

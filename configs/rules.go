@@ -207,6 +207,21 @@ var algorithmRules = []rule{
 			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, oneStep[a.Name], a.LocalSteps)
 		}
 	}},
+	{[]string{"algorithm.clip.radius", "algorithm.clip.liars", "algorithm.name"}, func(c *Config, wrong complain) {
+		switch a := c.Algorithm; {
+		case a.Clip.On() && a.Name != "dpsgd":
+			wrong("algorithm.clip.radius", "only dpsgd mixes clipped: leave radius and liars out for %s", a.Name)
+		case a.Clip.Radius > 0 && a.Clip.Liars > 0:
+			wrong("algorithm.clip.liars", "the radius is given, %v, or follows from the number of liars, %d: give one of the two", a.Clip.Radius, a.Clip.Liars)
+		}
+	}},
+	{[]string{"algorithm.theta.rule", "algorithm.clip.radius", "algorithm.clip.liars", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+		a := c.Algorithm
+		certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
+		if a.Clip.On() && a.Codec == "moniqua" && a.Bits != 32 && certain {
+			wrong("algorithm.theta.rule", "no certificate for clipped mixing: it brings models together more slowly than the graph says: use adaptive, got %s", a.Theta.Rule)
+		}
+	}},
 	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 {

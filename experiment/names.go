@@ -5,6 +5,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/data"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -17,7 +18,7 @@ type method struct {
 	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
 	payload func(r *Run) int // bytes of the largest message
 	// machine replaces build for what has no rounds in common.
-	machine func(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error)
+	machine func(r *Run, rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error)
 	spans   func(r *Run) int // parameters that a message speaks for; nil: all
 	codec   bool             // sends models by the codec of the run file
 	// admit returns the graph to use, or why there is none; nil: any will do.
@@ -72,7 +73,7 @@ func buildDPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, erro
 	if err != nil {
 		return nil, err
 	}
-	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order]}, nil
+	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order], Clip: r.clip()}, nil
 }
 
 func buildChoco(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {

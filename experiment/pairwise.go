@@ -6,25 +6,29 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
-// machine builds the machine of a worker that starts at x.
-func (r *Run) machine(rank topology.Rank, x []float32) (gossip.Machine, error) {
+// machine builds the machine of a worker that starts at x, or where s was saved.
+func (r *Run) machine(rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
 	if r.method.machine != nil {
-		return r.method.machine(r, rank, x)
+		return r.method.machine(r, rank, x, s)
 	}
 	algorithm, err := r.method.build(r, rank, x)
 	if err != nil {
 		return nil, err
+	}
+	if s != nil {
+		return gossip.Resume(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed, s)
 	}
 	return gossip.NewAgreed(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed)
 }
 
 // buildADPSGD builds the machine of AD-PSGD. Slack γ makes the half of the way
 // that an exchange goes γ/2: that is what γW + (1−γ)I does to its matrix.
-func buildADPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error) {
+func buildADPSGD(r *Run, rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
 	codecs, err := r.linkCodecs(rank)
 	if err != nil {
 		return nil, err
@@ -33,9 +37,11 @@ func buildADPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Machine, error
 		X: x, Alpha: r.schedule.StepSize, Weight: float32(r.cfg.Topology.Slack / 2),
 		Codec: func(peer topology.Rank) algos.Codec { return codecs[peer] },
 	}
-	return gossip.NewPair(rank, r.rows[rank], algorithm, gossip.PairPlan{
-		Workers: r.N(), Rounds: r.cfg.Train.Rounds, Seed: r.cfg.Seed,
-	})
+	plan := gossip.PairPlan{Workers: r.N(), Rounds: r.cfg.Train.Rounds, Seed: r.cfg.Seed}
+	if s != nil {
+		return gossip.ResumePair(rank, r.rows[rank], algorithm, plan, s)
+	}
+	return gossip.NewPair(rank, r.rows[rank], algorithm, plan)
 }
 
 // linkCodecs returns the codecs of a worker by neighbour. Both ends of a link

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/data"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/model"
 	"gossiptrainer/quant"
 	"gossiptrainer/report"
@@ -38,11 +39,25 @@ type Worker struct {
 	// statistics where the model has them. It must not be called while
 	// Gradient is.
 	Evaluate func(x []float32) (model.Score, error)
+
+	oracle *train.Oracle
+}
+
+// Save makes s the state of the worker. It may be called where the machine calls
+// the hook of AtBoundary, and before the first round.
+func (w *Worker) Save(s *state.Snapshot) {
+	s.Begin()
+	s.Save("machine", w.Machine)
+	s.Save("oracle", w.oracle)
 }
 
 // Worker builds one worker. It reads no samples but those of its shard: this is
 // for a process per worker.
-func (r *Run) Worker(rank topology.Rank) (*Worker, error) {
+func (r *Run) Worker(rank topology.Rank) (*Worker, error) { return r.Resume(rank, nil) }
+
+// Resume is Worker for one that begins where s was saved; nil is the beginning. It
+// fails if s is not the state of such a worker.
+func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
 	}
@@ -53,7 +68,7 @@ func (r *Run) Worker(rank topology.Rank) (*Worker, error) {
 			return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
 		}
 	}
-	return r.worker(rank, shard)
+	return r.worker(rank, shard, s)
 }
 
 // Workers builds all workers. It reads the data once: this is for all workers
@@ -69,22 +84,22 @@ func (r *Run) Workers() ([]*Worker, error) {
 	workers := make([]*Worker, r.N())
 	for i := range workers {
 		var err error
-		if workers[i], err = r.worker(topology.Rank(i), shards[i]); err != nil {
+		if workers[i], err = r.worker(topology.Rank(i), shards[i], nil); err != nil {
 			return nil, err
 		}
 	}
 	return workers, nil
 }
 
-func (r *Run) worker(rank topology.Rank, shard data.Set) (*Worker, error) {
-	w, err := r.buildWorker(rank, shard)
+func (r *Run) worker(rank topology.Rank, shard data.Set, s *state.Snapshot) (*Worker, error) {
+	w, err := r.buildWorker(rank, shard, s)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
 	}
 	return w, nil
 }
 
-func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
+func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot) (*Worker, error) {
 	objective, err := model.New(r.modelSpec(int(rank), r.cfg.Train.Batch))
 	if err != nil {
 		return nil, err
@@ -103,13 +118,18 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s != nil {
+		if err := s.Load("oracle", oracle); err != nil {
+			return nil, err
+		}
+	}
 	x := make([]float32, r.dim)
 	objective.Init(x, r.cfg.Seed)
 	own, err := r.agreeing(rank)
 	if err != nil {
 		return nil, err
 	}
-	machine, err := own.machine(rank, x)
+	machine, err := own.machine(rank, x, s)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +141,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set) (*Worker, error) {
 	bits, mean := own.bits()
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Closing: r.closing(rank), Machine: machine, Bits: bits, MeanBits: mean,
-		Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
+		oracle: oracle, Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
 	}, nil
 }

@@ -59,6 +59,7 @@ type Agreement struct {
 	losses []float64 // of this epoch
 	rms    float64
 	began  time.Duration
+	now    time.Duration // of the last gradient
 	took   time.Duration
 }
 
@@ -117,6 +118,7 @@ func (a *Agreement) computed(k int, g []float32, loss float32, now time.Duration
 		a.loss += v - a.last
 		a.last = v
 	}
+	a.now = now
 	if a.choose == nil || k%a.plan.Every != a.plan.Every-1 {
 		return
 	}

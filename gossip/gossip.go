@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
 
@@ -158,6 +159,11 @@ type Machine interface {
 	// link was made): the frames that peer may still need are sent again. By
 	// then the driver has let go of all frames meant for the old link.
 	Link(peer topology.Rank, up bool)
+	// AtBoundary makes the machine call hook before it begins a round k > 0, and
+	// after the last. No gradient is outstanding then, and hook may take the state.
+	AtBoundary(hook func(k int))
+	// State shows what the machine carries from round to round, see Resume.
+	state.Keeper
 	// Params returns the current model x_{k,i}.
 	Params() []float32
 	// Mixed returns what the last finished mixing saw.

@@ -116,6 +116,13 @@ func (b *inbox) repaired(slot int) int {
 // messages returns the messages of a complete slot.
 func (b *inbox) messages(slot int) []algos.Message { return b.at(slot).in }
 
+// bound says what values of the messages of a slot are to be believed.
+func (b *inbox) bound(slot int, limit float32) {
+	for i := range b.at(slot).in {
+		b.at(slot).in[i].Limit = limit
+	}
+}
+
 // clear empties a complete slot, whose place the one after those kept takes, and
 // appends its payloads to spent.
 func (b *inbox) clear(slot int, spent [][]byte) [][]byte {

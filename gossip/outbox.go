@@ -36,6 +36,7 @@ type outbox struct {
 	peers []receiver
 	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
 	sent  int     // slots sent so far
+	first int     // the oldest that is there, if it is one of the last
 
 	repaired [][]bool // by kept slot and receiver: whether it got the repair on its present link
 }
@@ -75,6 +76,9 @@ func (b *outbox) index(peer topology.Rank) int {
 
 func (b *outbox) at(slot int) *Frame { return &b.kept[slot%len(b.kept)] }
 
+// oldest returns the first slot that is kept.
+func (b *outbox) oldest() int { return max(b.first, b.sent-len(b.kept)) }
+
 // buffer returns the empty buffer of the slot to be sent next.
 func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
 
@@ -95,7 +99,7 @@ func (b *outbox) grant(slot int, peer topology.Rank) error {
 		return ErrStranger
 	case slot >= b.sent:
 		return ErrEarly
-	case slot < max(0, b.sent-len(b.kept)):
+	case slot < b.oldest():
 		return ErrStale
 	case b.repaired[slot%len(b.kept)][i]:
 		return ErrDuplicate
@@ -133,7 +137,7 @@ func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 	if i < 0 {
 		return dst
 	}
-	for slot := max(0, b.sent-len(b.kept)); slot < b.sent; slot++ {
+	for slot := b.oldest(); slot < b.sent; slot++ {
 		if !b.peers[i].is(slot) {
 			continue
 		}

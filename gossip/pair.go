@@ -72,9 +72,11 @@ type PairWorker struct {
 	steps     census      // of all workers, as far as known
 	scratch   []byte      // for the next reply
 	mixed     algos.Mixed // of the last exchange
+	guard     guard
 	repair    Repairs
-	failed    error   // why the machine has stopped for good
-	ready     [2]work // work[0] collects, the driver holds work[1]
+	failed    error       // why the machine has stopped for good
+	boundary  func(k int) // called before step k; may be nil
+	ready     [2]work     // work[0] collects, the driver holds work[1]
 }
 
 var _ Machine = (*PairWorker)(nil)
@@ -102,6 +104,19 @@ const (
 // the beginning of its first step. Until Link says otherwise all of them can be
 // reached.
 func NewPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan) (*PairWorker, error) {
+	w, err := newPair(self, row, alg, plan)
+	if err != nil {
+		return nil, err
+	}
+	w.begin()
+	if err := w.advance(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// newPair returns a worker that has not begun its first step.
+func newPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan) (*PairWorker, error) {
 	if plan.Rounds < 0 || self < 0 || int(self) >= plan.Workers {
 		return nil, fmt.Errorf("gossip: worker %d of %d, %d rounds: need a rank below the number of workers and at least 0 rounds",
 			self, plan.Workers, plan.Rounds)
@@ -109,10 +124,6 @@ func NewPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers)}
 	for _, rank := range row.Out {
 		w.peers = append(w.peers, newPairPeer(self, rank, alg.Codec(rank)))
-	}
-	w.begin()
-	if err := w.advance(); err != nil {
-		return nil, err
 	}
 	return w, nil
 }

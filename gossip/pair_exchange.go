@@ -93,7 +93,10 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	case f.Hop == hopQuery:
 		w.recall(p, f.Round)
 	case f.Hop == hopFinished:
-		_, counts, err := w.split(f)
+		model, counts, err := w.split(f)
+		if err == nil && len(model) > 0 {
+			err = &algos.MessageError{From: f.From, Err: fmt.Errorf("%d bytes before the steps, want none", len(model))}
+		}
 		if err != nil {
 			return w.judge(p, f.Round, err)
 		}
@@ -154,12 +157,13 @@ func (w *PairWorker) average(p *pairPeer, model []byte) error {
 			return &algos.MessageError{From: p.rank, Err: err}
 		}
 	}
-	offer := algos.Message{From: p.rank, Payload: model, Repair: p.held.repair}
+	offer := algos.Message{From: p.rank, Payload: model, Repair: p.held.repair, Limit: w.guard.limit()}
 	reply, mixed, err := w.alg.Answer(w.scratch[:0], p.held.Round, offer)
 	if err != nil {
 		return err
 	}
 	w.scratch, w.mixed, w.moved = reply, mixed, true
+	w.guard.mixed(mixed)
 	return nil
 }
 
@@ -169,7 +173,7 @@ func (w *PairWorker) settle(p *pairPeer, o *offer) error {
 	var mixed algos.Mixed
 	model, counts, err := w.split(o.reply.Frame)
 	if err == nil {
-		reply := algos.Message{From: p.rank, Payload: model, Repair: o.reply.repair}
+		reply := algos.Message{From: p.rank, Payload: model, Repair: o.reply.repair, Limit: w.guard.limit()}
 		mixed, err = w.alg.Settle(o.number, o.at, o.payload[:len(o.payload)-w.steps.size()], reply)
 	}
 	if w.suspect(p, &o.reply, err) {
@@ -185,6 +189,7 @@ func (w *PairWorker) settle(p *pairPeer, o *offer) error {
 	}
 	w.repair.Repaired += int64(repairs)
 	w.mixed, w.moved = mixed, true
+	w.guard.mixed(mixed)
 	w.exchanged = w.exchanged || o == &w.offer
 	w.steps.join(w.self, counts)
 	w.learn(p, o, mixed, repairs)
@@ -237,12 +242,19 @@ func (w *PairWorker) recall(p *pairPeer, number int) {
 	w.decline(p, number)
 }
 
-// split divides a payload into the model and the census.
+// split divides a payload into the model and the census, which is refused if it
+// says of a worker what none can have done: who knows of as many steps as all
+// share begins no other.
 func (w *PairWorker) split(f Frame) (model, counts []byte, err error) {
 	at := len(f.Payload) - w.steps.size()
 	if at < 0 {
 		return nil, nil, &algos.MessageError{
 			From: f.From, Err: fmt.Errorf("%d bytes, at least %d are the steps of %d workers", len(f.Payload), w.steps.size(), w.plan.Workers),
+		}
+	}
+	if worker, n := mostSteps(f.Payload[at:]); int64(n) > int64(w.plan.Workers)*int64(w.plan.Rounds) {
+		return nil, nil, &algos.MessageError{
+			From: f.From, Err: fmt.Errorf("worker %d has done %d steps, all %d together have %d", worker, n, w.plan.Workers, w.plan.Workers*w.plan.Rounds),
 		}
 	}
 	return f.Payload[:at], f.Payload[at:], nil

@@ -91,6 +91,16 @@ func CensusBytes(workers int) int { return 4 * workers }
 
 func (c *census) size() int { return CensusBytes(len(c.steps)) }
 
+// mostSteps returns the worker that has done most according to counts.
+func mostSteps(counts []byte) (worker int, steps uint32) {
+	for i := 0; 4*i < len(counts); i++ {
+		if n := binary.LittleEndian.Uint32(counts[4*i:]); n > steps {
+			worker, steps = i, n
+		}
+	}
+	return worker, steps
+}
+
 // append appends the counts to dst, 4 bytes each, little-endian, by rank.
 func (c *census) append(dst []byte) []byte {
 	for _, n := range c.steps {

@@ -52,6 +52,9 @@ func (w *PairWorker) advance() (bad error) {
 			return bad
 		default:
 			w.step++
+			if w.boundary != nil {
+				w.boundary(w.step)
+			}
 			w.begin()
 		}
 	}

@@ -42,7 +42,10 @@ type Worker struct {
 	g      []float32 // the gradient of round k
 	mixed  algos.Mixed
 	repair Repairs
+	guard  guard
 	failed error // why the machine has stopped for good
+
+	boundary func(k int) // called before round k; may be nil
 
 	inbox  inbox
 	outbox outbox
@@ -74,6 +77,18 @@ func NewLocal(self topology.Rank, row topology.Row, alg Algorithm, rounds, every
 // NewAgreed is NewLocal for a worker whose bits are those of an agreement, which
 // it takes over; nil is none.
 func NewAgreed(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int, agreed *Agreement) (*Worker, error) {
+	w, err := newWorker(self, row, alg, rounds, every, agreed)
+	if err == nil {
+		err = w.begin()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// newWorker returns a worker that has not begun its first round.
+func newWorker(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int, agreed *Agreement) (*Worker, error) {
 	plan := alg.Plan()
 	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
 		return nil, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
@@ -94,9 +109,6 @@ func NewAgreed(self topology.Rank, row topology.Row, alg Algorithm, rounds, ever
 			w.verify = v
 		}
 		w.noter, _ = w.codec.(Noter)
-	}
-	if err := w.begin(); err != nil {
-		return nil, err
 	}
 	return w, nil
 }
@@ -241,7 +253,16 @@ func (w *Worker) exchange() error {
 			return err
 		}
 	}
+	return w.next()
+}
+
+// next ends round k.
+func (w *Worker) next() error {
 	w.k++
+	w.hop, w.g = 0, nil
+	if w.boundary != nil {
+		w.boundary(w.k)
+	}
 	return w.begin()
 }
 
@@ -250,8 +271,7 @@ func (w *Worker) step() error {
 	if err := w.local.Local(w.k, w.g); err != nil {
 		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
 	}
-	w.k++
-	return w.begin()
+	return w.next()
 }
 
 // descend applies the gradient of round k.
@@ -287,12 +307,14 @@ func (w *Worker) tell() error {
 // cannot be used, which is forgotten and waited for again, or needs its repair.
 func (w *Worker) mix() (done bool, err error) {
 	slot := w.slot()
+	w.inbox.bound(slot, w.guard.limit())
 	mixed, err := w.alg.Mix(w.k, w.hop, w.inbox.messages(slot))
 	if err != nil {
 		return false, w.unmixed(err)
 	}
 	repaired := w.inbox.repaired(slot)
 	w.mixed = mixed
+	w.guard.mixed(mixed)
 	w.repair.Repaired += int64(repaired)
 	if w.noter != nil {
 		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)

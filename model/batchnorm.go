@@ -1,6 +1,12 @@
 package model
 
-import "math"
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gossiptrainer/internal/state"
+)
 
 // A batchNorm is Ioffe and Szegedy, "Batch Normalization" (2015), algorithm 1:
 // per channel, over the M = n·h·w values of the batch,
@@ -120,5 +126,14 @@ func (l *batchNorm) backward(g, x []float32, n int) {
 	clear(l.second)
 	for b := 0; b < n && !l.before; b++ {
 		l.applyGradient(b, b)
+	}
+}
+
+// State shows the running statistics.
+func (l *batchNorm) State(v *state.Visit) {
+	v.Doubles("mean", l.runMean)
+	v.Doubles("variance", l.runVar)
+	if slices.Min(l.runVar) < 0 {
+		v.Fail("variance", errors.New("a variance below 0"))
 	}
 }

@@ -2,8 +2,10 @@ package model
 
 import (
 	"fmt"
+	"strconv"
 
 	"gossiptrainer/data"
+	"gossiptrainer/internal/state"
 )
 
 // A mode says what a forward pass is for. Batch normalization differs.
@@ -100,5 +102,14 @@ func (n *net) load(batch data.Batch) {
 	wide := t.w * t.c
 	for i := range batch.Len() * t.h {
 		copy(t.row(i/t.h, i%t.h), batch.X[i*wide:(i+1)*wide])
+	}
+}
+
+// State shows what layers carry from batch to batch.
+func (n *net) State(v *state.Visit) { visitLayers(v, n.layers) }
+
+func visitLayers(v *state.Visit, layers []layer) {
+	for i, l := range layers {
+		v.Part("layer"+strconv.Itoa(i), l)
 	}
 }

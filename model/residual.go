@@ -1,6 +1,9 @@
 package model
 
-import "gossiptrainer/internal/kernel"
+import (
+	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/state"
+)
 
 // A residual block is y = relu(body(x) + shortcut(x)) (He, Zhang, Ren and Sun,
 // "Deep Residual Learning", 2016). The shortcut is their option A, which has
@@ -80,3 +83,6 @@ func (l *residual) eachPixel(b int, visit func(out, in int)) {
 		}
 	}
 }
+
+// State shows that of the body.
+func (l *residual) State(v *state.Visit) { visitLayers(v, l.body) }

@@ -169,7 +169,8 @@ func (v *verification) encodeWords(r *round, dst []byte, x []float32, kept *repa
 // own indices are recovered from mine in the same way, which is exact. acc
 // rounds once per coordinate.
 //
-// x must be the model that mine was encoded from in the same round. With Verify
+// x must be the model that mine was encoded from in the same round; unless acc
+// is x, one that Encode would have refused is an error. With Verify
 // the error is an *algos.MismatchError where indices were recovered wrongly and
 // there is no Repair yet.
 func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
@@ -189,10 +190,16 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	}
+	var saw algos.Mixed
 	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
-		return r.mixBytes(acc, x, mine, in, width)
+		saw, err = r.mixBytes(acc, x, mine, in, width)
+	} else {
+		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
 	}
-	return r.mixWords(acc, x, mine, in, c.verification.rest)
+	if len(in) > 0 {
+		saw.Largest = r.largest + saw.Gap
+	}
+	return saw, err
 }
 
 // mixWords is Mix for any number of levels; repairs are those not read yet.
@@ -277,8 +284,9 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int // coordinates per block
-	tail    int // bytes of a payload after the symbols
+	block   int     // coordinates per block
+	tail    int     // bytes of a payload after the symbols
+	largest float32 // |x|_∞ of the reference, from checkReference on
 	encode  rounder
 	windows rounder
 	tier    kernel.Tier
@@ -343,46 +351,4 @@ func (r *round) strange(v float32, at int) error {
 	}
 	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: the model exploded or theta %v is far too small",
 		r.k, at, v, r.grid.Step(), r.grid.Theta)
-}
-
-// checkMix finds what makes the arguments of Mix unusable, before acc changes.
-func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
-	if len(acc) != len(x) {
-		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
-	}
-	if err := r.checkReference(x); err != nil {
-		return err
-	}
-	if err := r.checkPayload(mine, len(x)); err != nil {
-		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
-	}
-	for _, message := range in {
-		if err := r.checkPayload(message.Payload, len(x)); err != nil {
-			return &algos.MessageError{From: message.From, Err: fmt.Errorf("moniqua: round %d: %w", r.k, err)}
-		}
-	}
-	return nil
-}
-
-// checkPayload makes sure that payload holds d symbols and the hash, if any.
-func (r *round) checkPayload(payload []byte, d int) error {
-	if len(payload) < r.tail {
-		return fmt.Errorf("%d bytes: the hash alone takes %d", len(payload), r.tail)
-	}
-	return r.packing.Check(payload[:len(payload)-r.tail], d)
-}
-
-// checkReference makes sure that every coordinate of x is within 2³² steps of 0.
-func (r *round) checkReference(x []float32) error {
-	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
-	limit := math.Float32bits(bound)
-	if r.tier.Magnitude(x) <= limit {
-		return nil
-	}
-	for i, v := range x {
-		if math.Float32bits(v)&^(1<<31) > limit { // NaN and Inf are above every number
-			return r.strange(v, i)
-		}
-	}
-	return nil
 }

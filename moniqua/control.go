@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/state"
 )
 
 // A Control chooses θ while a run goes on, the same at all workers in every
@@ -125,4 +126,20 @@ func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	}
 	c.scale[(e+1)%len(c.scale)] = next
 	c.told, c.seen = c.seen, 0
+}
+
+// State shows the scales and what was seen and told.
+func (c *Control) State(v *state.Visit) {
+	v.Doubles("scale", c.scale[:])
+	for _, scale := range c.scale {
+		if !(scale > 0) {
+			v.Fail("scale", fmt.Errorf("%v: must be greater than 0", c.scale))
+		}
+	}
+	state.Int(v, "seen", &c.seen, 0, math.MaxUint32)
+	state.Int(v, "told", &c.told, 0, math.MaxUint32)
+	state.Int(v, "since", &c.since, 0, math.MaxInt)
+	state.Int(v, "peak", &c.peak, 0, math.MaxUint32)
+	state.Int(v, "clean", &c.clean, 0, math.MaxInt)
+	v.Bool("found", &c.found)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )
@@ -66,6 +67,9 @@ func (c *PairCodec) Heed(number int, note uint32) error {
 	if err := checkPairTheta(theta); err != nil && !(note == 0 && c.control.measures()) {
 		return err
 	}
+	if own := c.control.theta; c.control.control == nil && theta != own {
+		return fmt.Errorf("moniqua: theta %v of an exchange: all exchanges of this run have %v", theta, own)
+	}
 	c.answered.number, c.answered.theta = number, theta
 	return nil
 }
@@ -108,7 +112,8 @@ func (c *PairCodec) Encode(dst []byte, number int, x []float32) ([]byte, error) 
 	return dst, err
 }
 
-// Mix is Codec.Mix in exchange number.
+// Mix is Codec.Mix in exchange number. Values of a message are within about θ of
+// x, so that an absurd θ of the other end is found like absurd values.
 func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
 	p, err := c.exchange(number)
 	if err != nil {
@@ -116,6 +121,11 @@ func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in 
 	}
 	if p.theta == 0 {
 		return algos.Full{}.Mix(acc, number, x, mine, in)
+	}
+	for _, m := range in {
+		if err := m.Believe(float32(p.theta)); err != nil {
+			return algos.Mixed{}, fmt.Errorf("moniqua: theta of an exchange: %w", err)
+		}
 	}
 	return p.Codec.Mix(acc, number, x, mine, in)
 }
@@ -147,3 +157,6 @@ func (c *PairCodec) MaxPayload(d int) int {
 	}
 	return most
 }
+
+// State shows that of the control. Exchanges that are open are not kept.
+func (c *PairCodec) State(v *state.Visit) { v.Part("theta", c.control) }

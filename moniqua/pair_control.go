@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/state"
 )
 
 // A PairControl chooses θ for the exchanges that one worker of AD-PSGD offers, on
@@ -91,3 +92,12 @@ func (c *PairControl) ended(unit float64, saw algos.Mixed, repaired int) {
 
 // measures reports whether the first exchanges travel in full precision.
 func (c *PairControl) measures() bool { return c.control != nil && c.control.warm > 0 }
+
+// State shows what control has learnt.
+func (c *PairControl) State(v *state.Visit) {
+	v.Double("theta", &c.theta)
+	if c.control != nil {
+		state.Int(v, "seen", &c.seen, 0, math.MaxInt)
+		v.Part("control", c.control)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 )
 
@@ -190,6 +191,9 @@ func (v *verification) block(r *round, x []float32, first int, in []algos.Messag
 			if v.rest[j], err = r.mend(indices[:n], v.rest[j], symbols[:n]); err != nil {
 				return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
 			}
+			if err = in[j].Believe(r.reach(indices[:n])); err != nil {
+				return fmt.Errorf("moniqua: round %d: repair: %w", r.k, err)
+			}
 		} else {
 			place(symbols[:n], symbols[:n], low[:n], int32(r.grid.Levels))
 			recover32(indices[:n], index[:n], symbols[:n])
@@ -212,6 +216,16 @@ func recover32(dst []int32, low []int64, places []uint16) {
 	}
 }
 
+// reach returns the largest magnitude of the grid points of indices. Symbols by
+// themselves say nothing that is far from the reference, but quotients may.
+func (r *round) reach(indices []int32) float32 {
+	low, high := int32(0), int32(0)
+	for _, k := range indices {
+		low, high = min(low, k), max(high, k)
+	}
+	return float32(r.grid.Step() * max(-float64(low), float64(high)))
+}
+
 var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")
 
 // mend writes the indices of one block to dst and returns the rest of the repair.
@@ -224,4 +238,18 @@ func (r *round) mend(dst []int32, repair []byte, symbols []uint16) (rest []byte,
 		return nil, errRepaired
 	}
 	return rest, nil
+}
+
+// State shows that of the control of theta, and the repair of the last round
+// encoded: a neighbour may not have mixed that one yet.
+func (c *Codec) State(v *state.Visit) {
+	if c.Control != nil {
+		v.Part("control", c.Control)
+	}
+	if c.Verify {
+		kept := &c.verification.kept[c.verification.last]
+		v.Bool("kept", &kept.valid)
+		state.Int(v, "round", &kept.k, 0, math.MaxInt)
+		v.Bytes("quotients", &kept.data)
+	}
 }

@@ -94,10 +94,43 @@ type countingUpgrader struct {
 func (u *countingUpgrader) Upgrade(ctx context.Context, t transport.Transport, raw manet.Conn, dir network.Direction, id peer.ID, scope network.ConnManagementScope) (transport.CapableConn, error) {
 	c := u.traffic.count(raw)
 	up, err := u.Upgrader.Upgrade(ctx, t, u.traffic.shaper.shape(c, c.id), dir, id, scope)
-	if err == nil {
-		c.belongsTo(up.RemotePeer())
+	if err != nil {
+		return nil, err
 	}
-	return up, err
+	c.belongsTo(up.RemotePeer())
+	return &upgradedConn{up, c}, nil
+}
+
+// An upgradedConn knows the connection below the encryption.
+type upgradedConn struct {
+	transport.CapableConn
+	below *countedConn
+}
+
+// As finds the connection below for who asks for it (network.Conn).
+func (c *upgradedConn) As(target any) bool {
+	if below, ok := target.(**countedConn); ok {
+		*below = c.below
+		return true
+	}
+	return c.CapableConn.As(target)
+}
+
+// Stat passes on what the transport knows.
+func (c *upgradedConn) Stat() network.ConnStats {
+	if s, ok := c.CapableConn.(network.ConnStat); ok {
+		return s.Stat()
+	}
+	return network.ConnStats{}
+}
+
+// countedBelow returns the counted connection that c is, or shapes.
+func countedBelow(c net.Conn) *countedConn {
+	if shaped, ok := c.(*shapedConn); ok {
+		c = shaped.Conn
+	}
+	counted, _ := c.(*countedConn)
+	return counted
 }
 
 // UpgradeGatedMaListener counts the connections that this host accepts: what
@@ -151,10 +184,12 @@ func (l *upgradedListener) Accept() (transport.CapableConn, error) {
 	if err != nil {
 		return up, err
 	}
-	if c := l.raw.take(up.RemoteMultiaddr().String(), nil); c != nil {
-		c.belongsTo(up.RemotePeer())
+	c := l.raw.take(up.RemoteMultiaddr().String(), nil)
+	if c == nil {
+		return up, nil // closed meanwhile
 	}
-	return up, nil
+	c.belongsTo(up.RemotePeer())
+	return &upgradedConn{up, c}, nil
 }
 
 // A countedConn counts for nobody until its peer is known, then moves what it
@@ -163,6 +198,7 @@ type countedConn struct {
 	manet.Conn
 	traffic *traffic
 	closed  func() // may be nil
+	session []byte // of the encryption, see session; set by the handshake
 	mu      sync.Mutex
 	own     Wire
 	peer    *tally

@@ -160,7 +160,7 @@ func openStream(ctx context.Context, h host.Host, id peer.ID, p protocol.ID) (ne
 // settle says hello and agrees or refuses.
 func (e *edge) settle(t *talk) error {
 	mine := e.links.hello()
-	err := t.greet(mine, func(theirs hello) *RefusedError {
+	err := t.greet(e.links.admission, mine, func(theirs hello) *RefusedError {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}

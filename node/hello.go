@@ -10,14 +10,13 @@ import (
 
 // version is that of what peers say to each other before they trust each
 // other; frames have one of their own.
-const version = 1
+const version = 2
 
 // unranked is the rank of a peer that does not know it yet.
 const unranked = -1
 
-// A hello is what a peer says of itself before anything else.
+// A hello is what a peer says of itself when it has been admitted.
 type hello struct {
-	Run      string
 	N        int
 	Dim      int
 	Rank     int // unranked before the roll call
@@ -26,20 +25,17 @@ type hello struct {
 	Sections []Section
 }
 
-// The layout, little-endian: version u16, n u32, rank u32 (all ones: none),
-// dim u64, round u64, epoch u64, run (length u8, 64 bytes), sections u8, then
-// per section name (length u8, 24 bytes) and hash (32 bytes).
+// The layout, little-endian: n u32, rank u32 (all ones: none), dim u64, round
+// u64, epoch u64, sections u8, then per section name (length u8, 24 bytes) and
+// hash (32 bytes).
 const (
-	helloFixed   = 2 + 4 + 4 + 8 + 8 + 8 + (1 + maxRunID) + 1
+	helloFixed   = 4 + 4 + 8 + 8 + 8 + 1
 	helloSection = (1 + maxSectionName) + 32
 	helloMax     = helloFixed + maxSections*helloSection
 	noRank       = 1<<32 - 1
 )
 
-var (
-	errHelloVersion = errors.New("another protocol version")
-	errHelloForm    = errors.New("malformed hello")
-)
+var errHelloForm = errors.New("malformed hello")
 
 // append encodes h, whose parts New has checked.
 func (h *hello) append(dst []byte) []byte {
@@ -47,13 +43,11 @@ func (h *hello) append(dst []byte) []byte {
 	if h.Rank != unranked {
 		rank = uint32(h.Rank)
 	}
-	dst = binary.LittleEndian.AppendUint16(dst, version)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(h.N))
 	dst = binary.LittleEndian.AppendUint32(dst, rank)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Dim))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
-	dst = appendPadded(dst, h.Run, maxRunID)
 	dst = append(dst, byte(len(h.Sections)))
 	for _, s := range h.Sections {
 		dst = appendPadded(dst, s.Name, maxSectionName)
@@ -62,37 +56,28 @@ func (h *hello) append(dst []byte) []byte {
 	return dst
 }
 
-// parseHello decodes what a peer that nobody has vouched for yet has sent.
+// parseHello decodes what a peer that was admitted has sent.
 func parseHello(b []byte) (hello, error) {
-	if len(b) < 2 {
-		return hello{}, errHelloForm
-	}
-	if v := binary.LittleEndian.Uint16(b); v != version {
-		return hello{}, fmt.Errorf("%w: theirs is %d, ours %d", errHelloVersion, v, version)
-	}
 	if len(b) < helloFixed {
 		return hello{}, errHelloForm
 	}
-	n, rank := binary.LittleEndian.Uint32(b[2:]), binary.LittleEndian.Uint32(b[6:])
-	dim, round := binary.LittleEndian.Uint64(b[10:]), binary.LittleEndian.Uint64(b[18:])
+	n, rank := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	dim, round := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
 	if n > maxWorkers || rank != noRank && rank >= n || dim > 1<<62 || round > 1<<62 {
 		return hello{}, errHelloForm
 	}
-	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Epoch: binary.LittleEndian.Uint64(b[26:])}
+	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Epoch: binary.LittleEndian.Uint64(b[24:])}
 	if rank == noRank {
 		h.Rank = unranked
 	}
-	var ok bool
-	if h.Run, b, ok = takePadded(b[34:], maxRunID); !ok {
-		return hello{}, errHelloForm
-	}
-	count := int(b[0])
-	b = b[1:]
+	count := int(b[helloFixed-1])
+	b = b[helloFixed:]
 	if count > maxSections || len(b) != count*helloSection {
 		return hello{}, errHelloForm
 	}
 	for range count {
 		var s Section
+		var ok bool
 		if s.Name, b, ok = takePadded(b, maxSectionName); !ok {
 			return hello{}, errHelloForm
 		}
@@ -125,11 +110,8 @@ func takePadded(b []byte, size int) (s string, rest []byte, ok bool) {
 }
 
 // compare says what keeps two peers from working on one run, nil if nothing:
-// the run id, the first section that differs, or the sizes.
+// the first section that differs, or the sizes.
 func (h *hello) compare(theirs hello) *RefusedError {
-	if no := h.compareRun(theirs); no != nil {
-		return no
-	}
 	for _, s := range h.Sections {
 		i := sectionNamed(theirs.Sections, s.Name)
 		if i < 0 {
@@ -148,14 +130,6 @@ func (h *hello) compare(theirs hello) *RefusedError {
 	if theirs.N != h.N || theirs.Dim != h.Dim {
 		return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf("sizes differ: ours is %d workers of %d parameters, theirs %d of %d",
 			h.N, h.Dim, theirs.N, theirs.Dim)}
-	}
-	return nil
-}
-
-// compareRun refuses who takes part in another run.
-func (h *hello) compareRun(theirs hello) *RefusedError {
-	if theirs.Run != h.Run {
-		return &RefusedError{Reason: OtherRun, Detail: fmt.Sprintf("run differs: ours is %q, theirs %q", h.Run, theirs.Run)}
 	}
 	return nil
 }

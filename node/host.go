@@ -15,7 +15,7 @@ import (
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
 	"github.com/libp2p/go-libp2p/p2p/security/noise"
-	tls "github.com/libp2p/go-libp2p/p2p/security/tls"
+	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	"github.com/libp2p/go-libp2p/x/rate"
@@ -90,7 +90,7 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 			libp2p.QUICReuse(bytes.quic, quicreuse.OverrideListenUDP(bytes.udp)),
 		}
 	}
-	security := libp2p.Security(tls.ID, tls.New)
+	security := libp2p.Security(libp2ptls.ID, newSealer)
 	if o.Security == Noise {
 		security = libp2p.Security(noise.ID, noise.New)
 	}

@@ -121,7 +121,7 @@ func TestStrangerIsRefusedAndBothEndsSayWhy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = newTalk(s).greet(stranger.me, stranger.me.compare)
+		err = newTalk(s).greet(&stranger.admission, stranger.me, stranger.me.compare)
 		if err == nil || !strings.Contains(err.Error(), "is not in the roster") {
 			t.Errorf("error %v, want that it is no member", err)
 		}
@@ -153,7 +153,7 @@ func adversary(t *testing.T, ctx context.Context, c *cluster) *talk {
 			continue // the victim is not running yet
 		}
 		talk := newTalk(s)
-		err = talk.greet(me.me, me.me.compare)
+		err = talk.greet(&me.admission, me.me, me.me.compare)
 		if err == nil {
 			err = talk.agree()
 		}
@@ -222,7 +222,7 @@ func TestReturningWithoutItsModelIsRefused(t *testing.T) {
 			return false
 		}
 		talk := newTalk(s)
-		if err = talk.greet(me, me.compare); err == nil {
+		if err = talk.greet(&c.nodes[0].admission, me, me.compare); err == nil {
 			err = talk.agree()
 		}
 		return true
@@ -347,7 +347,7 @@ func TestFailureStopsTheOthers(t *testing.T) {
 }
 
 func FuzzHello(f *testing.F) {
-	h := hello{Run: "r", N: 8, Dim: 5, Rank: 3, Epoch: 9, Sections: []Section{{Name: "s"}}}
+	h := hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Sections: []Section{{Name: "s"}}}
 	f.Add(h.append(nil))
 	f.Add((&hello{Rank: unranked}).append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -24,20 +24,21 @@ const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"
 // links is the Transport over libp2p: one long-lived stream per neighbour,
 // opened by the smaller peer id, so that no two peers hold two.
 type links struct {
-	host    host.Host
-	log     *slog.Logger
-	me      hello
-	roster  *roster
-	limit   int  // bytes of payload
-	paced   bool // neighbours are in the same exchange or the next
-	elastic bool // lost neighbours are done without, and others take their place
-	local   int  // rounds to one exchange
-	events  chan Event
-	done    atomic.Int64 // exchanges finished, for the hello
-	bytes   *traffic
-	refused *refusals
-	pool    pool
-	coding  *coding // nil: payloads go out as they are
+	host      host.Host
+	log       *slog.Logger
+	me        hello
+	admission *admission
+	roster    *roster
+	limit     int  // bytes of payload
+	paced     bool // neighbours are in the same exchange or the next
+	elastic   bool // lost neighbours are done without, and others take their place
+	local     int  // rounds to one exchange
+	events    chan Event
+	done      atomic.Int64 // exchanges finished, for the hello
+	bytes     *traffic
+	refused   *refusals
+	pool      pool
+	coding    *coding // nil: payloads go out as they are
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -57,7 +58,7 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, local: max(w.LocalSteps, 1),
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, local: max(w.LocalSteps, 1),
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
@@ -102,7 +103,7 @@ func (l *links) accept(s network.Stream) {
 	}
 	switch {
 	case !known:
-		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.me.Run))})
+		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.admission.run))})
 		s.Conn().Close()
 	case e == nil:
 		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("worker %d is no neighbour of worker %d", rank, l.me.Rank)})

@@ -59,7 +59,7 @@ type Options struct {
 	N          int       // workers
 	Dim        int       // parameters
 	Roster     []Peer    // all workers in rank order; empty: mDNS and roll call
-	JoinSecret string    // roll call: what shows that a peer belongs
+	JoinSecret string    // what shows that a peer belongs; with a roster, both count
 	Identity   *Identity // nil: a new one that is forgotten at the end
 	Listen     []string  // multiaddrs; empty: all interfaces, free ports
 	Transport  string    // TCP (also "") or QUIC
@@ -83,6 +83,8 @@ type Node struct {
 	bytes *traffic
 	log   *slog.Logger
 	me    hello // what is said to every peer; rank is filled in by Join
+
+	admission admission
 
 	refused refusals
 	ctx     context.Context // until Close
@@ -111,8 +113,9 @@ func New(o Options) (*Node, error) {
 	}
 	n := &Node{opts: o, host: h, bytes: bytes, log: o.Logger.With("peer", short(h.ID()))}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
 	n.me = hello{
-		Run: o.RunID, N: o.N, Dim: o.Dim, Rank: unranked, Sections: o.Sections, Epoch: randomEpoch(),
+		N: o.N, Dim: o.Dim, Rank: unranked, Sections: o.Sections, Epoch: randomEpoch(),
 	}
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {

@@ -24,11 +24,11 @@ const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
 // in an assembly. It goes on answering after that, for those who come late and
 // those who come back.
 type rollCall struct {
-	host   host.Host
-	log    *slog.Logger
-	me     hello
-	secret []byte
-	count  func(reason string)
+	host      host.Host
+	log       *slog.Logger
+	me        hello
+	admission *admission
+	count     func(reason string)
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -46,7 +46,7 @@ type rollCall struct {
 func newRollCall(n *Node) *rollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollCall{
-		host: n.host, log: n.log, me: n.me, secret: []byte(n.opts.JoinSecret), count: n.refused.count,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, count: n.refused.count,
 		ctx: ctx, cancel: cancel,
 		assembly: newAssembly(n.host.ID(), n.opts.N),
 		calls:    make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
@@ -130,15 +130,7 @@ func (r *rollCall) accept(s network.Stream) {
 // meet makes sure of the other end and listens to its ballots.
 func (r *rollCall) meet(t *talk, opened bool) error {
 	defer t.stream.Reset()
-	err := t.greet(r.me, r.me.compareRun)
-	if err == nil {
-		err = t.prove(r.secret, r.host.ID(), r.me.Run)
-	}
-	if err == nil {
-		if no := r.judge(t); no != nil {
-			err = t.refuse(no)
-		}
-	}
+	err := t.greet(r.admission, r.me, func(theirs hello) *RefusedError { return r.judge(t.peer, theirs) })
 	if err == nil {
 		err = t.agree()
 	}
@@ -150,13 +142,13 @@ func (r *rollCall) meet(t *talk, opened bool) error {
 
 // judge refuses who knows the secret but has another run file, or comes to a
 // run that has all its members.
-func (r *rollCall) judge(t *talk) *RefusedError {
-	if no := r.me.compare(t.theirs); no != nil {
+func (r *rollCall) judge(id peer.ID, theirs hello) *RefusedError {
+	if no := r.me.compare(theirs); no != nil {
 		return no
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.full(t.peer)
+	return r.full(id)
 }
 
 func (r *rollCall) full(id peer.ID) *RefusedError {

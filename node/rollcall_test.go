@@ -242,21 +242,3 @@ func TestRollCallMemberThatRestartsComesBack(t *testing.T) {
 		t.Errorf("rank %d, error %v, want rank %d again", again.rank, again.err, first.rank)
 	}
 }
-
-func TestProofIsBoundToEverything(t *testing.T) {
-	secret, a, b := []byte("s"), peer.ID("a"), peer.ID("b")
-	base := proof(secret, "run", a, b, []byte("n1"), []byte("n2"))
-	others := map[string][]byte{
-		"the other direction": proof(secret, "run", b, a, []byte("n2"), []byte("n1")),
-		"another secret":      proof([]byte("t"), "run", a, b, []byte("n1"), []byte("n2")),
-		"another run":         proof(secret, "rum", a, b, []byte("n1"), []byte("n2")),
-		"another own nonce":   proof(secret, "run", a, b, []byte("n3"), []byte("n2")),
-		"another nonce":       proof(secret, "run", a, b, []byte("n1"), []byte("n3")),
-		"parts cut elsewhere": proof(secret, "ru", "na", b, []byte("n1"), []byte("n2")),
-	}
-	for name, other := range others {
-		if slices.Equal(base, other) {
-			t.Errorf("%s gives the same proof", name)
-		}
-	}
-}

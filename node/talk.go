@@ -25,10 +25,10 @@ const codeRefused network.StreamErrorCode = 0x401
 type subject uint8
 
 const (
-	aboutMe  subject = 1 + iota // hello
-	aboutNo                     // refusal
-	aboutYes                    // consent
-	aboutNonce
+	aboutMe    subject = 1 + iota // hello
+	aboutNo                       // refusal
+	aboutYes                      // consent
+	aboutNonce                    // challenge
 	aboutProof
 	aboutState
 )
@@ -96,10 +96,13 @@ func readMessage(r io.Reader, limit int) (subject, []byte, error) {
 	return subject(head[0]), body, err
 }
 
-// greet exchanges hellos. Both ends speak first, which also makes libp2p
-// settle the protocol of a new stream. judge may refuse what it hears.
-func (t *talk) greet(mine hello, judge func(theirs hello) *RefusedError) error {
-	t.stream.SetDeadline(time.Now().Add(helloTime))
+// greet makes sure of the other end and exchanges hellos. Both ends speak first,
+// which also makes libp2p settle the protocol of a new stream. judge may refuse
+// what it hears.
+func (t *talk) greet(a *admission, mine hello, judge func(theirs hello) *RefusedError) error {
+	if err := t.admit(a); err != nil {
+		return err
+	}
 	if err := t.say(aboutMe, mine.append(nil)); err != nil {
 		return err
 	}

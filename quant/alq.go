@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant/levels"
 )
 
@@ -234,6 +235,9 @@ func (a *Adaptive) Check(d int, payload []byte) error {
 	return a.levels.Check(d, buckets)
 }
 
+// Bound is that of the buckets: levels are at most 1.
+func (a *Adaptive) Bound(d int, payload []byte) float32 { return a.levels.Bound(d, payload) }
+
 // AddTo adds w times the values of the symbols to acc.
 func (a *Adaptive) AddTo(acc []float32, w float32, k int, payload []byte) error {
 	buckets, err := a.read(len(acc), payload)
@@ -259,4 +263,13 @@ func (a *Adaptive) read(d int, payload []byte) ([]byte, error) {
 		return nil, fmt.Errorf("quant: %v: %w", a.fit, err)
 	}
 	return buckets, nil
+}
+
+// State shows the table that the sender rounds to and when it was fitted.
+func (a *Adaptive) State(v *state.Visit) {
+	state.Int(v, "latest", &a.latest, -1, math.MaxInt)
+	v.Doubles("table", a.own.Levels)
+	if _, err := a.own.Bits(); err != nil {
+		v.Fail("table", err)
+	}
 }

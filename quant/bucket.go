@@ -297,6 +297,21 @@ func (b *bucketed) read(payload []byte) []byte {
 	return payload[4*len(b.header):]
 }
 
+// Bound returns the largest magnitude in the headers: no value of a rule exceeds
+// that of its bucket.
+func (b *bucketed) Bound(d int, payload []byte) float32 {
+	largest := uint32(0)
+	for first := 0; first < d; {
+		end := b.end(first, d)
+		b.read(payload)
+		for _, v := range b.header {
+			largest = max(largest, magnitude(v))
+		}
+		payload, first = payload[b.bytes(end-first):], end
+	}
+	return math.Float32frombits(largest)
+}
+
 // AddTo adds w times the values of the symbols to acc.
 func (b *bucketed) AddTo(acc []float32, w float32, _ int, payload []byte) error {
 	if err := b.Check(len(acc), payload); err != nil {

@@ -9,11 +9,12 @@ import (
 )
 
 // A compressor C(·) turns a vector into fewer bytes than it has and those into
-// another vector. The types of this package that have Compress, Check and
-// AddTo are compressors:
+// another vector. The types of this package that have Compress, Check,
+// Bound and AddTo are compressors:
 //
 //	Compress(dst, k, z)        appends the payload of z in round k
 //	Check(d, payload)          says whether payload is one of d coordinates
+//	Bound(d, payload)          a magnitude that no coordinate of C(z) exceeds
 //	AddTo(acc, w, k, payload)  acc ← acc + w·C(z), C(z) rounded to float32
 //
 // Sender and receiver both decode with AddTo, so that both have the same C(z),

@@ -15,6 +15,7 @@ import (
 type compressor interface {
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
 	Check(d int, payload []byte) error
+	Bound(d int, payload []byte) float32
 	AddTo(acc []float32, w float32, k int, payload []byte) error
 	Len(d int) int
 	Properties() Properties

@@ -38,6 +38,9 @@ func (Full) Check(d int, payload []byte) error {
 	return checkFloats("full", payload)
 }
 
+// Bound returns |z|_∞.
+func (Full) Bound(_ int, payload []byte) float32 { return vec.MaxAbsLE(payload) }
+
 // AddTo adds w·z to acc.
 func (f Full) AddTo(acc []float32, w float32, _ int, payload []byte) error {
 	if err := f.Check(len(acc), payload); err != nil {

@@ -73,6 +73,16 @@ func (l *Linear) Check(d int, payload []byte) error {
 	return checkLen("linear", payload, 4*d, d)
 }
 
+// Bound returns the largest magnitude of a grid point.
+func (l *Linear) Bound(_ int, payload []byte) float32 {
+	low, high := int32(0), int32(0)
+	for ; len(payload) > 0; payload = payload[4:] {
+		index := int32(binary.LittleEndian.Uint32(payload))
+		low, high = min(low, index), max(high, index)
+	}
+	return float32(l.step * max(-float64(low), float64(high)))
+}
+
 // AddTo adds w times the grid points to acc.
 func (l *Linear) AddTo(acc []float32, w float32, _ int, payload []byte) error {
 	if err := l.Check(len(acc), payload); err != nil {

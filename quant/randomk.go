@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/vec"
 )
 
 // RandomK keeps K coordinates that are drawn anew in every round (Wangni et
@@ -101,6 +102,9 @@ func (r *RandomK) Check(d int, payload []byte) error {
 	}
 	return checkFloats("randomk", payload)
 }
+
+// Bound returns the largest magnitude that was sent.
+func (r *RandomK) Bound(_ int, payload []byte) float32 { return vec.MaxAbsLE(payload) }
 
 // AddTo adds w times the coordinates sent in round k to acc.
 func (r *RandomK) AddTo(acc []float32, w float32, k int, payload []byte) error {

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+
+	"gossiptrainer/internal/state"
 )
 
 // A Compressor is what all compressors of this package have in common.
 type Compressor interface {
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
 	Check(d int, payload []byte) error
+	Bound(d int, payload []byte) float32
 	AddTo(acc []float32, w float32, k int, payload []byte) error
 	Len(d int) int // bytes of the largest payload of d coordinates
 	Properties() Properties
@@ -100,6 +104,15 @@ func (s *Switched) Check(d int, payload []byte) error {
 	return c.Check(d, rest)
 }
 
+// Bound is that of the compressor of the payload's bits.
+func (s *Switched) Bound(d int, payload []byte) float32 {
+	c, rest, err := s.named(payload)
+	if err != nil {
+		return 0 // Check finds fault with it
+	}
+	return c.Bound(d, rest)
+}
+
 // AddTo adds w times what the compressor of the payload's bits decodes to acc.
 func (s *Switched) AddTo(acc []float32, w float32, k int, payload []byte) error {
 	c, rest, err := s.named(payload)
@@ -120,4 +133,11 @@ func (s *Switched) named(payload []byte) (Compressor, []byte, error) {
 		return nil, nil, fmt.Errorf("quant: switched: %d bits: must be %d to %d", payload[last], s.low, s.low+len(s.of)-1)
 	}
 	return s.of[at], payload[:last], nil
+}
+
+// State shows the tables of the compressors that have one.
+func (s *Switched) State(v *state.Visit) {
+	for i, c := range s.of {
+		v.Part("bits"+strconv.Itoa(s.low+i), c)
+	}
 }

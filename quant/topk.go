@@ -110,6 +110,15 @@ func (t *TopK) Check(d int, payload []byte) error {
 	return nil
 }
 
+// Bound returns the largest magnitude that was sent.
+func (t *TopK) Bound(_ int, payload []byte) float32 {
+	largest := uint32(0)
+	for i := range t.k {
+		largest = max(largest, magnitude(float32At(payload, 2*i+1)))
+	}
+	return math.Float32frombits(largest)
+}
+
 // AddTo adds w times the coordinates sent to acc.
 func (t *TopK) AddTo(acc []float32, w float32, _ int, payload []byte) error {
 	if err := t.Check(len(acc), payload); err != nil {

@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/model"
 )
 
@@ -141,4 +142,13 @@ func roundDown(v float64) float32 {
 		r = math.Nextafter32(r, 0)
 	}
 	return r
+}
+
+// State shows m, the scale of the loss, and what the objective carries.
+func (o *Oracle) State(v *state.Visit) {
+	if o.momentum != nil {
+		v.Floats("momentum", o.momentum)
+	}
+	v.Double("scale", &o.scale)
+	v.Part("model", o.objective)
 }

@@ -21,7 +21,6 @@ type Mixed struct {
 func (t Tier) Mix(acc []float32, own, low []byte, theirs [][]byte, scales []float32, width int) Mixed {
 	var (
 		saw    Mixed
-		peaks  [64]byte
 		scaled [maxTheirs]float32
 		n      = 0
 	)
@@ -31,19 +30,15 @@ func (t Tier) Mix(acc []float32, own, low []byte, theirs [][]byte, scales []floa
 	switch {
 	case n == 0:
 	case t == AVX512 && low == nil:
-		saw.Done, saw.Moved = mixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)], &peaks)
+		saw.Done, saw.Moved, saw.Largest = mixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)])
 	case t == AVX512:
-		saw.Done, saw.Moved = mixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)], &peaks)
+		saw.Done, saw.Moved, saw.Largest = mixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)])
 	case low == nil:
-		saw.Done, saw.Moved = mixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)], &peaks)
+		saw.Done, saw.Moved, saw.Largest = mixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)])
 	default:
-		saw.Done, saw.Moved = mixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)], &peaks)
+		saw.Done, saw.Moved, saw.Largest = mixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)])
 	}
-	if n > 0 {
-		for _, p := range peaks {
-			saw.Largest = max(saw.Largest, int(p>>(8-width)))
-		}
-	}
+	saw.Largest >>= 8 - width
 	if saw.Done == n {
 		mixSymbols(acc, own, low, theirs, scales, width, &saw)
 	}
@@ -59,7 +54,7 @@ func scale(scaled, scales []float32, width int) bool {
 	if len(scales) == 0 || len(scales) > maxTheirs {
 		return false
 	}
-	unit := float32(math.Ldexp(1, width-32))
+	unit := math.Float32frombits(uint32(127+width-32) << 23) // a power of two
 	for j, s := range scales {
 		if magnitude := math.Abs(float64(s)); magnitude != 0 && magnitude < 0x1p-90 {
 			return false

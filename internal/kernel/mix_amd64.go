@@ -7,19 +7,19 @@ package kernel
 // mixNearAVX2 mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.
 //
 //go:noescape
-func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
+func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 
 // mixTiesAVX2 mixes len(own) coordinates, a multiple of a vector of bytes.
 //
 //go:noescape
-func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
+func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 
 // mixNearAVX512 mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.
 //
 //go:noescape
-func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
+func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 
 // mixTiesAVX512 mixes len(own) coordinates, a multiple of a vector of bytes.
 //
 //go:noescape
-func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
+func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)

@@ -4,7 +4,7 @@
 
 #include "textflag.h"
 
-// func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
+// func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·mixNearAVX2(SB), NOSPLIT, $0-120
 	MOVQ    acc_base+0(FP), AX
@@ -83,10 +83,21 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ    peak+96(FP), AX
-	VMOVDQU Y1, (AX)
-	MOVQ    R9, done+104(FP)
-	MOVQ    DI, moved+112(FP)
+	MOVQ         R9, done+96(FP)
+	MOVQ         DI, moved+104(FP)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMAXUB      X0, X1, X1
+	VPSRLDQ      $0x08, X1, X0
+	VPMAXUB      X0, X1, X1
+	VPSRLDQ      $0x04, X1, X0
+	VPMAXUB      X0, X1, X1
+	VPSRLDQ      $0x02, X1, X0
+	VPMAXUB      X0, X1, X1
+	VPSRLDQ      $0x01, X1, X0
+	VPMAXUB      X0, X1, X1
+	VMOVD        X1, AX
+	MOVBQZX      AL, AX
+	MOVQ         AX, largest+112(FP)
 	VZEROUPPER
 	RET
 
@@ -140,7 +151,7 @@ DATA mixtop3AVX2<>+24(SB)/4, $0x0e808080
 DATA mixtop3AVX2<>+28(SB)/4, $0x0f808080
 GLOBL mixtop3AVX2<>(SB), RODATA|NOPTR, $32
 
-// func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
+// func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·mixTiesAVX2(SB), NOSPLIT, $0-144
 	MOVQ         acc_base+0(FP), AX
@@ -234,15 +245,26 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ    peak+120(FP), AX
-	VMOVDQU Y2, (AX)
-	MOVQ    R10, done+128(FP)
-	MOVQ    R8, moved+136(FP)
+	MOVQ         R10, done+120(FP)
+	MOVQ         R8, moved+128(FP)
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMAXUB      X0, X2, X2
+	VPSRLDQ      $0x08, X2, X0
+	VPMAXUB      X0, X2, X2
+	VPSRLDQ      $0x04, X2, X0
+	VPMAXUB      X0, X2, X2
+	VPSRLDQ      $0x02, X2, X0
+	VPMAXUB      X0, X2, X2
+	VPSRLDQ      $0x01, X2, X0
+	VPMAXUB      X0, X2, X2
+	VMOVD        X2, AX
+	MOVBQZX      AL, AX
+	MOVQ         AX, largest+136(FP)
 	VZEROUPPER
 	RET
 
-// func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
-// Requires: AVX, AVX512BW, AVX512F, POPCNT
+// func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, POPCNT
 TEXT ·mixNearAVX512(SB), NOSPLIT, $0-120
 	MOVQ      acc_base+0(FP), AX
 	MOVQ      own_base+24(FP), CX
@@ -322,10 +344,23 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ      peak+96(FP), AX
-	VMOVDQU32 Z1, (AX)
-	MOVQ      R9, done+104(FP)
-	MOVQ      DI, moved+112(FP)
+	MOVQ          R9, done+96(FP)
+	MOVQ          DI, moved+104(FP)
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VPMAXUB       Y0, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X0
+	VPMAXUB       X0, X1, X1
+	VPSRLDQ       $0x08, X1, X0
+	VPMAXUB       X0, X1, X1
+	VPSRLDQ       $0x04, X1, X0
+	VPMAXUB       X0, X1, X1
+	VPSRLDQ       $0x02, X1, X0
+	VPMAXUB       X0, X1, X1
+	VPSRLDQ       $0x01, X1, X0
+	VPMAXUB       X0, X1, X1
+	VMOVD         X1, AX
+	MOVBQZX       AL, AX
+	MOVQ          AX, largest+112(FP)
 	VZEROUPPER
 	RET
 
@@ -419,8 +454,8 @@ DATA mixtop3AVX512<>+56(SB)/4, $0x0e808080
 DATA mixtop3AVX512<>+60(SB)/4, $0x0f808080
 GLOBL mixtop3AVX512<>(SB), RODATA|NOPTR, $64
 
-// func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int)
-// Requires: AVX, AVX512BW, AVX512F, POPCNT
+// func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, POPCNT
 TEXT ·mixTiesAVX512(SB), NOSPLIT, $0-144
 	MOVQ         acc_base+0(FP), AX
 	MOVQ         own_base+24(FP), CX
@@ -515,9 +550,22 @@ neighbour:
 	JNZ          loop
 
 done:
-	MOVQ      peak+120(FP), AX
-	VMOVDQU32 Z2, (AX)
-	MOVQ      R10, done+128(FP)
-	MOVQ      R8, moved+136(FP)
+	MOVQ          R10, done+120(FP)
+	MOVQ          R8, moved+128(FP)
+	VEXTRACTI64X4 $0x01, Z2, Y0
+	VPMAXUB       Y0, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X0
+	VPMAXUB       X0, X2, X2
+	VPSRLDQ       $0x08, X2, X0
+	VPMAXUB       X0, X2, X2
+	VPSRLDQ       $0x04, X2, X0
+	VPMAXUB       X0, X2, X2
+	VPSRLDQ       $0x02, X2, X0
+	VPMAXUB       X0, X2, X2
+	VPSRLDQ       $0x01, X2, X0
+	VPMAXUB       X0, X2, X2
+	VMOVD         X2, AX
+	MOVBQZX       AL, AX
+	MOVQ          AX, largest+136(FP)
 	VZEROUPPER
 	RET

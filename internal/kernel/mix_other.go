@@ -4,18 +4,18 @@
 
 package kernel
 
-func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
+func mixNearAVX2(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int) {
 	panic("kernel: no assembly in this build")
 }
 
-func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
+func mixTiesAVX2(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int) {
 	panic("kernel: no assembly in this build")
 }
 
-func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
+func mixNearAVX512(acc []float32, own []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int) {
 	panic("kernel: no assembly in this build")
 }
 
-func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done int, moved int) {
+func mixTiesAVX512(acc []float32, own []byte, low []byte, theirs [][]byte, scales []float32) (done int, moved int, largest int) {
 	panic("kernel: no assembly in this build")
 }

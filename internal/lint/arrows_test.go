@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/rng", "internal/kernel", "internal/vec", "topology", "report"},
+	{"internal/atomicfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "topology", "report"},
 	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
@@ -28,6 +28,7 @@ const coreLayers = 5
 var siblings = map[string][]string{
 	"internal/kernel": {"internal/rng"},    // its random numbers
 	"internal/vec":    {"internal/kernel"}, // its loops in assembly
+	"internal/state":  {"internal/vec"},    // a snapshot holds vectors as bytes
 	"quant":           {"quant/levels"},    // its tables are fitted there
 	"model":           {"data"},            // a gradient is taken on a data.Batch
 	"moniqua":         {"algos"},           // it implements algos.Codec

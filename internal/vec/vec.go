@@ -118,7 +118,7 @@ func Finite(x []float32) bool {
 	return kernel.Best().Magnitude(x) < infinity
 }
 
-// FiniteLE is Finite for the floats in p, written by AppendLE.
-func FiniteLE(p []byte) bool {
-	return kernel.Best().MagnitudeLE(p) < infinity
+// MaxAbsLE is MaxAbs for the floats in p, written by AppendLE.
+func MaxAbsLE(p []byte) float32 {
+	return math.Float32frombits(kernel.Best().MagnitudeLE(p))
 }

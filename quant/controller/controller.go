@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"gossiptrainer/internal/state"
 )
 
 // maxBits is the most that a controller may choose.
@@ -63,3 +65,6 @@ func Adapted(rms, ref float64, refBits, low, high int) int {
 	}
 	return int(min(max(bits, float64(low)), float64(high)))
 }
+
+// State shows rms_ref.
+func (c *OlandRaj) State(v *state.Visit) { v.Double("ref", &c.ref) }

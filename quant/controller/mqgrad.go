@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/state"
 )
 
 // MQGrad learns how many bits make the loss fall fastest per second: SARSA with
@@ -162,4 +163,13 @@ func (c *MQGrad) reward(took time.Duration) float64 {
 // usable reports whether there are losses, all of a size that a net can learn from.
 func usable(losses []float64) bool {
 	return len(losses) > 0 && !slices.ContainsFunc(losses, func(loss float64) bool { return !(math.Abs(loss) < largest) })
+}
+
+// State shows the losses, the bits and all that was learned.
+func (c *MQGrad) State(v *state.Visit) {
+	state.Int(v, "calls", &c.t, 0, math.MaxInt)
+	state.Int(v, "bits", &c.n, c.settings.Low, c.settings.High)
+	state.Int(v, "action", &c.action, 0, min(1, c.settings.High-c.n))
+	v.Doubles("losses", c.state)
+	c.net.visit(v)
 }

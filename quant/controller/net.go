@@ -2,8 +2,10 @@ package controller
 
 import (
 	"math"
+	"strconv"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/state"
 )
 
 // A Net is a network with one hidden layer of rectified linear units,
@@ -86,4 +88,16 @@ func (n *Net) ascend(o int, s []float64, step float64) {
 			n.W1[h][i] += float64(back * v)
 		}
 	}
+}
+
+// visit shows all weights.
+func (n *Net) visit(v *state.Visit) {
+	for h, row := range n.W1 {
+		v.Doubles("w1."+strconv.Itoa(h), row)
+	}
+	v.Doubles("b1", n.B1)
+	for o, row := range n.W2 {
+		v.Doubles("w2."+strconv.Itoa(o), row)
+	}
+	v.Doubles("b2", n.B2)
 }

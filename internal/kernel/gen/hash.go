@@ -17,18 +17,18 @@ const (
 // A chain is the state of one hash.
 type chain struct {
 	width
-	state, first, second reg.VecVirtual
+	state, first, second reg.VecVirtual // second is a whole register of AVX-512
 }
 
 // newChain returns a chain that the others may share the primes of.
 func (w width) newChain() chain {
-	prime := func(value uint64) reg.VecVirtual {
-		r, v := w.GP64(), w.YMM()
+	prime := func(value uint64, v reg.VecVirtual) reg.VecVirtual {
+		r := w.GP64()
 		w.MOVQ(operand.U64(value), r)
 		w.VPBROADCASTQ(r, v)
 		return v
 	}
-	return chain{w, w.YMM(), prime(prime1), prime(prime2)}
+	return chain{w, w.YMM(), prime(prime1, w.YMM()), prime(prime2, w.ZMM())}
 }
 
 func (h chain) load(lanes operand.Mem)  { h.VMOVDQU(lanes, h.state) }
@@ -37,8 +37,23 @@ func (h chain) store(lanes operand.Mem) { h.VMOVDQU(h.state, lanes) }
 // stripe hashes 32 bytes.
 func (h chain) stripe(from operand.Mem) {
 	v := h.YMM()
-	h.VPMULLQ(from, h.second, v)
-	h.VPADDQ(v, h.state, h.state)
+	h.VPMULLQ(from, h.second.AsY(), v)
+	h.enter(v)
+}
+
+// two hashes the two stripes in v. They come from a register: to load half of
+// what has just been stored would wait until the store has left the core.
+func (h chain) two(v reg.VecVirtual) {
+	product, upper := h.ZMM(), h.YMM()
+	h.VPMULLQ(h.second, v, product)
+	h.VEXTRACTI64X4(operand.U8(1), product, upper)
+	h.enter(product.AsY())
+	h.enter(upper)
+}
+
+// enter is the link of the chain: what waits for the stripe before.
+func (h chain) enter(product reg.Register) {
+	h.VPADDQ(product, h.state, h.state)
 	h.VPROLQ(operand.U8(31), h.state, h.state)
 	h.VPMULLQ(h.first, h.state, h.state)
 }

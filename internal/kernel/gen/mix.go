@@ -9,9 +9,9 @@ import (
 // mix writes the two mixers of each tier, see Tier.Mix.
 func mix(c *build.Context) {
 	for _, w := range widths(c, "mix") {
-		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done, moved int)",
+		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
 			"mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.")
-		(&mixer{width: w, windows: true}).write("mixTies", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32, peak *[64]byte) (done, moved int)",
+		(&mixer{width: w, windows: true}).write("mixTies", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
 			"mixes len(own) coordinates, a multiple of a vector of bytes.")
 	}
 }
@@ -57,11 +57,9 @@ func (m *mixer) write(name, signature, doc string) {
 		m.ADDQ(operand.U32(m.bytes), at)
 		m.SUBQ(operand.U32(m.bytes), n)
 	})
-	peak := m.GP64()
-	m.Load(m.Param("peak"), peak)
-	m.store(m.peak, operand.Mem{Base: peak})
 	m.Store(at, m.ReturnIndex(0))
 	m.Store(m.moved, m.ReturnIndex(1))
+	m.Store(m.largestByte(m.peak), m.ReturnIndex(2))
 	m.finish()
 }
 
@@ -182,6 +180,25 @@ func (m *mixer) stop(peak reg.VecVirtual) {
 		m.TESTL(r, r)
 	}
 	m.JNZ(operand.LabelRef("done"))
+}
+
+// largestByte folds v in halves.
+func (m *mixer) largestByte(v reg.VecVirtual) reg.GPVirtual {
+	if m.wide {
+		half := m.YMM()
+		m.VEXTRACTI64X4(operand.U8(1), v, half)
+		m.VPMAXUB(half, v.AsY(), v.AsY())
+	}
+	half, r := m.XMM(), m.GP64()
+	m.VEXTRACTI128(operand.U8(1), v.AsY(), half)
+	m.VPMAXUB(half, v.AsX(), v.AsX())
+	for bytes := uint8(8); bytes > 0; bytes /= 2 {
+		m.VPSRLDQ(operand.U8(bytes), v.AsX(), half)
+		m.VPMAXUB(half, v.AsX(), v.AsX())
+	}
+	m.VMOVD(v.AsX(), r.As32())
+	m.MOVBQZX(r.As8(), r)
+	return r
 }
 
 // countMoved counts the bytes that are not 0.

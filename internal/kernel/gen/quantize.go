@@ -214,8 +214,8 @@ func (z *quantizer) four(v int) {
 	}
 	switch {
 	case z.hashed:
-		for at := 0; at < 4*z.bytes; at += 32 {
-			z.chain.stripe(z.dst.Offset(v*z.bytes + at))
+		for _, indices := range out {
+			z.chain.two(indices)
 		}
 	case z.indices:
 	case z.wide:

@@ -1,0 +1,91 @@
+package algos
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gossiptrainer/internal/vec"
+)
+
+// Clipped mixing: He, Karimireddy and Jaggi, "Byzantine-Robust Decentralized
+// Learning via ClippedGossip", 2022, algorithm 1,
+//
+//	x_i ← x_i + Σ_j W_ij·clip(x̂_j − x̂_i, τ_i),  clip(z, τ) = z·min(1, τ/|z|_2).
+//
+// What a neighbour sends moves a worker by W_ij·τ_i at most, whatever it is. The
+// paper's τ_i depends on the distances of honest neighbours, whom nobody knows;
+// here f neighbours may lie, the f farthest ones are suspected, and τ_i is the
+// distance of the farthest of the others. So a liar moves a worker no farther
+// than some neighbour that is none, or is closer than one.
+//
+// Both ends of an edge clip to radii of their own: the mean of the models is not
+// conserved. Where nothing is clipped the result is that of plain mixing.
+
+// A Clip is the radius of clipped mixing, and its working memory.
+type Clip struct {
+	Radius float64 // τ > 0 for all; 0: as Liars says
+	Liars  int     // f ≥ 1, less than the worker has neighbours
+
+	pull      []float32 // x̂_j − x̂_i
+	distances []float64 // its length by message
+	sorted    []float64
+	scaled    []Message // with weights W_ij·min(1, τ/|x̂_j − x̂_i|)
+	wrong     MismatchError
+}
+
+// mix is codec.Mix of in into the model x that mine was encoded from, clipped.
+// On error x is unchanged.
+func (c *Clip) mix(codec Codec, k int, x []float32, mine []byte, in []Message) (Mixed, error) {
+	c.scaled, c.distances = append(c.scaled[:0], in...), c.distances[:0]
+	if c.pull == nil {
+		c.pull = make([]float32, len(x))
+	}
+	if err := c.measure(codec, k, x, mine); err != nil {
+		return Mixed{}, err
+	}
+	radius := c.radius()
+	for j, d := range c.distances {
+		c.scaled[j].Weight = in[j].Weight
+		if d > radius {
+			c.scaled[j].Weight = float32(float64(in[j].Weight) * (radius / d))
+		}
+	}
+	return codec.Mix(x, k, x, mine, c.scaled)
+}
+
+// measure finds the distances of all messages. It returns a *MismatchError for
+// all of those together that need their repair.
+func (c *Clip) measure(codec Codec, k int, x []float32, mine []byte) error {
+	c.wrong.From = c.wrong.From[:0]
+	for j := range c.scaled {
+		clear(c.pull)
+		c.scaled[j].Weight = 1
+		_, err := codec.Mix(c.pull, k, x, mine, c.scaled[j:j+1])
+		if wrong, ok := errors.AsType[*MismatchError](err); ok {
+			c.wrong.From = append(c.wrong.From, wrong.From...)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.distances = append(c.distances, math.Sqrt(vec.Dot(c.pull, c.pull)))
+	}
+	if len(c.wrong.From) > 0 {
+		return &c.wrong
+	}
+	return nil
+}
+
+// radius returns τ_i for the distances measured.
+func (c *Clip) radius() float64 {
+	if c.Radius > 0 {
+		return c.Radius
+	}
+	c.sorted = append(c.sorted[:0], c.distances...)
+	slices.Sort(c.sorted)
+	if n := len(c.sorted) - c.Liars; n > 0 {
+		return c.sorted[n-1]
+	}
+	return 0 // nobody to be trusted
+}

@@ -1,0 +1,33 @@
+package experiment
+
+import (
+	"fmt"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/configs"
+)
+
+// assembleClip makes sure that every worker has somebody to trust.
+func (r *Run) assembleClip() error {
+	clip := r.cfg.Algorithm.Clip
+	for i, row := range r.rows {
+		if f := clip.Liars; f > 0 && len(row.In) <= f {
+			return configs.Errorf("algorithm.clip.liars", "worker %d has %d neighbours: if %d of them may lie it can trust nobody", i, len(row.In), f).
+				With("topology.kind", "topology.size")
+		}
+	}
+	if clip.On() {
+		r.warnings = append(r.warnings, fmt.Sprintf(
+			"%s mixes clipped: the mean of the models moves by more than the gradients, above all where the workers' data differ", r.cfg.Algorithm.Name))
+	}
+	return nil
+}
+
+// clip returns how a worker clips, nil if it does not.
+func (r *Run) clip() *algos.Clip {
+	clip := r.cfg.Algorithm.Clip
+	if !clip.On() {
+		return nil
+	}
+	return &algos.Clip{Radius: clip.Radius, Liars: clip.Liars}
+}

@@ -1,0 +1,78 @@
+// Package state names what a worker carries from one round to the next, so that
+// it can be copied, written down, and put into a worker made anew.
+//
+// It knows neither algorithms nor files: those who carry something show it, and
+// package checkpoint keeps it on disk.
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Snapshot is the state of one worker at one moment. It has memory of its own,
+// which the next Save uses again.
+type Snapshot struct {
+	Tensors []Tensor // by their names, which differ
+}
+
+// A Tensor is one named part of a state.
+type Tensor struct {
+	Name string // a path, like machine/algorithm/h
+	Type string // F32, F64, I64, U32 or U8, as in the safetensors format
+	Data []byte // little-endian
+}
+
+// A Keeper carries something from round to round. What never changes and what
+// follows from the rest is not part of it.
+type Keeper interface {
+	// State shows every such variable to v, always in the same order.
+	State(v *Visit)
+}
+
+// Begin makes the snapshot empty; its memory is kept.
+func (s *Snapshot) Begin() { s.Tensors = s.Tensors[:0] }
+
+// Save appends what k carries, below a name of its own.
+func (s *Snapshot) Save(name string, k Keeper) {
+	v := Visit{snapshot: s, path: name}
+	k.State(&v)
+}
+
+// Load gives k what Save took from one like it. It fails if something is
+// missing, of another size or not such as k could carry; k is then of no use.
+func (s *Snapshot) Load(name string, k Keeper) error {
+	v := Visit{snapshot: s, path: name, loading: true, at: make(map[string]int)}
+	for i, t := range s.Tensors {
+		if strings.HasPrefix(t.Name, name+"/") {
+			v.at[t.Name] = i
+		}
+	}
+	k.State(&v)
+	if v.err != nil {
+		return v.err
+	}
+	for unused := range v.at {
+		return fmt.Errorf("state: %s: nothing here carries it", unused)
+	}
+	return nil
+}
+
+// CopyTo makes other equal to s, in the memory that other has.
+func (s *Snapshot) CopyTo(other *Snapshot) {
+	other.Begin()
+	for _, t := range s.Tensors {
+		data := other.next(t.Name, t.Type)
+		data.Data = append(data.Data, t.Data...)
+	}
+}
+
+// next appends an empty tensor, with the memory of the one that was there.
+func (s *Snapshot) next(name, kind string) *Tensor {
+	n := len(s.Tensors)
+	s.Tensors = slices.Grow(s.Tensors, 1)[:n+1]
+	t := &s.Tensors[n]
+	t.Name, t.Type, t.Data = name, kind, t.Data[:0]
+	return t
+}

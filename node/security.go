@@ -1,0 +1,143 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/core/sec"
+	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
+	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
+	"github.com/quic-go/quic-go"
+)
+
+// A sealer is libp2p's TLS 1.3 (libp2p specs, tls/tls.md) but for two things.
+// Its certificates are valid at all times: those of libp2p begin an hour before
+// their process, so that machines whose clocks differ by more, or one that
+// has been set back, do not meet. And it leaves with the connection below what
+// only the two ends of the session know, for the proof of the join secret.
+type sealer struct {
+	id       protocol.ID
+	identity *libp2ptls.Identity
+	self     peer.ID
+}
+
+func newSealer(id protocol.ID, key crypto.PrivKey) (*sealer, error) {
+	self, err := peer.IDFromPrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("node: tls: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return nil, fmt.Errorf("node: tls: %w", err)
+	}
+	identity, err := libp2ptls.NewIdentity(key, libp2ptls.WithCertTemplate(&x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{SerialNumber: serial.String()},
+		NotBefore:    time.Unix(0, 0),
+		NotAfter:     time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC), // RFC 5280, 4.1.2.5: no end
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("node: tls: %w", err)
+	}
+	return &sealer{id, identity, self}, nil
+}
+
+// ID is the name under which peers agree on this protocol.
+func (s *sealer) ID() protocol.ID { return s.id }
+
+// SecureInbound does the handshake as a server; who "" is anybody.
+func (s *sealer) SecureInbound(ctx context.Context, below net.Conn, who peer.ID) (sec.SecureConn, error) {
+	return s.secure(ctx, below, who, tls.Server)
+}
+
+// SecureOutbound does the handshake as a client of who.
+func (s *sealer) SecureOutbound(ctx context.Context, below net.Conn, who peer.ID) (sec.SecureConn, error) {
+	return s.secure(ctx, below, who, tls.Client)
+}
+
+func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, side func(net.Conn, *tls.Config) *tls.Conn) (sec.SecureConn, error) {
+	config, keys := s.identity.ConfigForPeer(who)
+	config.NextProtos = append([]string{string(muxer.ID)}, config.NextProtos...) // saves agreeing on it later
+	c, err := s.handshake(ctx, side(below, config), keys)
+	if err != nil {
+		below.Close()
+		return nil, err
+	}
+	if counted := countedBelow(below); counted != nil {
+		state := c.ConnectionState()
+		if counted.session, err = exported(&state); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.PubKey) (*sealedConn, error) {
+	if err := c.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	key, ok := <-keys // closed when the certificate has been judged
+	if !ok {
+		return nil, errors.New("node: tls: no key of the other end")
+	}
+	who, err := peer.IDFromPublicKey(key)
+	if err != nil {
+		return nil, err
+	}
+	agreed := protocol.ID(c.ConnectionState().NegotiatedProtocol)
+	if agreed != muxer.ID {
+		agreed = "" // a peer that agrees on it later
+	}
+	return &sealedConn{Conn: c, self: s.self, peer: who, key: key, state: network.ConnectionState{
+		StreamMultiplexer: agreed, UsedEarlyMuxerNegotiation: agreed != "",
+	}}, nil
+}
+
+// A sealedConn is an encrypted connection with a peer that has shown its key.
+type sealedConn struct {
+	*tls.Conn
+	self, peer peer.ID
+	key        crypto.PubKey
+	state      network.ConnectionState
+}
+
+func (c *sealedConn) LocalPeer() peer.ID                 { return c.self }
+func (c *sealedConn) RemotePeer() peer.ID                { return c.peer }
+func (c *sealedConn) RemotePublicKey() crypto.PubKey     { return c.key }
+func (c *sealedConn) ConnState() network.ConnectionState { return c.state }
+
+// exported returns what only the two ends of a TLS session can compute (RFC 8446,
+// section 7.5).
+func exported(s *tls.ConnectionState) ([]byte, error) {
+	return s.ExportKeyingMaterial("EXPORTER-gossiptrainer-admission", nil, 32)
+}
+
+// session returns what binds a proof to the encryption of c: the exported
+// keying material of TLS, over TCP and QUIC. libp2p's Noise exports nothing:
+// then the proof is bound to the ids, which the handshake has verified, and to
+// the nonces of both ends.
+func session(c network.Conn) ([]byte, error) {
+	var below *countedConn
+	if c.As(&below) {
+		return below.session, nil
+	}
+	var q *quic.Conn
+	if c.As(&q) {
+		state := q.ConnectionState().TLS
+		return exported(&state)
+	}
+	return nil, nil
+}

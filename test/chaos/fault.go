@@ -1,0 +1,60 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// A kind of fault.
+type kind string
+
+// What can happen to a peer.
+const (
+	kill    kind = "kill -9"             // the process is gone and comes back
+	storm   kind = "restart storm"       // killed again as soon as it trains again, several times
+	freeze  kind = "SIGSTOP"             // the process stands still, the kernel answers for it
+	cable   kind = "cable pulled"        // its interface is down
+	split   kind = "ring split in two"   // it and the next half of the ring hear nothing of the others
+	slow    kind = "100 kbit/s"          // its cable carries no more
+	corrupt kind = "corrupted bytes"     // single bits flip on its cable
+	garbage kind = "garbage at the port" // strangers connect and send random bytes
+	full    kind = "disk full"           // nothing more fits where it writes
+)
+
+// anybody stands for a rank that the seed draws.
+const anybody = -1
+
+// A fault is something that happens to a peer once all have finished some
+// rounds.
+type fault struct {
+	kind  kind
+	rank  int // anybody before draw
+	round int
+	lasts time.Duration
+}
+
+// drawn returns f with what it leaves open: whom it strikes, and a round up to
+// an eighth of those of the run later.
+func (f fault) drawn(r *rand.Rand, peers, rounds int) fault {
+	if f.rank == anybody {
+		f.rank = r.IntN(peers)
+	}
+	f.round += r.IntN(1 + rounds/8)
+	return f
+}
+
+// strikes reports whether the fault touches the peer itself: what that says of
+// its neighbours is not how the others notice.
+func (f fault) strikes(rank, peers int) bool {
+	if f.kind == split {
+		return (rank-f.rank+peers)%peers < peers/2
+	}
+	return rank == f.rank
+}
+
+func (f fault) String() string {
+	return fmt.Sprintf("%s, peer %d, round %d, %v", f.kind, f.rank, f.round, f.lasts)
+}

@@ -1,0 +1,65 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A footprint is what a process holds.
+type footprint struct {
+	handles int
+	threads int
+	rss     int64 // bytes
+}
+
+// measure returns what a process holds; false if it is gone.
+func measure(pid int) (footprint, bool) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	handles, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return footprint{}, false
+	}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return footprint{}, false
+	}
+	f := footprint{handles: len(handles)}
+	for text := range strings.Lines(string(status)) {
+		words := strings.Fields(text)
+		if len(words) < 2 {
+			continue
+		}
+		value, _ := strconv.ParseInt(words[1], 10, 64)
+		switch words[0] {
+		case "Threads:":
+			f.threads = int(value)
+		case "VmRSS:":
+			f.rss = value << 10 // the kernel says kB
+		}
+	}
+	return f, true
+}
+
+// processesIn returns the processes that work in a folder or below it, by id,
+// with their command lines.
+func processesIn(dir string) map[int][]string {
+	found := make(map[int][]string)
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, proc := range all {
+		at, err := os.Readlink(filepath.Join(proc, "cwd"))
+		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
+			continue
+		}
+		text, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // it may be gone meanwhile
+		if len(text) == 0 {
+			continue // a process that has ended and is not yet waited for
+		}
+		pid, _ := strconv.Atoi(filepath.Base(proc))
+		found[pid] = strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
+	}
+	return found
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package main
+
+import "time"
+
+// A place is where the peers of a scenario run.
+type place int
+
+const (
+	lab place = iota // "peer lab": its processes, its supervisor, the loopback interface
+	lan              // "peer run" in network namespaces, with cables that can be pulled; needs root
+)
+
+// An ending is what must come of a run.
+type ending int
+
+const (
+	unchanged ending = iota // the digest is that of the run in a simulator, where nothing happens
+	stopped                 // the run ends for all, with an error that names the peer
+)
+
+// A scenario is a run and what happens to it.
+type scenario struct {
+	name     string
+	place    place
+	peers    int
+	rounds   int
+	settings []string // key=value, beyond those of base
+	faults   []fault
+	ends     ending
+	noticed  span          // how soon the neighbours of the peer know; 0, 0 = they must not
+	within   time.Duration // of the fault's end, for all to train on; of the fault, for all to end
+}
+
+// A span is between two times, both included.
+type span struct{ from, to time.Duration }
+
+// base are the settings of all runs: the preset ring8, which needs no data, at a
+// pace that leaves time for something to happen.
+func base() []string {
+	return []string{"output.every=1", "limit.latency=5ms"}
+}
+
+// Bounds of detection at the defaults of the product: a dead process is told of
+// by its kernel; a hung one and a pulled cable by its silence.
+func dead() span   { return span{0, time.Second} }
+func silent() span { return span{5 * time.Second, 20 * time.Second} }
+
+// soon is how long peers may take to train on after a fault is over.
+const soon = 10 * time.Second
+
+// rows are the scenarios of the table.
+func rows() []scenario {
+	return []scenario{
+		{name: "hung-short", place: lab, peers: 8, rounds: 800, within: soon,
+			faults: []fault{{freeze, anybody, 50, 3 * time.Second}}},
+		{name: "hung-long", place: lab, peers: 8, rounds: 800, noticed: silent(), within: soon,
+			faults: []fault{{freeze, anybody, 50, 25 * time.Second}}},
+		{name: "cable", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
+			faults: []fault{{cable, anybody, 50, 25 * time.Second}}},
+		{name: "loose-cable", place: lan, peers: 8, rounds: 1600, within: soon,
+			faults: []fault{{cable, anybody, 50, time.Second}, {cable, anybody, 400, 2 * time.Second}, {cable, anybody, 800, time.Second}}},
+		{name: "partition", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
+			faults: []fault{{split, anybody, 50, 30 * time.Second}}},
+		{name: "slow-link", place: lan, peers: 8, rounds: 600, within: soon,
+			faults: []fault{{slow, anybody, 50, 25 * time.Second}}},
+		{name: "corrupted", place: lan, peers: 8, rounds: 1200, noticed: span{0, soon}, within: soon,
+			faults: []fault{{corrupt, anybody, 50, 5 * time.Second}}},
+		{name: "killed-stop", place: lan, peers: 8, rounds: 100_000, settings: []string{"faults.on_lost_neighbor=stop"},
+			ends: stopped, noticed: dead(), within: 20 * time.Second,
+			faults: []fault{{kill, anybody, 50, 0}}},
+	}
+}
