@@ -15,8 +15,8 @@ import (
 
 // A Worker is one worker of a run at the beginning of round 0, for a driver.
 type Worker struct {
-	Rank    topology.Rank
-	Row     topology.Row
+	Rank topology.Rank
+	Row  topology.Row
 	// Closing says who takes the place of a neighbour that is lost; nil: nobody.
 	Closing *topology.Closing
 	Machine gossip.Machine

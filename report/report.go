@@ -137,7 +137,8 @@ type Summary struct {
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
-	MeanBits     float64  `json:"mean_bits"` // over exchanges and peers
+	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
+	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
 	Digest       string   `json:"digest"`
 	Seed         uint64   `json:"seed"`
 	Version      string   `json:"version"`

@@ -40,6 +40,39 @@ func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 	return views, nil
 }
 
+// Losses sums up what became of the graph of a run under the policy reweight.
+type Losses struct {
+	Lost  []int `json:"lost"`  // ranks without a result
+	Views int   `json:"views"` // mixing matrices that the run had one after the other, ≥ 1
+	// Lopsided bounds the exchanges, counted per edge, in which only one end mixed.
+	Lopsided int `json:"lopsided"`
+}
+
+// SumLosses sums up the edges on record in a run of n workers, of which those that
+// finals name came to the end. It fails where a mixing matrix is not doubly
+// stochastic.
+func SumLosses(events []Event, n int, finals []Final) (*Losses, error) {
+	lost := func(rank int) bool {
+		return !slices.ContainsFunc(finals, func(f Final) bool { return f.Rank == rank })
+	}
+	views, err := Views(events, n, lost)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range views {
+		if err := v.Check(); err != nil {
+			return nil, err
+		}
+	}
+	sum := &Losses{Lost: []int{}, Views: len(views), Lopsided: Lopsided(events, views, lost)}
+	for rank := range n {
+		if lost(rank) {
+			sum.Lost = append(sum.Lost, rank)
+		}
+	}
+	return sum, nil
+}
+
 // viewAt returns the mixing matrix of one exchange.
 func viewAt(edges map[[2]int][]Edge, exchange, n int, lost func(rank int) bool) View {
 	v := View{From: exchange, W: make([][]float64, n)}

@@ -60,7 +60,8 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	models, err := readModels(s.folder, run.N())
+	finals, _ := s.results()
+	models, err := readModels(s.folder, run.N(), finals)
 	if err != nil {
 		return err
 	}

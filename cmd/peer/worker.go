@@ -83,15 +83,15 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	}})
 }
 
-// readModels reads the final models of all peers of a run, by rank.
-func readModels(f *folder, peers int) ([][]float32, error) {
+// readModels reads the final models of a run's peers that came to the end, by rank.
+func readModels(f *folder, peers int, finals []report.Final) ([][]float32, error) {
 	models := make([][]float32, peers)
-	for rank := range models {
-		saved, err := train.Read(f.modelPath(rank))
+	for _, final := range finals {
+		saved, err := train.Read(f.modelPath(final.Rank))
 		if err != nil {
 			return nil, err
 		}
-		models[rank] = saved.X
+		models[final.Rank] = saved.X
 	}
 	return models, nil
 }
