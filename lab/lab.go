@@ -26,10 +26,14 @@ const DefaultGrace = 1500 * time.Millisecond
 type Options struct {
 	// Peers is the number of processes, at least 1.
 	Peers int
-	// Command returns the command that starts the peer of a rank, 0..Peers−1.
-	// Run sets its Stdin, Stdout, Stderr and SysProcAttr. The process must
-	// Attach to its standard input and output.
-	Command func(rank int) *exec.Cmd
+	// Command returns the command that starts the peer of a rank, 0..Peers−1, for
+	// the life'th time, from 0 on. Run sets its Stdin, Stdout, Stderr and
+	// SysProcAttr. The process must Attach to its standard input and output.
+	Command func(rank, life int) *exec.Cmd
+	// Restarts is how often in a minute a peer is started anew whose process has
+	// died, of a signal or of itself. One that said why it gives up is not. At the
+	// next death, or the first one if it is 0, the run ends.
+	Restarts int
 	// Event receives what the peers report, in the order of arrival.
 	Event func(report.Event)
 	// Log receives the lines that a peer writes on its standard error.
@@ -41,13 +45,14 @@ type Options struct {
 // Run starts the peers, sends every one the roster once all are ready, and
 // returns when no process is left: nil once all have finished their work, the
 // cause of ctx when it was cancelled, and a *PeerError for the first peer that
-// failed or died, which stops the others.
+// failed or died for good, which stops the others.
 func Run(ctx context.Context, o Options) error {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	s := &supervisor{options: o, news: make(chan news, 4*o.Peers)}
-	for rank := range o.Peers {
+	s := &supervisor{options: o, news: make(chan news, 4*o.Peers), procs: make([]*process, o.Peers)}
+	for rank := range s.procs {
+		s.procs[rank] = new(process)
 		s.start(rank)
 	}
 	return s.loop(ctx)

@@ -37,7 +37,7 @@ func play(role, rank string) int {
 	leash := Attach(os.Stdin, os.Stdout)
 	ctx, cancel := leash.Context(context.Background())
 	defer cancel()
-	roster, err := leash.Introduce(ctx, Contact{ID: "id" + rank, Addrs: []string{"/ip4/127.0.0.1/tcp/" + rank}})
+	roster, err := leash.Introduce(ctx, Contact{ID: "id" + rank, Addrs: []string{"/ip4/127.0.0.1/tcp/" + os.Getenv("LAB_TEST_LIFE") + rank}})
 	if err != nil {
 		return 0
 	}
@@ -50,6 +50,17 @@ func play(role, rank string) int {
 	leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 7}})
 	switch role {
 	case "finish":
+		leash.Done()
+	case "die once", "die always":
+		if role == "die always" || os.Getenv("LAB_TEST_LIFE") == "0" {
+			self, _ := os.FindProcess(os.Getpid())
+			self.Kill()
+			select {}
+		}
+		for k := range 3 {
+			leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 6 + k}})
+			leash.Report(report.Event{Score: &report.Score{Rank: i, Round: 8}})
+		}
 		leash.Done()
 	case "fail":
 		fmt.Fprintln(os.Stderr, "about to give up")
@@ -74,8 +85,8 @@ func play(role, rank string) int {
 func playParent() int {
 	Run(context.Background(), Options{
 		Peers: 2,
-		Command: func(rank int) *exec.Cmd {
-			cmd := command("deaf", rank)
+		Command: func(rank, life int) *exec.Cmd {
+			cmd := command("deaf", rank, life)
 			cmd.ExtraFiles = []*os.File{os.NewFile(3, "alive")}
 			return cmd
 		},
@@ -85,9 +96,9 @@ func playParent() int {
 	return 0
 }
 
-func command(role string, rank int) *exec.Cmd {
+func command(role string, rank, life int) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, "LAB_TEST_RANK="+strconv.Itoa(rank))
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, "LAB_TEST_RANK="+strconv.Itoa(rank), "LAB_TEST_LIFE="+strconv.Itoa(life))
 	return cmd
 }
 
@@ -100,6 +111,8 @@ type stage struct {
 	onStep func()
 	alive  *os.File
 	grace  time.Duration
+
+	restarts int
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -111,8 +124,8 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 	s.alive = r
 	err = Run(ctx, Options{
 		Peers: len(roles),
-		Command: func(rank int) *exec.Cmd {
-			cmd := command(roles[rank], rank)
+		Command: func(rank, life int) *exec.Cmd {
+			cmd := command(roles[rank], rank, life)
 			cmd.ExtraFiles = []*os.File{w}
 			return cmd
 		},
@@ -123,7 +136,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 			}
 		},
 		Log:   func(rank int, line string) { s.lines = append(s.lines, fmt.Sprint(rank, " ", line)) },
-		Grace: s.grace,
+		Grace: s.grace, Restarts: s.restarts,
 	})
 	w.Close()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) != 0 {
@@ -137,7 +150,7 @@ func TestPeersAreIntroducedInRankOrderAndFinish(t *testing.T) {
 	if err := s.run(t.Context(), "finish", "finish", "finish"); err != nil {
 		t.Fatal(err)
 	}
-	want := "id0/ip4/127.0.0.1/tcp/0 id1/ip4/127.0.0.1/tcp/1 id2/ip4/127.0.0.1/tcp/2"
+	want := "id0/ip4/127.0.0.1/tcp/00 id1/ip4/127.0.0.1/tcp/01 id2/ip4/127.0.0.1/tcp/02"
 	heard := make(map[int]int)
 	for _, e := range s.events {
 		if e.Status != nil && e.Status.Detail != want {
@@ -212,8 +225,8 @@ func TestAKilledPeerIsNamed(t *testing.T) {
 	heard := 0
 	err := Run(ctx, Options{
 		Peers: 2,
-		Command: func(rank int) *exec.Cmd {
-			cmd := command("wait", rank)
+		Command: func(rank, life int) *exec.Cmd {
+			cmd := command("wait", rank, life)
 			if rank == 1 {
 				victim = cmd
 			}
@@ -237,7 +250,7 @@ func TestAKilledPeerIsNamed(t *testing.T) {
 func TestAPeerThatCannotStartIsNamed(t *testing.T) {
 	err := Run(t.Context(), Options{
 		Peers:   2,
-		Command: func(rank int) *exec.Cmd { return exec.Command("/no/such/program") },
+		Command: func(int, int) *exec.Cmd { return exec.Command("/no/such/program") },
 		Event:   func(report.Event) {},
 		Log:     func(int, string) {},
 	})
@@ -266,7 +279,7 @@ func TestNoPeerOutlivesItsSupervisor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent := command("parent", 0)
+	parent := command("parent", 0, 0)
 	parent.ExtraFiles = []*os.File{w}
 	out, err := parent.StdoutPipe()
 	if err != nil {

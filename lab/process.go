@@ -8,47 +8,54 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 )
 
-// A process is one peer as the supervisor sees it.
+// A process is one peer as the supervisor sees it, through all its lives.
 type process struct {
 	cmd    *exec.Cmd
 	orders chan order // written to its standard input in turn; room for all there ever are
 
 	contact Contact
-	round   int
+	ready   bool // has said where it is, in some life
+	round   int  // of the latest step
+	scored  int  // of the latest score
+	done    bool
 	failed  bool // has said why it gives up
 	words   words
+	deaths  []time.Time
 }
 
-// ordersPerRun is how many orders a peer can get: the roster and the stop.
-const ordersPerRun = 2
+// ordersPerLife is how many orders a process can get: the roster and the stop.
+const ordersPerLife = 2
 
+// start starts the peer of a rank, for the first time or after its last death.
 func (s *supervisor) start(rank int) {
-	p := &process{cmd: s.options.Command(rank), orders: make(chan order, ordersPerRun)}
+	p := s.procs[rank]
+	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife)
+	p.words = words{}
 	p.cmd.SysProcAttr = attributes()
-	s.procs = append(s.procs, p)
 	started := make(chan struct{})
-	go s.attend(rank, p, started)
+	go s.attend(rank, p.cmd, p.orders, started)
 	<-started
 }
 
 // attend starts a process, reads what it says and waits for its end. It keeps
 // its operating system thread until then: a process started with a parent-death
 // signal gets it when the thread that started it ends.
-func (s *supervisor) attend(rank int, p *process, started chan<- struct{}) {
+func (s *supervisor) attend(rank int, cmd *exec.Cmd, orders <-chan order, started chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	stdin, stdout, stderr, err := launch(p.cmd)
+	stdin, stdout, stderr, err := launch(cmd)
 	close(started)
 	if err == nil {
 		gone := make(chan struct{})
-		go p.obey(stdin, gone)
+		go obey(stdin, orders, gone)
 		var readers sync.WaitGroup
 		readers.Go(func() { s.readNotices(rank, stdout) })
 		readers.Go(func() { s.readLog(rank, stderr) })
 		readers.Wait()
-		err = p.cmd.Wait()
+		err = cmd.Wait()
 		close(gone)
 	}
 	s.news <- news{rank: rank, ended: true, err: err}
@@ -70,12 +77,12 @@ func launch(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, err 
 
 // obey writes the orders of a peer until it is gone. A peer that does not read
 // holds up nobody else.
-func (p *process) obey(stdin io.WriteCloser, gone <-chan struct{}) {
+func obey(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
 	defer stdin.Close()
 	lines := json.NewEncoder(stdin)
 	for {
 		select {
-		case o := <-p.orders:
+		case o := <-orders:
 			if lines.Encode(o) != nil {
 				return // its end is news of its own
 			}

@@ -3,8 +3,11 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"time"
+
+	"gossiptrainer/report"
 )
 
 // A supervisor is the parent's side of a run. Its loop owns all state; the
@@ -59,42 +62,106 @@ func (s *supervisor) hear(n news) {
 	p := s.procs[n.rank]
 	switch {
 	case n.ended:
-		s.exited++
-		if !p.failed {
-			s.fail(n.rank, ending(n.err))
-		}
+		s.bury(n.rank, n.err)
 	case n.line != "":
 		p.words.add(n.line)
 		s.options.Log(n.rank, n.line)
 	case n.notice.Ready != nil:
-		p.contact = *n.notice.Ready
-		if s.ready++; s.ready == len(s.procs) {
-			s.introduce()
-		}
+		s.welcome(p, *n.notice.Ready)
 	case n.notice.Event != nil:
-		if step := n.notice.Event.Step; step != nil {
-			p.round = step.Round
+		if p.tells(*n.notice.Event) {
+			s.options.Event(*n.notice.Event)
 		}
-		s.options.Event(*n.notice.Event)
 	case n.notice.Failed != nil:
 		p.failed = true
 		s.fail(n.rank, n.notice.Failed)
 	case n.notice.Done:
+		p.done = true
 		if s.done++; s.done == len(s.procs) {
 			s.stop()
 		}
 	}
 }
 
-// introduce tells every peer where all of them are.
-func (s *supervisor) introduce() {
+// welcome tells all peers where the others are when the last one has said so, and
+// one that comes back at once.
+func (s *supervisor) welcome(p *process, where Contact) {
+	p.contact = where
+	known := s.ready == len(s.procs)
+	if !p.ready {
+		p.ready = true
+		s.ready++
+	}
+	switch {
+	case known:
+		s.introduce(p)
+	case s.ready == len(s.procs):
+		s.introduce(s.procs...)
+	}
+}
+
+// introduce tells peers where all of them are.
+func (s *supervisor) introduce(peers ...*process) {
 	roster := make([]Contact, len(s.procs))
 	for rank, p := range s.procs {
 		roster[rank] = p.contact
 	}
-	for _, p := range s.procs {
+	for _, p := range peers {
 		p.orders <- order{Roster: roster}
 	}
+}
+
+// tells reports whether an event is news: one that has come back does some rounds
+// once more, and says so.
+func (p *process) tells(e report.Event) bool {
+	switch {
+	case e.Step != nil:
+		if e.Step.Round <= p.round {
+			return false
+		}
+		p.round = e.Step.Round
+	case e.Score != nil:
+		if e.Score.Round <= p.scored {
+			return false
+		}
+		p.scored = e.Score.Round
+	}
+	return true
+}
+
+// bury deals with the end of a process: one that was due, or a death, after which
+// the peer is started anew or the run ends. Who was done is not missed.
+func (s *supervisor) bury(rank int, err error) {
+	p := s.procs[rank]
+	due := s.stopping || p.failed || p.done
+	if !due && s.revive(rank, err) {
+		return
+	}
+	s.exited++
+	if !due {
+		s.fail(rank, ending(err))
+	}
+}
+
+// revive starts a peer anew, unless it has died too often or never lived.
+func (s *supervisor) revive(rank int, err error) bool {
+	p := s.procs[rank]
+	now := time.Now()
+	recent := 0
+	for _, at := range p.deaths {
+		if now.Sub(at) < time.Minute {
+			recent++
+		}
+	}
+	if _, lived := errors.AsType[*exec.ExitError](err); recent >= s.options.Restarts || err != nil && !lived {
+		return false
+	}
+	p.deaths = append(p.deaths, now)
+	why := ending(err).Reason
+	s.options.Log(rank, fmt.Sprintf("%s after round %d: started anew", why, p.round))
+	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Returning, Detail: why}})
+	s.start(rank)
+	return true
 }
 
 // fail notes the first failure and stops the run: what other peers say after

@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/journal"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -31,6 +32,14 @@ type driver struct {
 	log     *slog.Logger
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
+
+	keeper   *keeper          // nil without checkpoints
+	journal  *journal.Journal // nil: no message is sent twice
+	slots    gossip.Slots
+	place    int // exchanges finished
+	verified bool
+	ended    func(topology.Rank) bool // a worker is known to be through
+	outgoing []gossip.Frame           // of those to be sent now
 
 	jobs     chan job
 	outcomes chan outcome
@@ -60,6 +69,9 @@ type standing struct {
 	told    bool      // Bye was sent on this link
 	left    bool
 	refused error
+	hears   bool // messages of this worker
+	durable int  // exchanges that its newest checkpoint knows of, as far as told
+	sequel
 }
 
 // spent is where the time of a round goes.
@@ -69,9 +81,17 @@ func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
 		jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+		keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
+	}
+	if w.Checkpoints != nil {
+		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
+		d.place = d.slots.Of(d.round, 0)
+	}
+	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
+		d.verified = m.Repairs().Verified
 	}
 	for _, rank := range neighbours(w.Row) {
-		d.peers = append(d.peers, standing{rank: rank})
+		d.peers = append(d.peers, standing{rank: rank, hears: slices.Contains(w.Row.Out, rank)})
 	}
 	return d
 }
@@ -101,11 +121,13 @@ func (d *driver) run(ctx context.Context) error {
 	d.status(report.Training, "", nil)
 	d.begin()
 	for {
-		d.advance()
+		if err := d.advance(); err != nil {
+			return err
+		}
 		if acted, err := d.mend(); err != nil {
 			return err
 		} else if acted {
-			d.advance()
+			continue
 		}
 		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left && d.needs(s.rank) }) {
 			return nil
@@ -117,32 +139,41 @@ func (d *driver) run(ctx context.Context) error {
 }
 
 // advance does what the machine asks for.
-func (d *driver) advance() {
-	began := time.Now()
-	r := d.w.Machine.Ready()
-	d.spent.codec += time.Since(began)
-	d.t.Send(r.Send)
-	for _, payload := range r.Spent {
-		d.t.Recycle(payload)
+func (d *driver) advance() error {
+	for again := true; again; {
+		began := time.Now()
+		r := d.w.Machine.Ready()
+		d.spent.codec += time.Since(began)
+		moved := d.move(r)
+		d.t.Send(d.direct(r.Send))
+		for _, payload := range r.Spent {
+			d.t.Recycle(payload)
+		}
+		d.waiting = append(d.waiting[:0], r.Waiting...)
+		if r.Round > d.round {
+			d.finish(r.Round)
+		}
+		if r.Compute {
+			d.computing = true
+			d.jobs <- job{k: r.Round, x: r.At}
+		}
+		d.done = d.done || r.Done
+		var err error
+		if again, err = d.follow(r, moved); err != nil {
+			return d.broken(err)
+		}
 	}
-	d.waiting = append(d.waiting[:0], r.Waiting...)
-	if r.Round > d.round {
-		d.finish(r.Round)
-	}
-	if r.Compute {
-		d.computing = true
-		d.jobs <- job{k: r.Round, x: r.At}
-	}
-	if r.Done {
+	if d.done && d.keeper.finish(d.round) {
 		d.part()
 	}
+	d.keeper.write()
+	return nil
 }
 
 // part says bye on every link that has not heard it, after its last frame.
 func (d *driver) part() {
-	d.done = true
 	for i := range d.peers {
-		if s := &d.peers[i]; s.up && !s.told {
+		if s := &d.peers[i]; s.up && !s.told && !d.owes(s) {
 			s.told = true
 			d.t.Bye(s.rank)
 		}
@@ -161,6 +192,9 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case o := <-d.outcomes:
 		d.rested(began, idle)
 		err = d.computed(o)
+	case n := <-d.keeper.news():
+		d.rested(began, idle)
+		err = d.kept(n)
 	case <-tick:
 		d.rested(began, idle)
 		err = d.look(time.Now())
@@ -198,13 +232,12 @@ func (d *driver) handle(e Event) error {
 		if err := d.met(e.Peer, true); err != nil {
 			return err
 		}
+		d.meet(s, e.Met)
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
 		return d.met(e.Peer, false)
-	case Noticed:
-		d.heard(e.Peer, e.Notice)
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 		if d.mending != nil {
@@ -218,7 +251,13 @@ func (d *driver) handle(e Event) error {
 		}
 		s.refused = e.Err
 		return d.outcast()
+	case Noticed:
+		d.heard(e.Peer, e.Notice)
+		return d.notice(s, e.Notice)
 	case FrameIn:
+		if done, err := d.recall(s, e.Frame); done {
+			return err
+		}
 		err := d.w.Machine.Receive(e.Frame)
 		d.spent.codec += time.Since(now)
 		if err == nil {
@@ -226,9 +265,7 @@ func (d *driver) handle(e Event) error {
 			return nil
 		}
 		if unused(err) {
-			d.refused.frame(err)
-			d.log.Debug("frame not used", "why", err)
-			d.t.Recycle(e.Frame.Payload)
+			d.misplaced(s, e.Frame, err)
 			return nil
 		}
 		return d.judge(err)
@@ -283,7 +320,7 @@ func (d *driver) look(now time.Time) error {
 		gone := now.Sub(s.since)
 		switch {
 		case s.up || s.left:
-		case d.done && gone >= farewell:
+		case d.done && gone >= farewell && (d.journal == nil || d.ended(s.rank)):
 			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
 			s.left = true
 		case d.w.Lost == Fail && s.met && gone >= grace:
@@ -321,7 +358,6 @@ func (d *driver) finish(k int) {
 	if d.mending != nil {
 		d.mending.round(d.took)
 	}
-	d.t.Round(k)
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)
 	}

@@ -21,9 +21,17 @@ type script struct {
 	byes   []topology.Rank
 	drops  []topology.Rank
 	rounds int
-	told   []Notice
 	called []topology.Rank
 	left   []topology.Rank
+
+	durable int
+	told    []told
+}
+
+// A told thing is a notice and who got it.
+type told struct {
+	peer topology.Rank
+	Notice
 }
 
 func newScript() *script { return &script{events: make(chan Event, 100)} }
@@ -33,13 +41,14 @@ func (s *script) Messages() report.Messages            { return report.Messages{
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
 func (s *script) Stop(*StoppedError)                   {}
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
-func (s *script) Tell(_ topology.Rank, n Notice)       { s.told = append(s.told, n) }
 func (s *script) Call(peer topology.Rank)              { s.called = append(s.called, peer) }
 func (s *script) Leave(peer topology.Rank)             { s.left = append(s.left, peer) }
 func (s *script) Recycle([]byte)                       {}
 func (s *script) Events() <-chan Event                 { return s.events }
 func (s *script) Trouble(topology.Rank) string         { return "cable cut" }
-func (s *script) Round(finished int)                   { s.rounds = finished }
+func (s *script) Place(finished int)                   { s.rounds = finished }
+func (s *script) Durable(finished int)                 { s.durable = finished }
+func (s *script) Tell(peer topology.Rank, n Notice)    { s.told = append(s.told, told{peer, n}) }
 func (s *script) Bytes() (sent, received report.Bytes) { return report.Bytes{}, report.Bytes{} }
 func (s *script) Close() error                         { return nil }
 func (s *script) up(peers ...topology.Rank)            { s.each(LinkUp, peers) }

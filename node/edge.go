@@ -28,7 +28,8 @@ const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
 	dialTime   = 5 * time.Second
-	steady     = 5 * time.Second // a link that lived this long was no failure
+	uncalled   = 200 * time.Millisecond // until who does not open the streams connects nevertheless
+	steady     = 5 * time.Second        // a link that lived this long was no failure
 )
 
 // An edge is what this worker has with one neighbour, through all the links
@@ -38,8 +39,9 @@ type edge struct {
 	links   *links
 	rank    topology.Rank
 	id      peer.ID
-	dials   bool       // this end opens the streams
-	arrived chan *talk // streams that the other end has opened and both agreed on
+	dials   bool          // this end opens the streams
+	arrived chan *talk    // streams that the other end has opened and both agreed on
+	awake   chan struct{} // signals that there is a connection
 	log     *slog.Logger
 
 	sent, received carried
@@ -75,7 +77,7 @@ func newEdge(l *links, rank topology.Rank) *edge {
 	id := l.roster.ids[rank]
 	return &edge{
 		links: l, rank: rank, id: id, dials: l.host.ID() < id,
-		arrived: make(chan *talk, 1), since: time.Now(),
+		arrived: make(chan *talk, 1), awake: make(chan struct{}, 1), since: time.Now(),
 		log: l.log.With("neighbour", int(rank)),
 	}
 }
@@ -108,11 +110,36 @@ func (e *edge) next(ctx context.Context) (*talk, error) {
 	if e.dials {
 		return e.dial(ctx)
 	}
+	for wait := uncalled; ; wait = min(2*wait, lastRetry) {
+		call := time.NewTimer(wait)
+		select {
+		case t := <-e.arrived:
+			call.Stop()
+			return t, nil
+		case <-call.C:
+			e.knock(ctx)
+		case <-ctx.Done():
+			call.Stop()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// knock connects to a neighbour that has not called: it may not know where this
+// peer is since that was started anew. Who is connected knows, and calls.
+func (e *edge) knock(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	if err := connect(ctx, e.links.host, e.id); err != nil {
+		e.log.Debug("not connected", "err", err)
+	}
+}
+
+// rouse ends the rest before the next try.
+func (e *edge) rouse() {
 	select {
-	case t := <-e.arrived:
-		return t, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case e.awake <- struct{}{}:
+	default:
 	}
 }
 
@@ -129,18 +156,23 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 	return t, nil
 }
 
-// recognise refuses a neighbour that has been started anew where its rounds do
-// not tell: it has lost its model, and the exchanges that are in doubt.
+// recognise refuses a neighbour that has been started anew without a checkpoint
+// where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs hello) *RefusedError {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.left {
+	if e.forsaken() {
 		return &RefusedError{Reason: LeftBehind, Detail: fmt.Sprintf("worker %d has gone on without worker %d", e.links.me.Rank, e.rank)}
 	}
-	if e.links.paced && !e.links.elastic || !e.ever || e.life == theirs.Epoch {
+	if e.links.paced && !e.links.elastic || theirs.Durable != undurable || !e.renewed(theirs) {
 		return nil
 	}
-	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew", e.rank)}
+	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew and keeps no checkpoint", e.rank)}
+}
+
+// renewed reports whether theirs is of another process than that of the last link.
+func (e *edge) renewed(theirs hello) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ever && e.life != theirs.Epoch
 }
 
 // openStream connects to id, if it must, and opens a stream. That succeeds
@@ -148,13 +180,18 @@ func (e *edge) recognise(theirs hello) *RefusedError {
 func openStream(ctx context.Context, h host.Host, id peer.ID, p protocol.ID) (network.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	if sw, ok := h.Network().(*swarm.Swarm); ok {
-		sw.Backoff().Clear(id) // its waits are far longer than those here
-	}
-	if err := h.Connect(ctx, peer.AddrInfo{ID: id}); err != nil {
+	if err := connect(ctx, h, id); err != nil {
 		return nil, err
 	}
 	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
+}
+
+// connect connects to id, unless it is.
+func connect(ctx context.Context, h host.Host, id peer.ID) error {
+	if sw, ok := h.Network().(*swarm.Swarm); ok {
+		sw.Backoff().Clear(id) // its waits are far longer than those here
+	}
+	return h.Connect(ctx, peer.AddrInfo{ID: id})
 }
 
 // settle says hello and agrees or refuses.
@@ -164,7 +201,7 @@ func (e *edge) settle(t *talk) error {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
-		if no := mine.compareRank(theirs, e.rank); no != nil && !(e.links.elastic && no.Reason == LostState) {
+		if no := mine.compareRank(theirs, e.rank, e.links.lead, e.links.journal); no != nil && !(e.links.elastic && no.Reason == LostState) {
 			return no
 		}
 		return e.recognise(theirs)
@@ -225,8 +262,15 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 		*wait = firstRetry
 		return
 	}
-	sleep(ctx, *wait/2+rand.N(*wait/2))
+	retry := time.NewTimer(*wait/2 + rand.N(*wait/2))
+	defer retry.Stop()
 	*wait = min(2**wait, lastRetry)
+	select {
+	case <-retry.C:
+	case <-e.awake:
+		*wait = firstRetry
+	case <-ctx.Done():
+	}
 }
 
 // sleep reports whether ctx let it wait to the end.
@@ -245,8 +289,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // has left for good.
 func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	k := newLink(e, t)
+	met := Meeting{Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Renewed: e.renewed(t.theirs)}
 	e.set(k, nil)
-	e.links.emit(Event{Kind: LinkUp, Peer: e.rank})
+	e.links.emit(Event{Kind: LinkUp, Peer: e.rank, Met: met})
 	e.log.Debug("link up")
 	k.start()
 	select {

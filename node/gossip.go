@@ -50,7 +50,7 @@ func newBoard(n *Node) (*board, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &board{
 		node: n, roster: n.roster, ctx: ctx, cancel: cancel, stopped: make(chan error, 1),
-		mine:   bulletin{Rank: int(n.roster.self)},
+		mine:   bulletin{Rank: int(n.roster.self), Life: n.me.Epoch},
 		theirs: make(map[topology.Rank]bulletin), heard: make(map[topology.Rank]time.Time),
 		changed: make(chan struct{}),
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gossiptrainer/journal"
 	"gossiptrainer/topology"
 )
 
@@ -15,24 +16,30 @@ const version = 2
 // unranked is the rank of a peer that does not know it yet.
 const unranked = -1
 
+// undurable stands for the checkpoint of a peer that keeps none: it does not come
+// back.
+const undurable = -1
+
 // A hello is what a peer says of itself when it has been admitted.
 type hello struct {
 	N        int
 	Dim      int
 	Rank     int // unranked before the roll call
-	Round    int // exchanges finished: rounds, unless there are local steps
+	Round    int // exchanges finished
+	Durable  int // of these, as many as the newest checkpoint knows of; undurable without one
 	Epoch    uint64
 	Sections []Section
 }
 
 // The layout, little-endian: n u32, rank u32 (all ones: none), dim u64, round
-// u64, epoch u64, sections u8, then per section name (length u8, 24 bytes) and
-// hash (32 bytes).
+// u64, durable u64 (all ones: none), epoch u64, sections u8, then per section name
+// (length u8, 24 bytes) and hash (32 bytes).
 const (
-	helloFixed   = 4 + 4 + 8 + 8 + 8 + 1
+	helloFixed   = 4 + 4 + 8 + 8 + 8 + 8 + 1
 	helloSection = (1 + maxSectionName) + 32
 	helloMax     = helloFixed + maxSections*helloSection
 	noRank       = 1<<32 - 1
+	noDurable    = 1<<64 - 1
 )
 
 var errHelloForm = errors.New("malformed hello")
@@ -47,6 +54,7 @@ func (h *hello) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, rank)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Dim))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // undurable has all bits set
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
 	dst = append(dst, byte(len(h.Sections)))
 	for _, s := range h.Sections {
@@ -63,10 +71,11 @@ func parseHello(b []byte) (hello, error) {
 	}
 	n, rank := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 	dim, round := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
-	if n > maxWorkers || rank != noRank && rank >= n || dim > 1<<62 || round > 1<<62 {
+	durable := binary.LittleEndian.Uint64(b[24:])
+	if n > maxWorkers || rank != noRank && rank >= n || dim > 1<<62 || round > 1<<62 || durable != noDurable && durable > 1<<62 {
 		return hello{}, errHelloForm
 	}
-	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Epoch: binary.LittleEndian.Uint64(b[24:])}
+	h := hello{N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Durable: int(durable), Epoch: binary.LittleEndian.Uint64(b[32:])}
 	if rank == noRank {
 		h.Rank = unranked
 	}
@@ -134,18 +143,25 @@ func (h *hello) compare(theirs hello) *RefusedError {
 	return nil
 }
 
-// compareRank checks what a neighbour says of its place and its progress.
-// Synchronous neighbours are never two exchanges apart; one that is has lost its
-// model and could not be helped by the frames that are kept for it.
-func (h *hello) compareRank(theirs hello, want topology.Rank) *RefusedError {
+// compareRank checks what a neighbour says of its place and its progress. Of
+// synchronous neighbours none can be further ahead of the other than lead, unless
+// one has come back: then that one must find its messages in the other's log, and
+// have a checkpoint to begin from.
+func (h *hello) compareRank(theirs hello, want topology.Rank, lead int, log *journal.Journal) *RefusedError {
 	if theirs.Rank != int(want) {
 		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
 	}
-	if gap := theirs.Round - h.Round; gap > 1 || gap < -1 {
-		return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d exchanges, worker %d has finished %d",
-			h.Rank, h.Round, theirs.Rank, theirs.Round)}
+	why := ""
+	switch gap := theirs.Round - h.Round; {
+	case gap > lead && log == nil, gap < -lead && log == nil:
+		why = "no log of messages is kept here: set checkpoint in the run file"
+	case gap < -lead && log.Base() > theirs.Round:
+		why = fmt.Sprintf("the log of worker %d begins at exchange %d", h.Rank, log.Base())
+	default:
+		return nil
 	}
-	return nil
+	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d exchanges, worker %d has finished %d; %s",
+		h.Rank, h.Round, theirs.Rank, theirs.Round, why)}
 }
 
 func sectionNamed(sections []Section, name string) int {

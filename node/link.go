@@ -77,16 +77,16 @@ func (k *link) fail(why error) {
 	})
 }
 
-// wait waits for both goroutines. left says that the neighbour said Bye, so
-// that nothing is missing and nobody waits.
+// wait waits for both goroutines. left says that both ends said Bye, so that
+// nothing is missing and nobody waits.
 func (k *link) wait() (why error, left bool) {
 	<-k.over
 	k.ended.Wait()
-	return k.why, k.heard
+	return k.why, k.told && k.heard
 }
 
 // write sends what is queued until the link is over: after Bye that can only be
-// repairs, which a neighbour in its last round may ask for.
+// what a neighbour that is not done asks for.
 func (k *link) write() error {
 	shaper := k.edge.links.bytes.shaper
 	buf, due := make([]byte, min(record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline}
@@ -191,7 +191,7 @@ func (k *link) read() error {
 				return err
 			}
 			continue
-		case wire.Member:
+		case wire.Resend, wire.Durable, wire.Member:
 			links.pool.put(payload)
 			links.emit(Event{Kind: Noticed, Peer: k.edge.rank, Notice: Notice{Kind: h.Kind, Round: h.Round, Hop: h.Hop}})
 			continue

@@ -381,13 +381,3 @@ func FuzzMessage(f *testing.F) {
 		}
 	})
 }
-
-func TestHelloCountsExchanges(t *testing.T) {
-	for _, c := range []struct{ local, finished, want int }{{1, 7, 7}, {4, 3, 0}, {4, 4, 1}, {4, 7, 1}} {
-		l := &links{paced: true, local: c.local}
-		l.Round(c.finished)
-		if got := l.hello().Round; got != c.want {
-			t.Errorf("%d rounds with %d local steps: %d exchanges, want %d", c.finished, c.local, got, c.want)
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/journal"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/wire/entropy"
@@ -29,17 +30,20 @@ type links struct {
 	me        hello
 	admission *admission
 	roster    *roster
-	limit     int  // bytes of payload
-	paced     bool // neighbours are in the same exchange or the next
-	elastic   bool // lost neighbours are done without, and others take their place
-	local     int  // rounds to one exchange
+	limit     int              // bytes of payload
+	paced     bool             // neighbours are in the same exchange or the next
+	elastic   bool             // lost neighbours are done without, and others take their place
+	lead      int              // exchanges that one neighbour can be ahead of the other, if paced
+	journal   *journal.Journal // nil: no message is sent twice
 	events    chan Event
-	done      atomic.Int64 // exchanges finished, for the hello
+	place     atomic.Int64 // exchanges finished, for the hello
+	durable   atomic.Int64 // those of the newest checkpoint
 	bytes     *traffic
 	refused   *refusals
 	pool      pool
 	coding    *coding // nil: payloads go out as they are
 
+	watch  *network.NotifyBundle // wakes edges
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -58,15 +62,32 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, local: max(w.LocalSteps, 1),
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
+	}
+	l.durable.Store(undurable)
+	if c := w.Checkpoints; c != nil {
+		l.journal = c.Journal
+		l.durable.Store(int64(w.slots().Of(c.Round, 0)))
+	}
+	if l.paced {
+		l.place.Store(max(0, l.durable.Load()))
 	}
 	for _, rank := range neighbours(w.Row) {
 		l.meet(rank)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
+	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
+	l.host.Network().Notify(l.watch)
 	return l
+}
+
+// connected wakes the edge with a neighbour that is there, perhaps again.
+func (l *links) connected(_ network.Network, c network.Conn) {
+	if rank, known := l.roster.rank(c.RemotePeer()); known && l.edges[rank] != nil {
+		l.edges[rank].rouse()
+	}
 }
 
 // neighbours returns whom row hears or tells, in increasing rank.
@@ -88,7 +109,7 @@ func (l *links) serves(id peer.ID) bool {
 // hello returns what to say of this peer now.
 func (l *links) hello() hello {
 	h := l.me
-	h.Round = int(l.done.Load())
+	h.Round, h.Durable = int(l.place.Load()), int(l.durable.Load())
 	return h
 }
 
@@ -162,6 +183,13 @@ func (l *links) Bye(peer topology.Rank) {
 	}
 }
 
+// Tell tells peer something about this worker.
+func (l *links) Tell(peer topology.Rank, n Notice) {
+	if k := l.edge(peer).current(); k != nil {
+		k.out.put(outgoing{notice: n})
+	}
+}
+
 // Stop says on all links that the run is over early.
 func (l *links) Stop(why *StoppedError) {
 	text := encodeHalt(why)
@@ -193,13 +221,11 @@ func (l *links) Recycle(payload []byte) { l.pool.put(payload) }
 // Events delivers what happens on the links.
 func (l *links) Events() <-chan Event { return l.events }
 
-// Round enters the rounds finished into the hellos to come. Where they say
-// nothing about the neighbours they stay 0, in all hellos.
-func (l *links) Round(finished int) {
-	if l.paced {
-		l.done.Store(int64(finished / l.local))
-	}
-}
+// Place enters the exchanges finished into the hellos to come.
+func (l *links) Place(finished int) { l.place.Store(int64(finished)) }
+
+// Durable enters those of the newest checkpoint.
+func (l *links) Durable(finished int) { l.durable.Store(int64(finished)) }
 
 // Trouble says how the link to peer is.
 func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble() }
@@ -248,6 +274,7 @@ func (l *links) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
+	l.host.Network().StopNotify(l.watch)
 	l.cancel()
 	l.wg.Wait()
 	return nil

@@ -52,9 +52,9 @@ func (l *links) Leave(peer topology.Rank) {
 	l.Drop(peer, errLeft)
 }
 
-// Tell tells peer something besides messages.
-func (l *links) Tell(peer topology.Rank, n Notice) {
-	if k := l.edge(peer).current(); k != nil {
-		k.out.put(outgoing{notice: n})
-	}
+// forsaken reports whether this worker has gone on without that one.
+func (e *edge) forsaken() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.left
 }

@@ -115,7 +115,7 @@ func New(o Options) (*Node, error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
 	n.me = hello{
-		N: o.N, Dim: o.Dim, Rank: unranked, Sections: o.Sections, Epoch: randomEpoch(),
+		N: o.N, Dim: o.Dim, Rank: unranked, Durable: undurable, Sections: o.Sections, Epoch: randomEpoch(),
 	}
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {

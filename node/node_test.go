@@ -54,15 +54,19 @@ func (c task) rows(t testing.TB) []topology.Row {
 	return g.Rows()
 }
 
-func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
+func (c task) algorithm(t testing.TB, rank int) gossip.Algorithm {
 	t.Helper()
 	x := make([]float32, c.dim)
 	alpha := func(int) float32 { return 0.05 }
-	var alg gossip.Algorithm = &algos.DPSGD{X: x, Alpha: alpha, Codec: c.codec(t, rank)}
 	if c.allReduce {
-		alg = &algos.AllReduce{X: x, Alpha: alpha, Rank: rank, Workers: c.n}
+		return &algos.AllReduce{X: x, Alpha: alpha, Rank: rank, Workers: c.n}
 	}
-	m, err := gossip.New(topology.Rank(rank), row, alg, c.rounds)
+	return &algos.DPSGD{X: x, Alpha: alpha, Codec: c.codec(t, rank)}
+}
+
+func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
+	t.Helper()
+	m, err := gossip.New(topology.Rank(rank), row, c.algorithm(t, rank), c.rounds)
 	if err != nil {
 		t.Fatal(err)
 	}

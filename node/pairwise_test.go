@@ -124,15 +124,17 @@ func TestANeighbourStartedAnewIsRefusedWhereRoundsDoNotTell(t *testing.T) {
 		paced bool
 		ever  bool
 		epoch uint64
+		saved int
 		want  bool
 	}{
-		{"first link", false, false, 8, true},
-		{"the same process", false, true, 7, true},
-		{"another process", false, true, 8, false},
-		{"another process, but rounds tell", true, true, 8, true},
+		{"first link", false, false, 8, undurable, true},
+		{"the same process", false, true, 7, undurable, true},
+		{"another process", false, true, 8, undurable, false},
+		{"another process with a checkpoint", false, true, 8, 0, true},
+		{"another process, but rounds tell", true, true, 8, undurable, true},
 	} {
 		e := &edge{links: &links{paced: c.paced}, ever: c.ever, life: 7}
-		no := e.recognise(hello{Epoch: c.epoch})
+		no := e.recognise(hello{Epoch: c.epoch, Durable: c.saved})
 		if (no == nil) != c.want || no != nil && no.Reason != LostState {
 			t.Errorf("%s: %v", c.name, no)
 		}

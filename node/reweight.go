@@ -43,6 +43,9 @@ func newMending(w *Worker) (*mending, error) {
 	if !ok {
 		return nil, fmt.Errorf("node: run: worker %d: a %T cannot go on without neighbours", w.Rank, w.Machine)
 	}
+	if w.Checkpoints != nil && w.Checkpoints.Journal != nil {
+		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use", w.Rank)
+	}
 	return &mending{machine: machine, members: gossip.NewMembership(w.Rank, w.Row, w.Closing)}, nil
 }
 

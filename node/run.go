@@ -55,8 +55,9 @@ type Worker struct {
 	Lost  LostPolicy
 	// Closing says who takes the place of a neighbour under Reweight; nil: nobody.
 	Closing *topology.Closing
-	// LocalSteps is how many rounds there are to one exchange; 0 is 1.
-	LocalSteps int
+	// Checkpoints are taken while it trains; nil for none. A worker that has them
+	// waits for neighbours that come back, and can come back itself.
+	Checkpoints *Checkpoints
 	// Asynchronous says that the workers wait for nobody: neighbours may be any
 	// number of rounds apart.
 	Asynchronous bool
@@ -99,7 +100,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	d := newDriver(w, links)
 	d.mending = mending
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped = board.stopped
+	d.stopped, d.ended = board.stopped, board.ended
 
 	err = d.run(ctx)
 	if err != nil {

@@ -44,7 +44,8 @@ type talk struct {
 	stream network.Stream
 	in     *bufio.Reader
 	peer   peer.ID
-	theirs hello // after greet
+	mine   hello // after greet, as are
+	theirs hello
 }
 
 func newTalk(s network.Stream) *talk {
@@ -103,6 +104,7 @@ func (t *talk) greet(a *admission, mine hello, judge func(theirs hello) *Refused
 	if err := t.admit(a); err != nil {
 		return err
 	}
+	t.mine = mine
 	if err := t.say(aboutMe, mine.append(nil)); err != nil {
 		return err
 	}

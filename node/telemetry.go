@@ -13,7 +13,8 @@ import (
 // A bulletin is how one worker is doing: the message of the telemetry topic.
 type bulletin struct {
 	Rank    int            `json:"rank"`
-	Seq     uint64         `json:"seq"` // the newest counts
+	Life    uint64         `json:"life"` // of the process
+	Seq     uint64         `json:"seq"`  // the newest of a life counts
 	Step    *report.Step   `json:"step,omitempty"`
 	Status  *report.Status `json:"status,omitempty"`
 	Final   *report.Final  `json:"final,omitempty"`
@@ -82,7 +83,7 @@ func (b *board) readNews(from topology.Rank, text []byte) func() {
 func (b *board) note(from topology.Rank, news bulletin) {
 	b.mu.Lock()
 	old := b.theirs[from]
-	if news.Seq <= old.Seq {
+	if news.Life == old.Life && news.Seq <= old.Seq {
 		b.mu.Unlock()
 		return
 	}
@@ -102,6 +103,14 @@ func (b *board) note(from topology.Rank, news bulletin) {
 	if news.Final != nil && old.Final == nil {
 		b.node.observe(report.Event{Final: news.Final})
 	}
+}
+
+// ended reports whether a worker has told that it is through with its rounds.
+func (b *board) ended(rank topology.Rank) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	news := b.theirs[rank]
+	return news.Final != nil || news.Status != nil && (news.Status.State == report.Testing || news.Status.State == report.Finished)
 }
 
 func (b *board) finals() []report.Final {

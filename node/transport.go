@@ -23,8 +23,6 @@ type Transport interface {
 	// Stop tells all neighbours, before what still waits to be sent, that the
 	// run is over early.
 	Stop(why *StoppedError)
-	// Tell tells peer something besides messages, after what was sent before.
-	Tell(peer topology.Rank, n Notice)
 	// Call makes a link to a worker that is no neighbour, if it calls this one too.
 	Call(peer topology.Rank)
 	// Leave ends the link to peer and takes none from it any more.
@@ -37,9 +35,12 @@ type Transport interface {
 	Events() <-chan Event
 	// Trouble says, for people, how the link to peer is.
 	Trouble(peer topology.Rank) string
-	// Round says how many rounds are finished, which neighbours that return
-	// are told where it means something to them.
-	Round(finished int)
+	// Tell tells peer something about this worker, after what was sent before.
+	Tell(peer topology.Rank, n Notice)
+	// Place says how many exchanges are finished, and Durable how many of them
+	// the newest checkpoint knows of, which neighbours are told when they meet.
+	Place(finished int)
+	Durable(finished int)
 	// Bytes returns what has been sent and received so far.
 	Bytes() (sent, received report.Bytes)
 	// Messages counts the messages sent so far.
@@ -56,7 +57,7 @@ const (
 	LinkUp   EventKind = iota // a link was made; what the last one held is lost
 	LinkDown                  // a link was lost, see Err
 	FrameIn                   // Frame came in
-	Noticed                   // the neighbour has told something besides messages, see Notice
+	Noticed                   // the neighbour has told something of itself, see Notice
 	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
 	Refused                   // one end refused the other, see Err (*RefusedError)
 	Stopped                   // the neighbour says that the run is over early, see Err (*StoppedError)
@@ -68,11 +69,20 @@ type Event struct {
 	Peer   topology.Rank
 	Frame  gossip.Frame // FrameIn; the receiver owns the payload until Recycle
 	Notice Notice       // Noticed
+	Met    Meeting      // LinkUp
 	Err    error
 }
 
-// A Notice is what a worker tells another besides messages.
+// A Notice is what a worker tells a neighbour of itself besides messages.
 type Notice struct {
-	Kind       wire.Kind // Member: Hop is a gossip.Verb, Round its exchange
+	Kind       wire.Kind // Resend: it is at (Round, Hop); Durable: it has a checkpoint from there; Member: Hop is a gossip.Verb, Round its exchange
 	Round, Hop int
+}
+
+// A Meeting is what two ends have told each other before their link came up, in
+// exchanges finished.
+type Meeting struct {
+	Theirs, Ours int  // places
+	Durable      int  // what their newest checkpoint knows of, undurable without one
+	Renewed      bool // their process is another one than on the last link
 }

@@ -53,13 +53,14 @@ type State string
 
 // States of a worker.
 const (
-	Starting State = "starting"
-	Joining  State = "joining"
-	Training State = "training"
-	Waiting  State = "waiting"
-	Testing  State = "testing"
-	Finished State = "done"
-	Failed   State = "failed"
+	Starting  State = "starting"
+	Joining   State = "joining"
+	Training  State = "training"
+	Waiting   State = "waiting"
+	Returning State = "returning" // its process has died and is started anew
+	Testing   State = "testing"
+	Finished  State = "done"
+	Failed    State = "failed"
 )
 
 // A Status says that a worker's state changed.

@@ -143,7 +143,7 @@ func linkRounds(ctx context.Context, task linkTask) (linkMeasure, error) {
 	heard := 0
 	err = lab.Run(ctx, lab.Options{
 		Peers: linkPeers,
-		Command: func(rank int) *exec.Cmd {
+		Command: func(rank, _ int) *exec.Cmd {
 			args := []string{"bench", "link", "peer"}
 			for _, v := range []int{rank, task.dim, task.bits, task.rounds} {
 				args = append(args, strconv.Itoa(v))

@@ -49,7 +49,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	defer s.end()
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(),
-		Command: func(rank int) *exec.Cmd {
+		Command: func(rank, _ int) *exec.Cmd {
 			cmd := exec.Command(program, superviseArguments(c, s.folder.path(runFileName), rank)...)
 			cmd.Env = withProcessors(os.Environ(), run.N())
 			return cmd

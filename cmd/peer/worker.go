@@ -28,8 +28,8 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	final, err := n.Run(ctx, node.Worker{
 		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
-		LocalSteps: cfg.Algorithm.LocalSteps, Asynchronous: run.Asynchronous(),
-		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
+		Asynchronous: run.Asynchronous(),
+		Entropy:      run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
 	})
 	if err != nil {
 		return final, err

@@ -76,7 +76,8 @@ func (b *Board) addStep(s report.Step, now time.Time) {
 	if s.Round < p.step.Round {
 		return // telemetry that was overtaken
 	}
-	if p.state == report.Starting || p.state == report.Joining || p.state == report.Waiting {
+	switch p.state {
+	case report.Starting, report.Joining, report.Waiting, report.Returning:
 		p.enter(report.Training, now)
 	}
 	p.step = s

@@ -1,0 +1,171 @@
+package node
+
+import (
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/journal"
+	"gossiptrainer/wire"
+)
+
+// Checkpoints say how a worker's state gets to safety while it trains. Between two
+// rounds the state is copied; that is all that training waits for.
+type Checkpoints struct {
+	// Take copies the state as it is at the beginning of round k, and Write makes
+	// that copy safe. Take is called by the goroutine that drives the machine,
+	// Write by another one, and never both at once.
+	Take  func(k int)
+	Write func(k int) error
+	// Round is where the worker begins: that of the checkpoint that it was made
+	// from, 0 without one.
+	Round int
+	// Every is how many rounds pass between two checkpoints, Period how much
+	// time; 0 is for ever. After the last round there is one in any case.
+	Every  int
+	Period time.Duration
+	// Journal keeps what is sent, for neighbours that come back; it is at Round.
+	// Nil if the worker waits for nobody.
+	Journal *journal.Journal
+}
+
+// A keeper takes the checkpoints of a worker that is being driven.
+type keeper struct {
+	*Checkpoints
+	rounds  int
+	taken   int // round whose copy has to be written, −1 for none
+	writing bool
+	newest  int       // round that is safe
+	last    bool      // that after the last round has been taken
+	settled bool      // and is safe, or cannot be made so
+	began   time.Time // of the last one
+	asked   bool      // for one as soon as possible
+	written chan keeping
+}
+
+// A keeping is what came of writing a checkpoint.
+type keeping struct {
+	round int
+	err   error
+}
+
+// newKeeper returns nil for a worker without checkpoints.
+func newKeeper(w *Worker) *keeper {
+	if w.Checkpoints == nil {
+		return nil
+	}
+	k := &keeper{
+		Checkpoints: w.Checkpoints, rounds: w.Rounds, taken: -1, newest: w.Checkpoints.Round,
+		began: time.Now(), written: make(chan keeping, 1),
+	}
+	w.Machine.AtBoundary(k.boundary)
+	return k
+}
+
+// boundary is the machine's, before round k.
+func (k *keeper) boundary(round int) {
+	if !k.writing && k.due(round) {
+		k.take(round)
+	}
+}
+
+func (k *keeper) due(round int) bool {
+	return round < k.rounds && (k.asked || k.Every > 0 && round%k.Every == 0 ||
+		k.Period > 0 && time.Since(k.began) >= k.Period)
+}
+
+func (k *keeper) take(round int) {
+	k.Take(round)
+	k.taken, k.began = round, time.Now()
+}
+
+// finish sees to the checkpoint after the last round and reports whether there is
+// no more to be done about it: until then the neighbours have to keep what would
+// lead to it again.
+func (k *keeper) finish(round int) bool {
+	switch {
+	case k == nil || k.settled:
+		return true
+	case k.last || k.writing:
+	case k.newest == round:
+		k.settled = true
+	default:
+		k.last = true
+		k.take(round)
+	}
+	return k.settled
+}
+
+// write begins to write what was taken, if anything. All that was sent before it
+// is in the journal by now.
+func (k *keeper) write() {
+	if k == nil || k.taken < 0 || k.writing {
+		return
+	}
+	round := k.taken
+	k.taken, k.writing = -1, true
+	go func() { k.written <- keeping{round: round, err: k.save(round)} }()
+}
+
+func (k *keeper) save(round int) error {
+	if k.Journal != nil {
+		if err := k.Journal.Sync(); err != nil {
+			return err
+		}
+	}
+	return k.Write(round)
+}
+
+// news returns where the end of writing is told, nil without checkpoints.
+func (k *keeper) news() <-chan keeping {
+	if k == nil {
+		return nil
+	}
+	return k.written
+}
+
+// kept takes in that a checkpoint has been written, or not.
+func (d *driver) kept(n keeping) error {
+	k := d.keeper
+	k.writing = false
+	k.settled = k.last && k.taken < 0
+	if n.err != nil {
+		d.log.Warn("checkpoint not written", "round", n.round, "err", n.err)
+		return nil
+	}
+	k.newest = n.round
+	d.t.Durable(d.slots.Of(n.round, 0))
+	for _, s := range d.peers {
+		if s.up {
+			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: n.round})
+		}
+	}
+	return d.broken(d.forget())
+}
+
+// forget lets go of messages that no neighbour will ask for again. One without
+// checkpoints needs what it may not have mixed yet.
+func (d *driver) forget() error {
+	if d.journal == nil {
+		return nil
+	}
+	before := d.journal.Next()
+	for _, s := range d.peers {
+		switch {
+		case !s.hears:
+		case s.durable == undurable:
+			before = min(before, d.journal.Next()-1-d.slots.Lead)
+		default:
+			before = min(before, s.durable)
+		}
+	}
+	return d.journal.Drop(before)
+}
+
+// slots says how the exchanges of w are numbered. One without rounds has a place
+// of its own: its steps.
+func (w *Worker) slots() gossip.Slots {
+	if m, ok := w.Machine.(interface{ Slots() gossip.Slots }); ok {
+		return m.Slots()
+	}
+	return gossip.Slots{Every: 1, Hops: 1, Lead: 1}
+}

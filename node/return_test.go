@@ -1,0 +1,221 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/journal"
+	"gossiptrainer/topology"
+)
+
+// A fleet is a cluster whose nodes die and come back, as a supervisor would start
+// them: with their keys, at other ports, from what they left on disk.
+type fleet struct {
+	*cluster
+	t      *testing.T
+	job    task
+	every  int // rounds from one checkpoint to the next
+	deaths []death
+
+	mu    sync.Mutex
+	ids   []*Identity
+	known []Peer
+	kill  []func()
+	disks []disk
+	lives []int
+}
+
+// A death is the end of some workers at once, when one of them, or another, takes
+// its gradient of some round, in one of its lives.
+type death struct {
+	rank, life, round int
+	victims           []int
+}
+
+// A disk is what a worker leaves behind besides its journal.
+type disk struct {
+	round int
+	saved state.Snapshot
+}
+
+func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
+	f := &fleet{
+		t: t, job: job, every: every, deaths: deaths,
+		kill: make([]func(), job.n), disks: make([]disk, job.n), lives: make([]int, job.n),
+	}
+	f.job.slow = f.watch
+	for range job.n {
+		who, err := EphemeralIdentity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.ids = append(f.ids, who)
+	}
+	f.cluster = newCluster(t, job.n, job.dim, func(rank int, o *Options) { o.Identity = f.ids[rank] })
+	for _, n := range f.nodes {
+		f.known = append(f.known, Peer{ID: n.ID(), Addrs: n.Addrs()})
+	}
+	return f
+}
+
+// watch kills whoever is to die now.
+func (f *fleet) watch(rank, k int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, d := range f.deaths {
+		if d.rank == rank && d.life == f.lives[rank] && d.round == k {
+			f.deaths[i].rank = -1
+			for _, victim := range d.victims {
+				go f.kill[victim]()
+			}
+		}
+	}
+}
+
+// run leads all lives of all workers and returns the digests.
+func (f *fleet) run() []string {
+	f.t.Helper()
+	digests := make([]string, f.job.n)
+	var wg sync.WaitGroup
+	dir := f.t.TempDir()
+	for rank, n := range f.nodes {
+		wg.Go(func() {
+			for {
+				digest, err := f.live(n, rank, filepath.Join(dir, strconv.Itoa(rank)))
+				if err == nil {
+					digests[rank] = digest
+					return
+				}
+				if !errors.Is(err, context.Canceled) {
+					f.t.Errorf("worker %d: %v", rank, err)
+					return
+				}
+				if n, err = f.revive(rank); err != nil {
+					f.t.Errorf("worker %d: %v", rank, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return digests
+}
+
+// revive starts a new node of a worker that has died.
+func (f *fleet) revive(rank int) (*Node, error) {
+	n, err := New(Options{
+		RunID: "test", N: f.job.n, Dim: f.job.dim, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Identity: f.ids[rank],
+		Sections: f.nodes[rank].opts.Sections, Logger: f.nodes[rank].opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.t.Cleanup(func() { n.Close() })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lives[rank]++
+	f.known[rank].Addrs = n.Addrs()
+	return n, n.SetRoster(f.known)
+}
+
+// live runs one life of a worker to its end.
+func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
+	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	defer cancel()
+	w := f.worker(rank)
+	log, err := journal.Open(dir, w.slots(), w.slots().Of(w.Checkpoints.Round, 0))
+	if err != nil {
+		return "", err
+	}
+	defer log.Close()
+	w.Checkpoints.Journal = log
+	f.mu.Lock()
+	f.kill[rank] = func() {
+		n.host.Close() // first: the others must not hear a word
+		cancel()
+	}
+	f.mu.Unlock()
+	final, err := n.Run(ctx, w)
+	return final.Digest, errors.Join(err, n.Close())
+}
+
+// worker returns one at its newest checkpoint.
+func (f *fleet) worker(rank int) Worker {
+	w := f.job.worker(f.t, rank)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := &f.disks[rank]
+	if d.round > 0 {
+		m, err := gossip.Resume(topology.Rank(rank), w.Row, f.job.algorithm(f.t, rank), f.job.rounds, 1, nil, &d.saved)
+		if err != nil {
+			f.t.Error(err)
+		}
+		w.Machine = m
+	}
+	var copied state.Snapshot
+	w.Checkpoints = &Checkpoints{
+		Round: d.round, Every: f.every,
+		Take: func(int) {
+			copied.Begin()
+			copied.Save("machine", w.Machine)
+		},
+		Write: func(k int) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			d.round = k
+			copied.CopyTo(&d.saved)
+			return nil
+		},
+	}
+	return w
+}
+
+func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {
+	ring := task{n: 4, dim: 300, rounds: 60}
+	repairs := task{n: 4, dim: 300, rounds: 60, verified: true}
+	tests := map[string]struct {
+		job    task
+		every  int
+		deaths []death
+	}{
+		"nobody":                           {ring, 7, nil},
+		"one":                              {ring, 7, []death{{1, 0, 25, []int{1}}}},
+		"one between two repairs":          {repairs, 7, []death{{1, 0, 25, []int{1}}}},
+		"one, before its first checkpoint": {repairs, 40, []death{{2, 0, 9, []int{2}}}},
+		"one, again and again": {repairs, 11, []death{
+			{0, 0, 20, []int{0}}, {0, 1, 30, []int{0}}, {0, 2, 40, []int{0}}, {0, 3, 50, []int{0}},
+		}},
+		"one and its helper":  {repairs, 9, []death{{0, 0, 26, []int{0}}, {0, 1, 28, []int{1}}}},
+		"neighbours":          {repairs, 9, []death{{2, 0, 35, []int{1, 2}}}},
+		"all":                 {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}}},
+		"all, twice":          {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}, {0, 1, 45, []int{0, 1, 2, 3}}}},
+		"in the last round":   {repairs, 9, []death{{3, 0, 59, []int{3, 1}}}},
+		"on a directed cycle": {task{n: 5, dim: 103, rounds: 40, allReduce: true}, 7, []death{{1, 0, 18, []int{1}}, {4, 0, 30, []int{2, 3}}}},
+		"in turn": {repairs, 13, []death{
+			{0, 0, 15, []int{0}}, {1, 0, 20, []int{1}}, {2, 0, 25, []int{2}}, {3, 0, 30, []int{3}}, {2, 1, 45, []int{0, 2}},
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, test.job, test.every, test.deaths...)
+			got := f.run()
+			for rank, want := range test.job.lockStep(t) {
+				if got[rank] != want {
+					t.Errorf("worker %d: digest %.8s, want %.8s", rank, got[rank], want)
+				}
+			}
+			for _, d := range f.deaths {
+				if d.rank >= 0 {
+					t.Errorf("%+v has not happened", d)
+				}
+			}
+		})
+	}
+}
