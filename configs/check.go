@@ -83,8 +83,6 @@ func explain(e *jsonschema.ValidationError) []Problem {
 		}
 	case *kind.Enum:
 		p.Message, p.Hint = notAllowed(key, k)
-	case *kind.Const:
-		p.Message = fmt.Sprintf("%s is not available in this version: only %s is", show(k.Got), show(k.Want))
 	case *kind.Minimum:
 		p.Message = fmt.Sprintf("must be at least %s, got %s", number(k.Want), number(k.Got))
 	case *kind.Maximum:

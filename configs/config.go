@@ -9,8 +9,7 @@ import "gossiptrainer/topology"
 
 // The tags of the fields are the one place where a key is described: the JSON
 // schema, the checks of Load and the reference of all keys are made from them.
-// x-reserved marks keys whose default is the only value so far; x-later lists
-// values that a later version will know.
+// x-later lists values that a later version will know.
 
 // A Config is one run file with all defaults filled in.
 type Config struct {
@@ -26,7 +25,7 @@ type Config struct {
 	Peers      []Peer     `json:"peers" jsonschema:"maxItems=65536" jsonschema_description:"roster, in the order of the ranks; empty = the peers find each other by mDNS and roll call"`
 	Node       Node       `json:"node" jsonschema_description:"how this peer reaches others"`
 	Faults     Faults     `json:"faults" jsonschema_description:"what to do about lost neighbours"`
-	Checkpoint Checkpoint `json:"checkpoint" jsonschema_description:"saved states (reserved)"`
+	Checkpoint Checkpoint `json:"checkpoint" jsonschema_description:"states of this peer on disk, from which it can go on; sim takes none"`
 	Output     Output     `json:"output" jsonschema_description:"what a run leaves behind"`
 }
 
@@ -189,11 +188,12 @@ type Faults struct {
 	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of dpsgd and adpsgd; stop = end the run"`
 }
 
-// Checkpoint is about saved states (reserved).
+// Checkpoint says when a peer writes its state down; not compared between peers.
 type Checkpoint struct {
-	Dir   string `json:"dir" jsonschema_extras:"x-reserved=true" jsonschema_description:"folder (reserved)"`
-	Every int    `json:"every" jsonschema_extras:"x-reserved=true" jsonschema_description:"rounds between checkpoints, 0 = never (reserved)"`
-	Keep  int    `json:"keep" jsonschema_extras:"x-reserved=true" jsonschema_description:"checkpoints kept (reserved)"`
+	Dir     string  `json:"dir" jsonschema_description:"folder with a folder rank-0, rank-1, ... per peer; empty = checkpoints in the folder of the run"`
+	Every   int     `json:"every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds from one checkpoint to the next, 0 = any number"`
+	Seconds float64 `json:"seconds" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"seconds from one checkpoint to the next, 0 = any number; with every 0 too there are no checkpoints, and a peer that is lost cannot come back"`
+	Keep    int     `json:"keep" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"newest checkpoints that are kept"`
 }
 
 // Output is what a run leaves behind.
@@ -229,7 +229,7 @@ func Default() Config {
 		Peers:      []Peer{},
 		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls"},
 		Faults:     Faults{OnLostNeighbor: "wait"},
-		Checkpoint: Checkpoint{Keep: 3},
+		Checkpoint: Checkpoint{Seconds: 60, Keep: 2},
 		Output:     Output{Dir: "runs", Every: 10},
 	}
 }

@@ -127,7 +127,7 @@ func TestBadFiles(t *testing.T) {
 		{"a threshold", "algorithm: {compressor: {rule: median}}\n", 1, 32, "must be one of mean, lloyd"},
 		{"a ratio above 1", "algorithm: {compressor: {ratio: 2}}\n", 1, 33, "must be at most 1, got 2"},
 		{"entropy coder", "wire: {entropy: zsdt}\n", 1, 17, "zstd"},
-		{"checkpoints", "checkpoint: {every: 100}\n", 1, 21, "not available in this version"},
+		{"checkpoints", "checkpoint: {keep: 0}\n", 1, 20, "must be at least 1, got 0"},
 		{"reweighting of memories", "algorithm: {name: choco, codec: full}\nfaults: {on_lost_neighbor: reweight}\n", 2, 28, "choco keeps a replica of every neighbour"},
 		{"reweighting of D2", "algorithm: {name: d2}\nfaults: {on_lost_neighbor: reweight}\n", 2, 28, "d2 corrects by the last round's W"},
 		{"reweighting of a reduction", "algorithm: {name: allreduce, codec: full}\nfaults: {on_lost_neighbor: reweight}\n", 2, 28, "allreduce needs all workers"},

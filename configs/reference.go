@@ -16,7 +16,6 @@ type Key struct {
 	Allowed     string // values or range, "" for any
 	Description string // with the unit
 	Same        bool   // all peers of a run must agree on it
-	Reserved    bool   // only the default is accepted so far
 }
 
 // Reference returns all keys in the order of the run file.
@@ -29,7 +28,7 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 	if s.Properties == nil {
 		keys = append(keys, Key{
 			Name: path, Type: typeName(s), Default: written(s.Default), Allowed: allowed(s),
-			Description: s.Description, Same: s.Extras[sameKeyword] == true, Reserved: s.Const != nil,
+			Description: s.Description, Same: s.Extras[sameKeyword] == true,
 		})
 	}
 	for name, child := range properties(s) {
@@ -56,9 +55,6 @@ func typeName(s *jsonschema.Schema) string {
 }
 
 func allowed(s *jsonschema.Schema) string {
-	if s.Const != nil {
-		return written(s.Const)
-	}
 	if len(s.Enum) > 0 {
 		return choice(s.Enum)
 	}

@@ -13,9 +13,8 @@ import (
 
 // Extra keywords of the schema, set by the field tags.
 const (
-	reservedKeyword = "x-reserved" // only the default is accepted so far
-	laterKeyword    = "x-later"    // values that a later version will accept
-	sameKeyword     = "x-same"     // all peers of a run must agree on the key
+	laterKeyword = "x-later" // values that a later version will accept
+	sameKeyword  = "x-same"  // all peers of a run must agree on the key
 )
 
 // schemas holds the schema in its two forms: as made from Config, to look keys
@@ -61,9 +60,6 @@ func annotate(s *reflected.Schema, path string, value any, same map[string]bool)
 	}
 	if s.Properties == nil {
 		s.Default = value
-		if s.Extras[reservedKeyword] == true && value != nil {
-			s.Const = value
-		}
 	}
 	children, _ := value.(map[string]any)
 	for name, child := range properties(s) {

@@ -21,9 +21,6 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 		if len(k.Description) < 8 || k.Type == "" {
 			t.Errorf("%s: type %q, description %q", k.Name, k.Type, k.Description)
 		}
-		if strings.Contains(k.Description, "(reserved)") != k.Reserved {
-			t.Errorf("%s: reserved %v, but described as %q", k.Name, k.Reserved, k.Description)
-		}
 		if k.Type == "string" && k.Default == "" && !strings.Contains(k.Name, "*") {
 			t.Errorf("%s: a text shows no default", k.Name)
 		}

@@ -32,7 +32,8 @@ type Checkpoints struct {
 type keeper struct {
 	*Checkpoints
 	rounds  int
-	taken   int // round whose copy has to be written, −1 for none
+	taken   int  // round whose copy has to be written, −1 for none
+	answers bool // that copy is the one that was asked for
 	writing bool
 	newest  int       // round that is safe
 	last    bool      // that after the last round has been taken
@@ -45,6 +46,7 @@ type keeper struct {
 // A keeping is what came of writing a checkpoint.
 type keeping struct {
 	round int
+	asked bool // it was the one that was to be taken as soon as possible
 	err   error
 }
 
@@ -75,7 +77,7 @@ func (k *keeper) due(round int) bool {
 
 func (k *keeper) take(round int) {
 	k.Take(round)
-	k.taken, k.began = round, time.Now()
+	k.taken, k.answers, k.began = round, k.asked, time.Now()
 }
 
 // finish sees to the checkpoint after the last round and reports whether there is
@@ -101,9 +103,12 @@ func (k *keeper) write() {
 	if k == nil || k.taken < 0 || k.writing {
 		return
 	}
-	round := k.taken
+	n := keeping{round: k.taken, asked: k.answers}
 	k.taken, k.writing = -1, true
-	go func() { k.written <- keeping{round: round, err: k.save(round)} }()
+	go func() {
+		n.err = k.save(n.round)
+		k.written <- n
+	}()
 }
 
 func (k *keeper) save(round int) error {
@@ -130,6 +135,11 @@ func (d *driver) kept(n keeping) error {
 	k.settled = k.last && k.taken < 0
 	if n.err != nil {
 		d.log.Warn("checkpoint not written", "round", n.round, "err", n.err)
+	}
+	switch {
+	case d.ending.why != nil && n.asked:
+		return d.ending.why
+	case n.err != nil:
 		return nil
 	}
 	k.newest = n.round

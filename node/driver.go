@@ -33,6 +33,9 @@ type driver struct {
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
 
+	cancelled <-chan struct{} // the context of the run, until that is known
+	ending    ending
+
 	keeper   *keeper          // nil without checkpoints
 	journal  *journal.Journal // nil: no message is sent twice
 	slots    gossip.Slots
@@ -110,6 +113,7 @@ func (d *driver) run(ctx context.Context) error {
 		case <-time.After(cutoff):
 		}
 	}()
+	d.cancelled = ctx.Done()
 	tick := time.NewTicker(d.pulse())
 	defer tick.Stop()
 
@@ -199,8 +203,11 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 		d.rested(began, idle)
 		err = d.look(time.Now())
 	case err = <-d.stopped:
-	case <-ctx.Done():
-		err = fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx))
+		err = d.halted(err)
+	case <-d.cancelled:
+		err = d.interrupted(ctx)
+	case <-d.ending.deadline:
+		err = d.ending.why
 	}
 	return err
 }
@@ -244,7 +251,7 @@ func (d *driver) handle(e Event) error {
 			d.mending.members.Finished(e.Peer)
 		}
 	case Stopped:
-		return e.Err
+		return d.halted(e.Err)
 	case Refused:
 		if d.denied(e.Peer, e.Err) {
 			return nil
@@ -320,7 +327,7 @@ func (d *driver) look(now time.Time) error {
 		gone := now.Sub(s.since)
 		switch {
 		case s.up || s.left:
-		case d.done && gone >= farewell && (d.journal == nil || d.ended(s.rank)):
+		case d.done && gone >= farewell && (d.keeper == nil || d.ended(s.rank)):
 			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
 			s.left = true
 		case d.w.Lost == Fail && s.met && gone >= grace:

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/journal"
@@ -23,6 +24,7 @@ type fleet struct {
 	job    task
 	every  int // rounds from one checkpoint to the next
 	deaths []death
+	pairs  bool // AD-PSGD
 
 	mu    sync.Mutex
 	ids   []*Identity
@@ -130,12 +132,14 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 	defer cancel()
 	w := f.worker(rank)
-	log, err := journal.Open(dir, w.slots(), w.slots().Of(w.Checkpoints.Round, 0))
-	if err != nil {
-		return "", err
+	if !f.pairs {
+		log, err := journal.Open(dir, w.slots(), w.slots().Of(w.Checkpoints.Round, 0))
+		if err != nil {
+			return "", err
+		}
+		defer log.Close()
+		w.Checkpoints.Journal = log
 	}
-	defer log.Close()
-	w.Checkpoints.Journal = log
 	f.mu.Lock()
 	f.kill[rank] = func() {
 		n.host.Close() // first: the others must not hear a word
@@ -152,12 +156,16 @@ func (f *fleet) worker(rank int) Worker {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := &f.disks[rank]
-	if d.round > 0 {
-		m, err := gossip.Resume(topology.Rank(rank), w.Row, f.job.algorithm(f.t, rank), f.job.rounds, 1, nil, &d.saved)
-		if err != nil {
-			f.t.Error(err)
-		}
-		w.Machine = m
+	var err error
+	switch {
+	case f.pairs:
+		w.Machine, err = f.pairWorker(w, d)
+		w.Asynchronous, w.MaxPayload = true, w.MaxPayload+gossip.CensusBytes(f.job.n)
+	case d.round > 0:
+		w.Machine, err = gossip.Resume(w.Rank, w.Row, f.job.algorithm(f.t, rank), f.job.rounds, 1, nil, &d.saved)
+	}
+	if err != nil {
+		f.t.Error(err)
 	}
 	var copied state.Snapshot
 	w.Checkpoints = &Checkpoints{
@@ -175,6 +183,43 @@ func (f *fleet) worker(rank int) Worker {
 		},
 	}
 	return w
+}
+
+func (f *fleet) pairWorker(w Worker, d *disk) (gossip.Machine, error) {
+	alg := &algos.ADPSGD{
+		X: make([]float32, f.job.dim), Alpha: func(int) float32 { return 0.05 }, Weight: 0.5,
+		Codec: func(topology.Rank) algos.Codec { return algos.Full{} },
+	}
+	plan := gossip.PairPlan{Workers: f.job.n, Rounds: f.job.rounds, Seed: 1}
+	if d.round > 0 {
+		return gossip.ResumePair(w.Rank, w.Row, alg, plan, &d.saved)
+	}
+	return gossip.NewPair(w.Rank, w.Row, alg, plan)
+}
+
+// Workers that wait for nobody go on without the one that is gone, and with it
+// again: all end, between the optima of their objectives.
+func TestPairwiseWorkersComeBack(t *testing.T) {
+	f := newFleet(t, task{n: 4, dim: 50, rounds: 200}, 5, death{1, 0, 30, []int{1}}, death{2, 0, 60, []int{2, 3}})
+	f.pairs = true
+	f.run()
+	for _, d := range f.deaths {
+		if d.rank >= 0 {
+			t.Errorf("%+v has not happened", d)
+		}
+	}
+	for rank := range f.disks {
+		var m gossip.Machine
+		var err error
+		if m, err = f.pairWorker(f.job.worker(t, rank), &f.disks[rank]); err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range m.Params() {
+			if unit := float32(i%17 + 1); x < 0.7*unit || x > 4*unit {
+				t.Fatalf("worker %d: coordinate %d is %v, want it between the optima of the workers, %v to %v", rank, i, x, unit, 4*unit)
+			}
+		}
+	}
 }
 
 func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {

@@ -78,6 +78,7 @@ func (d *driver) direct(frames []gossip.Frame) []gossip.Frame {
 	for _, f := range frames {
 		s := d.standing(f.To)
 		switch {
+		case !s.up: // the machine or the journal has it when the link is there
 		case f.Kind == gossip.Data && s.behind:
 		case f.Kind == gossip.Repair && d.slotOf(f) < s.passed:
 		default:

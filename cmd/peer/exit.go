@@ -8,8 +8,10 @@ import (
 	"strings"
 	"syscall"
 
+	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
 	"gossiptrainer/data"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/lab"
 	"gossiptrainer/node"
 	"gossiptrainer/sim"
@@ -25,6 +27,7 @@ const (
 	exitNetwork  = 4   // peers could not meet, or lost each other
 	exitTraining = 5   // not a number, diverged, a bound broken
 	exitData     = 6   // data missing, damaged or not the published ones
+	exitState    = 7   // no checkpoint to go on from, or one of something else
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
@@ -65,6 +68,9 @@ func exitCode(err error) int {
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
+	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
+		isA[*checkpoint.MismatchError](err), isA[*usedError](err), isA[*state.Error](err):
+		return exitState
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
 	case isA[*node.NetworkError](err), isA[*node.RefusedError](err), isA[*node.StoppedError](err):

@@ -42,11 +42,16 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 		}
 		dir = stem + "-" + strconv.Itoa(n)
 	}
+	return openFolder(cfg, dir)
+}
+
+// openFolder goes on with the folder of a run, which may be empty.
+func openFolder(cfg configs.Config, dir string) (*folder, error) {
 	f := &folder{dir: dir}
 	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), 0o666); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	events, err := os.Create(f.path(report.EventsFile))
+	events, err := os.OpenFile(f.path(report.EventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}

@@ -24,11 +24,13 @@ FILE is a run file or the name of a preset; without it, it is ` + defaultPreset 
 libp2p hosts that talk over local sockets, as they would on a LAN.`,
 		Example: `  peer lab
   peer lab ring8-fashion --set algorithm.bits=4
-  peer lab my-run.yaml --json > summary.json`,
+  peer lab my-run.yaml --json > summary.json
+  peer lab my-run.yaml --resume       go on with the newest run of this file`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runLab(cmd.Context(), c, &file, args) },
 	}
 	file.addFlags(cmd)
+	file.addResume(cmd)
 	c.addJSON(cmd)
 	return cmd
 }
@@ -42,15 +44,28 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	s, err := c.begin(ctx, run, "lab")
+	dir, err := file.folderOf(run.Config())
+	if err != nil {
+		return err
+	}
+	s, err := c.resume(ctx, run, "lab", dir)
 	if err != nil {
 		return err
 	}
 	defer s.end()
+	if file.resume {
+		if err := s.sayResumed(); err != nil {
+			return err
+		}
+	}
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(),
-		Command: func(rank, _ int) *exec.Cmd {
-			cmd := exec.Command(program, superviseArguments(c, s.folder.path(runFileName), rank)...)
+		Command: func(rank, life int) *exec.Cmd {
+			args := superviseArguments(c, s.folder.path(runFileName), rank)
+			if file.resume || life > 0 {
+				args = append(args, "--resume")
+			}
+			cmd := exec.Command(program, args...)
 			cmd.Env = withProcessors(os.Environ(), run.N())
 			return cmd
 		},
@@ -58,6 +73,9 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 		Log:   s.log,
 	})
 	if err != nil {
+		if ctx.Err() != nil {
+			s.sayStopped(quoted("peer", "lab", s.folder.dir, "--resume"))
+		}
 		return stopped(ctx, err)
 	}
 	finals, _ := s.results()

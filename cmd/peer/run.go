@@ -23,18 +23,19 @@ func newRun(c *console) *cobra.Command {
 
 Start the same command with the same run file on every machine, in any order. Without
 a roster in the file the peers find each other by mDNS; the join_secret says who
-belongs. Ctrl-C stops the run for all.`,
+belongs. Ctrl-C stops the run for all; the same command with --resume goes on.`,
 		Example: `  peer run lan-ring --set node.join_secret=something-long
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if supervised {
-				return runSupervised(cmd.Context(), c, args[0], rank)
+				return runSupervised(cmd.Context(), c, &file, args[0], rank)
 			}
 			return runPeer(cmd.Context(), c, &file, args, rank)
 		},
 	}
 	file.addFlags(cmd)
+	file.addResume(cmd)
 	c.addJSON(cmd)
 	cmd.Flags().IntVar(&rank, "rank", anyRank, "the `rank` that this peer must get")
 	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
@@ -60,17 +61,29 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	s, err := c.begin(ctx, run, "run")
+	dir, err := file.folderOf(run.Config())
+	if err != nil {
+		return err
+	}
+	s, err := c.resume(ctx, run, "run", dir)
 	if err != nil {
 		return err
 	}
 	defer s.end()
+	if file.resume {
+		if err := s.sayResumed(); err != nil {
+			return err
+		}
+	}
 	options, err := nodeOptions(run)
 	if err != nil {
 		return err
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
-	if err := s.takePart(ctx, options, rank); err != nil {
+	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
+		if ctx.Err() != nil || isA[*node.StoppedError](err) {
+			s.sayStopped(file.command("run", "--resume"))
+		}
 		return stopped(ctx, err)
 	}
 	return s.summarize(nil)
@@ -99,7 +112,7 @@ func nodeOptions(run *experiment.Run) (node.Options, error) {
 
 // takePart joins the others, trains, and waits for everybody's results, which
 // come as events.
-func (s *session) takePart(ctx context.Context, o node.Options, rank int) error {
+func (s *session) takePart(ctx context.Context, o node.Options, rank int, from beginning) error {
 	n, err := node.New(o)
 	if err != nil {
 		return err
@@ -116,11 +129,11 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int) error 
 			hint: "the rank follows from the key: by the roster, or by the order of the peer ids",
 		}
 	}
-	w, err := s.run.Worker(given)
+	w, kept, err := refugeOf(s.run, s.folder.dir, given, o.Logger).open(from)
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, outlet{s.folder.dir, s.event})
+	final, err := trainOn(ctx, n, s.run, w, kept, outlet{s.folder.dir, s.event})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,9 @@ import (
 type runFile struct {
 	name string
 	set  []string
+
+	resume bool
+	folder string // of the run to go on with, if it was named
 }
 
 // addFlags adds the flags and completes the argument with the presets.
@@ -45,7 +49,11 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	if len(args) > 0 {
 		f.name = args[0]
 	}
-	return configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: f.set})
+	file := f.name
+	if info, err := os.Stat(file); f.resume && err == nil && info.IsDir() {
+		f.folder, file = file, filepath.Join(file, runFileName)
+	}
+	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set})
 }
 
 // defaultPreset is the run of commands that get no run file.

@@ -35,12 +35,22 @@ type session struct {
 // session or as soon as ctx ends, so that whatever comes then finds the terminal
 // as it was.
 func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (*session, error) {
+	return c.resume(ctx, run, mode, "")
+}
+
+// resume is begin for a run that goes on in its folder; "" is a new one.
+func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir string) (*session, error) {
 	err := run.FindData()
 	if err != nil {
 		return nil, err
 	}
 	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim()}}
-	if s.folder, err = makeFolder(run.Config(), s.began); err != nil {
+	if dir == "" {
+		s.folder, err = makeFolder(run.Config(), s.began)
+	} else {
+		s.folder, err = openFolder(run.Config(), dir)
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.warn(run)

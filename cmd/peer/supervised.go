@@ -16,9 +16,13 @@ import (
 // runSupervised is a peer whose supervisor is "peer lab": it takes orders on
 // standard input and reports on standard output. The run file is resolved, so
 // neither environment nor flags count again.
-func runSupervised(ctx context.Context, c *console, path string, rank int) error {
+func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
+	from := afresh
+	if file.resume {
+		from = comingBack
+	}
 	return supervised(ctx, c, rank, func(ctx context.Context, leash *lab.Leash) error {
-		return superviseLife(ctx, c, leash, path, rank)
+		return superviseLife(ctx, c, leash, path, rank, from)
 	})
 }
 
@@ -44,7 +48,7 @@ func supervised(ctx context.Context, c *console, rank int, life func(context.Con
 }
 
 // superviseLife is the life of a peer of a run file.
-func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int) error {
+func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int, from beginning) error {
 	loaded, err := configs.Load(configs.Source{File: path})
 	if err != nil {
 		return err
@@ -53,7 +57,8 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	worker, err := run.Worker(topology.Rank(rank))
+	logger := c.logger(c.err)
+	worker, kept, err := refugeOf(run, filepath.Dir(path), topology.Rank(rank), logger).open(from)
 	if err != nil {
 		return err
 	}
@@ -61,7 +66,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	o.Logger = c.logger(c.err)
+	o.Logger = logger
 	o.Observe = func(e report.Event) {
 		if rankOf(e) == rank { // the others report themselves
 			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
@@ -72,7 +77,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer n.Close()
-	final, err := trainOn(ctx, n, run, worker, outlet{filepath.Dir(path), o.Observe})
+	final, err := trainOn(ctx, n, run, worker, kept, outlet{filepath.Dir(path), o.Observe})
 	if err != nil {
 		return err
 	}

@@ -21,15 +21,15 @@ type outlet struct {
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
-// it.
-func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, to outlet) (report.Final, error) {
+// it. kept says how its state is, nil if it is not.
+func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, kept *node.Checkpoints, to outlet) (report.Final, error) {
 	cfg := run.Config()
 	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
 		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
-		Asynchronous: run.Asynchronous(),
-		Entropy:      run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
+		Asynchronous: run.Asynchronous(), Checkpoints: kept,
+		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
 	})
 	if err != nil {
 		return final, err

@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
-	{"wire", "journal", "train"},
+	{"wire", "journal", "checkpoint", "train"},
 	{"sim", "node"},
 	{"configs", "experiment", "lab"},
 	{"cmd/peer"},

@@ -43,8 +43,8 @@ type entry struct {
 	Offsets []uint64 `json:"data_offsets"` // bytes, from the end of the header
 }
 
-// size returns the bytes of an element, 0 of an unknown type.
-func size(dtype string) int {
+// Size returns the bytes of an element of a type, 0 of an unknown type.
+func Size(dtype string) int {
 	switch dtype {
 	case "F64", "I64", "U64":
 		return 8
@@ -68,7 +68,7 @@ func (t Tensor) Len() int {
 }
 
 // Bytes returns how many bytes the elements take.
-func (t Tensor) Bytes() int { return size(t.Type) * t.Len() }
+func (t Tensor) Bytes() int { return Size(t.Type) * t.Len() }
 
 // Bytes returns how many bytes follow the header.
 func (h Header) Bytes() int {
@@ -88,7 +88,7 @@ func (h Header) Append(dst []byte) ([]byte, error) {
 		if _, taken := entries[t.Name]; taken || t.Name == metadataKey {
 			return dst, fmt.Errorf("tensor name %q is used twice or reserved", t.Name)
 		}
-		if size(t.Type) == 0 {
+		if Size(t.Type) == 0 {
 			return dst, fmt.Errorf("tensor %q: dtype %q: not supported", t.Name, t.Type)
 		}
 		shape := make([]uint64, len(t.Shape))
@@ -191,7 +191,7 @@ func parseEntry(d *json.Decoder, name string, body uint64) (placed, error) {
 	if err := d.Decode(&e); err != nil {
 		return placed{}, err
 	}
-	element := uint64(size(e.DType))
+	element := uint64(Size(e.DType))
 	if element == 0 {
 		return placed{}, fmt.Errorf("dtype %q: not supported", e.DType)
 	}

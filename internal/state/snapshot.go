@@ -6,6 +6,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,15 @@ type Keeper interface {
 	State(v *Visit)
 }
 
+// An Error says which part of a state a worker cannot take over, and why.
+type Error struct {
+	Name string
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("state: %s: %v", e.Name, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
 // Begin makes the snapshot empty; its memory is kept.
 func (s *Snapshot) Begin() { s.Tensors = s.Tensors[:0] }
 
@@ -54,7 +64,7 @@ func (s *Snapshot) Load(name string, k Keeper) error {
 		return v.err
 	}
 	for unused := range v.at {
-		return fmt.Errorf("state: %s: nothing here carries it", unused)
+		return &Error{unused, errors.New("nothing here carries it")}
 	}
 	return nil
 }

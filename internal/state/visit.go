@@ -28,7 +28,7 @@ func (v *Visit) Loading() bool { return v.loading && v.err == nil }
 // Fail ends a replacement: what was shown last cannot be.
 func (v *Visit) Fail(name string, err error) {
 	if v.loading && v.err == nil {
-		v.err = fmt.Errorf("state: %s/%s: %w", v.path, name, err)
+		v.err = &Error{v.path + "/" + name, err}
 	}
 }
 

@@ -1,0 +1,310 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"gossiptrainer/internal/state"
+)
+
+// A worker is something with a state.
+type worker struct {
+	x     []float32
+	seen  int
+	notes []byte
+	loss  float64
+	steps []uint32
+}
+
+func (w *worker) State(v *state.Visit) {
+	v.Bytes("notes", &w.notes)
+	v.Floats("x", w.x)
+	state.Int(v, "seen", &w.seen, 0, 1000)
+	v.Double("loss", &w.loss)
+	v.Counts("steps", w.steps)
+}
+
+func at(k int) (Manifest, *state.Snapshot) {
+	w := worker{x: []float32{float32(k), 2, 3}, seen: k, notes: []byte("abcde"), loss: 0.5, steps: []uint32{1, uint32(k)}}
+	s := new(state.Snapshot)
+	s.Save("worker", &w)
+	return Manifest{Run: "ring", Rank: 3, Round: k, Settings: settings(`{"rounds":300,"slow":{},"step":0.05}`)}, s
+}
+
+func settings(train string) []Section {
+	return []Section{{"seed", json.RawMessage(`7`)}, {"train", json.RawMessage(train)}}
+}
+
+func write3(t *testing.T, rounds ...int) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "checkpoints")
+	for _, k := range rounds {
+		m, s := at(k)
+		if err := Write(dir, m, s, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func names(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+func TestTheNewestReturns(t *testing.T) {
+	dir := write3(t, 10, 20)
+	found, err := Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, s := at(20)
+	if found.Round != 20 || found.Run != m.Run || found.Rank != m.Rank || len(found.Skipped) != 0 {
+		t.Errorf("found %+v, want %+v", found.Manifest, m)
+	}
+	if err := found.Check(m, func(Difference) bool { return false }); err != nil {
+		t.Error(err)
+	}
+	for _, want := range s.Tensors {
+		if !slices.ContainsFunc(found.State.Tensors, func(got state.Tensor) bool { return cmp.Equal(got, want) }) {
+			t.Errorf("no tensor %+v", want)
+		}
+	}
+	back := worker{x: make([]float32, 3), steps: make([]uint32, 2)}
+	if err := found.State.Load("worker", &back); err != nil || back.seen != 20 || back.x[0] != 20 || string(back.notes) != "abcde" || back.loss != 0.5 || back.steps[1] != 20 {
+		t.Errorf("%+v, error %v", back, err)
+	}
+}
+
+func TestAFewAreKept(t *testing.T) {
+	dir := write3(t, 10, 20, 30, 40, 100_000_000)
+	if got, want := names(t, dir), []string{"round-00000030", "round-00000040", "round-100000000"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	// A run that went back writes over what it has left, and an ended process
+	// leaves a folder that nobody needs.
+	if err := os.Mkdir(filepath.Join(dir, unfinished+"round-00000050"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m, s := at(35)
+	for range 2 {
+		if err := Write(dir, m, s, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := names(t, dir), []string{"round-00000030", "round-00000035"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestNothingThere(t *testing.T) {
+	empty := t.TempDir()
+	for _, dir := range []string{empty, filepath.Join(empty, "none")} {
+		if _, err := Latest(dir); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("error %v, want ErrNone and the folder", err)
+		}
+	}
+}
+
+// Whatever happens to the newest checkpoint, the one before is found and the
+// damage is named.
+func TestDamagedCheckpointsAreSkipped(t *testing.T) {
+	content := func(t *testing.T, path string) []byte {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	damage := map[string]func(t *testing.T, path string) []byte{
+		"gone":      func(*testing.T, string) []byte { return nil },
+		"empty":     func(*testing.T, string) []byte { return []byte{} },
+		"truncated": func(t *testing.T, path string) []byte { c := content(t, path); return c[:len(c)-3] },
+		"longer":    func(t *testing.T, path string) []byte { return append(content(t, path), 0) },
+		"early":     func(t *testing.T, path string) []byte { c := content(t, path); c[9] ^= 4; return c },
+		"late":      func(t *testing.T, path string) []byte { c := content(t, path); c[len(c)-2] ^= 4; return c },
+	}
+	for _, name := range []string{stateFile, manifestFile} {
+		for what, change := range damage {
+			dir := write3(t, 10, 20)
+			path := filepath.Join(dir, "round-00000020", name)
+			if name == manifestFile && what == "longer" {
+				continue // white space
+			}
+			text := change(t, path)
+			err := os.Remove(path)
+			if err == nil && text != nil {
+				err = os.WriteFile(path, text, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := Latest(dir)
+			if err != nil || found.Round != 10 || len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Error(), "round-00000020: damaged") {
+				t.Errorf("%s %s: found %+v, error %v, want round 10 and the damage", name, what, found, err)
+			}
+			if err := os.RemoveAll(filepath.Join(dir, "round-00000010")); err != nil {
+				t.Fatal(err)
+			}
+			var damaged *DamagedError
+			if _, err := Latest(dir); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "no checkpoint in") {
+				t.Errorf("%s %s: error %v, want a DamagedError", name, what, err)
+			}
+		}
+	}
+}
+
+// A flipped bit in either file is found, or changes nothing: JSON keys may have
+// capitals.
+func TestFlippedBitsAreFound(t *testing.T) {
+	dir := write3(t, 20)
+	whole, err := Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{stateFile, manifestFile} {
+		flip(t, dir, filepath.Join(dir, "round-00000020", name), whole)
+	}
+}
+
+func flip(t *testing.T, dir, path string, whole *Found) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range text {
+		text[i] ^= 1 << (i % 8)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		text[i] ^= 1 << (i % 8)
+		var damaged *DamagedError
+		if found, err := Latest(dir); !errors.As(err, &damaged) && !cmp.Equal(found, whole) {
+			t.Fatalf("%s: byte %d: error %v, want a DamagedError", path, i, err)
+		}
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheckpointsOfOthers(t *testing.T) {
+	dir := write3(t, 20)
+	found, err := Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		change func(m *Manifest)
+		want   string
+	}{
+		"run":      {func(m *Manifest) { m.Run = "torus" }, "of run ring, not of torus"},
+		"rank":     {func(m *Manifest) { m.Rank = 0 }, "of rank 3, not of 0"},
+		"settings": {func(m *Manifest) { m.Settings = settings(`{"rounds":300,"slow":{"2":4},"step":0.1}`) }, "train.slow was {} and is not set; train.slow.2 was not set and is 4; train.step was 0.05 and is 0.1"},
+		"seed":     {func(m *Manifest) { m.Settings = m.Settings[1:] }, "seed was 7 and is not set"},
+	} {
+		m, _ := at(20)
+		test.change(&m)
+		var mismatch *MismatchError
+		err := found.Check(m, func(Difference) bool { return false })
+		if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), test.want) || mismatch.Hint() == "" {
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		}
+	}
+	m, _ := at(20)
+	m.Settings = settings(`{"rounds":600,"slow":{},"step":0.05}`)
+	if err := found.Check(m, func(d Difference) bool { return d == Difference{"train.rounds", "300", "600"} }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnotherVersionIsNotSkipped(t *testing.T) {
+	dir := write3(t, 10, 20)
+	path := filepath.Join(dir, "round-00000020", manifestFile)
+	body := []byte(`{"version":2,"colour":"blue"}`)
+	text, err := json.Marshal(envelope{digest(body), body})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var version *VersionError
+	if _, err := Latest(dir); !errors.As(err, &version) || version.Version != 2 || version.Hint() == "" {
+		t.Errorf("error %v, want a VersionError", err)
+	}
+}
+
+func TestWhereNothingCanBeWritten(t *testing.T) {
+	inTheWay := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(inTheWay, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, s := at(7)
+	if err := Write(inTheWay, m, s, 3); err == nil || !strings.Contains(err.Error(), "round 7") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	var good bytes.Buffer
+	_, s := at(5)
+	if err := Encode(&good, s); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good.Bytes())
+	f.Fuzz(func(t *testing.T, content []byte) {
+		s, err := Decode(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return
+		}
+		var again bytes.Buffer
+		if err := Encode(&again, s); err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		w := worker{x: make([]float32, 3), steps: make([]uint32, 2)}
+		if err := s.Load("worker", &w); err == nil && (w.seen < 0 || w.seen > 1000 || w.loss != w.loss || len(w.x) != 3) {
+			t.Errorf("loaded %+v", w)
+		}
+	})
+}
+
+func FuzzManifest(f *testing.F) {
+	m, _ := at(5)
+	text, err := document{Version: Version, Manifest: m, State: file{9, strings.Repeat("ab", 32)}}.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"version":2}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := readDocument(bytes.NewReader(text))
+		if err != nil {
+			return
+		}
+		if d.Round < 0 || d.Rank < 0 || d.State.Bytes < 0 {
+			t.Errorf("accepted %+v", d)
+		}
+		found := Found{Manifest: d.Manifest}
+		if err := found.Check(d.Manifest, func(Difference) bool { return false }); err != nil {
+			t.Errorf("differs from itself: %v", err)
+		}
+	})
+}

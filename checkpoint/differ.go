@@ -1,0 +1,104 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Difference is a setting that is not what it was when a checkpoint was written.
+type Difference struct {
+	Key       string // dotted, as in a run file
+	Then, Now string // as JSON; "" where it was or is not there
+}
+
+// A MismatchError says that a checkpoint is not of the worker that wants it.
+type MismatchError struct {
+	Path        string
+	What        string // the run, the rank, or the settings
+	Then, Now   string // of run and rank
+	Differences []Difference
+}
+
+func (e *MismatchError) Error() string {
+	if len(e.Differences) == 0 {
+		return fmt.Sprintf("checkpoint %s: of %s %s, not of %s", e.Path, e.What, e.Then, e.Now)
+	}
+	var text []string
+	for _, d := range e.Differences {
+		text = append(text, fmt.Sprintf("%s was %s and is %s", d.Key, said(d.Then), said(d.Now)))
+	}
+	return fmt.Sprintf("checkpoint %s: of other settings: %s", e.Path, strings.Join(text, "; "))
+}
+
+func said(value string) string {
+	if value == "" {
+		return "not set"
+	}
+	return value
+}
+
+// Hint says what to do.
+func (e *MismatchError) Hint() string {
+	if len(e.Differences) == 0 {
+		return "name the folder of this run, or start the run anew without --resume"
+	}
+	return "set them back to go on, or start the run anew without --resume"
+}
+
+// Check returns a *MismatchError unless the checkpoint is of that worker of that
+// run, with the same settings but for those whose change is legal. The Round of
+// want does not count.
+func (f *Found) Check(want Manifest, legal func(Difference) bool) error {
+	switch {
+	case f.Run != want.Run:
+		return &MismatchError{Path: f.Path, What: "run", Then: f.Run, Now: want.Run}
+	case f.Rank != want.Rank:
+		return &MismatchError{Path: f.Path, What: "rank", Then: fmt.Sprint(f.Rank), Now: fmt.Sprint(want.Rank)}
+	}
+	differ := differences(f.Settings, want.Settings)
+	if differ = slices.DeleteFunc(differ, legal); len(differ) > 0 {
+		return &MismatchError{Path: f.Path, What: "settings", Differences: differ}
+	}
+	return nil
+}
+
+// differences returns the keys whose values differ, in order.
+func differences(then, now []Section) []Difference {
+	was, is := make(map[string]string), make(map[string]string)
+	for _, s := range then {
+		flatten(was, s.Name, s.JSON)
+	}
+	for _, s := range now {
+		flatten(is, s.Name, s.JSON)
+	}
+	all := maps.Clone(was)
+	maps.Copy(all, is)
+	var differ []Difference
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if was[key] != is[key] {
+			differ = append(differ, Difference{key, was[key], is[key]})
+		}
+	}
+	return differ
+}
+
+// flatten enters the values below key. What is no object is one value.
+func flatten(into map[string]string, key string, value json.RawMessage) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) != nil || len(object) == 0 {
+		var text bytes.Buffer
+		if json.Compact(&text, value) != nil {
+			text.Reset()
+			text.Write(value)
+		}
+		into[key] = text.String()
+		return
+	}
+	for name, child := range object {
+		flatten(into, key+"."+name, child)
+	}
+}

@@ -1,0 +1,149 @@
+package checkpoint
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"gossiptrainer/internal/state"
+)
+
+// A Found is a checkpoint that was read.
+type Found struct {
+	Manifest
+	Path    string
+	State   *state.Snapshot
+	Skipped []*DamagedError // newer ones, newest first
+}
+
+// ErrNone is wrapped where a folder has no checkpoint at all.
+var ErrNone = errors.New("no checkpoint")
+
+// A DamagedError says that a checkpoint is not as it was written.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("checkpoint %s: damaged: %v", e.Path, e.Err)
+}
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// A VersionError says that another version of this program has written a checkpoint.
+type VersionError struct {
+	Path    string
+	Version int
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("checkpoint %s: of version %d of the format, this program reads version %d", e.Path, e.Version, Version)
+}
+
+// Hint says what to do.
+func (e *VersionError) Hint() string {
+	return "go on with the program that wrote it, or start the run anew"
+}
+
+// Latest reads the newest whole checkpoint in dir. Damaged ones are skipped and
+// named. If there is no other, the error wraps the *DamagedError of the newest; if
+// there is none at all, it wraps ErrNone. A checkpoint of another version is not
+// skipped: going on from an older one would not be what its user expects.
+func Latest(dir string) (*Found, error) {
+	rounds, _, err := list(dir)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	var skipped []*DamagedError
+	for _, k := range slices.Backward(rounds) {
+		found, err := read(filepath.Join(dir, folderName(k)), k)
+		var damaged *DamagedError
+		switch {
+		case errors.As(err, &damaged):
+			skipped = append(skipped, damaged)
+		case err != nil:
+			return nil, err
+		default:
+			found.Skipped = skipped
+			return found, nil
+		}
+	}
+	if len(skipped) > 0 {
+		return nil, fmt.Errorf("no checkpoint in %s is whole: %w", dir, skipped[0])
+	}
+	return nil, fmt.Errorf("%w in %s", ErrNone, dir)
+}
+
+// Newest returns the round of the newest checkpoint in dir, whether it is whole or
+// not, and whether there is one.
+func Newest(dir string) (round int, there bool) {
+	rounds, _, err := list(dir)
+	if err != nil || len(rounds) == 0 {
+		return 0, false
+	}
+	return rounds[len(rounds)-1], true
+}
+
+// read reads the checkpoint before round k.
+func read(path string, k int) (*Found, error) {
+	d, err := readManifest(filepath.Join(path, manifestFile))
+	if errors.Is(err, errVersion) {
+		return nil, &VersionError{path, d.Version}
+	}
+	if err == nil && d.Round != k {
+		err = fmt.Errorf("%s: of round %d", manifestFile, d.Round)
+	}
+	if err != nil {
+		return nil, &DamagedError{path, err}
+	}
+	s, err := readState(filepath.Join(path, stateFile), d.State)
+	if err != nil {
+		return nil, &DamagedError{path, fmt.Errorf("%s: %w", stateFile, err)}
+	}
+	return &Found{Manifest: d.Manifest, Path: path, State: s}, nil
+}
+
+func readManifest(path string) (document, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return document{}, err
+	}
+	defer f.Close()
+	d, err := readDocument(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	return d, err
+}
+
+// readState reads a state that must be as large as want says before memory is
+// taken for it, and have its hash.
+func readState(path string, want file) (*state.Snapshot, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() != want.Bytes {
+		return nil, fmt.Errorf("%d bytes, want %d", info.Size(), want.Bytes)
+	}
+	hash := sha256.New()
+	s, err := Decode(io.TeeReader(bufio.NewReaderSize(f, 1<<16), hash), want.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != want.SHA256 {
+		return nil, fmt.Errorf("its SHA-256 is %s, want %s", got, want.SHA256)
+	}
+	return s, nil
+}

@@ -1,0 +1,95 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Version is that of the layout of a checkpoint and of the names in a state.
+const Version = 1
+
+// A Manifest says what a checkpoint is the state of.
+type Manifest struct {
+	Run      string    `json:"run"`  // name of the run
+	Rank     int       `json:"rank"` // of the worker
+	Round    int       `json:"round"`
+	Settings []Section `json:"settings"` // what the state depends on
+}
+
+// A Section is a part of a run file.
+type Section struct {
+	Name string          `json:"name"`
+	JSON json.RawMessage `json:"values"` // canonical: keys sorted, no white space
+}
+
+// A document is what a manifest says.
+type document struct {
+	Version int `json:"version"` // its names and their meaning may change with it, the envelope does not
+	Manifest
+	State file `json:"state"`
+}
+
+// An envelope is the manifest as it is written.
+type envelope struct {
+	SHA256     string          `json:"sha256"` // of the text of the document, hexadecimal
+	Checkpoint json.RawMessage `json:"checkpoint"`
+}
+
+// A file is what must be found under a name.
+type file struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"` // hexadecimal
+}
+
+// maxManifest bounds what is read of a manifest: run files with long lists of
+// edges are the largest.
+const maxManifest = 16 << 20
+
+// encode returns the text of a manifest.
+func (d document) encode() ([]byte, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	text, err = json.Marshal(envelope{digest(text), text})
+	return append(text, '\n'), err
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// errVersion says that a manifest is of another version than this program's.
+var errVersion = errors.New("another version")
+
+// readDocument reads a manifest from r, at most maxManifest bytes of it.
+func readDocument(r io.Reader) (document, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	switch {
+	case err != nil:
+		return document{}, err
+	case len(text) > maxManifest:
+		return document{}, fmt.Errorf("more than %d bytes", maxManifest)
+	}
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil {
+		return document{}, err
+	}
+	if got := digest(e.Checkpoint); got != e.SHA256 {
+		return document{}, fmt.Errorf("its SHA-256 is %s, want %s", got, e.SHA256)
+	}
+	var d document
+	if err := json.Unmarshal(e.Checkpoint, &d); err != nil || d.Version != Version {
+		return document{Version: d.Version}, fmt.Errorf("%w: %d, this program writes %d", errVersion, d.Version, Version)
+	}
+	hash, err := hex.DecodeString(d.State.SHA256)
+	if err != nil || len(hash) != sha256.Size || d.State.Bytes < 0 || d.Round < 0 || d.Rank < 0 {
+		return document{}, errors.New("numbers that no checkpoint has")
+	}
+	return d, nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"gossiptrainer/checkpoint"
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/journal"
+	"gossiptrainer/node"
+	"gossiptrainer/topology"
+)
+
+// A refuge is where the state of one worker is safe: its checkpoints, and what it
+// has sent since, for neighbours that come back.
+type refuge struct {
+	dir  string
+	run  *experiment.Run
+	rank topology.Rank
+	log  *slog.Logger
+}
+
+// A beginning says where a worker begins.
+type beginning int
+
+const (
+	afresh     beginning = iota // at round 0, in a refuge that must be empty
+	continued                   // at its newest checkpoint
+	comingBack                  // the same, or at round 0 if there is none
+)
+
+// checkpointsName is the folder of checkpoints in the folder of a run.
+const checkpointsName = "checkpoints"
+
+// checkpointsOf returns the folder of the checkpoints of all ranks of a run.
+func checkpointsOf(cfg configs.Config, folder string) string {
+	if cfg.Checkpoint.Dir != "" {
+		return cfg.Checkpoint.Dir
+	}
+	return filepath.Join(folder, checkpointsName)
+}
+
+func refugeOf(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) refuge {
+	return refuge{dir: rankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
+}
+
+// rankFolder returns the folder of the checkpoints of one rank.
+func rankFolder(cfg configs.Config, folder string, rank int) string {
+	return filepath.Join(checkpointsOf(cfg, folder), "rank-"+strconv.Itoa(rank))
+}
+
+// A usedError says that a run would begin where another one is kept.
+type usedError struct {
+	dir   string
+	round int
+}
+
+func (e *usedError) Error() string {
+	return fmt.Sprintf("%s: has a checkpoint of round %d", e.dir, e.round)
+}
+func (e *usedError) Hint() string {
+	return "go on from it with --resume, name another checkpoint.dir, or remove the folder"
+}
+
+// open builds the worker and says how its state is kept, nil where it is not.
+func (r refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, error) {
+	found, err := r.find(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	var begin *state.Snapshot
+	round := 0
+	if found != nil {
+		begin, round = found.State, found.Round
+	}
+	w, err := r.run.Resume(r.rank, begin)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := r.run.Config().Checkpoint
+	if found == nil && c.Every == 0 && c.Seconds == 0 {
+		return w, nil, nil
+	}
+	kept, err := r.keep(w, round)
+	return w, kept, err
+}
+
+// find returns the checkpoint to begin at, nil for round 0.
+func (r refuge) find(from beginning) (*checkpoint.Found, error) {
+	if from == afresh {
+		if round, there := checkpoint.Newest(r.dir); there {
+			return nil, &usedError{r.dir, round}
+		}
+		return nil, nil
+	}
+	found, err := checkpoint.Latest(r.dir)
+	if from == comingBack && errors.Is(err, checkpoint.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, damaged := range found.Skipped {
+		r.log.Warn("checkpoint skipped", "why", damaged)
+	}
+	return found, found.Check(r.manifest(0), r.legal)
+}
+
+// keep says how the state of w, which is at the beginning of round, is kept.
+func (r refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
+	c := r.run.Config().Checkpoint
+	taken := new(state.Snapshot)
+	kept := &node.Checkpoints{
+		Take:  func(int) { w.Save(taken) },
+		Write: func(k int) error { return checkpoint.Write(r.dir, r.manifest(k), taken, c.Keep) },
+		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)),
+	}
+	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
+	if !ok {
+		return kept, nil
+	}
+	var err error
+	kept.Journal, err = journal.Open(filepath.Join(r.dir, "journal"), m.Slots(), m.Slots().Of(round, 0))
+	return kept, err
+}
+
+// manifest describes the state before round k. The name of the run is not among
+// the settings.
+func (r refuge) manifest(k int) checkpoint.Manifest {
+	cfg := r.run.Config()
+	m := checkpoint.Manifest{Run: cfg.Name, Rank: int(r.rank), Round: k}
+	for _, s := range cfg.Sections() {
+		if s.Name == "run" {
+			s.Name, s.JSON = "seed", []byte(strconv.FormatUint(cfg.Seed, 10))
+		}
+		m.Settings = append(m.Settings, checkpoint.Section{Name: s.Name, JSON: s.JSON})
+	}
+	return m
+}
+
+// legal says whether a run may go on although a setting has changed. More rounds
+// are what people train on for. With step sizes that depend on their number, the
+// rounds that some workers do once more would not be those that the others have seen.
+func (r refuge) legal(d checkpoint.Difference) bool {
+	var then, now int
+	if d.Key != "train.rounds" || r.run.Config().Train.Schedule != "constant" {
+		return false
+	}
+	err := errors.Join(json.Unmarshal([]byte(d.Then), &then), json.Unmarshal([]byte(d.Now), &now))
+	return err == nil && now > then
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/checkpoint"
+	"gossiptrainer/configs"
+)
+
+// addResume adds the flag of commands that can go on with a run.
+func (f *runFile) addResume(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on where the run stopped: FILE is its folder, or the run file of the newest one")
+}
+
+// beginning is where the workers of the command begin.
+func (f *runFile) beginning() beginning {
+	if f.resume {
+		return continued
+	}
+	return afresh
+}
+
+// folderOf returns the folder of the run to go on with, "" where a new one is to
+// be made: for a new run, and for one whose checkpoints are elsewhere.
+func (f *runFile) folderOf(cfg configs.Config) (string, error) {
+	if !f.resume || f.folder != "" || cfg.Checkpoint.Dir != "" {
+		return f.folder, nil
+	}
+	entries, err := os.ReadDir(cfg.Output.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("output: %w", err)
+	}
+	ofRun := regexp.MustCompile("^" + regexp.QuoteMeta(cfg.Name) + `-\d{8}-\d{6}(-\d+)?$`)
+	for _, e := range slices.Backward(entries) { // by name, which ends with the time
+		if !ofRun.MatchString(e.Name()) {
+			continue
+		}
+		dir := filepath.Join(cfg.Output.Dir, e.Name())
+		if _, err := os.Stat(filepath.Join(dir, checkpointsName)); err == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("%w of a run %s in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir)
+}
+
+// safeRounds returns the smallest and the largest round of the newest checkpoints
+// of all ranks, and whether there are any.
+func safeRounds(cfg configs.Config, folder string, peers int) (low, high int, there bool) {
+	for rank := range peers {
+		round, ok := checkpoint.Newest(rankFolder(cfg, folder, rank))
+		switch {
+		case !ok:
+			continue
+		case !there:
+			low, high, there = round, round, true
+		}
+		low, high = min(low, round), max(high, round)
+	}
+	return low, high, there
+}
+
+// rounds names one round or a range.
+func rounds(low, high int) string {
+	if low == high {
+		return fmt.Sprintf("round %d", low)
+	}
+	return fmt.Sprintf("rounds %d to %d", low, high)
+}
+
+// sayStopped tells the user of a run that was stopped what is safe, and how it
+// goes on.
+func (s *session) sayStopped(again string) {
+	s.display.Close()
+	cfg := s.run.Config()
+	if low, high, there := safeRounds(cfg, s.folder.dir, s.run.N()); there {
+		s.c.say("the state at the beginning of %s is safe in %s", rounds(low, high), checkpointsOf(cfg, s.folder.dir))
+		s.c.next(again, "go on")
+		return
+	}
+	s.c.say("no state is safe: the run stopped before its first checkpoint")
+}
+
+// sayResumed tells from where a run goes on. It fails if there is nothing to go on
+// from.
+func (s *session) sayResumed() error {
+	cfg := s.run.Config()
+	dir := checkpointsOf(cfg, s.folder.dir)
+	low, high, there := safeRounds(cfg, s.folder.dir, s.run.N())
+	if !there {
+		return fmt.Errorf("%w in %s", checkpoint.ErrNone, dir)
+	}
+	s.c.say("going on at %s, from %s", rounds(low, high), dir)
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+)
+
+// SyncFolder returns when the names in a folder are on disk.
+func SyncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
