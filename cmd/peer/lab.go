@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/experiment"
 	"gossiptrainer/lab"
 )
 
@@ -69,8 +70,9 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 			cmd.Env = withProcessors(os.Environ(), run.N())
 			return cmd
 		},
-		Event: s.event,
-		Log:   s.log,
+		Spares: spares(run),
+		Event:  s.event,
+		Log:    s.log,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -92,6 +94,15 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	}
 	c.next(file.command("sim"), why)
 	return nil
+}
+
+// spares says without which peers a run goes on: under the policy reweight without
+// those that died, and those that lost the others.
+func spares(run *experiment.Run) func(lab.Failure) bool {
+	if run.Config().Faults.OnLostNeighbor != "reweight" {
+		return nil
+	}
+	return func(f lab.Failure) bool { return f.Died || f.Code == exitNetwork }
 }
 
 // superviseArguments are those of a peer that this program supervises.
