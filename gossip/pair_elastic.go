@@ -47,3 +47,9 @@ func (w *PairWorker) Open(e topology.Edge, _ int) error {
 	}
 	return w.advance()
 }
+
+// Close is Cut.
+func (w *PairWorker) Close(peer topology.Rank, _ int) error {
+	_, err := w.Cut(peer)
+	return err
+}
