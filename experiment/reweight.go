@@ -1,17 +1,38 @@
 package experiment
 
-import "gossiptrainer/topology"
+import (
+	"slices"
+
+	"gossiptrainer/internal/state"
+	"gossiptrainer/topology"
+)
 
 // reweights reports whether workers go on without those that are lost.
 func (r *Run) reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
 
-// closing returns who takes the place of the neighbours of a worker that are lost,
+// Closing returns who takes the place of the neighbours of a worker that are lost,
 // nil where nobody does.
-func (r *Run) closing(rank topology.Rank) *topology.Closing {
+func (r *Run) Closing(rank topology.Rank) *topology.Closing {
 	if !r.reweights() {
 		return nil
 	}
 	return r.graph.Closing(rank)
+}
+
+// Join builds a worker that was lost and comes back with the state of its sponsor,
+// the one neighbour that it has at first.
+func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, error) {
+	if err := r.checkRank(rank); err != nil {
+		return nil, err
+	}
+	own := *r
+	own.rows = slices.Clone(r.rows)
+	own.rows[rank] = topology.Row{Out: []topology.Rank{sponsor}}
+	if c := r.Closing(rank); c != nil {
+		own.rows[rank].In = []topology.Edge{{Peer: sponsor, Weight: c.Weight}}
+		own.rows[rank].Self = 1 - c.Weight
+	}
+	return own.Resume(rank, s)
 }
 
 // reach bounds the exchanges in which a note crosses the graph. What remains of a
@@ -26,7 +47,7 @@ func (r *Run) reach() int {
 
 // partners returns those with whom a worker of AD-PSGD may ever exchange.
 func (r *Run) partners(rank topology.Rank) []topology.Rank {
-	if c := r.closing(rank); c != nil {
+	if c := r.Closing(rank); c != nil {
 		return c.Up
 	}
 	return r.rows[rank].Out

@@ -34,10 +34,10 @@ func TestCertificateOfARingHoldsForWhatItBecomes(t *testing.T) {
 }
 
 func TestClosingOnlyWhereItIsAskedFor(t *testing.T) {
-	if c := ring(t, 5, "wait").closing(1); c != nil {
+	if c := ring(t, 5, "wait").Closing(1); c != nil {
 		t.Errorf("policy wait: closing %v", c)
 	}
-	c := ring(t, 5, "reweight").closing(1)
+	c := ring(t, 5, "reweight").Closing(1)
 	if c == nil || c.Up[0] != 2 || c.Down[0] != 0 || len(c.Up) != 4 || c.Weight != 1./3 {
 		t.Errorf("closing %+v, want 2 and 0 first and a weight of 1/3", c)
 	}
@@ -47,7 +47,7 @@ func TestClosingOnlyWhereItIsAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := r.closing(topology.Rank(1)); c != nil {
+	if c := r.Closing(topology.Rank(1)); c != nil {
 		t.Errorf("a complete graph has no gap to close: %+v", c)
 	}
 }

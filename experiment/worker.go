@@ -140,7 +140,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 	theta := r.thetaOf(machine)
 	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Closing: r.closing(rank), Machine: machine, Bits: bits, MeanBits: mean,
+		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean,
 		oracle: oracle, Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
 	}, nil

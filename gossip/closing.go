@@ -102,7 +102,11 @@ func (m *Membership) close(s *side, w Moment) {
 		}
 	}
 	next, at := m.beyond(s)
-	if next == nil || now != nil && !now.lost(w) || !m.agree(next, w) {
+	ahead := 0 // both are stuck
+	if now == nil {
+		ahead = margin
+	}
+	if next == nil || now != nil && !now.lost(w) || !m.agree(next, w, ahead) {
 		return
 	}
 	s.before, s.at = s.at, at
@@ -112,8 +116,8 @@ func (m *Membership) close(s *side, w Moment) {
 }
 
 // agree says what is to be said for an edge with next, and puts it on if both ends
-// have said it.
-func (m *Membership) agree(next *acquaintance, w Moment) bool {
+// have said it: so many exchanges ahead as are under way while it is said.
+func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
 	if m.full() {
 		return false
 	}
@@ -126,7 +130,7 @@ func (m *Membership) agree(next *acquaintance, w Moment) bool {
 		if next.wants < 0 {
 			return false
 		}
-		from = max(w.Next, next.wants)
+		from = max(w.Next, next.wants) + ahead
 		if next.tries > 0 {
 			from += margin << min(3*(next.tries-1), widest)
 		}

@@ -80,7 +80,7 @@ func (m *Membership) towards(peer topology.Rank) (*side, int) {
 func (m *Membership) insert(s *side, now *acquaintance, w Moment) {
 	for at, rank := range s.order[:s.at] {
 		a := m.find(rank)
-		if a.on || a.gone || !a.up || a.wants < 0 && a.offers < 0 || !m.agree(a, w) {
+		if a.on || a.gone || !a.up || a.wants < 0 && a.offers < 0 || !m.agree(a, w, margin) {
 			continue
 		}
 		s.before, s.at = s.at, at

@@ -47,8 +47,9 @@ type driver struct {
 	jobs     chan job
 	outcomes chan outcome
 
-	peers     []standing // in increasing rank, but for those who came later
-	mending   *mending   // nil: lost neighbours are not done without
+	peers     []standing   // in increasing rank, but for those who came later
+	guests    <-chan guest // who come back; nil: nobody can
+	mending   *mending     // nil: lost neighbours are not done without
 	computing bool
 	done      bool            // all rounds are over
 	waiting   []topology.Rank // whom the machine waits for
@@ -89,6 +90,9 @@ func newDriver(w Worker, t Transport) *driver {
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
 		d.place = d.slots.Of(d.round, 0)
+	}
+	if w.Guest != nil {
+		d.round, d.place = w.Guest.Round, w.Guest.Exchange
 	}
 	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
 		d.verified = m.Repairs().Verified
@@ -196,6 +200,9 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case o := <-d.outcomes:
 		d.rested(began, idle)
 		err = d.computed(o)
+	case g := <-d.guests:
+		d.rested(began, idle)
+		err = d.host(g)
 	case n := <-d.keeper.news():
 		d.rested(began, idle)
 		err = d.kept(n)
@@ -236,7 +243,7 @@ func (d *driver) handle(e Event) error {
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
-		if err := d.met(e.Peer, true); err != nil {
+		if err := d.met(e.Peer, true, e.Met.Renewed); err != nil {
 			return err
 		}
 		d.meet(s, e.Met)
@@ -244,7 +251,7 @@ func (d *driver) handle(e Event) error {
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
-		return d.met(e.Peer, false)
+		return d.met(e.Peer, false, false)
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 		if d.mending != nil {

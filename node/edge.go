@@ -159,6 +159,10 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 // recognise refuses a neighbour that has been started anew without a checkpoint
 // where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs hello) *RefusedError {
+	if e.links.elastic && e.links.paced && theirs.Round > 0 && e.renewed(theirs) { // somebody has given it a place
+		e.forget()
+		return nil
+	}
 	if e.forsaken() {
 		return &RefusedError{Reason: LeftBehind, Detail: fmt.Sprintf("worker %d has gone on without worker %d", e.links.me.Rank, e.rank)}
 	}

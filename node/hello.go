@@ -143,13 +143,21 @@ func (h *hello) compare(theirs hello) *RefusedError {
 	return nil
 }
 
+// compareRoster checks that both know the other end by the same rank.
+func (h *hello) compareRoster(theirs hello, want topology.Rank) *RefusedError {
+	if theirs.Rank == int(want) {
+		return nil
+	}
+	return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
+}
+
 // compareRank checks what a neighbour says of its place and its progress. Of
 // synchronous neighbours none can be further ahead of the other than lead, unless
 // one has come back: then that one must find its messages in the other's log, and
 // have a checkpoint to begin from.
 func (h *hello) compareRank(theirs hello, want topology.Rank, lead int, log *journal.Journal) *RefusedError {
-	if theirs.Rank != int(want) {
-		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
+	if no := h.compareRoster(theirs, want); no != nil {
+		return no
 	}
 	why := ""
 	switch gap := theirs.Round - h.Round; {

@@ -36,6 +36,7 @@ type links struct {
 	lead      int              // exchanges that one neighbour can be ahead of the other, if paced
 	journal   *journal.Journal // nil: no message is sent twice
 	events    chan Event
+	guests    chan guest
 	place     atomic.Int64 // exchanges finished, for the hello
 	durable   atomic.Int64 // those of the newest checkpoint
 	bytes     *traffic
@@ -63,7 +64,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
 		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
-		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
+		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
 	l.durable.Store(undurable)
@@ -74,8 +75,14 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	if l.paced {
 		l.place.Store(max(0, l.durable.Load()))
 	}
+	if w.Guest != nil {
+		l.place.Store(int64(w.Guest.Exchange))
+	}
 	for _, rank := range neighbours(w.Row) {
 		l.meet(rank)
+	}
+	if w.Lost == Reweight && w.Save != nil {
+		l.host.SetStreamHandler(joinProtocol, l.sponsor)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
 	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
@@ -271,6 +278,7 @@ func (l *links) perLink() []LinkBytes {
 // Close ends all links and waits for what served them.
 func (l *links) Close() error {
 	l.host.RemoveStreamHandler(linkProtocol)
+	l.host.RemoveStreamHandler(joinProtocol)
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()

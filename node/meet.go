@@ -52,6 +52,13 @@ func (l *links) Leave(peer topology.Rank) {
 	l.Drop(peer, errLeft)
 }
 
+// forget takes the neighbour back: it is another process.
+func (e *edge) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.left = false
+}
+
 // forsaken reports whether this worker has gone on without that one.
 func (e *edge) forsaken() bool {
 	e.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 	"gossiptrainer/wire"
@@ -29,9 +30,13 @@ var errLeft = errors.New("this worker has gone on without that one")
 type mending struct {
 	machine gossip.Elastic
 	members *gossip.Membership
+	save    func(*state.Snapshot)
 	left    error         // who has gone on without this worker, and why
 	typical time.Duration // round
 	ended   time.Duration // since the start: the last round
+
+	inviting chan<- invitation // who comes back at a boundary; nil: nobody
+	invited  Guest             // as which
 }
 
 // newMending returns nil under other policies.
@@ -46,7 +51,14 @@ func newMending(w *Worker) (*mending, error) {
 	if w.Checkpoints != nil && w.Checkpoints.Journal != nil {
 		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use", w.Rank)
 	}
-	return &mending{machine: machine, members: gossip.NewMembership(w.Rank, w.Row, w.Closing)}, nil
+	m := &mending{machine: machine, members: gossip.NewMembership(w.Rank, w.Row, w.Closing), save: w.Save}
+	if g := w.Guest; g != nil {
+		m.members = gossip.NewGuest(w.Rank, g.Sponsor, w.Closing, g.Exchange)
+	}
+	if b, ok := w.Machine.(interface{ AtBoundary(func(k int)) }); ok && w.Save != nil {
+		b.AtBoundary(m.boundary)
+	}
+	return m, nil
 }
 
 // round notes that a round is over.
@@ -79,8 +91,13 @@ func (d *driver) begin() {
 	if d.mending == nil {
 		return
 	}
+	from := 0
+	if d.w.Guest != nil {
+		from = d.w.Guest.Exchange
+		d.observe(report.Event{Edge: &report.Edge{Rank: int(d.w.Rank), Peer: int(d.w.Rank), Exchange: from}})
+	}
 	for _, e := range d.w.Row.In {
-		d.recordEdge(e.Peer, 0, e.Weight)
+		d.recordEdge(e.Peer, from, e.Weight)
 	}
 }
 
@@ -89,12 +106,15 @@ func (d *driver) recordEdge(peer topology.Rank, exchange int, weight float64) {
 }
 
 // met notes that the link to a worker has come up or gone down.
-func (d *driver) met(peer topology.Rank, up bool) error {
+func (d *driver) met(peer topology.Rank, up, renewed bool) error {
 	if d.mending == nil {
 		return nil
 	}
 	d.mending.members.Link(peer, up, time.Since(d.began))
-	if up && d.mending.members.Gone(peer) { // both had agreed before this worker went on
+	switch gone := d.mending.members.Gone(peer); {
+	case up && gone && renewed:
+		d.mending.members.Return(peer)
+	case up && gone: // both had agreed before this worker went on
 		d.t.Leave(peer)
 	}
 	_, err := d.mend()
@@ -103,7 +123,7 @@ func (d *driver) met(peer topology.Rank, up bool) error {
 
 // heard notes what a worker has said about an edge.
 func (d *driver) heard(peer topology.Rank, n Notice) {
-	if d.mending != nil && n.Kind == wire.Member && n.Hop <= int(gossip.Off) {
+	if d.mending != nil && n.Kind == wire.Member && n.Hop <= int(gossip.Part) {
 		d.mending.members.Heard(peer, gossip.Verb(n.Hop), n.Round)
 	}
 }
@@ -142,6 +162,10 @@ func (d *driver) act(act gossip.Act) error {
 		}
 		d.log.Warn("closing a gap of the ring", "neighbour", int(act.Peer), "exchange", act.Exchange)
 		d.recordEdge(act.Peer, act.Exchange, act.Edge.Weight)
+	case gossip.Close:
+		err := m.machine.Close(act.Peer, act.Exchange)
+		d.recordEdge(act.Peer, act.Exchange, 0)
+		return d.judge(err)
 	case gossip.Cut:
 		if m.members.Gone(act.Peer) {
 			d.t.Leave(act.Peer)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
@@ -55,6 +56,12 @@ type Worker struct {
 	Lost  LostPolicy
 	// Closing says who takes the place of a neighbour under Reweight; nil: nobody.
 	Closing *topology.Closing
+	// Save copies the state of the worker under Reweight, at the boundary before a
+	// round, for one that comes back; nil: none is taken back.
+	Save func(*state.Snapshot)
+	// Guest is where a worker begins that ComeBack has brought back, with Row of its
+	// one edge; nil for others.
+	Guest *Guest
 	// Checkpoints are taken while it trains; nil for none. A worker that has them
 	// waits for neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
@@ -98,7 +105,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		n.wg.Go(func() { roll.release(links.serves) })
 	}
 	d := newDriver(w, links)
-	d.mending = mending
+	if d.mending = mending; mending != nil && w.Save != nil {
+		d.guests = links.guests
+	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
 	d.stopped, d.ended = board.stopped, board.ended
 

@@ -103,7 +103,7 @@ type Score struct {
 // of W; all edges that there are at the start are on record too.
 type Edge struct {
 	Rank     int     `json:"rank"`
-	Peer     int     `json:"peer"`     // the other end
+	Peer     int     `json:"peer"`     // the other end; Rank itself: a new process begins, and edges of the old one ended when their other ends say
 	Exchange int     `json:"exchange"` // from this one on
 	Weight   float64 `json:"weight"`   // W_ij; 0: the edge is off
 }

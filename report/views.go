@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -16,10 +17,12 @@ type View struct {
 }
 
 // Views returns the mixing matrices of a run of n workers under the policy
-// reweight, in order, from the edges on record. Of a worker that is lost, and could
-// not put on record what it no longer did, the other ends of its edges speak.
+// reweight, in order, from the edges on record. For a worker that is lost, or was
+// before it came back, and could not put on record what it no longer did, the other
+// ends of its edges speak.
 func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 	edges := make(map[[2]int][]Edge) // what each end said of an edge
+	begins := make([]int, n)         // where the last process of each worker did
 	starts := []int{0}
 	for _, e := range events {
 		if e.Edge == nil {
@@ -28,6 +31,11 @@ func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 		if min(e.Edge.Rank, e.Edge.Peer) < 0 || max(e.Edge.Rank, e.Edge.Peer) >= n || e.Edge.Exchange < 0 {
 			return nil, fmt.Errorf("report: edge %+v: there are workers 0 to %d", *e.Edge, n-1)
 		}
+		if e.Edge.Rank == e.Edge.Peer {
+			begins[e.Edge.Rank] = e.Edge.Exchange
+			maps.DeleteFunc(edges, func(key [2]int, _ []Edge) bool { return key[0] == e.Edge.Rank })
+			continue
+		}
 		key := [2]int{e.Edge.Rank, e.Edge.Peer}
 		edges[key] = append(edges[key], *e.Edge)
 		starts = append(starts, e.Edge.Exchange)
@@ -35,7 +43,8 @@ func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 	slices.Sort(starts)
 	var views []View
 	for _, from := range slices.Compact(starts) {
-		views = append(views, viewAt(edges, from, n, lost))
+		mute := func(rank int) bool { return lost(rank) || from < begins[rank] }
+		views = append(views, viewAt(edges, from, n, mute))
 	}
 	return views, nil
 }
@@ -134,7 +143,7 @@ func (v View) Check() error {
 
 // Lopsided returns in how many exchanges, counted per edge, only one end of an edge
 // can have mixed: those of the views, and for each edge to a worker that was lost,
-// which does not tell, one.
+// which does not tell, even if it came back, one.
 func Lopsided(events []Event, views []View, lost func(rank int) bool) int {
 	count := 0
 	for i, v := range views {
@@ -142,8 +151,17 @@ func Lopsided(events []Event, views []View, lost func(rank int) bool) int {
 			count += len(v.Lopsided) * (views[i+1].From - v.From)
 		}
 	}
+	begins := make(map[int]int)
 	for _, e := range events {
-		if e.Edge != nil && e.Edge.Weight == 0 && !lost(e.Edge.Rank) && lost(e.Edge.Peer) {
+		if e.Edge != nil && e.Edge.Rank == e.Edge.Peer {
+			begins[e.Edge.Rank] = e.Edge.Exchange
+		}
+	}
+	for _, e := range events {
+		if e.Edge == nil || e.Edge.Weight > 0 || e.Edge.Rank == e.Edge.Peer || lost(e.Edge.Rank) {
+			continue
+		}
+		if lost(e.Edge.Peer) || e.Edge.Exchange < begins[e.Edge.Peer] {
 			count++
 		}
 	}

@@ -45,6 +45,27 @@ func TestViewsOfARingThatLosesAWorker(t *testing.T) {
 	}
 }
 
+func TestViewsOfAWorkerThatComesBack(t *testing.T) {
+	events := append(ringOfFour(), edge(1, 2, 7, 0), edge(3, 2, 8, 0), edge(1, 3, 8, 1./3), edge(3, 1, 8, 1./3),
+		edge(1, 2, 20, 1./3), edge(2, 2, 20, 0), edge(2, 1, 20, 1./3), edge(3, 2, 22, 1./3), edge(2, 3, 22, 1./3), edge(3, 1, 24, 0), edge(1, 3, 24, 0))
+	living := func(int) bool { return false }
+	views, err := report.Views(events, 4, living)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views {
+		if err := v.Check(); err != nil || len(v.Lopsided) > 0 {
+			t.Errorf("view from %d: %v, lopsided %v", v.From, err, v.Lopsided)
+		}
+	}
+	if last := views[len(views)-1]; last.From != 24 || last.W[1][2] != 1./3 || last.W[1][3] != 0 {
+		t.Errorf("last view from %d: %v, want the ring", last.From, last.W)
+	}
+	if n := report.Lopsided(events, views, living); n != 2 {
+		t.Errorf("%d exchanges of one end, want one for each edge of the worker that was lost", n)
+	}
+}
+
 func TestViewsWithOneEndOff(t *testing.T) {
 	events := append(ringOfFour(), edge(1, 2, 7, 0), edge(2, 1, 9, 0))
 	views, err := report.Views(events, 4, func(int) bool { return false })

@@ -22,7 +22,7 @@ model: {name: mlp}
 data: {name: glyphs}
 train: {rounds: 1500, batch: 8}
 faults: {on_lost_neighbor: reweight}
-output: {dir: out, every: 1}
+output: {dir: out, every: 10}
 `
 
 // A lossyLab is a lab of such a run.
@@ -78,7 +78,7 @@ func (l *lossyLab) events() []report.Event {
 // until waits for something to be on record.
 func (l *lossyLab) until(what string, there func(events []report.Event) bool) {
 	l.t.Helper()
-	look := time.NewTicker(20 * time.Millisecond)
+	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for !there(l.events()) {
 		select {
@@ -158,6 +158,41 @@ func TestARingGoesOnWithoutTwoPeers(t *testing.T) {
 		t.Errorf("%d rounds", s.Rounds)
 	}
 	undisturbed(t, l.Dir, s)
+}
+
+// TestARingTakesBackOneOfTwoPeers kills two at once; one is killed again before it
+// is taken back, and is not started a third time.
+func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
+	l := startLossy(t, "--restart", "1")
+	l.until("round 100", round(2, 100))
+	l.kill(2, 5)
+	l.until("the restart", func(events []report.Event) bool {
+		back := 0
+		for _, e := range events {
+			if e.Status != nil && e.Status.State == report.Returning {
+				back++
+			}
+		}
+		return back == 2
+	})
+	l.untilAlive(5)
+	l.kill(5)
+	s := l.end(5)
+	if s.Rounds != 1500 {
+		t.Errorf("%d rounds", s.Rounds)
+	}
+	taken := slices.ContainsFunc(l.events(), func(e report.Event) bool {
+		return e.Edge != nil && e.Edge.Rank == 2 && e.Edge.Peer == 2
+	})
+	if !taken {
+		t.Error("nobody took peer 2 back")
+	}
+	undisturbed(t, l.Dir, s)
+}
+
+// untilAlive waits for the process of a peer.
+func (l *lossyLab) untilAlive(rank int) {
+	l.until("its process", func([]report.Event) bool { return l.processes()[rank] != 0 })
 }
 
 // undisturbed compares the accuracy of a run with losses with that of one without.

@@ -18,6 +18,7 @@ import (
 type outlet struct {
 	dir     string
 	observe func(report.Event)
+	guest   *node.Guest // where a worker begins that has been taken back; nil for others
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
@@ -26,7 +27,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	cfg := run.Config()
 	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
+		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Save: w.Save, Guest: to.guest, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
 		Asynchronous: run.Asynchronous(), Checkpoints: kept,
 		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
