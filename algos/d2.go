@@ -1,6 +1,8 @@
 package algos
 
 import (
+	"errors"
+
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 )
@@ -44,7 +46,7 @@ func (a *D2) Params() []float32 { return a.X }
 // Descend turns x into z.
 func (a *D2) Descend(k int, g []float32) error {
 	alpha := a.Alpha(k)
-	if k == 0 {
+	if a.r == nil { // round 0
 		a.r = make([]float32, len(a.X))
 		for c, x := range a.X {
 			half := x - float32(alpha*g[c])
@@ -106,4 +108,7 @@ func (a *D2) ExtraMemory() int { return floatBytes * len(a.r) }
 func (a *D2) State(v *state.Visit) {
 	v.Vector("r", &a.r, len(a.X))
 	v.Bool("local", &a.local)
+	if v.Loading() && a.local && a.r == nil {
+		v.Fail("local", errors.New("steps without the correction that they took"))
+	}
 }

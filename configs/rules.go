@@ -217,9 +217,12 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.theta.rule", "algorithm.clip.radius", "algorithm.clip.liars", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
-		if a.Clip.On() && a.Codec == "moniqua" && a.Bits != 32 && certain {
-			wrong("algorithm.theta.rule", "no certificate for clipped mixing: it brings models together more slowly than the graph says: use adaptive, got %s", a.Theta.Rule)
+		switch rule := a.Theta.Rule; {
+		case !a.Clip.On() || a.Codec != "moniqua" || a.Bits == 32 || rule == "fixed":
+		case rule == "certified" || rule == "theorem":
+			wrong("algorithm.theta.rule", "no certificate for clipped mixing: it brings models together more slowly than the graph says: must be fixed, or the codec full, got %s", rule)
+		default:
+			wrong("algorithm.theta.rule", "with %s a liar chooses theta for all: where mixing is clipped it must be fixed, or the codec full", rule)
 		}
 	}},
 	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {

@@ -45,9 +45,8 @@ func (r *round) checkPayload(payload []byte, d int) error {
 // checkReference makes sure that every coordinate of x is within 2³² steps of 0.
 func (r *round) checkReference(x []float32) error {
 	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
-	limit, most := math.Float32bits(bound), r.tier.Magnitude(x)
-	r.largest = math.Float32frombits(most)
-	if most <= limit {
+	limit := math.Float32bits(bound)
+	if r.tier.Magnitude(x) <= limit {
 		return nil
 	}
 	for i, v := range x {

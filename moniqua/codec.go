@@ -114,6 +114,8 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
 	case c.Verify:
 		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
+	case width == 1:
+		err = r.encodeBits(dst[start:end], x)
 	default:
 		err = r.encodeBytes(dst[start:end], x, width)
 	}
@@ -191,14 +193,15 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		c.verification.start(in)
 	}
 	var saw algos.Mixed
-	if width := r.byteWidth(); width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in) {
-		saw, err = r.mixBytes(acc, x, mine, in, width)
-	} else {
+	switch width := r.byteWidth(); {
+	case width == 0 || len(in) == 0 || len(in) > inLanes || repaired(in):
 		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
+	case width == 1:
+		saw, err = r.mixBits(acc, x, mine, in)
+	default:
+		saw, err = r.mixBytes(acc, x, mine, in, width)
 	}
-	if len(in) > 0 {
-		saw.Largest = r.largest + saw.Gap
-	}
+	saw.Largest = saw.Gap // all that a message says is how far the models are apart
 	return saw, err
 }
 
@@ -284,9 +287,8 @@ type round struct {
 	grid    Grid
 	packing quant.Packing
 	divisor divisor
-	block   int     // coordinates per block
-	tail    int     // bytes of a payload after the symbols
-	largest float32 // |x|_∞ of the reference, from checkReference on
+	block   int // coordinates per block
+	tail    int // bytes of a payload after the symbols
 	encode  rounder
 	windows rounder
 	tier    kernel.Tier

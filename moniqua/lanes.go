@@ -96,8 +96,8 @@ func (r *rounder) noise(index int) float64 {
 	return float64(r.key.Uniform(uint32(index)))
 }
 
-// encodeBytes writes the symbols of x to payload, of their length, without
-// verification.
+// encodeBytes writes the symbols of x, of two bits or more, to payload, of their
+// length, without verification.
 func (r *round) encodeBytes(payload []byte, x []float32, width int) error {
 	var (
 		quantizer kernel.Quantizer
@@ -121,7 +121,7 @@ func (r *round) encodeBytes(payload []byte, x []float32, width int) error {
 	return nil
 }
 
-// mixBytes is Mix for messages without repairs.
+// mixBytes is Mix for messages without repairs, of two bits or more.
 func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, width int) (algos.Mixed, error) {
 	var (
 		memory    [laneBytes]byte
@@ -152,14 +152,9 @@ func (r *round) mixBytes(acc, x []float32, mine []byte, in []algos.Message, widt
 			return from + one.Done
 		}
 		ties := kernel.Step // coordinates for which windows are computed at a time
-		if width == 1 {
-			ties = laneBlock
-		}
 		for at := 0; at < n; {
-			if width > 1 { // with one bit every difference is a tie
-				if at = mix(at, n, nil); at == n {
-					break
-				}
+			if at = mix(at, n, nil); at == n {
+				break
 			}
 			begin := at &^ (kernel.Step - 1)
 			if q == nil {

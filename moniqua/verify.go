@@ -191,7 +191,7 @@ func (v *verification) block(r *round, x []float32, first int, in []algos.Messag
 			if v.rest[j], err = r.mend(indices[:n], v.rest[j], symbols[:n]); err != nil {
 				return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
 			}
-			if err = in[j].Believe(r.reach(indices[:n])); err != nil {
+			if err = in[j].Believe(r.reach(indices[:n], index[:n])); err != nil {
 				return fmt.Errorf("moniqua: round %d: repair: %w", r.k, err)
 			}
 		} else {
@@ -216,14 +216,14 @@ func recover32(dst []int32, low []int64, places []uint16) {
 	}
 }
 
-// reach returns the largest magnitude of the grid points of indices. Symbols by
-// themselves say nothing that is far from the reference, but quotients may.
-func (r *round) reach(indices []int32) float32 {
-	low, high := int32(0), int32(0)
-	for _, k := range indices {
-		low, high = min(low, k), max(high, k)
+// reach returns how far the grid points of indices are from those of the
+// reference at most. Symbols by themselves say nothing beyond θ, but quotients may.
+func (r *round) reach(indices []int32, reference []int64) float32 {
+	low, high := int64(0), int64(0)
+	for i, k := range indices {
+		low, high = min(low, int64(k)-reference[i]), max(high, int64(k)-reference[i])
 	}
-	return float32(r.grid.Step() * max(-float64(low), float64(high)))
+	return float32(r.grid.Step() * float64(max(-low, high)))
 }
 
 var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")

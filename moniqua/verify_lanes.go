@@ -17,16 +17,11 @@ import (
 
 // integers writes the integers of x to dst, of the same length, at most blockLen.
 // It returns the position of the first coordinate whose integer reaches ±2³¹ or
-// that has none, or −1. If h is not nil it continues with the integers.
-func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer, h *kernel.Hash) int {
+// that has none, or −1.
+func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer) int {
 	var doubt [blockLen / 8]byte
-	done, doubtful, hashed := 0, false, 0
-	switch {
-	case q != nil && h != nil:
-		if done, doubtful = tier.HashedIndices(dst, x, first, q, doubt[:], h); !doubtful {
-			hashed = done
-		}
-	case q != nil:
+	done, doubtful := 0, false
+	if q != nil {
 		done, doubtful = tier.Indices(dst, x, first, q, doubt[:])
 	}
 	if doubtful {
@@ -38,8 +33,39 @@ func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier
 	if at := r.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
 		return done + at
 	}
-	if h != nil {
-		tier.Hash(h, dst[hashed:])
+	return -1
+}
+
+// hashLen is how many coordinates are rounded and hashed at a time: the fewer
+// there are, the longer the end of a chain with nothing beside it.
+const hashLen = 4 * blockLen
+
+// hashed is integers, for at most hashLen coordinates, that also writes their
+// residues modulo 2^width to symbols and continues h with them.
+func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width int, tier kernel.Tier, q *kernel.Quantizer, h *kernel.Hash) int {
+	var doubt [hashLen / 8]byte
+	mask := byte(1<<width - 1)
+	for at := 0; at < len(x); {
+		done, hashed := 0, 0
+		if q != nil {
+			done, hashed = tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, q, mask, doubt[:], h)
+		}
+		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
+			i += at + hashed
+			dst[i] = int32(r.exact(x[i], r.noise(first+i)))
+			symbols[i] = byte(dst[i]) & mask
+			return true
+		})
+		end := at + done
+		if done == 0 {
+			end = min(at+blockLen, len(x))
+			if bad := r.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
+				return at + bad
+			}
+			tier.Narrow(symbols[at:end], dst[at:end], 0, 0, mask)
+		}
+		tier.Hash(h, dst[at+hashed:end])
+		at = end
 	}
 	return -1
 }
@@ -67,19 +93,20 @@ func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
 func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width int, kept *repair) error {
 	var (
 		quantizer kernel.Quantizer
-		index     [blockLen]int32
-		symbols   [blockLen]byte
+		indices   [hashLen]int32
+		bytes     [hashLen]byte
 		q         = r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))
 	)
-	for first := 0; first < len(x); first += blockLen {
-		part := x[first:min(first+blockLen, len(x))]
-		n := len(part)
-		if at := r.encode.integers(index[:n], part, first, r.tier, q, &v.hash); at >= 0 {
+	for first := 0; first < len(x); first += hashLen {
+		part := x[first:min(first+hashLen, len(x))]
+		index, symbols := indices[:len(part)], bytes[:len(part)]
+		if at := r.encode.hashed(index, symbols, part, first, width, r.tier, q, &v.hash); at >= 0 {
 			return r.strange(part[at], first+at)
 		}
-		r.tier.Narrow(symbols[:n], index[:n], 0, 0, byte(1<<width-1))
-		r.tier.Pack(payload[first/8*width:], width, symbols[:n])
-		kept.data = appendQuotientsOf(kept.data, index[:n], width, r.tier)
+		r.tier.Pack(payload[first/8*width:], width, symbols)
+		for ; len(index) > 0; index = index[min(blockLen, len(index)):] {
+			kept.data = appendQuotientsOf(kept.data, index[:min(blockLen, len(index))], width, r.tier)
+		}
 	}
 	return nil
 }
@@ -159,7 +186,7 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, w
 // those of neighbours are below 2³¹ too.
 func (m *laneChecker) ownIndices(r *round, x []float32, first, width int) bool {
 	index := m.index[:len(x)]
-	if r.encode.integers(index, x, first, r.tier, m.integers, nil) >= 0 {
+	if r.encode.integers(index, x, first, r.tier, m.integers) >= 0 {
 		return false
 	}
 	if low, high := r.tier.Extent(index); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {

@@ -4,22 +4,15 @@ import "math"
 
 // Extent returns the least and the largest of k, which is not empty.
 func (t Tier) Extent(k []int32) (low, high int32) {
-	var least, largest [16]int32
-	for i := range least {
-		least[i], largest[i] = math.MaxInt32, math.MinInt32
-	}
-	n := 0
-	switch t {
-	case AVX512:
-		n = len(k) &^ 31
-		extentAVX512(k[:n], &least, &largest)
-	case AVX2:
-		n = len(k) &^ 15
-		extentAVX2(k[:n], &least, &largest)
-	}
 	low, high = math.MaxInt32, math.MinInt32
-	for i := range least {
-		low, high = min(low, least[i]), max(high, largest[i])
+	n := 0
+	switch {
+	case t == AVX512 && len(k) >= 32:
+		n = len(k) &^ 31
+		low, high = extentAVX512(k[:n])
+	case t == AVX2 && len(k) >= 16:
+		n = len(k) &^ 15
+		low, high = extentAVX2(k[:n])
 	}
 	for _, v := range k[n:] {
 		low, high = min(low, v), max(high, v)

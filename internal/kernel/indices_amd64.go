@@ -4,10 +4,10 @@
 
 package kernel
 
-// extentAVX2 updates the least and the largest of each lane; len(k) is a multiple of two vectors.
+// extentAVX2 returns the least and the largest number; len(k) is a multiple of two vectors, and not 0.
 //
 //go:noescape
-func extentAVX2(k []int32, low *[16]int32, high *[16]int32)
+func extentAVX2(k []int32) (low int32, high int32)
 
 // narrowAVX2 writes ((k >> shift) − base) & mask, mask ≤ 255; len(dst) is a multiple of a vector of bytes.
 //
@@ -19,10 +19,10 @@ func narrowAVX2(dst []byte, k []int32, shift uint64, base uint32, mask uint32)
 //go:noescape
 func recoverAVX2(dst []int32, k []int32, own []byte, low []byte, theirs []byte, shift uint64) (ties uint32)
 
-// extentAVX512 updates the least and the largest of each lane; len(k) is a multiple of two vectors.
+// extentAVX512 returns the least and the largest number; len(k) is a multiple of two vectors, and not 0.
 //
 //go:noescape
-func extentAVX512(k []int32, low *[16]int32, high *[16]int32)
+func extentAVX512(k []int32) (low int32, high int32)
 
 // narrowAVX512 writes ((k >> shift) − base) & mask, mask ≤ 255; len(dst) is a multiple of a vector of bytes.
 //

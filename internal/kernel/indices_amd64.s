@@ -4,17 +4,15 @@
 
 #include "textflag.h"
 
-// func extentAVX2(k []int32, low *[16]int32, high *[16]int32)
+// func extentAVX2(k []int32) (low int32, high int32)
 // Requires: AVX, AVX2
-TEXT ·extentAVX2(SB), NOSPLIT, $0-40
+TEXT ·extentAVX2(SB), NOSPLIT, $0-32
 	MOVQ    k_base+0(FP), AX
 	MOVQ    k_len+8(FP), CX
-	MOVQ    low+24(FP), DX
-	MOVQ    high+32(FP), BX
-	VMOVDQU (DX), Y0
-	VMOVDQU (BX), Y1
-	VMOVDQU (DX), Y2
-	VMOVDQU (BX), Y3
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
 	TESTQ   CX, CX
 	JZ      done
 
@@ -28,10 +26,24 @@ loop:
 	JNZ     loop
 
 done:
-	VPMINSD Y2, Y0, Y0
-	VPMAXSD Y3, Y1, Y1
-	VMOVDQU Y0, (DX)
-	VMOVDQU Y1, (BX)
+	VPMINSD      Y2, Y0, Y0
+	VPMAXSD      Y3, Y1, Y1
+	VEXTRACTI128 $0x01, Y0, X2
+	VPMINSD      X2, X0, X0
+	VPSHUFD      $0x0e, X0, X2
+	VPMINSD      X2, X0, X0
+	VPSHUFD      $0x01, X0, X2
+	VPMINSD      X2, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, low+24(FP)
+	VEXTRACTI128 $0x01, Y1, X0
+	VPMAXSD      X0, X1, X1
+	VPSHUFD      $0x0e, X1, X0
+	VPMAXSD      X0, X1, X1
+	VPSHUFD      $0x01, X1, X0
+	VPMAXSD      X0, X1, X1
+	VMOVD        X1, AX
+	MOVL         AX, high+28(FP)
 	VZEROUPPER
 	RET
 
@@ -171,17 +183,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func extentAVX512(k []int32, low *[16]int32, high *[16]int32)
-// Requires: AVX, AVX512F
-TEXT ·extentAVX512(SB), NOSPLIT, $0-40
+// func extentAVX512(k []int32) (low int32, high int32)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·extentAVX512(SB), NOSPLIT, $0-32
 	MOVQ      k_base+0(FP), AX
 	MOVQ      k_len+8(FP), CX
-	MOVQ      low+24(FP), DX
-	MOVQ      high+32(FP), BX
-	VMOVDQU32 (DX), Z0
-	VMOVDQU32 (BX), Z1
-	VMOVDQU32 (DX), Z2
-	VMOVDQU32 (BX), Z3
+	VMOVDQU32 (AX), Z0
+	VMOVDQU32 (AX), Z1
+	VMOVDQU32 (AX), Z2
+	VMOVDQU32 (AX), Z3
 	TESTQ     CX, CX
 	JZ        done
 
@@ -195,10 +205,28 @@ loop:
 	JNZ     loop
 
 done:
-	VPMINSD   Z2, Z0, Z0
-	VPMAXSD   Z3, Z1, Z1
-	VMOVDQU32 Z0, (DX)
-	VMOVDQU32 Z1, (BX)
+	VPMINSD       Z2, Z0, Z0
+	VPMAXSD       Z3, Z1, Z1
+	VEXTRACTI64X4 $0x01, Z0, Y2
+	VPMINSD       Y2, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X2
+	VPMINSD       X2, X0, X0
+	VPSHUFD       $0x0e, X0, X2
+	VPMINSD       X2, X0, X0
+	VPSHUFD       $0x01, X0, X2
+	VPMINSD       X2, X0, X0
+	VMOVD         X0, AX
+	MOVL          AX, low+24(FP)
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VPMAXSD       Y0, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X0
+	VPMAXSD       X0, X1, X1
+	VPSHUFD       $0x0e, X1, X0
+	VPMAXSD       X0, X1, X1
+	VPSHUFD       $0x01, X1, X0
+	VPMAXSD       X0, X1, X1
+	VMOVD         X1, AX
+	MOVL          AX, high+28(FP)
 	VZEROUPPER
 	RET
 

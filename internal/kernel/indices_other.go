@@ -4,9 +4,7 @@
 
 package kernel
 
-func extentAVX2(k []int32, low *[16]int32, high *[16]int32) {
-	panic("kernel: no assembly in this build")
-}
+func extentAVX2(k []int32) (low int32, high int32) { panic("kernel: no assembly in this build") }
 
 func narrowAVX2(dst []byte, k []int32, shift uint64, base uint32, mask uint32) {
 	panic("kernel: no assembly in this build")
@@ -16,9 +14,7 @@ func recoverAVX2(dst []int32, k []int32, own []byte, low []byte, theirs []byte, 
 	panic("kernel: no assembly in this build")
 }
 
-func extentAVX512(k []int32, low *[16]int32, high *[16]int32) {
-	panic("kernel: no assembly in this build")
-}
+func extentAVX512(k []int32) (low int32, high int32) { panic("kernel: no assembly in this build") }
 
 func narrowAVX512(dst []byte, k []int32, shift uint64, base uint32, mask uint32) {
 	panic("kernel: no assembly in this build")

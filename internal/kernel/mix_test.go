@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -59,6 +60,45 @@ func TestMixingIsTheSameInEveryTier(t *testing.T) {
 			}
 			if !slices.Equal(got[:saw.Done], want[:saw.Done]) || !slices.Equal(got[saw.Done:], x[saw.Done:]) {
 				t.Fatalf("%v without windows: another sum", tier)
+			}
+		}
+	})
+}
+
+// One-bit symbols are mixed as they are like when they are unpacked.
+func TestBitsAreMixedLikeBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, neighbours := rapid.IntRange(0, 400).Draw(t, "d"), rapid.IntRange(0, 5).Draw(t, "neighbours")
+		draw := func() (symbols, packed []byte) {
+			symbols, packed = drawTop(t, 1, n), make([]byte, (n+7)/8)
+			for i, s := range symbols {
+				packed[i/8] |= s >> 7 << (i % 8)
+			}
+			return symbols, packed
+		}
+		own, ownBits := draw()
+		low, lowBits := draw()
+		theirs, theirBits, scales := make([][]byte, neighbours), make([][]byte, neighbours), make([]float32, neighbours)
+		for j := range theirs {
+			theirs[j], theirBits[j] = draw()
+			scales[j] = rapid.OneOf(rapid.Float32Range(-1, 1), rapid.SampledFrom([]float32{0, 1e-44, 1e30})).Draw(t, "scale")
+		}
+		x := random(4, n)
+		if n > 0 {
+			x[0] = float32(math.Copysign(0, -1))
+		}
+		want := slices.Clone(x)
+		var wantSaw Mixed
+		mixSymbols(want, own, low, theirs, scales, 1, &wantSaw)
+		for _, tier := range Available() {
+			got := slices.Clone(x)
+			if saw := tier.MixBits(got, ownBits, lowBits, theirBits, scales); saw != wantSaw {
+				t.Fatalf("%v: %+v, want %+v", tier, saw, wantSaw)
+			}
+			for i, v := range got {
+				if math.Float32bits(v) != math.Float32bits(want[i]) {
+					t.Fatalf("%v: coordinate %d: %v, want %v", tier, i, v, want[i])
+				}
 			}
 		}
 	})

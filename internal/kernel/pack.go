@@ -5,13 +5,26 @@ import "encoding/binary"
 // Pack writes symbols 0..2^width−1, width 1 to 8, as a bit stream, least
 // significant bit first, to the ⌈len(symbols)·width/8⌉ bytes of dst.
 func (t Tier) Pack(dst []byte, width int, symbols []byte) {
-	n := t.inLanes(len(symbols), width)
-	s := symbols[:n]
-	switch {
-	case width == 8:
+	if width == 8 {
 		copy(dst, symbols)
 		return
-	case n == 0:
+	}
+	n := t.inLanes(len(symbols), width)
+	t.packLanes(dst, width, symbols[:n])
+	dst, symbols = dst[n/8*width:], symbols[n:]
+	if t != Off && odd(width) && len(symbols) >= 32 { // what these lanes write beyond them goes elsewhere
+		var last [64]byte
+		t.packLanes(last[:], width, symbols[:32])
+		copy(dst, last[:4*width])
+		dst, symbols = dst[4*width:], symbols[32:]
+	}
+	packBytes(dst, width, symbols)
+}
+
+// packLanes packs as many symbols as inLanes says.
+func (t Tier) packLanes(dst []byte, width int, s []byte) {
+	switch {
+	case len(s) == 0:
 	case width == 3:
 		pack3AVX2(dst, s)
 	case width == 5:
@@ -33,15 +46,17 @@ func (t Tier) Pack(dst []byte, width int, symbols []byte) {
 	default:
 		pack4AVX2(dst, s)
 	}
-	packBytes(dst[n/8*width:], width, symbols[n:])
 }
+
+// odd reports whether symbols of width bits may lie in two bytes.
+func odd(width int) bool { return width&(width-1) != 0 }
 
 // inLanes returns how many of n symbols are packed or unpacked in lanes.
 func (t Tier) inLanes(n, width int) int {
 	switch {
 	case t == Off:
 		return 0
-	case width&(width-1) != 0: // these lanes touch the bytes of further symbols
+	case odd(width): // these lanes touch the bytes of further symbols
 		return max(n-32, 0) &^ 31
 	}
 	return n &^ 63
@@ -77,13 +92,26 @@ func every(unit, count int) uint64 {
 // Unpack reads len(symbols) symbols of width bits, 1 to 8, written by Pack, into
 // the upper bits of bytes.
 func (t Tier) Unpack(symbols []byte, width int, src []byte) {
-	n := t.inLanes(len(symbols), width)
-	s := symbols[:n]
-	switch {
-	case width == 8:
+	if width == 8 {
 		copy(symbols, src)
 		return
-	case n == 0:
+	}
+	n := t.inLanes(len(symbols), width)
+	t.unpackLanes(symbols[:n], width, src)
+	symbols, src = symbols[n:], src[n/8*width:]
+	if t != Off && odd(width) && len(symbols) >= 32 { // what these lanes read beyond them is not there
+		var last [64]byte
+		copy(last[:4*width], src)
+		t.unpackLanes(symbols[:32], width, last[:])
+		symbols, src = symbols[32:], src[4*width:]
+	}
+	unpackBytes(symbols, width, src)
+}
+
+// unpackLanes unpacks as many symbols as inLanes says.
+func (t Tier) unpackLanes(s []byte, width int, src []byte) {
+	switch {
+	case len(s) == 0:
 	case width == 3:
 		unpack3AVX2(s, src)
 	case width == 5:
@@ -105,7 +133,6 @@ func (t Tier) Unpack(symbols []byte, width int, src []byte) {
 	default:
 		unpack4AVX2(s, src)
 	}
-	unpackBytes(symbols[n:], width, src[n/8*width:])
 }
 
 // unpackBytes is the definition of Unpack: packBytes backwards.

@@ -134,6 +134,31 @@ func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
+// Bits is Residues for one-bit symbols, of which it writes eight to a byte, least
+// significant bit first.
+func (t Tier) Bits(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
+	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
+	if t == Off || n == 0 || first%Step != 0 || q.output != OfResidues {
+		return 0, false
+	}
+	dst, x = dst[:n/8], x[:n]
+	var doubts, outside uint32
+	switch {
+	case t == AVX512 && q.random:
+		doubts, outside = randomBitsAVX512(dst, x, uint32(first), &q.words, doubt)
+	case t == AVX512:
+		doubts, outside = fixedBitsAVX512(dst, x, uint32(first), &q.words, doubt)
+	case q.random:
+		doubts, outside = randomBitsAVX2(dst, x, uint32(first), &q.words, doubt)
+	default:
+		doubts, outside = fixedBitsAVX2(dst, x, uint32(first), &q.words, doubt)
+	}
+	if outside != 0 {
+		return 0, false
+	}
+	return n, doubts != 0
+}
+
 // Indices is Residues for the integers themselves, which are below 2³¹. q is set
 // for indices.
 func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
@@ -159,31 +184,40 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// HashedIndices is Indices that also continues h with the indices, unless one is
-// doubtful: then, and if none is done, h is as it was.
-func (t Tier) HashedIndices(dst []int32, x []float32, first int, q *Quantizer, doubt []byte, h *Hash) (done int, doubtful bool) {
+// HashedIndices is Indices that also writes the lower bits of the indices, those
+// in mask, to symbols, and continues h with the indices. It may end early, behind
+// doubtful ones: from hashed on nothing has been entered in h.
+func (t Tier) HashedIndices(dst []int32, symbols []byte, x []float32, first int, q *Quantizer, mask byte, doubt []byte, h *Hash) (done, hashed int) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t != AVX512 || n == 0 || first%Step != 0 || q.output != OfIndices || h.count%stripe != 0 {
-		done, doubtful = t.Indices(dst, x, first, q, doubt)
+		done, doubtful := t.Indices(dst, x, first, q, doubt)
+		t.Narrow(symbols[:done], dst[:done], 0, 0, mask)
 		if !doubtful {
 			t.Hash(h, dst[:done])
+			hashed = done
 		}
-		return done, doubtful
+		return done, hashed
 	}
-	var doubts, outside uint32
-	lanes := h.lanes
+	var (
+		doubts, outside uint32
+		left            int
+		lanes           = h.lanes
+		products        [Step / 2]uint64
+	)
 	if q.random {
-		doubts, outside = randomHashedAVX512(dst[:n], x[:n], uint32(first), &q.words, doubt, &lanes)
+		left, doubts, outside = randomHashedAVX512(dst[:n], symbols[:n], x[:n], uint32(first), &q.words, uint32(mask), doubt, &lanes, &products)
 	} else {
-		doubts, outside = fixedHashedAVX512(dst[:n], x[:n], uint32(first), &q.words, doubt, &lanes)
+		left, doubts, outside = fixedHashedAVX512(dst[:n], symbols[:n], x[:n], uint32(first), &q.words, uint32(mask), doubt, &lanes, &products)
 	}
 	if outside != 0 {
-		return 0, false
+		return 0, 0
 	}
-	if doubts == 0 {
-		h.lanes, h.count = lanes, h.count+n
+	done, hashed = n-left, n-left
+	if doubts != 0 {
+		done += Step
 	}
-	return n, doubts != 0
+	h.lanes, h.count = lanes, h.count+hashed
+	return done, hashed
 }
 
 // Doubtful calls each for the positions whose bits are set in doubt, which is a

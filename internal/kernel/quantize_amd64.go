@@ -14,6 +14,16 @@ func fixedResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, do
 //go:noescape
 func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 
+// fixedBitsAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomBitsAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
 // fixedIndicesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
@@ -34,6 +44,16 @@ func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, 
 //go:noescape
 func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 
+// fixedBitsAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomBitsAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+
 // fixedIndicesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
@@ -44,12 +64,12 @@ func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, 
 //go:noescape
 func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 
-// fixedHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+// fixedHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.
 //
 //go:noescape
-func fixedHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
+func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)
 
-// randomHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+// randomHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.
 //
 //go:noescape
-func randomHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
+func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)

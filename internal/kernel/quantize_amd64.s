@@ -363,17 +363,16 @@ TEXT ·randomResiduesAVX2(SB), NOSPLIT, $0-96
 	VPXOR        Y4, Y4, Y4
 	VPXOR        Y5, Y5, Y5
 	MOVL         first+48(FP), DI
-	MOVL         800(BX), R8
 	VBROADCASTSS 224(BX), Y6
-	MOVQ         x_len+32(FP), R9
-	TESTQ        R9, R9
+	MOVQ         x_len+32(FP), R8
+	TESTQ        R8, R8
 	JZ           done
 
 loop:
-	MOVL         DI, R10
-	XORL         R8, R10
-	IMUL3L       $-1640531535, R10, R10
-	VMOVD        R10, X7
+	MOVL         DI, R9
+	XORL         800(BX), R9
+	IMUL3L       $-1640531535, R9, R9
+	VMOVD        R9, X7
 	VPBROADCASTD X7, Y7
 	ADDL         $0x00000080, DI
 	VMOVUPS      (CX), Y8
@@ -398,9 +397,9 @@ loop:
 	VPADDD       96(BX), Y8, Y8
 	VPAND        128(BX), Y8, Y9
 	VPCMPEQD     Y5, Y9, Y9
-	VMOVMSKPS    Y9, R10
-	MOVB         R10, (DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, (DX)
+	ORQ          R9, SI
 	VMOVUPS      32(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -423,9 +422,9 @@ loop:
 	VPADDD       96(BX), Y9, Y9
 	VPAND        128(BX), Y9, Y10
 	VPCMPEQD     Y5, Y10, Y10
-	VMOVMSKPS    Y10, R10
-	MOVB         R10, 1(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 1(DX)
+	ORQ          R9, SI
 	VMOVUPS      64(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -448,9 +447,9 @@ loop:
 	VPADDD       96(BX), Y10, Y10
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y5, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 2(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 2(DX)
+	ORQ          R9, SI
 	VMOVUPS      96(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -473,9 +472,9 @@ loop:
 	VPADDD       96(BX), Y11, Y11
 	VPAND        128(BX), Y11, Y12
 	VPCMPEQD     Y5, Y12, Y12
-	VMOVMSKPS    Y12, R10
-	MOVB         R10, 3(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y12, R9
+	MOVB         R9, 3(DX)
+	ORQ          R9, SI
 	VPSRLVD      Y3, Y8, Y8
 	VPAND        160(BX), Y8, Y8
 	VPSRLVD      Y3, Y9, Y9
@@ -512,9 +511,9 @@ loop:
 	VPADDD       96(BX), Y8, Y8
 	VPAND        128(BX), Y8, Y9
 	VPCMPEQD     Y5, Y9, Y9
-	VMOVMSKPS    Y9, R10
-	MOVB         R10, 4(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 4(DX)
+	ORQ          R9, SI
 	VMOVUPS      160(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -537,9 +536,9 @@ loop:
 	VPADDD       96(BX), Y9, Y9
 	VPAND        128(BX), Y9, Y10
 	VPCMPEQD     Y5, Y10, Y10
-	VMOVMSKPS    Y10, R10
-	MOVB         R10, 5(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 5(DX)
+	ORQ          R9, SI
 	VMOVUPS      192(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -562,9 +561,9 @@ loop:
 	VPADDD       96(BX), Y10, Y10
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y5, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 6(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 6(DX)
+	ORQ          R9, SI
 	VMOVUPS      224(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -587,9 +586,9 @@ loop:
 	VPADDD       96(BX), Y11, Y11
 	VPAND        128(BX), Y11, Y12
 	VPCMPEQD     Y5, Y12, Y12
-	VMOVMSKPS    Y12, R10
-	MOVB         R10, 7(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y12, R9
+	MOVB         R9, 7(DX)
+	ORQ          R9, SI
 	VPSRLVD      Y3, Y8, Y8
 	VPAND        160(BX), Y8, Y8
 	VPSRLVD      Y3, Y9, Y9
@@ -626,9 +625,9 @@ loop:
 	VPADDD       96(BX), Y8, Y8
 	VPAND        128(BX), Y8, Y9
 	VPCMPEQD     Y5, Y9, Y9
-	VMOVMSKPS    Y9, R10
-	MOVB         R10, 8(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 8(DX)
+	ORQ          R9, SI
 	VMOVUPS      288(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -651,9 +650,9 @@ loop:
 	VPADDD       96(BX), Y9, Y9
 	VPAND        128(BX), Y9, Y10
 	VPCMPEQD     Y5, Y10, Y10
-	VMOVMSKPS    Y10, R10
-	MOVB         R10, 9(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 9(DX)
+	ORQ          R9, SI
 	VMOVUPS      320(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -676,9 +675,9 @@ loop:
 	VPADDD       96(BX), Y10, Y10
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y5, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 10(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 10(DX)
+	ORQ          R9, SI
 	VMOVUPS      352(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -701,9 +700,9 @@ loop:
 	VPADDD       96(BX), Y11, Y11
 	VPAND        128(BX), Y11, Y12
 	VPCMPEQD     Y5, Y12, Y12
-	VMOVMSKPS    Y12, R10
-	MOVB         R10, 11(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y12, R9
+	MOVB         R9, 11(DX)
+	ORQ          R9, SI
 	VPSRLVD      Y3, Y8, Y8
 	VPAND        160(BX), Y8, Y8
 	VPSRLVD      Y3, Y9, Y9
@@ -740,9 +739,9 @@ loop:
 	VPADDD       96(BX), Y8, Y8
 	VPAND        128(BX), Y8, Y9
 	VPCMPEQD     Y5, Y9, Y9
-	VMOVMSKPS    Y9, R10
-	MOVB         R10, 12(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 12(DX)
+	ORQ          R9, SI
 	VMOVUPS      416(CX), Y9
 	VFMADD213PS  Y2, Y0, Y9
 	VPXOR        Y2, Y9, Y10
@@ -765,9 +764,9 @@ loop:
 	VPADDD       96(BX), Y9, Y9
 	VPAND        128(BX), Y9, Y10
 	VPCMPEQD     Y5, Y10, Y10
-	VMOVMSKPS    Y10, R10
-	MOVB         R10, 13(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 13(DX)
+	ORQ          R9, SI
 	VMOVUPS      448(CX), Y10
 	VFMADD213PS  Y2, Y0, Y10
 	VPXOR        Y2, Y10, Y11
@@ -790,9 +789,9 @@ loop:
 	VPADDD       96(BX), Y10, Y10
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y5, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 14(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 14(DX)
+	ORQ          R9, SI
 	VMOVUPS      480(CX), Y11
 	VFMADD213PS  Y2, Y0, Y11
 	VPXOR        Y2, Y11, Y12
@@ -815,9 +814,9 @@ loop:
 	VPADDD       96(BX), Y11, Y11
 	VPAND        128(BX), Y11, Y7
 	VPCMPEQD     Y5, Y7, Y7
-	VMOVMSKPS    Y7, R10
-	MOVB         R10, 15(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y7, R9
+	MOVB         R9, 15(DX)
+	ORQ          R9, SI
 	VPSRLVD      Y3, Y8, Y8
 	VPAND        160(BX), Y8, Y8
 	VPSRLVD      Y3, Y9, Y9
@@ -835,7 +834,7 @@ loop:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
 	ADDQ         $0x00000080, AX
-	SUBQ         $0x00000080, R9
+	SUBQ         $0x00000080, R8
 	JNZ          loop
 
 done:
@@ -870,6 +869,832 @@ DATA quantizethird<>+20(SB)/4, $0x846ca68b
 DATA quantizethird<>+24(SB)/4, $0x846ca68b
 DATA quantizethird<>+28(SB)/4, $0x846ca68b
 GLOBL quantizethird<>(SB), RODATA|NOPTR, $32
+
+// func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·fixedBitsAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 32(BX), Y1
+	VBROADCASTSS 64(BX), Y2
+	VBROADCASTSS 192(BX), Y3
+	MOVL         $0x40000000, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVUPS     (CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     (CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS (CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, (DX)
+	ORQ         R8, SI
+	VMOVUPS     32(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     32(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 32(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 1(DX)
+	ORQ         R8, SI
+	VMOVUPS     64(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     64(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 64(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 2(DX)
+	ORQ         R8, SI
+	VMOVUPS     96(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     96(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 96(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 3(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, (AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 1(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 2(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 3(AX)
+	VMOVUPS     128(CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     128(CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS 128(CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 4(DX)
+	ORQ         R8, SI
+	VMOVUPS     160(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     160(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 160(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 5(DX)
+	ORQ         R8, SI
+	VMOVUPS     192(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     192(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 192(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 6(DX)
+	ORQ         R8, SI
+	VMOVUPS     224(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     224(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 224(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 7(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, 4(AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 5(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 6(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 7(AX)
+	VMOVUPS     256(CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     256(CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS 256(CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 8(DX)
+	ORQ         R8, SI
+	VMOVUPS     288(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     288(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 288(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 9(DX)
+	ORQ         R8, SI
+	VMOVUPS     320(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     320(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 320(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 10(DX)
+	ORQ         R8, SI
+	VMOVUPS     352(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     352(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 352(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 11(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, 8(AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 9(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 10(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 11(AX)
+	VMOVUPS     384(CX), Y5
+	VFMADD213PS Y2, Y0, Y5
+	VPXOR       Y2, Y5, Y6
+	VPOR        Y6, Y3, Y3
+	VSUBPS      Y2, Y5, Y6
+	VMOVUPS     384(CX), Y5
+	VFMSUB213PS Y6, Y0, Y5
+	VFMADD231PS 384(CX), Y1, Y5
+	VCVTPS2DQ   Y5, Y5
+	VPADDD      96(BX), Y5, Y5
+	VPAND       128(BX), Y5, Y6
+	VPCMPEQD    Y4, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 12(DX)
+	ORQ         R8, SI
+	VMOVUPS     416(CX), Y6
+	VFMADD213PS Y2, Y0, Y6
+	VPXOR       Y2, Y6, Y7
+	VPOR        Y7, Y3, Y3
+	VSUBPS      Y2, Y6, Y7
+	VMOVUPS     416(CX), Y6
+	VFMSUB213PS Y7, Y0, Y6
+	VFMADD231PS 416(CX), Y1, Y6
+	VCVTPS2DQ   Y6, Y6
+	VPADDD      96(BX), Y6, Y6
+	VPAND       128(BX), Y6, Y7
+	VPCMPEQD    Y4, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 13(DX)
+	ORQ         R8, SI
+	VMOVUPS     448(CX), Y7
+	VFMADD213PS Y2, Y0, Y7
+	VPXOR       Y2, Y7, Y8
+	VPOR        Y8, Y3, Y3
+	VSUBPS      Y2, Y7, Y8
+	VMOVUPS     448(CX), Y7
+	VFMSUB213PS Y8, Y0, Y7
+	VFMADD231PS 448(CX), Y1, Y7
+	VCVTPS2DQ   Y7, Y7
+	VPADDD      96(BX), Y7, Y7
+	VPAND       128(BX), Y7, Y8
+	VPCMPEQD    Y4, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 14(DX)
+	ORQ         R8, SI
+	VMOVUPS     480(CX), Y8
+	VFMADD213PS Y2, Y0, Y8
+	VPXOR       Y2, Y8, Y9
+	VPOR        Y9, Y3, Y3
+	VSUBPS      Y2, Y8, Y9
+	VMOVUPS     480(CX), Y8
+	VFMSUB213PS Y9, Y0, Y8
+	VFMADD231PS 480(CX), Y1, Y8
+	VCVTPS2DQ   Y8, Y8
+	VPADDD      96(BX), Y8, Y8
+	VPAND       128(BX), Y8, Y9
+	VPCMPEQD    Y4, Y9, Y9
+	VMOVMSKPS   Y9, R8
+	MOVB        R8, 15(DX)
+	ORQ         R8, SI
+	VPSLLD      $0x01, Y5, Y5
+	VMOVMSKPS   Y5, R8
+	MOVB        R8, 12(AX)
+	VPSLLD      $0x01, Y6, Y6
+	VMOVMSKPS   Y6, R8
+	MOVB        R8, 13(AX)
+	VPSLLD      $0x01, Y7, Y7
+	VMOVMSKPS   Y7, R8
+	MOVB        R8, 14(AX)
+	VPSLLD      $0x01, Y8, Y8
+	VMOVMSKPS   Y8, R8
+	MOVB        R8, 15(AX)
+	ADDQ        $0x00000200, CX
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000080, DI
+	JNZ         loop
+
+done:
+	VPSRLD    $0x17, Y3, Y3
+	VPCMPEQD  Y4, Y3, Y3
+	VMOVMSKPS Y3, AX
+	XORL      $0x000000ff, AX
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
+	MOVL      AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·randomBitsAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 32(BX), Y1
+	VBROADCASTSS 64(BX), Y2
+	VBROADCASTSS 192(BX), Y3
+	MOVL         $0x40000000, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	MOVL         first+48(FP), DI
+	VBROADCASTSS 224(BX), Y5
+	MOVQ         x_len+32(FP), R8
+	TESTQ        R8, R8
+	JZ           done
+
+loop:
+	MOVL         DI, R9
+	XORL         800(BX), R9
+	IMUL3L       $-1640531535, R9, R9
+	VMOVD        R9, X6
+	VPBROADCASTD X6, Y6
+	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      (CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  (CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       288(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, (DX)
+	ORQ          R9, SI
+	VMOVUPS      32(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      32(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  32(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       320(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 1(DX)
+	ORQ          R9, SI
+	VMOVUPS      64(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      64(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  64(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       352(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 2(DX)
+	ORQ          R9, SI
+	VMOVUPS      96(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      96(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  96(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       384(BX), Y6, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       256(BX), Y11, Y11
+	VPMULLD      quantizesecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      quantizethird<>+0(SB), Y11, Y11
+	VPSRLVD      Y5, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y11
+	VPCMPEQD     Y4, Y11, Y11
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 3(DX)
+	ORQ          R9, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R9
+	MOVB         R9, (AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 1(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 2(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 3(AX)
+	VMOVUPS      128(CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      128(CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  128(CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       416(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 4(DX)
+	ORQ          R9, SI
+	VMOVUPS      160(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      160(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  160(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       448(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 5(DX)
+	ORQ          R9, SI
+	VMOVUPS      192(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      192(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  192(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       480(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 6(DX)
+	ORQ          R9, SI
+	VMOVUPS      224(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      224(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  224(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       512(BX), Y6, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       256(BX), Y11, Y11
+	VPMULLD      quantizesecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      quantizethird<>+0(SB), Y11, Y11
+	VPSRLVD      Y5, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y11
+	VPCMPEQD     Y4, Y11, Y11
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 7(DX)
+	ORQ          R9, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R9
+	MOVB         R9, 4(AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 5(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 6(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 7(AX)
+	VMOVUPS      256(CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      256(CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  256(CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       544(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 8(DX)
+	ORQ          R9, SI
+	VMOVUPS      288(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      288(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  288(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       576(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 9(DX)
+	ORQ          R9, SI
+	VMOVUPS      320(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      320(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  320(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       608(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 10(DX)
+	ORQ          R9, SI
+	VMOVUPS      352(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      352(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  352(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       640(BX), Y6, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       256(BX), Y11, Y11
+	VPMULLD      quantizesecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      quantizethird<>+0(SB), Y11, Y11
+	VPSRLVD      Y5, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y11
+	VPCMPEQD     Y4, Y11, Y11
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 11(DX)
+	ORQ          R9, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R9
+	MOVB         R9, 8(AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 9(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 10(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 11(AX)
+	VMOVUPS      384(CX), Y7
+	VFMADD213PS  Y2, Y0, Y7
+	VPXOR        Y2, Y7, Y8
+	VPOR         Y8, Y3, Y3
+	VSUBPS       Y2, Y7, Y8
+	VMOVUPS      384(CX), Y7
+	VFMSUB213PS  Y8, Y0, Y7
+	VFMADD231PS  384(CX), Y1, Y7
+	VCVTPS2DQ    Y7, Y7
+	VPADDD       672(BX), Y6, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       256(BX), Y8, Y8
+	VPMULLD      quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD      Y5, Y8, Y8
+	VPADDD       Y8, Y7, Y7
+	VPADDD       96(BX), Y7, Y7
+	VPAND        128(BX), Y7, Y8
+	VPCMPEQD     Y4, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 12(DX)
+	ORQ          R9, SI
+	VMOVUPS      416(CX), Y8
+	VFMADD213PS  Y2, Y0, Y8
+	VPXOR        Y2, Y8, Y9
+	VPOR         Y9, Y3, Y3
+	VSUBPS       Y2, Y8, Y9
+	VMOVUPS      416(CX), Y8
+	VFMSUB213PS  Y9, Y0, Y8
+	VFMADD231PS  416(CX), Y1, Y8
+	VCVTPS2DQ    Y8, Y8
+	VPADDD       704(BX), Y6, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       256(BX), Y9, Y9
+	VPMULLD      quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD      Y5, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VPADDD       96(BX), Y8, Y8
+	VPAND        128(BX), Y8, Y9
+	VPCMPEQD     Y4, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 13(DX)
+	ORQ          R9, SI
+	VMOVUPS      448(CX), Y9
+	VFMADD213PS  Y2, Y0, Y9
+	VPXOR        Y2, Y9, Y10
+	VPOR         Y10, Y3, Y3
+	VSUBPS       Y2, Y9, Y10
+	VMOVUPS      448(CX), Y9
+	VFMSUB213PS  Y10, Y0, Y9
+	VFMADD231PS  448(CX), Y1, Y9
+	VCVTPS2DQ    Y9, Y9
+	VPADDD       736(BX), Y6, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       256(BX), Y10, Y10
+	VPMULLD      quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD      Y5, Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPADDD       96(BX), Y9, Y9
+	VPAND        128(BX), Y9, Y10
+	VPCMPEQD     Y4, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 14(DX)
+	ORQ          R9, SI
+	VMOVUPS      480(CX), Y10
+	VFMADD213PS  Y2, Y0, Y10
+	VPXOR        Y2, Y10, Y11
+	VPOR         Y11, Y3, Y3
+	VSUBPS       Y2, Y10, Y11
+	VMOVUPS      480(CX), Y10
+	VFMSUB213PS  Y11, Y0, Y10
+	VFMADD231PS  480(CX), Y1, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPADDD       768(BX), Y6, Y6
+	VPSRLD       $0x10, Y6, Y11
+	VPXOR        Y11, Y6, Y6
+	VPADDD       256(BX), Y6, Y6
+	VPMULLD      quantizesecond<>+0(SB), Y6, Y6
+	VPSRLD       $0x0f, Y6, Y11
+	VPXOR        Y11, Y6, Y6
+	VPMULLD      quantizethird<>+0(SB), Y6, Y6
+	VPSRLVD      Y5, Y6, Y6
+	VPADDD       Y6, Y10, Y10
+	VPADDD       96(BX), Y10, Y10
+	VPAND        128(BX), Y10, Y6
+	VPCMPEQD     Y4, Y6, Y6
+	VMOVMSKPS    Y6, R9
+	MOVB         R9, 15(DX)
+	ORQ          R9, SI
+	VPSLLD       $0x01, Y7, Y7
+	VMOVMSKPS    Y7, R9
+	MOVB         R9, 12(AX)
+	VPSLLD       $0x01, Y8, Y8
+	VMOVMSKPS    Y8, R9
+	MOVB         R9, 13(AX)
+	VPSLLD       $0x01, Y9, Y9
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 14(AX)
+	VPSLLD       $0x01, Y10, Y10
+	VMOVMSKPS    Y10, R9
+	MOVB         R9, 15(AX)
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000080, R8
+	JNZ          loop
+
+done:
+	VPSRLD    $0x17, Y3, Y3
+	VPCMPEQD  Y4, Y3, Y3
+	VMOVMSKPS Y3, AX
+	XORL      $0x000000ff, AX
+	XORL      CX, CX
+	TESTQ     SI, SI
+	SETNE     CL
+	MOVL      CX, doubts+88(FP)
+	MOVL      AX, outside+92(FP)
+	VZEROUPPER
+	RET
 
 // func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
 // Requires: AVX, AVX2, FMA3
@@ -1246,17 +2071,16 @@ TEXT ·randomIndicesAVX2(SB), NOSPLIT, $0-96
 	VPXOR        Y5, Y5, Y5
 	VPXOR        Y6, Y6, Y6
 	MOVL         first+48(FP), DI
-	MOVL         800(BX), R8
 	VBROADCASTSS 224(BX), Y7
-	MOVQ         x_len+32(FP), R9
-	TESTQ        R9, R9
+	MOVQ         x_len+32(FP), R8
+	TESTQ        R8, R8
 	JZ           done
 
 loop:
-	MOVL         DI, R10
-	XORL         R8, R10
-	IMUL3L       $-1640531535, R10, R10
-	VMOVD        R10, X8
+	MOVL         DI, R9
+	XORL         800(BX), R9
+	IMUL3L       $-1640531535, R9, R9
+	VMOVD        R9, X8
 	VPBROADCASTD X8, Y8
 	ADDL         $0x00000080, DI
 	VMOVUPS      (CX), Y9
@@ -1283,9 +2107,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, (DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, (DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, (AX)
@@ -1313,9 +2137,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 1(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 1(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 32(AX)
@@ -1343,9 +2167,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 2(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 2(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 64(AX)
@@ -1373,9 +2197,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 3(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 3(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 96(AX)
@@ -1403,9 +2227,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 4(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 4(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 128(AX)
@@ -1433,9 +2257,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 5(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 5(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 160(AX)
@@ -1463,9 +2287,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 6(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 6(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 192(AX)
@@ -1493,9 +2317,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 7(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 7(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 224(AX)
@@ -1523,9 +2347,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 8(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 8(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 256(AX)
@@ -1553,9 +2377,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 9(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 9(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 288(AX)
@@ -1583,9 +2407,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 10(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 10(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 320(AX)
@@ -1613,9 +2437,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 11(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 11(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 352(AX)
@@ -1643,9 +2467,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 12(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 12(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 384(AX)
@@ -1673,9 +2497,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 13(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 13(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 416(AX)
@@ -1703,9 +2527,9 @@ loop:
 	VPSLLVD      Y4, Y9, Y9
 	VPAND        128(BX), Y10, Y11
 	VPCMPEQD     Y6, Y11, Y11
-	VMOVMSKPS    Y11, R10
-	MOVB         R10, 14(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y11, R9
+	MOVB         R9, 14(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y9, Y10, Y10
 	VMOVDQU      Y10, 448(AX)
@@ -1733,16 +2557,16 @@ loop:
 	VPSLLVD      Y4, Y8, Y8
 	VPAND        128(BX), Y10, Y9
 	VPCMPEQD     Y6, Y9, Y9
-	VMOVMSKPS    Y9, R10
-	MOVB         R10, 15(DX)
-	ORQ          R10, SI
+	VMOVMSKPS    Y9, R9
+	MOVB         R9, 15(DX)
+	ORQ          R9, SI
 	VPSRAVD      Y3, Y10, Y10
 	VPADDD       Y8, Y10, Y10
 	VMOVDQU      Y10, 480(AX)
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
 	ADDQ         $0x00000200, AX
-	SUBQ         $0x00000080, R9
+	SUBQ         $0x00000080, R8
 	JNZ          loop
 
 done:
@@ -1980,24 +2804,23 @@ TEXT ·randomResiduesAVX512(SB), NOSPLIT, $0-96
 	VMOVDQU32       quantizeordered16<>+0(SB), Z12
 	VPXORD          Z9, Z9, Z9
 	MOVL            first+48(FP), DI
-	MOVL            800(BX), R8
 	VBROADCASTSS    224(BX), Z13
 	VBROADCASTSS    256(BX), Z14
-	MOVL            $0x7feb352d, R9
-	VMOVD           R9, X16
+	MOVL            $0x7feb352d, R8
+	VMOVD           R8, X16
 	VPBROADCASTD    X16, Z16
-	MOVL            $0x846ca68b, R9
-	VMOVD           R9, X17
+	MOVL            $0x846ca68b, R8
+	VMOVD           R8, X17
 	VPBROADCASTD    X17, Z17
-	MOVQ            x_len+32(FP), R9
-	TESTQ           R9, R9
+	MOVQ            x_len+32(FP), R8
+	TESTQ           R8, R8
 	JZ              done
 
 loop:
-	MOVL         DI, R10
-	XORL         R8, R10
-	IMUL3L       $-1640531535, R10, R10
-	VMOVD        R10, X15
+	MOVL         DI, R9
+	XORL         800(BX), R9
+	IMUL3L       $-1640531535, R9, R9
+	VMOVD        R9, X15
 	VPBROADCASTD X15, Z15
 	ADDL         $0x00000080, DI
 	VMOVUPS      (CX), Z18
@@ -2083,9 +2906,9 @@ loop:
 	KUNPCKWD     K4, K5, K4
 	KUNPCKWD     K6, K7, K6
 	KUNPCKDQ     K4, K6, K4
-	KMOVQ        K4, R10
-	MOVQ         R10, (DX)
-	ORQ          R10, SI
+	KMOVQ        K4, R9
+	MOVQ         R9, (DX)
+	ORQ          R9, SI
 	VPRORVD      Z3, Z18, Z18
 	VPRORVD      Z7, Z19, Z19
 	VMOVDQU8     Z19, K1, Z18
@@ -2180,9 +3003,9 @@ loop:
 	KUNPCKWD     K4, K5, K4
 	KUNPCKWD     K6, K7, K6
 	KUNPCKDQ     K4, K6, K4
-	KMOVQ        K4, R10
-	MOVQ         R10, 8(DX)
-	ORQ          R10, SI
+	KMOVQ        K4, R9
+	MOVQ         R9, 8(DX)
+	ORQ          R9, SI
 	VPRORVD      Z3, Z18, Z18
 	VPRORVD      Z7, Z19, Z19
 	VMOVDQU8     Z19, K1, Z18
@@ -2197,12 +3020,409 @@ loop:
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
 	ADDQ         $0x00000080, AX
-	SUBQ         $0x00000080, R9
+	SUBQ         $0x00000080, R8
 	JNZ          loop
 
 done:
 	VPSRLD   $0x17, Z9, Z9
 	VPTESTMD Z9, Z9, K1
+	KMOVW    K1, AX
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
+	MOVL     AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·fixedBitsAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 32(BX), Z1
+	VBROADCASTSS 64(BX), Z2
+	VBROADCASTSS 192(BX), Z3
+	VBROADCASTSS 96(BX), Z3
+	VBROADCASTSS 128(BX), Z5
+	MOVL         $0x40000000, BX
+	VMOVD        BX, X6
+	VPBROADCASTD X6, Z6
+	VPXORD       Z4, Z4, Z4
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVUPS     (CX), Z7
+	VFMADD213PS Z2, Z0, Z7
+	VPTERNLOGD  $0xf6, Z2, Z7, Z4
+	VSUBPS      Z2, Z7, Z8
+	VMOVUPS     (CX), Z7
+	VFMSUB213PS Z8, Z0, Z7
+	VFMADD231PS (CX), Z1, Z7
+	VCVTPS2DQ   Z7, Z7
+	VPADDD      Z3, Z7, Z7
+	VPTESTNMD   Z5, Z7, K1
+	VMOVUPS     64(CX), Z8
+	VFMADD213PS Z2, Z0, Z8
+	VPTERNLOGD  $0xf6, Z2, Z8, Z4
+	VSUBPS      Z2, Z8, Z9
+	VMOVUPS     64(CX), Z8
+	VFMSUB213PS Z9, Z0, Z8
+	VFMADD231PS 64(CX), Z1, Z8
+	VCVTPS2DQ   Z8, Z8
+	VPADDD      Z3, Z8, Z8
+	VPTESTNMD   Z5, Z8, K2
+	VMOVUPS     128(CX), Z9
+	VFMADD213PS Z2, Z0, Z9
+	VPTERNLOGD  $0xf6, Z2, Z9, Z4
+	VSUBPS      Z2, Z9, Z10
+	VMOVUPS     128(CX), Z9
+	VFMSUB213PS Z10, Z0, Z9
+	VFMADD231PS 128(CX), Z1, Z9
+	VCVTPS2DQ   Z9, Z9
+	VPADDD      Z3, Z9, Z9
+	VPTESTNMD   Z5, Z9, K3
+	VMOVUPS     192(CX), Z10
+	VFMADD213PS Z2, Z0, Z10
+	VPTERNLOGD  $0xf6, Z2, Z10, Z4
+	VSUBPS      Z2, Z10, Z11
+	VMOVUPS     192(CX), Z10
+	VFMSUB213PS Z11, Z0, Z10
+	VFMADD231PS 192(CX), Z1, Z10
+	VCVTPS2DQ   Z10, Z10
+	VPADDD      Z3, Z10, Z10
+	VPTESTNMD   Z5, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, (DX)
+	ORQ         DI, SI
+	VPTESTMD    Z6, Z7, K1
+	VPTESTMD    Z6, Z8, K2
+	VPTESTMD    Z6, Z9, K3
+	VPTESTMD    Z6, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, (AX)
+	VMOVUPS     256(CX), Z7
+	VFMADD213PS Z2, Z0, Z7
+	VPTERNLOGD  $0xf6, Z2, Z7, Z4
+	VSUBPS      Z2, Z7, Z8
+	VMOVUPS     256(CX), Z7
+	VFMSUB213PS Z8, Z0, Z7
+	VFMADD231PS 256(CX), Z1, Z7
+	VCVTPS2DQ   Z7, Z7
+	VPADDD      Z3, Z7, Z7
+	VPTESTNMD   Z5, Z7, K1
+	VMOVUPS     320(CX), Z8
+	VFMADD213PS Z2, Z0, Z8
+	VPTERNLOGD  $0xf6, Z2, Z8, Z4
+	VSUBPS      Z2, Z8, Z9
+	VMOVUPS     320(CX), Z8
+	VFMSUB213PS Z9, Z0, Z8
+	VFMADD231PS 320(CX), Z1, Z8
+	VCVTPS2DQ   Z8, Z8
+	VPADDD      Z3, Z8, Z8
+	VPTESTNMD   Z5, Z8, K2
+	VMOVUPS     384(CX), Z9
+	VFMADD213PS Z2, Z0, Z9
+	VPTERNLOGD  $0xf6, Z2, Z9, Z4
+	VSUBPS      Z2, Z9, Z10
+	VMOVUPS     384(CX), Z9
+	VFMSUB213PS Z10, Z0, Z9
+	VFMADD231PS 384(CX), Z1, Z9
+	VCVTPS2DQ   Z9, Z9
+	VPADDD      Z3, Z9, Z9
+	VPTESTNMD   Z5, Z9, K3
+	VMOVUPS     448(CX), Z10
+	VFMADD213PS Z2, Z0, Z10
+	VPTERNLOGD  $0xf6, Z2, Z10, Z4
+	VSUBPS      Z2, Z10, Z11
+	VMOVUPS     448(CX), Z10
+	VFMSUB213PS Z11, Z0, Z10
+	VFMADD231PS 448(CX), Z1, Z10
+	VCVTPS2DQ   Z10, Z10
+	VPADDD      Z3, Z10, Z10
+	VPTESTNMD   Z5, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, 8(DX)
+	ORQ         DI, SI
+	VPTESTMD    Z6, Z7, K1
+	VPTESTMD    Z6, Z8, K2
+	VPTESTMD    Z6, Z9, K3
+	VPTESTMD    Z6, Z10, K4
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, DI
+	MOVQ        DI, 8(AX)
+	ADDQ        $0x00000200, CX
+	ADDQ        $0x00000010, DX
+	ADDQ        $0x00000010, AX
+	SUBQ        $0x00000080, BX
+	JNZ         loop
+
+done:
+	VPSRLD   $0x17, Z4, Z4
+	VPTESTMD Z4, Z4, K1
+	KMOVW    K1, AX
+	XORL     CX, CX
+	TESTQ    SI, SI
+	SETNE    CL
+	MOVL     CX, doubts+88(FP)
+	MOVL     AX, outside+92(FP)
+	VZEROUPPER
+	RET
+
+// func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·randomBitsAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         doubt_base+64(FP), DX
+	MOVQ         q+56(FP), BX
+	XORQ         SI, SI
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 32(BX), Z1
+	VBROADCASTSS 64(BX), Z2
+	VBROADCASTSS 192(BX), Z3
+	VBROADCASTSS 96(BX), Z3
+	VBROADCASTSS 128(BX), Z5
+	MOVL         $0x40000000, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	VPXORD       Z4, Z4, Z4
+	MOVL         first+48(FP), DI
+	VBROADCASTSS 224(BX), Z7
+	VBROADCASTSS 256(BX), Z8
+	MOVL         $0x7feb352d, R8
+	VMOVD        R8, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x846ca68b, R8
+	VMOVD        R8, X11
+	VPBROADCASTD X11, Z11
+	MOVQ         x_len+32(FP), R8
+	TESTQ        R8, R8
+	JZ           done
+
+loop:
+	MOVL         DI, R9
+	XORL         800(BX), R9
+	IMUL3L       $-1640531535, R9, R9
+	VMOVD        R9, X9
+	VPBROADCASTD X9, Z9
+	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Z12
+	VFMADD213PS  Z2, Z0, Z12
+	VPTERNLOGD   $0xf6, Z2, Z12, Z4
+	VSUBPS       Z2, Z12, Z13
+	VMOVUPS      (CX), Z12
+	VFMSUB213PS  Z13, Z0, Z12
+	VFMADD231PS  (CX), Z1, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       288(BX), Z9, Z13
+	VPSRLD       $0x10, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPADDD       Z8, Z13, Z13
+	VPMULLD      Z10, Z13, Z13
+	VPSRLD       $0x0f, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPMULLD      Z11, Z13, Z13
+	VPSRLVD      Z7, Z13, Z13
+	VPADDD       Z13, Z12, Z12
+	VPADDD       Z3, Z12, Z12
+	VPTESTNMD    Z5, Z12, K1
+	VMOVUPS      64(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z4
+	VSUBPS       Z2, Z13, Z14
+	VMOVUPS      64(CX), Z13
+	VFMSUB213PS  Z14, Z0, Z13
+	VFMADD231PS  64(CX), Z1, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       352(BX), Z9, Z14
+	VPSRLD       $0x10, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPADDD       Z8, Z14, Z14
+	VPMULLD      Z10, Z14, Z14
+	VPSRLD       $0x0f, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPMULLD      Z11, Z14, Z14
+	VPSRLVD      Z7, Z14, Z14
+	VPADDD       Z14, Z13, Z13
+	VPADDD       Z3, Z13, Z13
+	VPTESTNMD    Z5, Z13, K2
+	VMOVUPS      128(CX), Z14
+	VFMADD213PS  Z2, Z0, Z14
+	VPTERNLOGD   $0xf6, Z2, Z14, Z4
+	VSUBPS       Z2, Z14, Z15
+	VMOVUPS      128(CX), Z14
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  128(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       416(BX), Z9, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z8, Z15, Z15
+	VPMULLD      Z10, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLVD      Z7, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z3, Z14, Z14
+	VPTESTNMD    Z5, Z14, K3
+	VMOVUPS      192(CX), Z15
+	VFMADD213PS  Z2, Z0, Z15
+	VPTERNLOGD   $0xf6, Z2, Z15, Z4
+	VSUBPS       Z2, Z15, Z16
+	VMOVUPS      192(CX), Z15
+	VFMSUB213PS  Z16, Z0, Z15
+	VFMADD231PS  192(CX), Z1, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       480(BX), Z9, Z16
+	VPSRLD       $0x10, Z16, Z17
+	VPXORD       Z17, Z16, Z16
+	VPADDD       Z8, Z16, Z16
+	VPMULLD      Z10, Z16, Z16
+	VPSRLD       $0x0f, Z16, Z17
+	VPXORD       Z17, Z16, Z16
+	VPMULLD      Z11, Z16, Z16
+	VPSRLVD      Z7, Z16, Z16
+	VPADDD       Z16, Z15, Z15
+	VPADDD       Z3, Z15, Z15
+	VPTESTNMD    Z5, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R9
+	MOVQ         R9, (DX)
+	ORQ          R9, SI
+	VPTESTMD     Z6, Z12, K1
+	VPTESTMD     Z6, Z13, K2
+	VPTESTMD     Z6, Z14, K3
+	VPTESTMD     Z6, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R9
+	MOVQ         R9, (AX)
+	VMOVUPS      256(CX), Z12
+	VFMADD213PS  Z2, Z0, Z12
+	VPTERNLOGD   $0xf6, Z2, Z12, Z4
+	VSUBPS       Z2, Z12, Z13
+	VMOVUPS      256(CX), Z12
+	VFMSUB213PS  Z13, Z0, Z12
+	VFMADD231PS  256(CX), Z1, Z12
+	VCVTPS2DQ    Z12, Z12
+	VPADDD       544(BX), Z9, Z13
+	VPSRLD       $0x10, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPADDD       Z8, Z13, Z13
+	VPMULLD      Z10, Z13, Z13
+	VPSRLD       $0x0f, Z13, Z14
+	VPXORD       Z14, Z13, Z13
+	VPMULLD      Z11, Z13, Z13
+	VPSRLVD      Z7, Z13, Z13
+	VPADDD       Z13, Z12, Z12
+	VPADDD       Z3, Z12, Z12
+	VPTESTNMD    Z5, Z12, K1
+	VMOVUPS      320(CX), Z13
+	VFMADD213PS  Z2, Z0, Z13
+	VPTERNLOGD   $0xf6, Z2, Z13, Z4
+	VSUBPS       Z2, Z13, Z14
+	VMOVUPS      320(CX), Z13
+	VFMSUB213PS  Z14, Z0, Z13
+	VFMADD231PS  320(CX), Z1, Z13
+	VCVTPS2DQ    Z13, Z13
+	VPADDD       608(BX), Z9, Z14
+	VPSRLD       $0x10, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPADDD       Z8, Z14, Z14
+	VPMULLD      Z10, Z14, Z14
+	VPSRLD       $0x0f, Z14, Z15
+	VPXORD       Z15, Z14, Z14
+	VPMULLD      Z11, Z14, Z14
+	VPSRLVD      Z7, Z14, Z14
+	VPADDD       Z14, Z13, Z13
+	VPADDD       Z3, Z13, Z13
+	VPTESTNMD    Z5, Z13, K2
+	VMOVUPS      384(CX), Z14
+	VFMADD213PS  Z2, Z0, Z14
+	VPTERNLOGD   $0xf6, Z2, Z14, Z4
+	VSUBPS       Z2, Z14, Z15
+	VMOVUPS      384(CX), Z14
+	VFMSUB213PS  Z15, Z0, Z14
+	VFMADD231PS  384(CX), Z1, Z14
+	VCVTPS2DQ    Z14, Z14
+	VPADDD       672(BX), Z9, Z15
+	VPSRLD       $0x10, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPADDD       Z8, Z15, Z15
+	VPMULLD      Z10, Z15, Z15
+	VPSRLD       $0x0f, Z15, Z16
+	VPXORD       Z16, Z15, Z15
+	VPMULLD      Z11, Z15, Z15
+	VPSRLVD      Z7, Z15, Z15
+	VPADDD       Z15, Z14, Z14
+	VPADDD       Z3, Z14, Z14
+	VPTESTNMD    Z5, Z14, K3
+	VMOVUPS      448(CX), Z15
+	VFMADD213PS  Z2, Z0, Z15
+	VPTERNLOGD   $0xf6, Z2, Z15, Z4
+	VSUBPS       Z2, Z15, Z16
+	VMOVUPS      448(CX), Z15
+	VFMSUB213PS  Z16, Z0, Z15
+	VFMADD231PS  448(CX), Z1, Z15
+	VCVTPS2DQ    Z15, Z15
+	VPADDD       736(BX), Z9, Z9
+	VPSRLD       $0x10, Z9, Z16
+	VPXORD       Z16, Z9, Z9
+	VPADDD       Z8, Z9, Z9
+	VPMULLD      Z10, Z9, Z9
+	VPSRLD       $0x0f, Z9, Z16
+	VPXORD       Z16, Z9, Z9
+	VPMULLD      Z11, Z9, Z9
+	VPSRLVD      Z7, Z9, Z9
+	VPADDD       Z9, Z15, Z15
+	VPADDD       Z3, Z15, Z15
+	VPTESTNMD    Z5, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R9
+	MOVQ         R9, 8(DX)
+	ORQ          R9, SI
+	VPTESTMD     Z6, Z12, K1
+	VPTESTMD     Z6, Z13, K2
+	VPTESTMD     Z6, Z14, K3
+	VPTESTMD     Z6, Z15, K4
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R9
+	MOVQ         R9, 8(AX)
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000010, DX
+	ADDQ         $0x00000010, AX
+	SUBQ         $0x00000080, R8
+	JNZ          loop
+
+done:
+	VPSRLD   $0x17, Z4, Z4
+	VPTESTMD Z4, Z4, K1
 	KMOVW    K1, AX
 	XORL     CX, CX
 	TESTQ    SI, SI
@@ -2400,24 +3620,23 @@ TEXT ·randomIndicesAVX512(SB), NOSPLIT, $0-96
 	VBROADCASTSS 160(BX), Z6
 	VPXORD       Z7, Z7, Z7
 	MOVL         first+48(FP), DI
-	MOVL         800(BX), R8
 	VBROADCASTSS 224(BX), Z8
 	VBROADCASTSS 256(BX), Z9
-	MOVL         $0x7feb352d, R9
-	VMOVD        R9, X11
+	MOVL         $0x7feb352d, R8
+	VMOVD        R8, X11
 	VPBROADCASTD X11, Z11
-	MOVL         $0x846ca68b, R9
-	VMOVD        R9, X12
+	MOVL         $0x846ca68b, R8
+	VMOVD        R8, X12
 	VPBROADCASTD X12, Z12
-	MOVQ         x_len+32(FP), R9
-	TESTQ        R9, R9
+	MOVQ         x_len+32(FP), R8
+	TESTQ        R8, R8
 	JZ           done
 
 loop:
-	MOVL         DI, R10
-	XORL         R8, R10
-	IMUL3L       $-1640531535, R10, R10
-	VMOVD        R10, X10
+	MOVL         DI, R9
+	XORL         800(BX), R9
+	IMUL3L       $-1640531535, R9, R9
+	VMOVD        R9, X10
 	VPBROADCASTD X10, Z10
 	ADDL         $0x00000080, DI
 	VMOVUPS      (CX), Z13
@@ -2523,9 +3742,9 @@ loop:
 	KUNPCKWD     K1, K2, K1
 	KUNPCKWD     K3, K4, K3
 	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, R10
-	MOVQ         R10, (DX)
-	ORQ          R10, SI
+	KMOVQ        K1, R9
+	MOVQ         R9, (DX)
+	ORQ          R9, SI
 	VMOVUPS      256(CX), Z13
 	VFMADD213PS  Z2, Z0, Z13
 	VPTERNLOGD   $0xf6, Z2, Z13, Z7
@@ -2629,13 +3848,13 @@ loop:
 	KUNPCKWD     K1, K2, K1
 	KUNPCKWD     K3, K4, K3
 	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, R10
-	MOVQ         R10, 8(DX)
-	ORQ          R10, SI
+	KMOVQ        K1, R9
+	MOVQ         R9, 8(DX)
+	ORQ          R9, SI
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000010, DX
 	ADDQ         $0x00000200, AX
-	SUBQ         $0x00000080, R9
+	SUBQ         $0x00000080, R8
 	JNZ          loop
 
 done:
@@ -2650,13 +3869,13 @@ done:
 	VZEROUPPER
 	RET
 
-// func fixedHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL
-TEXT ·fixedHashedAVX512(SB), NOSPLIT, $0-104
+// func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·fixedHashedAVX512(SB), NOSPLIT, $0-152
 	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         doubt_base+64(FP), DX
-	MOVQ         q+56(FP), BX
+	MOVQ         x_base+48(FP), CX
+	MOVQ         doubt_base+96(FP), DX
+	MOVQ         q+80(FP), BX
 	XORQ         SI, SI
 	VBROADCASTSS (BX), Z0
 	VBROADCASTSS 32(BX), Z1
@@ -2666,240 +3885,620 @@ TEXT ·fixedHashedAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS 128(BX), Z5
 	VBROADCASTSS 160(BX), Z6
 	VPXORD       Z7, Z7, Z7
-	MOVQ         $0x9e3779b185ebca87, BX
-	VPBROADCASTQ BX, Y9
-	MOVQ         $0xc2b2ae3d27d4eb4f, BX
-	VPBROADCASTQ BX, Z10
-	MOVQ         lanes+88(FP), BX
-	VMOVDQU      (BX), Y8
-	MOVQ         x_len+32(FP), BX
+	MOVQ         x_len+56(FP), BX
+	MOVQ         symbols_base+24(FP), DI
+	MOVQ         $0xc2b2ae3d27d4eb4f, R8
+	VPBROADCASTQ R8, Z8
+	MOVL         mask+88(FP), R8
+	VMOVD        R8, X10
+	VPBROADCASTD X10, Z10
+	VMOVDQU32    quantizeordered16<>+0(SB), Z9
+	MOVQ         lanes+120(FP), R11
+	MOVQ         (R11), R8
+	MOVQ         8(R11), R9
+	MOVQ         16(R11), R10
+	MOVQ         24(R11), R11
+	MOVQ         products+128(FP), R12
+	MOVQ         $0x9e3779b185ebca87, R13
 	TESTQ        BX, BX
 	JZ           done
 
 loop:
-	VMOVUPS       (CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z13
-	VMOVUPS       (CX), Z12
-	VFMSUB213PS   Z13, Z0, Z12
-	VFMADD231PS   (CX), Z1, Z12
-	VCVTPS2DQ     Z12, Z12
-	VPADDD        Z4, Z12, Z12
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z12, K1
-	VPSRAVD       Z3, Z12, Z12
-	VPADDD        Z11, Z12, Z12
-	VMOVDQU32     Z12, (AX)
-	VMOVUPS       64(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z14
-	VMOVUPS       64(CX), Z13
-	VFMSUB213PS   Z14, Z0, Z13
-	VFMADD231PS   64(CX), Z1, Z13
-	VCVTPS2DQ     Z13, Z13
-	VPADDD        Z4, Z13, Z13
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z13, K2
-	VPSRAVD       Z3, Z13, Z13
-	VPADDD        Z11, Z13, Z13
-	VMOVDQU32     Z13, 64(AX)
-	VMOVUPS       128(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z15
-	VMOVUPS       128(CX), Z14
-	VFMSUB213PS   Z15, Z0, Z14
-	VFMADD231PS   128(CX), Z1, Z14
-	VCVTPS2DQ     Z14, Z14
-	VPADDD        Z4, Z14, Z14
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z14, K3
-	VPSRAVD       Z3, Z14, Z14
-	VPADDD        Z11, Z14, Z14
-	VMOVDQU32     Z14, 128(AX)
-	VMOVUPS       192(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z16
-	VMOVUPS       192(CX), Z15
-	VFMSUB213PS   Z16, Z0, Z15
-	VFMADD231PS   192(CX), Z1, Z15
-	VCVTPS2DQ     Z15, Z15
-	VPADDD        Z4, Z15, Z15
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z15, K4
-	VPSRAVD       Z3, Z15, Z15
-	VPADDD        Z11, Z15, Z15
-	VMOVDQU32     Z15, 192(AX)
-	KUNPCKWD      K1, K2, K1
-	KUNPCKWD      K3, K4, K3
-	KUNPCKDQ      K1, K3, K1
-	KMOVQ         K1, DI
-	MOVQ          DI, (DX)
-	ORQ           DI, SI
-	VPMULLQ       Z10, Z12, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPMULLQ       Z10, Z13, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPMULLQ       Z10, Z14, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPMULLQ       Z10, Z15, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VMOVUPS       256(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z13
-	VMOVUPS       256(CX), Z12
-	VFMSUB213PS   Z13, Z0, Z12
-	VFMADD231PS   256(CX), Z1, Z12
-	VCVTPS2DQ     Z12, Z12
-	VPADDD        Z4, Z12, Z12
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z12, K1
-	VPSRAVD       Z3, Z12, Z12
-	VPADDD        Z11, Z12, Z12
-	VMOVDQU32     Z12, 256(AX)
-	VMOVUPS       320(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z14
-	VMOVUPS       320(CX), Z13
-	VFMSUB213PS   Z14, Z0, Z13
-	VFMADD231PS   320(CX), Z1, Z13
-	VCVTPS2DQ     Z13, Z13
-	VPADDD        Z4, Z13, Z13
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z13, K2
-	VPSRAVD       Z3, Z13, Z13
-	VPADDD        Z11, Z13, Z13
-	VMOVDQU32     Z13, 320(AX)
-	VMOVUPS       384(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z15
-	VMOVUPS       384(CX), Z14
-	VFMSUB213PS   Z15, Z0, Z14
-	VFMADD231PS   384(CX), Z1, Z14
-	VCVTPS2DQ     Z14, Z14
-	VPADDD        Z4, Z14, Z14
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z14, K3
-	VPSRAVD       Z3, Z14, Z14
-	VPADDD        Z11, Z14, Z14
-	VMOVDQU32     Z14, 384(AX)
-	VMOVUPS       448(CX), Z11
-	VFMADD213PS   Z2, Z0, Z11
-	VPTERNLOGD    $0xf6, Z2, Z11, Z7
-	VSUBPS        Z2, Z11, Z16
-	VMOVUPS       448(CX), Z15
-	VFMSUB213PS   Z16, Z0, Z15
-	VFMADD231PS   448(CX), Z1, Z15
-	VCVTPS2DQ     Z15, Z15
-	VPADDD        Z4, Z15, Z15
-	VPSUBD        Z2, Z11, Z11
-	VPSLLVD       Z6, Z11, Z11
-	VPTESTNMD     Z5, Z15, K4
-	VPSRAVD       Z3, Z15, Z15
-	VPADDD        Z11, Z15, Z15
-	VMOVDQU32     Z15, 448(AX)
-	KUNPCKWD      K1, K2, K1
-	KUNPCKWD      K3, K4, K3
-	KUNPCKDQ      K1, K3, K1
-	KMOVQ         K1, DI
-	MOVQ          DI, 8(DX)
-	ORQ           DI, SI
-	VPMULLQ       Z10, Z12, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPMULLQ       Z10, Z13, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPMULLQ       Z10, Z14, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPMULLQ       Z10, Z15, Z11
-	VEXTRACTI64X4 $0x01, Z11, Y12
-	VPADDQ        Y11, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	VPADDQ        Y12, Y8, Y8
-	VPROLQ        $0x1f, Y8, Y8
-	VPMULLQ       Y9, Y8, Y8
-	ADDQ          $0x00000200, CX
-	ADDQ          $0x00000010, DX
-	ADDQ          $0x00000200, AX
-	SUBQ          $0x00000080, BX
-	JNZ           loop
+	VMOVUPS     (CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     (CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS (CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        (R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        8(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        16(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        24(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        32(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        40(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        48(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        56(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z12, K1
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, (AX)
+	VMOVUPS     64(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z14
+	VMOVUPS     64(CX), Z13
+	VFMSUB213PS Z14, Z0, Z13
+	VFMADD231PS 64(CX), Z1, Z13
+	VCVTPS2DQ   Z13, Z13
+	VPADDD      Z4, Z13, Z13
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        64(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        72(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        80(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        88(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        96(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        104(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        112(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        120(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z13, K2
+	VPSRAVD     Z3, Z13, Z13
+	VPADDD      Z11, Z13, Z13
+	VMOVDQU32   Z13, 64(AX)
+	VMOVUPS     128(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z15
+	VMOVUPS     128(CX), Z14
+	VFMSUB213PS Z15, Z0, Z14
+	VFMADD231PS 128(CX), Z1, Z14
+	VCVTPS2DQ   Z14, Z14
+	VPADDD      Z4, Z14, Z14
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        128(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        136(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        144(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        152(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        160(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        168(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        176(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        184(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z14, K3
+	VPSRAVD     Z3, Z14, Z14
+	VPADDD      Z11, Z14, Z14
+	VMOVDQU32   Z14, 128(AX)
+	VMOVUPS     192(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z16
+	VMOVUPS     192(CX), Z15
+	VFMSUB213PS Z16, Z0, Z15
+	VFMADD231PS 192(CX), Z1, Z15
+	VCVTPS2DQ   Z15, Z15
+	VPADDD      Z4, Z15, Z15
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        192(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        200(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        208(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        216(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        224(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        232(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        240(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        248(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z15, K4
+	VPSRAVD     Z3, Z15, Z15
+	VPADDD      Z11, Z15, Z15
+	VMOVDQU32   Z15, 192(AX)
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, R14
+	MOVQ        R14, (DX)
+	ORQ         R14, SI
+	VPMULLQ     Z8, Z12, Z11
+	VMOVDQU32   Z11, (R12)
+	VPMULLQ     Z8, Z13, Z11
+	VMOVDQU32   Z11, 64(R12)
+	VPMULLQ     Z8, Z14, Z11
+	VMOVDQU32   Z11, 128(R12)
+	VPMULLQ     Z8, Z15, Z11
+	VMOVDQU32   Z11, 192(R12)
+	VPANDD      Z10, Z12, Z12
+	VPANDD      Z10, Z13, Z13
+	VPANDD      Z10, Z14, Z14
+	VPANDD      Z10, Z15, Z15
+	VPACKUSDW   Z13, Z12, Z12
+	VPACKUSDW   Z15, Z14, Z14
+	VPACKUSWB   Z14, Z12, Z12
+	VPERMD      Z12, Z9, Z12
+	VMOVDQU32   Z12, (DI)
+	VMOVUPS     256(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z13
+	VMOVUPS     256(CX), Z12
+	VFMSUB213PS Z13, Z0, Z12
+	VFMADD231PS 256(CX), Z1, Z12
+	VCVTPS2DQ   Z12, Z12
+	VPADDD      Z4, Z12, Z12
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        256(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        264(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        272(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        280(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        288(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        296(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        304(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        312(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z12, K1
+	VPSRAVD     Z3, Z12, Z12
+	VPADDD      Z11, Z12, Z12
+	VMOVDQU32   Z12, 256(AX)
+	VMOVUPS     320(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z14
+	VMOVUPS     320(CX), Z13
+	VFMSUB213PS Z14, Z0, Z13
+	VFMADD231PS 320(CX), Z1, Z13
+	VCVTPS2DQ   Z13, Z13
+	VPADDD      Z4, Z13, Z13
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        320(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        328(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        336(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        344(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        352(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        360(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        368(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        376(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z13, K2
+	VPSRAVD     Z3, Z13, Z13
+	VPADDD      Z11, Z13, Z13
+	VMOVDQU32   Z13, 320(AX)
+	VMOVUPS     384(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z15
+	VMOVUPS     384(CX), Z14
+	VFMSUB213PS Z15, Z0, Z14
+	VFMADD231PS 384(CX), Z1, Z14
+	VCVTPS2DQ   Z14, Z14
+	VPADDD      Z4, Z14, Z14
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        384(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        392(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        400(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        408(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        416(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        424(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        432(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        440(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z14, K3
+	VPSRAVD     Z3, Z14, Z14
+	VPADDD      Z11, Z14, Z14
+	VMOVDQU32   Z14, 384(AX)
+	VMOVUPS     448(CX), Z11
+	VFMADD213PS Z2, Z0, Z11
+	VPTERNLOGD  $0xf6, Z2, Z11, Z7
+	VSUBPS      Z2, Z11, Z16
+	VMOVUPS     448(CX), Z15
+	VFMSUB213PS Z16, Z0, Z15
+	VFMADD231PS 448(CX), Z1, Z15
+	VCVTPS2DQ   Z15, Z15
+	VPADDD      Z4, Z15, Z15
+	VPSUBD      Z2, Z11, Z11
+	VPSLLVD     Z6, Z11, Z11
+	ADDQ        448(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        456(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        464(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        472(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	ADDQ        480(R12), R8
+	ROLQ        $0x1f, R8
+	IMULQ       R13, R8
+	ADDQ        488(R12), R9
+	ROLQ        $0x1f, R9
+	IMULQ       R13, R9
+	ADDQ        496(R12), R10
+	ROLQ        $0x1f, R10
+	IMULQ       R13, R10
+	ADDQ        504(R12), R11
+	ROLQ        $0x1f, R11
+	IMULQ       R13, R11
+	VPTESTNMD   Z5, Z15, K4
+	VPSRAVD     Z3, Z15, Z15
+	VPADDD      Z11, Z15, Z15
+	VMOVDQU32   Z15, 448(AX)
+	KUNPCKWD    K1, K2, K1
+	KUNPCKWD    K3, K4, K3
+	KUNPCKDQ    K1, K3, K1
+	KMOVQ       K1, R14
+	MOVQ        R14, 8(DX)
+	ORQ         R14, SI
+	VPMULLQ     Z8, Z12, Z11
+	VMOVDQU32   Z11, 256(R12)
+	VPMULLQ     Z8, Z13, Z11
+	VMOVDQU32   Z11, 320(R12)
+	VPMULLQ     Z8, Z14, Z11
+	VMOVDQU32   Z11, 384(R12)
+	VPMULLQ     Z8, Z15, Z11
+	VMOVDQU32   Z11, 448(R12)
+	VPANDD      Z10, Z12, Z12
+	VPANDD      Z10, Z13, Z13
+	VPANDD      Z10, Z14, Z14
+	VPANDD      Z10, Z15, Z15
+	VPACKUSDW   Z13, Z12, Z12
+	VPACKUSDW   Z15, Z14, Z14
+	VPACKUSWB   Z14, Z12, Z12
+	VPERMD      Z12, Z9, Z12
+	VMOVDQU32   Z12, 64(DI)
+	CMPQ        BX, x_len+56(FP)
+	JNE         begun
+	MOVQ        lanes+120(FP), R11
+	MOVQ        (R11), R8
+	MOVQ        8(R11), R9
+	MOVQ        16(R11), R10
+	MOVQ        24(R11), R11
+
+begun:
+	TESTQ SI, SI
+	JNZ   doubtful
+	ADDQ  $0x00000080, DI
+	ADDQ  $0x00000200, CX
+	ADDQ  $0x00000010, DX
+	ADDQ  $0x00000200, AX
+	SUBQ  $0x00000080, BX
+	JNZ   loop
 
 done:
-	MOVQ     lanes+88(FP), AX
-	VMOVDQU  Y8, (AX)
+	ADDQ  (R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  8(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  16(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  24(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  32(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  40(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  48(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  56(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  64(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  72(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  80(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  88(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  96(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  104(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  112(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  120(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  128(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  136(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  144(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  152(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  160(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  168(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  176(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  184(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  192(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  200(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  208(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  216(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  224(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  232(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  240(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  248(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  256(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  264(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  272(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  280(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  288(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  296(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  304(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  312(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  320(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  328(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  336(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  344(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  352(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  360(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  368(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  376(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  384(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  392(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  400(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  408(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  416(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  424(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  432(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  440(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  448(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  456(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  464(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  472(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+	ADDQ  480(R12), R8
+	ROLQ  $0x1f, R8
+	IMULQ R13, R8
+	ADDQ  488(R12), R9
+	ROLQ  $0x1f, R9
+	IMULQ R13, R9
+	ADDQ  496(R12), R10
+	ROLQ  $0x1f, R10
+	IMULQ R13, R10
+	ADDQ  504(R12), R11
+	ROLQ  $0x1f, R11
+	IMULQ R13, R11
+
+doubtful:
+	MOVQ     lanes+120(FP), AX
+	MOVQ     R8, (AX)
+	MOVQ     R9, 8(AX)
+	MOVQ     R10, 16(AX)
+	MOVQ     R11, 24(AX)
+	MOVQ     BX, left+136(FP)
 	VPSRLD   $0x17, Z7, Z7
 	VPTESTMD Z7, Z7, K1
 	KMOVW    K1, AX
 	XORL     CX, CX
 	TESTQ    SI, SI
 	SETNE    CL
-	MOVL     CX, doubts+96(FP)
-	MOVL     AX, outside+100(FP)
+	MOVL     CX, doubts+144(FP)
+	MOVL     AX, outside+148(FP)
 	VZEROUPPER
 	RET
 
-// func randomHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32)
-// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL
-TEXT ·randomHashedAVX512(SB), NOSPLIT, $0-104
+// func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·randomHashedAVX512(SB), NOSPLIT, $8-152
 	MOVQ         dst_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         doubt_base+64(FP), DX
-	MOVQ         q+56(FP), BX
+	MOVQ         x_base+48(FP), CX
+	MOVQ         doubt_base+96(FP), DX
+	MOVQ         q+80(FP), BX
 	XORQ         SI, SI
 	VBROADCASTSS (BX), Z0
 	VBROADCASTSS 32(BX), Z1
@@ -2909,325 +4508,704 @@ TEXT ·randomHashedAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS 128(BX), Z5
 	VBROADCASTSS 160(BX), Z6
 	VPXORD       Z7, Z7, Z7
-	MOVL         first+48(FP), DI
-	MOVL         800(BX), R8
+	MOVL         first+72(FP), DI
 	VBROADCASTSS 224(BX), Z8
 	VBROADCASTSS 256(BX), Z9
-	MOVL         $0x7feb352d, R9
-	VMOVD        R9, X11
+	MOVL         $0x7feb352d, R8
+	VMOVD        R8, X11
 	VPBROADCASTD X11, Z11
-	MOVL         $0x846ca68b, R9
-	VMOVD        R9, X12
+	MOVL         $0x846ca68b, R8
+	VMOVD        R8, X12
 	VPBROADCASTD X12, Z12
-	MOVQ         $0x9e3779b185ebca87, R9
-	VPBROADCASTQ R9, Y14
-	MOVQ         $0xc2b2ae3d27d4eb4f, R9
-	VPBROADCASTQ R9, Z15
-	MOVQ         lanes+88(FP), R9
-	VMOVDQU      (R9), Y13
-	MOVQ         x_len+32(FP), R9
-	TESTQ        R9, R9
+	MOVQ         x_len+56(FP), R8
+	MOVQ         symbols_base+24(FP), R9
+	MOVQ         $0xc2b2ae3d27d4eb4f, R10
+	VPBROADCASTQ R10, Z13
+	MOVL         mask+88(FP), R10
+	VMOVD        R10, X15
+	VPBROADCASTD X15, Z15
+	VMOVDQU32    quantizeordered16<>+0(SB), Z14
+	MOVQ         lanes+120(FP), R13
+	MOVQ         (R13), R10
+	MOVQ         8(R13), R11
+	MOVQ         16(R13), R12
+	MOVQ         24(R13), R13
+	MOVQ         products+128(FP), R14
+	MOVQ         $0x9e3779b185ebca87, R15
+	TESTQ        R8, R8
 	JZ           done
 
 loop:
-	MOVL          DI, R10
-	XORL          R8, R10
-	IMUL3L        $-1640531535, R10, R10
-	VMOVD         R10, X10
-	VPBROADCASTD  X10, Z10
-	ADDL          $0x00000080, DI
-	VMOVUPS       (CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z18
-	VMOVUPS       (CX), Z17
-	VFMSUB213PS   Z18, Z0, Z17
-	VFMADD231PS   (CX), Z1, Z17
-	VCVTPS2DQ     Z17, Z17
-	VPADDD        288(BX), Z10, Z18
-	VPSRLD        $0x10, Z18, Z19
-	VPXORD        Z19, Z18, Z18
-	VPADDD        Z9, Z18, Z18
-	VPMULLD       Z11, Z18, Z18
-	VPSRLD        $0x0f, Z18, Z19
-	VPXORD        Z19, Z18, Z18
-	VPMULLD       Z12, Z18, Z18
-	VPSRLVD       Z8, Z18, Z18
-	VPADDD        Z18, Z17, Z17
-	VPADDD        Z4, Z17, Z17
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z17, K1
-	VPSRAVD       Z3, Z17, Z17
-	VPADDD        Z16, Z17, Z17
-	VMOVDQU32     Z17, (AX)
-	VMOVUPS       64(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z19
-	VMOVUPS       64(CX), Z18
-	VFMSUB213PS   Z19, Z0, Z18
-	VFMADD231PS   64(CX), Z1, Z18
-	VCVTPS2DQ     Z18, Z18
-	VPADDD        352(BX), Z10, Z19
-	VPSRLD        $0x10, Z19, Z20
-	VPXORD        Z20, Z19, Z19
-	VPADDD        Z9, Z19, Z19
-	VPMULLD       Z11, Z19, Z19
-	VPSRLD        $0x0f, Z19, Z20
-	VPXORD        Z20, Z19, Z19
-	VPMULLD       Z12, Z19, Z19
-	VPSRLVD       Z8, Z19, Z19
-	VPADDD        Z19, Z18, Z18
-	VPADDD        Z4, Z18, Z18
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z18, K2
-	VPSRAVD       Z3, Z18, Z18
-	VPADDD        Z16, Z18, Z18
-	VMOVDQU32     Z18, 64(AX)
-	VMOVUPS       128(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z20
-	VMOVUPS       128(CX), Z19
-	VFMSUB213PS   Z20, Z0, Z19
-	VFMADD231PS   128(CX), Z1, Z19
-	VCVTPS2DQ     Z19, Z19
-	VPADDD        416(BX), Z10, Z20
-	VPSRLD        $0x10, Z20, Z21
-	VPXORD        Z21, Z20, Z20
-	VPADDD        Z9, Z20, Z20
-	VPMULLD       Z11, Z20, Z20
-	VPSRLD        $0x0f, Z20, Z21
-	VPXORD        Z21, Z20, Z20
-	VPMULLD       Z12, Z20, Z20
-	VPSRLVD       Z8, Z20, Z20
-	VPADDD        Z20, Z19, Z19
-	VPADDD        Z4, Z19, Z19
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z19, K3
-	VPSRAVD       Z3, Z19, Z19
-	VPADDD        Z16, Z19, Z19
-	VMOVDQU32     Z19, 128(AX)
-	VMOVUPS       192(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z21
-	VMOVUPS       192(CX), Z20
-	VFMSUB213PS   Z21, Z0, Z20
-	VFMADD231PS   192(CX), Z1, Z20
-	VCVTPS2DQ     Z20, Z20
-	VPADDD        480(BX), Z10, Z21
-	VPSRLD        $0x10, Z21, Z22
-	VPXORD        Z22, Z21, Z21
-	VPADDD        Z9, Z21, Z21
-	VPMULLD       Z11, Z21, Z21
-	VPSRLD        $0x0f, Z21, Z22
-	VPXORD        Z22, Z21, Z21
-	VPMULLD       Z12, Z21, Z21
-	VPSRLVD       Z8, Z21, Z21
-	VPADDD        Z21, Z20, Z20
-	VPADDD        Z4, Z20, Z20
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z20, K4
-	VPSRAVD       Z3, Z20, Z20
-	VPADDD        Z16, Z20, Z20
-	VMOVDQU32     Z20, 192(AX)
-	KUNPCKWD      K1, K2, K1
-	KUNPCKWD      K3, K4, K3
-	KUNPCKDQ      K1, K3, K1
-	KMOVQ         K1, R10
-	MOVQ          R10, (DX)
-	ORQ           R10, SI
-	VPMULLQ       Z15, Z17, Z16
-	VEXTRACTI64X4 $0x01, Z16, Y17
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y17, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPMULLQ       Z15, Z18, Z16
-	VEXTRACTI64X4 $0x01, Z16, Y17
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y17, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPMULLQ       Z15, Z19, Z16
-	VEXTRACTI64X4 $0x01, Z16, Y17
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y17, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPMULLQ       Z15, Z20, Z16
-	VEXTRACTI64X4 $0x01, Z16, Y17
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y17, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VMOVUPS       256(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z18
-	VMOVUPS       256(CX), Z17
-	VFMSUB213PS   Z18, Z0, Z17
-	VFMADD231PS   256(CX), Z1, Z17
-	VCVTPS2DQ     Z17, Z17
-	VPADDD        544(BX), Z10, Z18
-	VPSRLD        $0x10, Z18, Z19
-	VPXORD        Z19, Z18, Z18
-	VPADDD        Z9, Z18, Z18
-	VPMULLD       Z11, Z18, Z18
-	VPSRLD        $0x0f, Z18, Z19
-	VPXORD        Z19, Z18, Z18
-	VPMULLD       Z12, Z18, Z18
-	VPSRLVD       Z8, Z18, Z18
-	VPADDD        Z18, Z17, Z17
-	VPADDD        Z4, Z17, Z17
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z17, K1
-	VPSRAVD       Z3, Z17, Z17
-	VPADDD        Z16, Z17, Z17
-	VMOVDQU32     Z17, 256(AX)
-	VMOVUPS       320(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z19
-	VMOVUPS       320(CX), Z18
-	VFMSUB213PS   Z19, Z0, Z18
-	VFMADD231PS   320(CX), Z1, Z18
-	VCVTPS2DQ     Z18, Z18
-	VPADDD        608(BX), Z10, Z19
-	VPSRLD        $0x10, Z19, Z20
-	VPXORD        Z20, Z19, Z19
-	VPADDD        Z9, Z19, Z19
-	VPMULLD       Z11, Z19, Z19
-	VPSRLD        $0x0f, Z19, Z20
-	VPXORD        Z20, Z19, Z19
-	VPMULLD       Z12, Z19, Z19
-	VPSRLVD       Z8, Z19, Z19
-	VPADDD        Z19, Z18, Z18
-	VPADDD        Z4, Z18, Z18
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z18, K2
-	VPSRAVD       Z3, Z18, Z18
-	VPADDD        Z16, Z18, Z18
-	VMOVDQU32     Z18, 320(AX)
-	VMOVUPS       384(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z20
-	VMOVUPS       384(CX), Z19
-	VFMSUB213PS   Z20, Z0, Z19
-	VFMADD231PS   384(CX), Z1, Z19
-	VCVTPS2DQ     Z19, Z19
-	VPADDD        672(BX), Z10, Z20
-	VPSRLD        $0x10, Z20, Z21
-	VPXORD        Z21, Z20, Z20
-	VPADDD        Z9, Z20, Z20
-	VPMULLD       Z11, Z20, Z20
-	VPSRLD        $0x0f, Z20, Z21
-	VPXORD        Z21, Z20, Z20
-	VPMULLD       Z12, Z20, Z20
-	VPSRLVD       Z8, Z20, Z20
-	VPADDD        Z20, Z19, Z19
-	VPADDD        Z4, Z19, Z19
-	VPSUBD        Z2, Z16, Z16
-	VPSLLVD       Z6, Z16, Z16
-	VPTESTNMD     Z5, Z19, K3
-	VPSRAVD       Z3, Z19, Z19
-	VPADDD        Z16, Z19, Z19
-	VMOVDQU32     Z19, 384(AX)
-	VMOVUPS       448(CX), Z16
-	VFMADD213PS   Z2, Z0, Z16
-	VPTERNLOGD    $0xf6, Z2, Z16, Z7
-	VSUBPS        Z2, Z16, Z21
-	VMOVUPS       448(CX), Z20
-	VFMSUB213PS   Z21, Z0, Z20
-	VFMADD231PS   448(CX), Z1, Z20
-	VCVTPS2DQ     Z20, Z20
-	VPADDD        736(BX), Z10, Z10
-	VPSRLD        $0x10, Z10, Z21
-	VPXORD        Z21, Z10, Z10
-	VPADDD        Z9, Z10, Z10
-	VPMULLD       Z11, Z10, Z10
-	VPSRLD        $0x0f, Z10, Z21
-	VPXORD        Z21, Z10, Z10
-	VPMULLD       Z12, Z10, Z10
-	VPSRLVD       Z8, Z10, Z10
-	VPADDD        Z10, Z20, Z20
-	VPADDD        Z4, Z20, Z20
-	VPSUBD        Z2, Z16, Z10
-	VPSLLVD       Z6, Z10, Z10
-	VPTESTNMD     Z5, Z20, K4
-	VPSRAVD       Z3, Z20, Z20
-	VPADDD        Z10, Z20, Z20
-	VMOVDQU32     Z20, 448(AX)
-	KUNPCKWD      K1, K2, K1
-	KUNPCKWD      K3, K4, K3
-	KUNPCKDQ      K1, K3, K1
-	KMOVQ         K1, R10
-	MOVQ          R10, 8(DX)
-	ORQ           R10, SI
-	VPMULLQ       Z15, Z17, Z10
-	VEXTRACTI64X4 $0x01, Z10, Y16
-	VPADDQ        Y10, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPMULLQ       Z15, Z18, Z10
-	VEXTRACTI64X4 $0x01, Z10, Y16
-	VPADDQ        Y10, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPMULLQ       Z15, Z19, Z10
-	VEXTRACTI64X4 $0x01, Z10, Y16
-	VPADDQ        Y10, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPMULLQ       Z15, Z20, Z10
-	VEXTRACTI64X4 $0x01, Z10, Y16
-	VPADDQ        Y10, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	VPADDQ        Y16, Y13, Y13
-	VPROLQ        $0x1f, Y13, Y13
-	VPMULLQ       Y14, Y13, Y13
-	ADDQ          $0x00000200, CX
-	ADDQ          $0x00000010, DX
-	ADDQ          $0x00000200, AX
-	SUBQ          $0x00000080, R9
-	JNZ           loop
+	MOVL         DI, BP
+	XORL         800(BX), BP
+	IMUL3L       $-1640531535, BP, BP
+	VMOVD        BP, X10
+	VPBROADCASTD X10, Z10
+	ADDL         $0x00000080, DI
+	VMOVUPS      (CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      (CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  (CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       288(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         (R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         8(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         16(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         24(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         32(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         40(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         48(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         56(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z17, K1
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, (AX)
+	VMOVUPS      64(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z19
+	VMOVUPS      64(CX), Z18
+	VFMSUB213PS  Z19, Z0, Z18
+	VFMADD231PS  64(CX), Z1, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       352(BX), Z10, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z9, Z19, Z19
+	VPMULLD      Z11, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z12, Z19, Z19
+	VPSRLVD      Z8, Z19, Z19
+	VPADDD       Z19, Z18, Z18
+	VPADDD       Z4, Z18, Z18
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         64(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         72(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         80(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         88(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         96(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         104(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         112(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         120(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z18, K2
+	VPSRAVD      Z3, Z18, Z18
+	VPADDD       Z16, Z18, Z18
+	VMOVDQU32    Z18, 64(AX)
+	VMOVUPS      128(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z20
+	VMOVUPS      128(CX), Z19
+	VFMSUB213PS  Z20, Z0, Z19
+	VFMADD231PS  128(CX), Z1, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       416(BX), Z10, Z20
+	VPSRLD       $0x10, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPADDD       Z9, Z20, Z20
+	VPMULLD      Z11, Z20, Z20
+	VPSRLD       $0x0f, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPMULLD      Z12, Z20, Z20
+	VPSRLVD      Z8, Z20, Z20
+	VPADDD       Z20, Z19, Z19
+	VPADDD       Z4, Z19, Z19
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         128(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         136(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         144(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         152(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         160(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         168(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         176(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         184(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z19, K3
+	VPSRAVD      Z3, Z19, Z19
+	VPADDD       Z16, Z19, Z19
+	VMOVDQU32    Z19, 128(AX)
+	VMOVUPS      192(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z21
+	VMOVUPS      192(CX), Z20
+	VFMSUB213PS  Z21, Z0, Z20
+	VFMADD231PS  192(CX), Z1, Z20
+	VCVTPS2DQ    Z20, Z20
+	VPADDD       480(BX), Z10, Z21
+	VPSRLD       $0x10, Z21, Z22
+	VPXORD       Z22, Z21, Z21
+	VPADDD       Z9, Z21, Z21
+	VPMULLD      Z11, Z21, Z21
+	VPSRLD       $0x0f, Z21, Z22
+	VPXORD       Z22, Z21, Z21
+	VPMULLD      Z12, Z21, Z21
+	VPSRLVD      Z8, Z21, Z21
+	VPADDD       Z21, Z20, Z20
+	VPADDD       Z4, Z20, Z20
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         192(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         200(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         208(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         216(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         224(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         232(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         240(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         248(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z20, K4
+	VPSRAVD      Z3, Z20, Z20
+	VPADDD       Z16, Z20, Z20
+	VMOVDQU32    Z20, 192(AX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, BP
+	MOVQ         BP, (DX)
+	ORQ          BP, SI
+	VPMULLQ      Z13, Z17, Z16
+	VMOVDQU32    Z16, (R14)
+	VPMULLQ      Z13, Z18, Z16
+	VMOVDQU32    Z16, 64(R14)
+	VPMULLQ      Z13, Z19, Z16
+	VMOVDQU32    Z16, 128(R14)
+	VPMULLQ      Z13, Z20, Z16
+	VMOVDQU32    Z16, 192(R14)
+	VPANDD       Z15, Z17, Z17
+	VPANDD       Z15, Z18, Z18
+	VPANDD       Z15, Z19, Z19
+	VPANDD       Z15, Z20, Z20
+	VPACKUSDW    Z18, Z17, Z17
+	VPACKUSDW    Z20, Z19, Z19
+	VPACKUSWB    Z19, Z17, Z17
+	VPERMD       Z17, Z14, Z17
+	VMOVDQU32    Z17, (R9)
+	VMOVUPS      256(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z18
+	VMOVUPS      256(CX), Z17
+	VFMSUB213PS  Z18, Z0, Z17
+	VFMADD231PS  256(CX), Z1, Z17
+	VCVTPS2DQ    Z17, Z17
+	VPADDD       544(BX), Z10, Z18
+	VPSRLD       $0x10, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPADDD       Z9, Z18, Z18
+	VPMULLD      Z11, Z18, Z18
+	VPSRLD       $0x0f, Z18, Z19
+	VPXORD       Z19, Z18, Z18
+	VPMULLD      Z12, Z18, Z18
+	VPSRLVD      Z8, Z18, Z18
+	VPADDD       Z18, Z17, Z17
+	VPADDD       Z4, Z17, Z17
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         256(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         264(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         272(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         280(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         288(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         296(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         304(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         312(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z17, K1
+	VPSRAVD      Z3, Z17, Z17
+	VPADDD       Z16, Z17, Z17
+	VMOVDQU32    Z17, 256(AX)
+	VMOVUPS      320(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z19
+	VMOVUPS      320(CX), Z18
+	VFMSUB213PS  Z19, Z0, Z18
+	VFMADD231PS  320(CX), Z1, Z18
+	VCVTPS2DQ    Z18, Z18
+	VPADDD       608(BX), Z10, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z9, Z19, Z19
+	VPMULLD      Z11, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z12, Z19, Z19
+	VPSRLVD      Z8, Z19, Z19
+	VPADDD       Z19, Z18, Z18
+	VPADDD       Z4, Z18, Z18
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         320(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         328(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         336(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         344(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         352(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         360(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         368(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         376(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z18, K2
+	VPSRAVD      Z3, Z18, Z18
+	VPADDD       Z16, Z18, Z18
+	VMOVDQU32    Z18, 320(AX)
+	VMOVUPS      384(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z20
+	VMOVUPS      384(CX), Z19
+	VFMSUB213PS  Z20, Z0, Z19
+	VFMADD231PS  384(CX), Z1, Z19
+	VCVTPS2DQ    Z19, Z19
+	VPADDD       672(BX), Z10, Z20
+	VPSRLD       $0x10, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPADDD       Z9, Z20, Z20
+	VPMULLD      Z11, Z20, Z20
+	VPSRLD       $0x0f, Z20, Z21
+	VPXORD       Z21, Z20, Z20
+	VPMULLD      Z12, Z20, Z20
+	VPSRLVD      Z8, Z20, Z20
+	VPADDD       Z20, Z19, Z19
+	VPADDD       Z4, Z19, Z19
+	VPSUBD       Z2, Z16, Z16
+	VPSLLVD      Z6, Z16, Z16
+	ADDQ         384(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         392(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         400(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         408(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         416(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         424(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         432(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         440(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z19, K3
+	VPSRAVD      Z3, Z19, Z19
+	VPADDD       Z16, Z19, Z19
+	VMOVDQU32    Z19, 384(AX)
+	VMOVUPS      448(CX), Z16
+	VFMADD213PS  Z2, Z0, Z16
+	VPTERNLOGD   $0xf6, Z2, Z16, Z7
+	VSUBPS       Z2, Z16, Z21
+	VMOVUPS      448(CX), Z20
+	VFMSUB213PS  Z21, Z0, Z20
+	VFMADD231PS  448(CX), Z1, Z20
+	VCVTPS2DQ    Z20, Z20
+	VPADDD       736(BX), Z10, Z10
+	VPSRLD       $0x10, Z10, Z21
+	VPXORD       Z21, Z10, Z10
+	VPADDD       Z9, Z10, Z10
+	VPMULLD      Z11, Z10, Z10
+	VPSRLD       $0x0f, Z10, Z21
+	VPXORD       Z21, Z10, Z10
+	VPMULLD      Z12, Z10, Z10
+	VPSRLVD      Z8, Z10, Z10
+	VPADDD       Z10, Z20, Z20
+	VPADDD       Z4, Z20, Z20
+	VPSUBD       Z2, Z16, Z10
+	VPSLLVD      Z6, Z10, Z10
+	ADDQ         448(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         456(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         464(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         472(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	ADDQ         480(R14), R10
+	ROLQ         $0x1f, R10
+	IMULQ        R15, R10
+	ADDQ         488(R14), R11
+	ROLQ         $0x1f, R11
+	IMULQ        R15, R11
+	ADDQ         496(R14), R12
+	ROLQ         $0x1f, R12
+	IMULQ        R15, R12
+	ADDQ         504(R14), R13
+	ROLQ         $0x1f, R13
+	IMULQ        R15, R13
+	VPTESTNMD    Z5, Z20, K4
+	VPSRAVD      Z3, Z20, Z20
+	VPADDD       Z10, Z20, Z20
+	VMOVDQU32    Z20, 448(AX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, BP
+	MOVQ         BP, 8(DX)
+	ORQ          BP, SI
+	VPMULLQ      Z13, Z17, Z10
+	VMOVDQU32    Z10, 256(R14)
+	VPMULLQ      Z13, Z18, Z10
+	VMOVDQU32    Z10, 320(R14)
+	VPMULLQ      Z13, Z19, Z10
+	VMOVDQU32    Z10, 384(R14)
+	VPMULLQ      Z13, Z20, Z10
+	VMOVDQU32    Z10, 448(R14)
+	VPANDD       Z15, Z17, Z17
+	VPANDD       Z15, Z18, Z18
+	VPANDD       Z15, Z19, Z19
+	VPANDD       Z15, Z20, Z20
+	VPACKUSDW    Z18, Z17, Z17
+	VPACKUSDW    Z20, Z19, Z19
+	VPACKUSWB    Z19, Z17, Z17
+	VPERMD       Z17, Z14, Z17
+	VMOVDQU32    Z17, 64(R9)
+	CMPQ         R8, x_len+56(FP)
+	JNE          begun
+	MOVQ         lanes+120(FP), R13
+	MOVQ         (R13), R10
+	MOVQ         8(R13), R11
+	MOVQ         16(R13), R12
+	MOVQ         24(R13), R13
+
+begun:
+	TESTQ SI, SI
+	JNZ   doubtful
+	ADDQ  $0x00000080, R9
+	ADDQ  $0x00000200, CX
+	ADDQ  $0x00000010, DX
+	ADDQ  $0x00000200, AX
+	SUBQ  $0x00000080, R8
+	JNZ   loop
 
 done:
-	MOVQ     lanes+88(FP), AX
-	VMOVDQU  Y13, (AX)
+	ADDQ  (R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  8(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  16(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  24(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  32(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  40(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  48(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  56(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  64(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  72(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  80(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  88(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  96(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  104(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  112(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  120(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  128(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  136(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  144(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  152(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  160(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  168(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  176(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  184(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  192(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  200(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  208(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  216(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  224(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  232(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  240(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  248(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  256(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  264(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  272(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  280(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  288(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  296(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  304(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  312(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  320(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  328(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  336(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  344(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  352(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  360(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  368(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  376(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  384(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  392(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  400(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  408(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  416(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  424(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  432(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  440(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  448(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  456(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  464(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  472(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+	ADDQ  480(R14), R10
+	ROLQ  $0x1f, R10
+	IMULQ R15, R10
+	ADDQ  488(R14), R11
+	ROLQ  $0x1f, R11
+	IMULQ R15, R11
+	ADDQ  496(R14), R12
+	ROLQ  $0x1f, R12
+	IMULQ R15, R12
+	ADDQ  504(R14), R13
+	ROLQ  $0x1f, R13
+	IMULQ R15, R13
+
+doubtful:
+	MOVQ     lanes+120(FP), AX
+	MOVQ     R10, (AX)
+	MOVQ     R11, 8(AX)
+	MOVQ     R12, 16(AX)
+	MOVQ     R13, 24(AX)
+	MOVQ     R8, left+136(FP)
 	VPSRLD   $0x17, Z7, Z7
 	VPTESTMD Z7, Z7, K1
 	KMOVW    K1, AX
 	XORL     CX, CX
 	TESTQ    SI, SI
 	SETNE    CL
-	MOVL     CX, doubts+96(FP)
-	MOVL     AX, outside+100(FP)
+	MOVL     CX, doubts+144(FP)
+	MOVL     AX, outside+148(FP)
 	VZEROUPPER
 	RET

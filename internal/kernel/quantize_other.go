@@ -12,6 +12,14 @@ func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, d
 	panic("kernel: no assembly in this build")
 }
 
+func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
@@ -28,6 +36,14 @@ func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32,
 	panic("kernel: no assembly in this build")
 }
 
+func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
@@ -36,10 +52,10 @@ func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32,
 	panic("kernel: no assembly in this build")
 }
 
-func fixedHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32) {
+func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomHashedAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte, lanes *[4]uint64) (doubts uint32, outside uint32) {
+func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }

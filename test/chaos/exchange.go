@@ -30,11 +30,12 @@ type exchange struct {
 	apart   func(i, j int) bool // no byte passes between the two; nil: all pass
 	rotten  func(i, j int) bool // bits flip between the two; nil: none do
 	changed chan struct{}       // closed and made anew
+	rand    *rand.Rand
 }
 
 // openExchange listens for all pairs in the namespace of the hub.
-func openExchange(hub string, peers int) (*exchange, error) {
-	x := &exchange{hub: hub, peers: peers, changed: make(chan struct{})}
+func openExchange(hub string, peers int, seed uint64) (*exchange, error) {
+	x := &exchange{hub: hub, peers: peers, changed: make(chan struct{}), rand: rand.New(rand.NewPCG(seed, 1))}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	for i := range peers {
 		for j := range peers {
@@ -121,9 +122,7 @@ func (x *exchange) copy(to io.Writer, from io.Reader, i, j int) {
 			if !x.pass(i, j) {
 				return
 			}
-			if x.spoils(i, j) {
-				piece[rand.IntN(n)] ^= 1 << rand.IntN(8)
-			}
+			x.spoil(piece[:n], i, j)
 			if _, err := to.Write(piece[:n]); err != nil {
 				return
 			}
@@ -151,12 +150,14 @@ func (x *exchange) pass(i, j int) bool {
 	}
 }
 
-// spoils draws whether a piece that passes between two peers is damaged.
-func (x *exchange) spoils(i, j int) bool {
+// spoil flips a bit in some of the pieces that pass between two peers.
+func (x *exchange) spoil(piece []byte, i, j int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	const share = 0.02
-	return x.rotten != nil && x.rotten(i, j) && rand.Float64() < share
+	if x.rotten != nil && x.rotten(i, j) && x.rand.Float64() < share {
+		piece[x.rand.IntN(len(piece))] ^= 1 << x.rand.IntN(8)
+	}
 }
 
 // set changes how bytes pass.

@@ -27,6 +27,7 @@ type lanSite struct {
 	scenario scenario
 	peer     string // the program
 	dir      string
+	seed     uint64
 	prefix   string // of all namespaces
 	ids      []string
 	exchange *exchange
@@ -73,7 +74,7 @@ func (s *lanSite) start(ctx context.Context, w *watch) error {
 		return err
 	}
 	var err error
-	if s.exchange, err = openExchange(s.hub(), s.scenario.peers); err != nil {
+	if s.exchange, err = openExchange(s.hub(), s.scenario.peers, s.seed); err != nil {
 		return err
 	}
 	s.running = make([]*program, s.scenario.peers)

@@ -44,21 +44,26 @@ func measure(pid int) (footprint, bool) {
 	return f, true
 }
 
+// worksIn reports whether a process is there and works in a folder or below it.
+func worksIn(pid int, dir string) bool {
+	at, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+	return err == nil && (at == dir || strings.HasPrefix(at, dir+"/"))
+}
+
 // processesIn returns the processes that work in a folder or below it, by id,
 // with their command lines.
 func processesIn(dir string) map[int][]string {
 	found := make(map[int][]string)
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, proc := range all {
-		at, err := os.Readlink(filepath.Join(proc, "cwd"))
-		if err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
+		pid, _ := strconv.Atoi(filepath.Base(proc))
+		if !worksIn(pid, dir) {
 			continue
 		}
 		text, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // it may be gone meanwhile
 		if len(text) == 0 {
 			continue // a process that has ended and is not yet waited for
 		}
-		pid, _ := strconv.Atoi(filepath.Base(proc))
 		found[pid] = strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 	}
 	return found

@@ -47,6 +47,9 @@ func base() []string {
 func dead() span   { return span{0, time.Second} }
 func silent() span { return span{5 * time.Second, 20 * time.Second} }
 
+// whenever is the bound of what is not judged.
+func whenever() span { return span{-1, -1} }
+
 // soon is how long peers may take to train on after a fault is over.
 const soon = 10 * time.Second
 

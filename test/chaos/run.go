@@ -17,7 +17,6 @@ import (
 // A trial is one scenario as it is played once.
 type trial struct {
 	scenario
-	seed  uint64
 	dir   string // of its own
 	site  site
 	watch *watch
@@ -51,19 +50,14 @@ func (s scenario) total() time.Duration {
 // play runs a scenario with the faults that the seed draws. An error is what
 // kept it from being played.
 func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(string, ...any)) ([]effect, error) {
-	dir, err := os.MkdirTemp("", "chaos-")
+	t, err := s.trial(peer, seed, log)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return nil, err
-	}
-	t := &trial{scenario: s, seed: seed, dir: dir, watch: newWatch(s.peers), rand: rand.New(rand.NewPCG(seed, 0)), log: log}
-	t.site = s.site(peer, dir)
+	defer os.RemoveAll(t.dir)
 	want := ""
 	if s.ends == unchanged {
-		if want, err = s.undisturbed(ctx, peer, os.TempDir()); err != nil {
+		if want, err = s.undisturbed(ctx, peer, t.dir); err != nil {
 			return nil, err
 		}
 	}
@@ -84,12 +78,26 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 	return effects, nil
 }
 
+// trial prepares to play a scenario, in a folder of its own.
+func (s scenario) trial(peer string, seed uint64, log func(string, ...any)) (*trial, error) {
+	dir, err := os.MkdirTemp("", "chaos-")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{scenario: s, dir: dir, watch: newWatch(s.peers), rand: rand.New(rand.NewPCG(seed, 0)), log: log}
+	t.site = s.site(peer, dir, seed)
+	return t, nil
+}
+
 // site makes the place of a scenario in a folder.
-func (s scenario) site(peer, dir string) site {
+func (s scenario) site(peer, dir string, seed uint64) site {
 	if s.place == lab {
 		return &labSite{scenario: s, peer: peer, dir: dir}
 	}
-	return &lanSite{scenario: s, peer: peer, dir: dir, prefix: fmt.Sprintf("chaos%d-", os.Getpid())}
+	return &lanSite{scenario: s, peer: peer, dir: dir, prefix: fmt.Sprintf("chaos%d-", os.Getpid()), seed: seed}
 }
 
 // strike waits for the round of a fault, brings it about, and sees what comes of
@@ -265,6 +273,7 @@ func (t *trial) judgeNotice(e *effect, began time.Time) {
 		e.noticed = l.at.Sub(began)
 	}
 	switch {
+	case t.noticed == whenever():
 	case t.noticed == span{} && told:
 		e.broken = append(e.broken, "taken for dead, which it was not: "+l.text)
 	case t.noticed != span{} && !told:

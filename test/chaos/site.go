@@ -90,6 +90,7 @@ type labSite struct {
 	peer     string // the program
 	dir      string
 	main     *program
+	pids     map[int]int // by rank, as last found
 }
 
 func (s *labSite) start(ctx context.Context, w *watch) error {
@@ -102,13 +103,23 @@ func (s *labSite) start(ctx context.Context, w *watch) error {
 	return err
 }
 
+// pid looks for all peers where it does not find one that it knows: there are
+// many processes to look through.
 func (s *labSite) pid(rank int) int {
+	if pid := s.pids[rank]; pid != 0 && worksIn(pid, s.dir) {
+		return pid
+	}
+	s.pids = make(map[int]int)
 	for pid, words := range processesIn(s.dir) {
-		if i := slices.Index(words, "--rank"); i > 0 && slices.Contains(words, "--supervised") && words[i+1] == strconv.Itoa(rank) {
-			return pid
+		i := slices.Index(words, "--rank")
+		if i < 0 || i+1 == len(words) || !slices.Contains(words, "--supervised") {
+			continue
+		}
+		if rank, err := strconv.Atoi(words[i+1]); err == nil {
+			s.pids[rank] = pid
 		}
 	}
-	return 0
+	return s.pids[rank]
 }
 
 func (s *labSite) harm(f fault) (func() error, error) {
@@ -140,7 +151,7 @@ func (s scenario) sets() []string {
 
 // undisturbed returns the digest of the run where nothing happens.
 func (s scenario) undisturbed(ctx context.Context, peer, dir string) (string, error) {
-	args := append([]string{"sim", "ring8", "--json", "--quiet"}, s.sets()...)
+	args := append([]string{"sim", "ring8", "--json", "--quiet", "--set", "output.dir=undisturbed"}, s.sets()...) // not among the records that are watched
 	cmd := exec.CommandContext(ctx, peer, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()

@@ -4,10 +4,189 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"gossiptrainer/test/markdown"
 )
 
+// A soak is one run at a steady pace whose peers meet one random fault after the
+// other. About so many rounds are done in a second of it, faults included.
+const (
+	soakPace    = 15
+	soakLatency = "20ms"
+	soakSample  = 2 * time.Second
+	soakRest    = 50 // rounds between two faults, on average
+)
+
+// soakKinds are the faults that a soak draws from, with the longest they last.
+// What a lab has no means for stands behind the first that need a lan.
+func soakKinds(p place) []fault {
+	kinds := []fault{{kind: freeze, lasts: 8 * time.Second}}
+	if p == lan {
+		kinds = append(kinds,
+			fault{kind: cable, lasts: 8 * time.Second}, fault{kind: split, lasts: 8 * time.Second}, fault{kind: corrupt, lasts: 4 * time.Second},
+			fault{kind: slow, lasts: 4 * time.Second}, fault{kind: garbage, lasts: 4 * time.Second})
+	}
+	return kinds
+}
+
+// soakFor plays random faults for about so long and returns what came of them;
+// an error says that a promise was not kept.
 func soakFor(ctx context.Context, peer string, d time.Duration, seed uint64) (string, error) {
-	return "", errors.New("not yet")
+	s := scenario{
+		name: "soak", place: lan, peers: 8, rounds: max(4*soakRest, int(d.Seconds()*soakPace)), noticed: whenever(), within: 30 * time.Second,
+		settings: []string{"limit.latency=" + soakLatency, "train.schedule=constant"}, faults: []fault{{lasts: 2 * d}},
+	}
+	if err := available(); err != nil {
+		say("faults of the network: SKIPPED: %v", err)
+		s.place = lab
+	}
+	t, err := s.trial(peer, seed, say)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(t.dir)
+	want, err := s.undisturbed(ctx, peer, t.dir)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.total())
+	defer cancel()
+	defer t.site.close()
+	if err := t.site.start(ctx, t.watch); err != nil {
+		return "", err
+	}
+	sampling, enough := context.WithCancel(ctx)
+	histories := make(chan map[int]history)
+	go func() { histories <- t.sample(sampling) }()
+	effects := t.torment(ctx)
+	enough()
+	lives := <-histories
+	t.conclude(ctx, want)
+	for pid, h := range lives {
+		t.broken = append(t.broken, h.leaks(fmt.Sprintf("process %d", pid))...)
+	}
+	for _, e := range effects {
+		t.broken = append(t.broken, e.broken...)
+	}
+	text := soakDocument(s, effects, lives, t.broken)
+	if len(t.broken) > 0 {
+		return text, fmt.Errorf("%d promises were not kept", len(t.broken))
+	}
+	return text, nil
+}
+
+// torment plays one random fault after the other until the run is nearly over.
+func (t *trial) torment(ctx context.Context) []effect {
+	kinds := soakKinds(t.place)
+	var effects []effect
+	for {
+		f := kinds[t.rand.IntN(len(kinds))]
+		f.rank, f.lasts = t.rand.IntN(t.peers), f.lasts/16+time.Duration(t.rand.Int64N(int64(f.lasts)))
+		f.round = t.watch.atLeast() + 1 + t.rand.IntN(2*soakRest)
+		if f.round > t.rounds*9/10 {
+			return effects
+		}
+		e := t.strike(ctx, f)
+		effects = append(effects, e)
+		if len(e.broken) > 0 {
+			return effects
+		}
+	}
+}
+
+// A history is what a process has held over its life, in samples.
+type history []footprint
+
+// sample watches all peers until ctx ends.
+func (t *trial) sample(ctx context.Context) map[int]history {
+	lives := make(map[int]history)
+	for ctx.Err() == nil {
+		for pid, f := range t.footprints() {
+			lives[pid] = append(lives[pid], f)
+		}
+		pause(ctx, soakSample)
+	}
+	return lives
+}
+
+// Shares of a life: what it holds when it has warmed up is compared with what
+// it holds in the end.
+const (
+	warm     = 0.3 // of its samples are warm-up
+	compared = 0.2 // of its samples are compared with as many
+	growth   = 1.05
+)
+
+// leaks returns what a process holds more of in the end than once it was warm.
+func (h history) leaks(who string) []string {
+	n := int(compared * float64(len(h)))
+	if n < 5 {
+		return nil // too short a life
+	}
+	first := h[int(warm*float64(len(h))):][:n].typical()
+	last := h[len(h)-n:].typical()
+	var found []string
+	if last.handles > first.handles+spare {
+		found = append(found, fmt.Sprintf("%s: %d handles, %d when it was warm", who, last.handles, first.handles))
+	}
+	if float64(last.rss) > growth*float64(first.rss) {
+		found = append(found, fmt.Sprintf("%s: %d kB of memory, %d when it was warm", who, last.rss>>10, first.rss>>10))
+	}
+	return found
+}
+
+// typical returns the medians.
+func (h history) typical() footprint {
+	median := func(of func(f footprint) int64) int64 {
+		var all []int64
+		for _, f := range h {
+			all = append(all, of(f))
+		}
+		slices.Sort(all)
+		return all[len(all)/2]
+	}
+	return footprint{
+		handles: int(median(func(f footprint) int64 { return int64(f.handles) })),
+		threads: int(median(func(f footprint) int64 { return int64(f.threads) })),
+		rss:     median(func(f footprint) int64 { return f.rss }),
+	}
+}
+
+// soakDocument returns the Markdown text of a soak.
+func soakDocument(s scenario, effects []effect, lives map[int]history, broken []string) string {
+	byKind := make(map[kind][]effect)
+	for _, e := range effects {
+		byKind[e.kind] = append(byKind[e.kind], e)
+	}
+	faults := [][]string{{"fault", "times", "noticed by others", "recovered in, median", "at most"}}
+	for _, k := range []kind{kill, storm, freeze, cable, split, slow, corrupt, garbage} {
+		var took []time.Duration
+		noticed := 0
+		for _, e := range byKind[k] {
+			took = append(took, e.recovered)
+			if e.noticed >= 0 {
+				noticed++
+			}
+		}
+		if slices.Sort(took); len(took) > 0 {
+			faults = append(faults, []string{string(k), fmt.Sprint(len(took)), fmt.Sprint(noticed), seconds(took[len(took)/2]), seconds(took[len(took)-1])})
+		}
+	}
+	held := [][]string{{"process", "samples", "handles warm", "at the end", "threads warm", "at the end", "memory warm, kB", "at the end"}}
+	for _, h := range lives {
+		n := max(1, int(compared*float64(len(h))))
+		a, b := h[int(warm*float64(len(h))):][:n].typical(), h[len(h)-n:].typical()
+		held = append(held, []string{fmt.Sprint(len(held)), fmt.Sprint(len(h)), fmt.Sprint(a.handles), fmt.Sprint(b.handles),
+			fmt.Sprint(a.threads), fmt.Sprint(b.threads), fmt.Sprint(a.rss >> 10), fmt.Sprint(b.rss >> 10)})
+	}
+	verdict := "Every promise was kept.\n"
+	if len(broken) > 0 {
+		verdict = "NOT kept:\n\n* " + strings.Join(broken, "\n* ") + "\n"
+	}
+	return fmt.Sprintf("# Soak: %d rounds of %d peers\n\n%s\n%s\n%s", s.rounds, s.peers, markdown.Table(faults), markdown.Table(held), verdict)
 }

@@ -17,7 +17,7 @@ const (
 // A chain is the state of one hash.
 type chain struct {
 	width
-	state, first, second reg.VecVirtual // second is a whole register of AVX-512
+	state, first, second reg.VecVirtual
 }
 
 // newChain returns a chain that the others may share the primes of.
@@ -39,16 +39,6 @@ func (h chain) stripe(from operand.Mem) {
 	v := h.YMM()
 	h.VPMULLQ(from, h.second.AsY(), v)
 	h.enter(v)
-}
-
-// two hashes the two stripes in v. They come from a register: to load half of
-// what has just been stored would wait until the store has left the core.
-func (h chain) two(v reg.VecVirtual) {
-	product, upper := h.ZMM(), h.YMM()
-	h.VPMULLQ(h.second, v, product)
-	h.VEXTRACTI64X4(operand.U8(1), product, upper)
-	h.enter(product.AsY())
-	h.enter(upper)
 }
 
 // enter is the link of the chain: what waits for the stripe before.

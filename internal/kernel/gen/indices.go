@@ -17,16 +17,12 @@ func indices(c *build.Context) {
 }
 
 func extent(w width) {
-	function(w.Context, "extent"+w.tier, "func(k []int32, low, high *[16]int32)", "updates the least and the largest of each lane; len(k) is a multiple of two vectors.")
-	k, n, low, high := w.base("k"), w.length("k"), w.GP64(), w.GP64()
-	w.Load(w.Param("low"), low)
-	w.Load(w.Param("high"), high)
-	least, largest := w.vector(), w.vector()
-	w.load(operand.Mem{Base: low}, least)
-	w.load(operand.Mem{Base: high}, largest)
-	least2, largest2 := w.vector(), w.vector()
-	w.load(operand.Mem{Base: low}, least2)
-	w.load(operand.Mem{Base: high}, largest2)
+	function(w.Context, "extent"+w.tier, "func(k []int32) (low, high int32)", "returns the least and the largest number; len(k) is a multiple of two vectors, and not 0.")
+	k, n := w.base("k"), w.length("k")
+	least, largest, least2, largest2 := w.vector(), w.vector(), w.vector(), w.vector()
+	for _, v := range []reg.VecVirtual{least, largest, least2, largest2} {
+		w.load(k, v)
+	}
 	w.loop(n, func() {
 		w.VPMINSD(k, least, least)
 		w.VPMAXSD(k, largest, largest)
@@ -37,9 +33,27 @@ func extent(w width) {
 	})
 	w.VPMINSD(least2, least, least)
 	w.VPMAXSD(largest2, largest, largest)
-	w.store(least, operand.Mem{Base: low})
-	w.store(largest, operand.Mem{Base: high})
+	w.Store(w.fold(least, func(other, v reg.Register) { w.VPMINSD(other, v, v) }), w.ReturnIndex(0))
+	w.Store(w.fold(largest, func(other, v reg.Register) { w.VPMAXSD(other, v, v) }), w.ReturnIndex(1))
 	w.finish()
+}
+
+// fold joins the dwords of v, half with half.
+func (w width) fold(v reg.VecVirtual, join func(other, v reg.Register)) reg.GPVirtual {
+	if w.wide {
+		half := w.YMM()
+		w.VEXTRACTI64X4(operand.U8(1), v, half)
+		join(half, v.AsY())
+	}
+	half, r := w.XMM(), w.GP32()
+	w.VEXTRACTI128(operand.U8(1), v.AsY(), half)
+	join(half, v.AsX())
+	for _, order := range []uint8{0b1110, 0b01} {
+		w.VPSHUFD(operand.U8(order), v.AsX(), half)
+		join(half, v.AsX())
+	}
+	w.VMOVD(v.AsX(), r)
+	return r
 }
 
 func narrow(w width) {

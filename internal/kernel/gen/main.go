@@ -33,6 +33,7 @@ func topics() []topic {
 		{"quantize", quantize},
 		{"pack", pack},
 		{"mix", mix},
+		{"mixbits", mixBits},
 		{"indices", indices},
 		{"hash", hash},
 		{"magnitude", magnitude},

@@ -29,6 +29,8 @@ func quantize(c *build.Context) {
 	for _, w := range widths(c, "quantize") {
 		(&quantizer{width: w}).write("fixedResidues", "[]byte")
 		(&quantizer{width: w, random: true}).write("randomResidues", "[]byte")
+		(&quantizer{width: w, packed: true}).write("fixedBits", "[]byte")
+		(&quantizer{width: w, random: true, packed: true}).write("randomBits", "[]byte")
 		(&quantizer{width: w, indices: true}).write("fixedIndices", "[]int32")
 		(&quantizer{width: w, random: true, indices: true}).write("randomIndices", "[]int32")
 		if w.wide {
@@ -42,10 +44,11 @@ func quantize(c *build.Context) {
 type quantizer struct {
 	width
 	random, indices bool
-	hashed          bool // the indices, while they are computed: the chain of a hash leaves time for both
+	packed          bool // residues of one bit, eight to a byte
+	hashed          bool // indices, their residues and a hash: its chain leaves time for all
 
 	dst, x, q, doubt    operand.Mem
-	first, key0         reg.GPVirtual // of the random numbers
+	first               reg.GPVirtual // of the random numbers
 	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
 	outside, period     reg.VecVirtual
 	high, low, magic    reg.VecVirtual
@@ -59,32 +62,41 @@ type quantizer struct {
 	gather reg.VecVirtual
 	order  reg.VecVirtual
 
-	chain chain
+	hash links
 }
 
 func (z *quantizer) write(name, dst string) {
-	hash := ""
 	if z.hashed {
-		hash = ", lanes *[4]uint64"
+		function(z.Context, name+z.tier, "func(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts, outside uint32)",
+			"rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.")
+	} else {
+		function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts, outside uint32)",
+			"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	}
-	function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte"+hash+") (doubts, outside uint32)",
-		"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	z.begin()
-	if z.hashed {
-		z.chain = z.newChain()
-		z.chain.load(z.lanes())
-	}
 	n := z.length("x")
+	if z.hashed {
+		z.hash = z.newLinks()
+	}
 	z.loop(n, func() {
 		if z.random {
 			z.draw()
 		}
 		lanes, advance := z.bytes/4, uint32(step)
-		if z.indices {
+		switch {
+		case z.indices:
 			advance = 4 * step
+		case z.packed:
+			advance = step / 8
 		}
 		for v := 0; v < step/lanes; v += 4 {
 			z.four(v)
+		}
+		if z.hashed {
+			z.hash.begin(n)
+			z.TESTQ(z.doubts, z.doubts)
+			z.JNZ(operand.LabelRef("doubtful"))
+			z.ADDQ(operand.U32(step), z.hash.symbols.Base)
 		}
 		z.ADDQ(operand.U32(4*step), z.x.Base)
 		z.ADDQ(operand.U32(step/8), z.doubt.Base)
@@ -92,7 +104,12 @@ func (z *quantizer) write(name, dst string) {
 		z.SUBQ(operand.U32(step), n)
 	})
 	if z.hashed {
-		z.chain.store(z.lanes())
+		for v := 0; v < step/16; v++ {
+			z.hash.enter(v)
+		}
+		z.Label("doubtful")
+		z.hash.store()
+		z.Store(n, z.ReturnIndex(0))
 	}
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
 	far := z.GP32()
@@ -109,8 +126,8 @@ func (z *quantizer) write(name, dst string) {
 	z.XORL(some, some)
 	z.TESTQ(z.doubts, z.doubts)
 	z.SETNE(some.As8())
-	z.Store(some, z.ReturnIndex(0))
-	z.Store(far, z.ReturnIndex(1))
+	z.Store(some, z.Return("doubts"))
+	z.Store(far, z.Return("outside"))
 	z.finish()
 }
 
@@ -124,9 +141,12 @@ func (z *quantizer) begin() {
 	z.XORQ(z.doubts, z.doubts)
 	z.high, z.low, z.magic, z.rest = z.constant(qHigh), z.constant(qLow), z.constant(qMagic), z.constant(qRest)
 	z.shift, z.test = z.rare(qShift), z.rare(qTest)
-	if z.indices {
+	switch {
+	case z.indices:
 		z.bits = z.constant(qWidth)
-	} else {
+	case z.packed:
+		z.symbol = z.everywhere(1 << 30) // the residue is this bit of T
+	default:
 		z.symbol = z.q.Offset(qWidth)
 		if z.wide {
 			z.prepareMerge()
@@ -139,19 +159,11 @@ func (z *quantizer) begin() {
 		z.clear(z.zero)
 	}
 	if z.random {
-		z.first, z.key0 = z.GP32(), z.GP32()
+		z.first = z.GP32()
 		z.Load(z.Param("first"), z.first)
-		z.MOVL(z.q.Offset(qKey0), z.key0)
 		z.noise, z.key1, z.product = z.constant(qNoise), z.rare(qKey1), z.vector()
 		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
 	}
-}
-
-// lanes returns the address of the hash's state.
-func (z *quantizer) lanes() operand.Mem {
-	r := z.GP64()
-	z.Load(z.Param("lanes"), r)
-	return operand.Mem{Base: r}
 }
 
 // constant loads a constant of q.
@@ -183,7 +195,7 @@ func (z *quantizer) word(name string, value uint32) operand.Op {
 func (z *quantizer) draw() {
 	r := z.GP32()
 	z.MOVL(z.first, r)
-	z.XORL(z.key0, r)
+	z.XORL(z.q.Offset(qKey0), r)
 	z.IMUL3L(operand.I32(0x9E3779B1-1<<32), r, r)
 	z.spread(r, z.product)
 	z.ADDL(operand.U32(step), z.first)
@@ -197,6 +209,9 @@ func (z *quantizer) four(v int) {
 	)
 	for i := range out {
 		out[i] = z.one(v + i)
+		if z.hashed {
+			z.hash.enter(v + i)
+		}
 		if z.wide {
 			doubt[i] = z.K()
 			z.VPTESTNMD(z.test, out[i], doubt[i])
@@ -214,10 +229,10 @@ func (z *quantizer) four(v int) {
 	}
 	switch {
 	case z.hashed:
-		for _, indices := range out {
-			z.chain.two(indices)
-		}
+		z.hash.prepare(v, out)
 	case z.indices:
+	case z.packed:
+		z.storeBits(v, out)
 	case z.wide:
 		z.merge(out)
 		z.store(out[0], z.dst.Offset(v*z.bytes/4))
@@ -292,13 +307,38 @@ func (z *quantizer) note(v int, e reg.VecVirtual) {
 
 // noteFour writes it for four vectors.
 func (z *quantizer) noteFour(v int, doubt [4]reg.OpmaskVirtual) {
-	r := z.GP64()
-	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
-	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
-	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
-	z.KMOVQ(doubt[0], r)
+	r := z.join(doubt)
 	z.MOVQ(r, z.doubt.Offset(2*v))
 	z.ORQ(r, z.doubts)
+}
+
+// join makes a word of four masks.
+func (z *quantizer) join(masks [4]reg.OpmaskVirtual) reg.GPVirtual {
+	r := z.GP64()
+	z.KUNPCKWD(masks[0], masks[1], masks[0])
+	z.KUNPCKWD(masks[2], masks[3], masks[2])
+	z.KUNPCKDQ(masks[0], masks[2], masks[0])
+	z.KMOVQ(masks[0], r)
+	return r
+}
+
+// storeBits writes the residues of four vectors, one bit each.
+func (z *quantizer) storeBits(v int, out [4]reg.VecVirtual) {
+	if z.wide {
+		var masks [4]reg.OpmaskVirtual
+		for i := range masks {
+			masks[i] = z.K()
+			z.VPTESTMD(z.symbol, out[i], masks[i])
+		}
+		z.MOVQ(z.join(masks), z.dst.Offset(2*v))
+		return
+	}
+	for i, t := range out {
+		r := z.GP32()
+		z.VPSLLD(operand.U8(1), t, t)
+		z.VMOVMSKPS(t, r)
+		z.MOVB(r.As8(), z.dst.Offset(v+i))
+	}
 }
 
 // pack makes bytes of the residues of four vectors, in the first of them. Packing

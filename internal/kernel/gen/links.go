@@ -1,0 +1,100 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// links is one hash beside rounding. The multiplications that wait for nothing
+// are done in vectors, the chain itself in general registers. It is one step
+// behind: its instructions stand between those of the next step, for a processor
+// does not look so far ahead as to find others beside a whole step of the chain.
+type links struct {
+	width
+	symbols             operand.Mem
+	mask, second, order reg.VecVirtual
+	products            operand.Mem
+	prime               reg.GPVirtual
+	state               [4]reg.GPVirtual
+}
+
+func (w width) newLinks() links {
+	h := links{width: w, symbols: w.base("symbols"), second: w.ZMM(), order: w.vector()}
+	r := w.GP64()
+	w.MOVQ(operand.U64(prime2), r)
+	w.VPBROADCASTQ(r, h.second)
+	mask := w.GP32()
+	w.Load(w.Param("mask"), mask)
+	h.mask = w.vector()
+	w.spread(mask, h.mask)
+	w.load(w.ordered(), h.order)
+	for i := range h.state {
+		h.state[i] = w.GP64()
+	}
+	h.load()
+	products := w.GP64()
+	w.Load(w.Param("products"), products)
+	h.products = operand.Mem{Base: products}
+	h.prime = w.GP64()
+	w.MOVQ(operand.U64(prime1), h.prime)
+	return h
+}
+
+// prepare writes the symbols of the four vectors of indices from vector v of a
+// step on, and the products that their stripes begin with.
+func (h *links) prepare(v int, k [4]reg.VecVirtual) {
+	for i := range k {
+		product := h.vector()
+		h.VPMULLQ(h.second, k[i], product)
+		h.width.store(product, h.products.Offset((v+i)*h.bytes))
+	}
+	for i := range k {
+		h.and(h.mask, k[i], k[i])
+	}
+	h.VPACKUSDW(k[1], k[0], k[0])
+	h.VPACKUSDW(k[3], k[2], k[2])
+	h.VPACKUSWB(k[2], k[0], k[0])
+	h.VPERMD(k[0], h.order, k[0])
+	h.width.store(k[0], h.symbols.Offset(v*h.bytes/4))
+}
+
+// enter hashes the products of vector v, two stripes.
+func (h *links) enter(v int) {
+	for at := v * h.bytes; at < (v+1)*h.bytes; at += 32 {
+		for i, lane := range h.state {
+			h.ADDQ(h.products.Offset(at+8*i), lane)
+			h.ROLQ(operand.U8(31), lane)
+			h.IMULQ(h.prime, lane)
+		}
+	}
+}
+
+// begin sets the state behind the first step, in which there were no products.
+func (h *links) begin(left reg.GPVirtual) {
+	whole, err := h.Param("x").Len().Resolve()
+	if err != nil {
+		panic(err)
+	}
+	h.CMPQ(left, whole.Addr)
+	h.JNE(operand.LabelRef("begun"))
+	h.load()
+	h.Label("begun")
+}
+
+// load takes the state that is given.
+func (h *links) load() {
+	lanes := h.GP64()
+	h.Load(h.Param("lanes"), lanes)
+	for i, lane := range h.state {
+		h.MOVQ(operand.Mem{Base: lanes, Disp: 8 * i}, lane)
+	}
+}
+
+// store gives the state back.
+func (h *links) store() {
+	lanes := h.GP64()
+	h.Load(h.Param("lanes"), lanes)
+	for i, lane := range h.state {
+		h.MOVQ(lane, operand.Mem{Base: lanes, Disp: 8 * i})
+	}
+}

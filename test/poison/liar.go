@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/moniqua"
+)
+
+// A liar is a worker that trains as all do and tells its neighbours −x wherever
+// it should tell x, in the form that the run has for it: with Moniqua symbols,
+// hash and repairs all fit −x.
+type liar struct {
+	*gossip.Worker
+	codec algos.Codec
+	flip  []float32
+	lie   []byte // of round told
+	told  int
+	err   error
+}
+
+func newLiar(w *gossip.Worker) (*liar, error) {
+	l := &liar{Worker: w, told: -1}
+	switch c := w.Codec().(type) {
+	case algos.Full:
+		l.codec = c
+	case *moniqua.Codec:
+		l.codec = &moniqua.Codec{Levels: c.Levels, Rounding: c.Rounding, Theta: c.Theta, Seed: c.Seed, Rank: c.Rank, Verify: c.Verify, Bits: c.Bits}
+	default:
+		return nil, fmt.Errorf("no lies in a %T", c)
+	}
+	return l, nil
+}
+
+// Ready tells lies. What is sent depends on the model of the round alone, which
+// is the machine's present one: the exchange comes before the gradient step.
+func (l *liar) Ready() gossip.Ready {
+	r := l.Worker.Ready()
+	r.Send = slices.Clone(r.Send)
+	for i := range r.Send {
+		switch f := &r.Send[i]; f.Kind {
+		case gossip.Data:
+			f.Payload = l.tell(f.Round)
+		case gossip.Repair:
+			f.Payload, _ = l.codec.(gossip.Verifier).AppendRepair(nil, f.Round)
+		}
+	}
+	return r
+}
+
+// tell returns the payload of −x in round k, the same for all receivers.
+func (l *liar) tell(k int) []byte {
+	if l.told == k || l.err != nil {
+		return l.lie
+	}
+	l.flip = l.flip[:0]
+	for _, v := range l.Params() {
+		l.flip = append(l.flip, -v)
+	}
+	l.told = k
+	l.lie, l.err = l.codec.Encode(nil, k, l.flip)
+	return l.lie
+}
