@@ -314,19 +314,6 @@ func (d *driver) judge(err error) error {
 	}
 }
 
-// outcast ends a worker that none of its neighbours wants. One that is wanted
-// by some waits: the others may be restarted with the right run file.
-func (d *driver) outcast() error {
-	var why []string
-	for _, s := range d.peers {
-		if s.refused == nil {
-			return nil
-		}
-		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
-	}
-	return &NetworkError{Op: opJoin, Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
-}
-
 // look checks once a second whether something has been missing for too long.
 func (d *driver) look(now time.Time) error {
 	for i := range d.peers {

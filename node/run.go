@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -134,6 +135,19 @@ func passOn(err error, self topology.Rank, links *links, board *board) {
 	} else {
 		sleep(board.ctx, flushTime) // for what is being passed on
 	}
+}
+
+// outcast ends a worker that none of its neighbours wants. One that is wanted
+// by some waits: the others may be restarted with the right run file.
+func (d *driver) outcast() error {
+	var why []string
+	for _, s := range d.peers {
+		if s.refused == nil {
+			return nil
+		}
+		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
+	}
+	return &NetworkError{Op: opJoin, Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in
