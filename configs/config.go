@@ -191,7 +191,7 @@ type Node struct {
 
 // Faults says what to do about lost neighbours.
 type Faults struct {
-	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=stop" jsonschema_extras:"x-later=reweight" jsonschema_description:"wait = until it returns, nothing is lost; stop = end the run"`
+	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of dpsgd and adpsgd; stop = end the run"`
 	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started anew; one is forgotten for 1000 that were used"`
 }
 

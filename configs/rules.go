@@ -73,7 +73,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, otherRules)
 }
 
 var topologyRules = []rule{

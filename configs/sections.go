@@ -24,7 +24,7 @@ type Section struct {
 }
 
 // Sections returns what all peers of a run must agree on, in a fixed order:
-// run (name and seed), topology, algorithm, data, model, train, peers.
+// run (name and seed), topology, algorithm, data, model, train, faults, peers.
 // Left out is what may differ: how payloads are coded, the folder of the data, the name of the file of
 // edges (its content counts), the addresses in the roster.
 func (c Config) Sections() []Section {
@@ -48,6 +48,7 @@ func (c Config) Sections() []Section {
 		}{Data: c.Data}),
 		section("model", c.Model),
 		section("train", c.Train),
+		section("faults", c.Faults),
 		section("peers", ids),
 	}
 }

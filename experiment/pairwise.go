@@ -49,7 +49,7 @@ func buildADPSGD(r *Run, rank topology.Rank, x []float32, s *state.Snapshot) (go
 func (r *Run) linkCodecs(rank topology.Rank) (map[topology.Rank]algos.Codec, error) {
 	codecs := make(map[topology.Rank]algos.Codec)
 	if !r.quantized() {
-		for _, peer := range r.rows[rank].Out {
+		for _, peer := range r.partners(rank) {
 			codecs[peer] = algos.Full{}
 		}
 		return codecs, nil
@@ -58,7 +58,7 @@ func (r *Run) linkCodecs(rank topology.Rank) (map[topology.Rank]algos.Codec, err
 	if err != nil {
 		return nil, err
 	}
-	for _, peer := range r.rows[rank].Out {
+	for _, peer := range r.partners(rank) {
 		if codecs[peer], err = r.linkCodec(rank, peer, control); err != nil {
 			return nil, err
 		}

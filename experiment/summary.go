@@ -19,6 +19,7 @@ type Results struct {
 	Finals  []report.Final // in any order
 	Last    []report.Step  // the last recorded step of each worker, in any order
 	Models  [][]float32    // final models by rank; entries may be nil
+	Edges   []report.Event // what all workers have put on record of edges
 	Wall    time.Duration  // of the whole command
 	Version string         // of the program
 }
@@ -34,6 +35,11 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 	}
 	r.sumFinals(&s, res.Finals)
 	var err error
+	if r.reweights() && len(res.Edges) > 0 {
+		if s.Losses, err = report.SumLosses(res.Edges, r.N(), res.Finals); err != nil {
+			return report.Summary{}, err
+		}
+	}
 	if s.Digest, err = r.digest(res.Finals); err != nil {
 		return report.Summary{}, err
 	}
@@ -120,9 +126,15 @@ func (r *Run) digest(finals []report.Final) (string, error) {
 }
 
 // compareModels fills in the distance of the replicas to their mean and the
-// accuracy of that mean, if all models are there.
+// accuracy of that mean, if all models are there; of those who are left under the
+// policy reweight.
 func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
-	if len(models) != r.N() || slices.ContainsFunc(models, func(x []float32) bool { return len(x) != r.dim }) {
+	if r.reweights() {
+		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
+	} else if len(models) != r.N() {
+		return nil
+	}
+	if len(models) == 0 || slices.ContainsFunc(models, func(x []float32) bool { return len(x) != r.dim }) {
 		return nil
 	}
 	mean := Mean(models)

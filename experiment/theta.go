@@ -98,7 +98,7 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 		return moniqua.ControlPlan{}, err
 	}
 	plan := moniqua.ControlPlan{
-		Diameter: r.graph.Diameter(), Every: a.LocalSteps, Start: startStep / grid.Step(),
+		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / grid.Step(),
 		Unit: portable(moniqua.LargestStep(r.schedule.At, r.cfg.Train.Rounds, a.LocalSteps)),
 	}
 	if !thetaControls[a.Theta.Rule].scaled {
@@ -201,7 +201,7 @@ func (r *Run) bounded() (topology.Spectrum, moniqua.Updates, error) {
 	if r.bound == 0 {
 		r.bound = defaultBound
 	}
-	spectrum, err := r.graph.Spectrum()
+	spectrum, err := r.spectrum()
 	return spectrum, moniqua.Updates{
 		Step: r.schedule.At, Rounds: r.cfg.Train.Rounds, Bound: r.bound, Every: r.cfg.Algorithm.LocalSteps,
 	}, err

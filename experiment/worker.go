@@ -15,8 +15,10 @@ import (
 
 // A Worker is one worker of a run at the beginning of round 0, for a driver.
 type Worker struct {
-	Rank    topology.Rank
-	Row     topology.Row
+	Rank topology.Rank
+	Row  topology.Row
+	// Closing says who takes the place of a neighbour that is lost; nil: nobody.
+	Closing *topology.Closing
 	Machine gossip.Machine
 	// Gradient writes the update direction of round k at x into g and returns
 	// the loss of the mini-batch.
@@ -150,7 +152,7 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	theta := r.thetaOf(machine)
 	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
+		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
 		Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 	}, nil
 }

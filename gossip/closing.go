@@ -8,11 +8,13 @@ import (
 )
 
 const (
-	hasty  = 4  // a link that is down for this part of the grace makes a worker call others
-	held   = 3  // graces after which a worker goes on although nobody has closed the gap
-	reach  = 8  // those beyond a gap that are called at a time
-	margin = 8  // exchanges that an edge is put off after the first Off, and so many times more after each
-	widest = 12 // bits of that at most
+	mostEdges  = 3  // of a worker of a ring at a time
+	hasty      = 4  // a link that is down for this part of the grace makes a worker call others
+	invitation = 30 // graces that a worker which comes back may take to begin
+	held       = 3  // graces after which a worker goes on although nobody has closed the gap
+	reach      = 8  // those beyond a gap that are called at a time
+	margin     = 8  // exchanges that an edge is put off after the first Off, and so many times more after each
+	widest     = 12 // bits of that at most
 )
 
 // Step returns what has to be done now, in order. It is to be called whenever
@@ -21,6 +23,7 @@ func (m *Membership) Step(w Moment) []Act {
 	m.acts = m.acts[:0]
 	for i := range m.peers {
 		m.repeat(&m.peers[i])
+		m.part(&m.peers[i], w)
 	}
 	for i := range m.sides {
 		m.close(&m.sides[i], w)
@@ -44,7 +47,12 @@ func (m *Membership) Step(w Moment) []Act {
 func (m *Membership) repeat(a *acquaintance) {
 	if a.again {
 		a.again = false
-		m.tell(a, On, a.opened)
+		if a.opened >= 0 && m.self < a.rank {
+			m.tell(a, On, a.opened)
+		}
+		if a.parts {
+			m.tell(a, Part, a.until)
+		}
 	}
 	if !a.refuses {
 		return
@@ -56,7 +64,7 @@ func (m *Membership) repeat(a *acquaintance) {
 	}
 	m.cut(a, false)
 	for i := range m.sides {
-		if s := &m.sides[i]; s.order[s.at] == a.rank {
+		if s := &m.sides[i]; s.is(a.rank) {
 			s.at = s.before
 		}
 	}
@@ -64,8 +72,12 @@ func (m *Membership) repeat(a *acquaintance) {
 
 // lost reports whether a worker has to go on without its neighbour a.
 func (a *acquaintance) lost(w Moment) bool {
-	late := a.denied || a.met && a.down(w) >= w.Grace
-	return a.gone || a.on && late && slices.Contains(w.Waiting, a.rank)
+	grace := w.Grace
+	if a.invited {
+		grace *= invitation
+	}
+	late := a.denied || a.met && a.down(w) >= grace
+	return a.gone || a.on && late && (w.Free || slices.Contains(w.Waiting, a.rank))
 }
 
 // down returns for how long there has been no link.
@@ -78,16 +90,36 @@ func (a *acquaintance) down(w Moment) time.Duration {
 
 // close looks for a neighbour in place of the one of a side, if that is lost.
 func (m *Membership) close(s *side, w Moment) {
-	if s.at >= len(s.order) {
+	if len(s.order) == 0 {
 		return
 	}
-	now := m.find(s.order[s.at])
-	if !now.gone && now.down(w) < max(w.Grace/hasty, 1) {
-		return
+	var now *acquaintance // nil in a side without a neighbour
+	if s.at >= 0 {
+		now = m.find(s.order[s.at])
+		if !now.gone && now.down(w) < max(w.Grace/hasty, 1) {
+			m.insert(s, now, w)
+			return
+		}
 	}
 	next, at := m.beyond(s)
-	if next == nil || !now.lost(w) {
+	ahead := 0 // both are stuck
+	if now == nil {
+		ahead = margin
+	}
+	if next == nil || now != nil && !now.lost(w) || !m.agree(next, w, ahead) {
 		return
+	}
+	s.before, s.at = s.at, at
+	if now != nil && now.on {
+		m.cut(now, true)
+	}
+}
+
+// agree says what is to be said for an edge with next, and puts it on if both ends
+// have said it: so many exchanges ahead as are under way while it is said.
+func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
+	if m.full() {
+		return false
 	}
 	if !next.told {
 		next.told = true
@@ -96,23 +128,31 @@ func (m *Membership) close(s *side, w Moment) {
 	from := next.offers
 	if m.self < next.rank {
 		if next.wants < 0 {
-			return
+			return false
 		}
-		from = max(w.Next, next.wants)
+		from = max(w.Next, next.wants) + ahead
 		if next.tries > 0 {
 			from += margin << min(3*(next.tries-1), widest)
 		}
 		m.tell(next, On, from)
 	}
 	if from < w.Next { // nothing said, or too late
-		return
+		return false
 	}
 	next.on, next.opened, next.wants, next.offers = true, from, -1, -1
-	s.before, s.at = s.at, at
 	m.acts = append(m.acts, Act{Kind: Open, Peer: next.rank, Edge: topology.Edge{Peer: next.rank, Weight: m.weight}, Exchange: from})
-	if now.on {
-		m.cut(now, true)
+	return true
+}
+
+// full reports whether one more edge of a ring would make W_ii negative.
+func (m *Membership) full() bool {
+	edges := 0
+	for _, a := range m.peers {
+		if a.on {
+			edges++
+		}
 	}
+	return edges >= mostEdges
 }
 
 // beyond calls those who follow the neighbour of a side, up to the one where the
@@ -143,9 +183,7 @@ func (m *Membership) holds(a *acquaintance, w Moment) bool {
 	if a.denied || a.down(w) >= held*w.Grace {
 		return false
 	}
-	return slices.ContainsFunc(m.sides[:], func(s side) bool {
-		return s.at < len(s.order) && s.order[s.at] == a.rank && m.closable(&s)
-	})
+	return slices.ContainsFunc(m.sides[:], func(s side) bool { return s.is(a.rank) && m.closable(&s) })
 }
 
 // closable reports whether there is anybody beyond the neighbour of a side whom
@@ -162,9 +200,14 @@ func (m *Membership) closable(s *side) bool {
 	return false
 }
 
+// is reports whether the neighbour of a side is that worker.
+func (s *side) is(rank topology.Rank) bool {
+	return s.at >= 0 && s.at < len(s.order) && s.order[s.at] == rank
+}
+
 // cut takes an edge off, for good if its other end is lost.
 func (m *Membership) cut(a *acquaintance, lost bool) {
-	a.on, a.opened = false, -1
+	a.on, a.opened, a.until, a.parts, a.closing, a.hosted = false, -1, -1, false, false, false
 	a.gone = lost
 	m.acts = append(m.acts, Act{Kind: Cut, Peer: a.rank})
 }

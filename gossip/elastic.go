@@ -24,6 +24,8 @@ type Elastic interface {
 	// Open puts an edge on from an exchange on, Next or later. It changes nothing
 	// if it fails.
 	Open(e topology.Edge, exchange int) error
+	// Close takes the edge to peer off from an exchange on, as its other end does.
+	Close(peer topology.Rank, exchange int) error
 }
 
 var _ Elastic = (*Worker)(nil)
@@ -42,13 +44,31 @@ func (w *Worker) Cut(peer topology.Rank) (exchange int, err error) {
 	}
 	slot, spent := w.inbox.cut(s, w.slot(), w.ready[0].spent)
 	w.ready[0].spent = spent
+	return slot, w.off(peer, slot)
+}
+
+// Close takes the edge to peer off from an exchange on.
+func (w *Worker) Close(peer topology.Rank, exchange int) error {
+	s := w.inbox.span(peer)
+	switch {
+	case w.failed != nil:
+		return w.failed
+	case s == nil || s.until <= max(s.from, w.slot()) || exchange < w.slot():
+		return fmt.Errorf("gossip: worker %d round %d: close the edge to worker %d from exchange %d: it is off or past that", w.self, w.k, peer, exchange)
+	}
+	w.ready[0].spent = w.inbox.end(s, exchange, w.slot(), w.ready[0].spent)
+	return w.off(peer, exchange)
+}
+
+// off tells peer nothing from a slot on and goes on if nothing else is awaited.
+func (w *Worker) off(peer topology.Rank, slot int) error {
 	if i := w.outbox.index(peer); i >= 0 {
 		w.outbox.peers[i].until = slot
 	}
 	if w.phase != exchanging || !w.exchanges() {
-		return slot, nil
+		return nil
 	}
-	return slot, w.exchange()
+	return w.exchange()
 }
 
 // Open puts the edge e on from an exchange on.

@@ -28,6 +28,7 @@ import (
 //	Want(e)   to both: I want the edge; e is the first exchange that I have not sent
 //	On(e)     to the higher rank: the edge is on from exchange e
 //	Off       to the lower: it is not, I am beyond that, or have someone else
+//	Part(e)   of a neighbour: the edge is off from exchange e, someone is between us
 //
 // After Off the higher rank says again what it wants, if it does. What is said on
 // a link is forgotten with the link: until both ends have mixed a message of the
@@ -42,8 +43,7 @@ type Membership struct {
 }
 
 // A side of a worker in a ring: all others in the order in which they follow.
-// order[at] is the neighbour; at is len(order) where the ring ends on the other
-// side.
+// order[at] is the neighbour; at is −1 where there has been none yet.
 type side struct {
 	order  []topology.Rank
 	at     int
@@ -58,6 +58,8 @@ type acquaintance struct {
 	denied   bool // it does not take this worker back
 	up       bool // there is a link
 	met      bool // there was one
+	hosted   bool // this worker is its sponsor
+	invited  bool // it has not been met since it got its state
 	finished bool // it has done all its rounds
 	called   bool
 	since    time.Duration // of up
@@ -65,8 +67,11 @@ type acquaintance struct {
 	wants    int           // the exchange of its last Want on this link, −1 without
 	offers   int           // the exchange of its On that has no answer, −1 without
 	opened   int           // the exchange from which this worker has put the edge on, −1 if it was always
+	until    int           // the exchange in which the edge is off as agreed, −1 without
+	parts    bool          // this worker has said so
 	again    bool          // On may have been lost with a link
 	refuses  bool          // it said Off
+	closing  bool          // it said Part, which is not done yet
 	tries    int           // how often it did
 }
 
@@ -78,6 +83,7 @@ const (
 	Want Verb = iota
 	On
 	Off
+	Part
 )
 
 // An ActKind says what a driver has to do.
@@ -85,10 +91,11 @@ type ActKind int
 
 // Kinds of acts.
 const (
-	Call ActKind = iota // make a link to Peer, which is no neighbour
-	Cut                 // take the edge off: Elastic.Cut
-	Open                // put Edge on from Exchange on: Elastic.Open
-	Tell                // say Verb with Exchange on the link to Peer, before frames that are sent later
+	Call  ActKind = iota // make a link to Peer, which is no neighbour
+	Cut                  // take the edge off: Elastic.Cut
+	Open                 // put Edge on from Exchange on: Elastic.Open
+	Close                // take the edge off from Exchange on: Elastic.Close
+	Tell                 // say Verb with Exchange on the link to Peer, before frames that are sent later
 )
 
 // An Act is one thing that a driver has to do, in order.
@@ -106,6 +113,7 @@ type Moment struct {
 	Grace   time.Duration   // how long a link may be down
 	Next    int             // Elastic.Next
 	Waiting []topology.Rank // Ready.Waiting
+	Free    bool            // the worker waits for nobody: it goes on without those it does not wait for too
 }
 
 // NewMembership returns that of a worker with the edges of row. closing is nil
@@ -131,7 +139,7 @@ func (m *Membership) get(rank topology.Rank) *acquaintance {
 	if a := m.find(rank); a != nil {
 		return a
 	}
-	m.peers = append(m.peers, acquaintance{rank: rank, wants: -1, offers: -1, opened: -1})
+	m.peers = append(m.peers, acquaintance{rank: rank, wants: -1, offers: -1, opened: -1, until: -1})
 	return &m.peers[len(m.peers)-1]
 }
 
@@ -147,8 +155,9 @@ func (m *Membership) find(rank topology.Rank) *acquaintance {
 func (m *Membership) Link(peer topology.Rank, up bool, now time.Duration) {
 	a := m.get(peer)
 	a.up, a.met, a.since = up, a.met || up, now
+	a.invited = a.invited && !up
 	a.told, a.wants, a.offers, a.refuses = false, -1, -1, false
-	a.again = up && a.on && a.opened >= 0 && m.self < peer
+	a.again = up && a.on && (a.parts || a.opened >= 0 && m.self < peer)
 }
 
 // Finished notes that peer has done all its rounds and said so.
@@ -165,10 +174,15 @@ func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) {
 	switch a := m.get(peer); verb {
 	case Want:
 		a.wants = exchange
+		a.refuses = a.on && a.hosted // it has another sponsor
 	case On:
 		a.offers = exchange
 	case Off:
 		a.wants, a.refuses = -1, true
+	case Part:
+		if a.on && a.until < 0 {
+			a.until, a.closing = exchange, true
+		}
 	}
 }
 
@@ -176,6 +190,11 @@ func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) {
 func (m *Membership) Neighbour(peer topology.Rank) bool {
 	a := m.find(peer)
 	return a != nil && a.on
+}
+
+// Alone reports whether there is no edge.
+func (m *Membership) Alone() bool {
+	return !slices.ContainsFunc(m.peers, func(a acquaintance) bool { return a.on })
 }
 
 // Gone reports whether peer was a neighbour and is none any more.

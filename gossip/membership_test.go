@@ -86,7 +86,7 @@ func (w *world) check(rounds int) {
 		a, b := w.workers[edge[0]], w.workers[edge[1]]
 		_, cutA := a.cuts[b.rank]
 		_, cutB := b.cuts[a.rank]
-		if n > 2 || !cutA && !cutB && !a.dead && !b.dead {
+		if n > 2*(1+w.deaths) || !cutA && !cutB && !w.died[a.rank] && !w.died[b.rank] {
 			w.t.Fatalf("only one end of %v mixed in %d rounds: want at most 2, of edges that were lost", edge, n)
 		}
 	}
@@ -120,6 +120,11 @@ func TestPeersDie(t *testing.T) {
 			at := 100*time.Millisecond + w.delay("death", 8*time.Second) // who has never been there is waited for
 			last = max(last, at)
 			w.after(at, func() { w.kill(victim) })
+			if rapid.Bool().Draw(t, "returns") && spec.Kind == topology.Ring {
+				back := at + w.delay("return", 6*time.Second)
+				last = max(last, back+grace)
+				w.after(back, func() { w.rejoin(victim, rounds) })
+			}
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "breaks") {
 			a := topology.Rank(rapid.IntRange(0, g.N()-1).Draw(t, "end"))

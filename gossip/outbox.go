@@ -22,6 +22,8 @@ import (
 //     which had mixed s−n.
 //   - An edge that goes on with slot r: its other end reads nothing older than r,
 //     and what is said above holds for all slots from r+1 on.
+//   - An edge that is closed with slot r by both ends: the other end's message of
+//     r does not come, which would tell that it has read r−1. That one is a copy.
 //   - An edge that goes off with slot r was lost with its link, on which the
 //     drivers have let go of all frames. Nobody reads them any more.
 //
@@ -125,6 +127,9 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 		}
 		f := *b.at(b.sent - 1)
 		f.To = peer.rank
+		if peer.until == b.sent {
+			f.Payload = slices.Clone(f.Payload)
+		}
 		dst = append(dst, f)
 	}
 	return dst

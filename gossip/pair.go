@@ -255,7 +255,7 @@ func (w *PairWorker) appendAwaited(dst []topology.Rank) []topology.Rank {
 		case w.partner != nil:
 			awaited = p == w.partner
 		default:
-			awaited = p.doubt.open || !p.up
+			awaited = p.doubt.open || !p.up && !p.gone
 		}
 		if awaited {
 			dst = append(dst, p.rank)

@@ -11,6 +11,7 @@ import (
 type pairPeer struct {
 	rank     topology.Rank
 	up       bool // it can be reached
+	gone     bool // it is no neighbour any more
 	declined bool // it has declined in this step
 	finished bool // it will offer nothing more
 
@@ -62,7 +63,7 @@ func newPairPeer(self, rank topology.Rank, codec algos.Codec) pairPeer {
 // peer returns the neighbour of that rank, nil if there is none.
 func (w *PairWorker) peer(rank topology.Rank) *pairPeer {
 	for i := range w.peers {
-		if w.peers[i].rank == rank {
+		if w.peers[i].rank == rank && !w.peers[i].gone {
 			return &w.peers[i]
 		}
 	}

@@ -83,15 +83,16 @@ func (w *PairWorker) serve() (bad error) {
 // to wait, and so it has for the gradient if the model has moved meanwhile,
 // since the one snapshot is needed where it is.
 func (w *PairWorker) seek() bool {
-	eligible, declined := 0, false
+	eligible, declined, alone := 0, false, true
 	for i := range w.peers {
 		declined = declined || w.peers[i].declined
+		alone = alone && w.peers[i].gone
 		if w.peers[i].eligible() {
 			eligible++
 		}
 	}
 	switch {
-	case w.spent(), eligible == 0 && (declined || len(w.peers) == 0):
+	case w.spent(), eligible == 0 && (declined || alone):
 		w.exchanged = true
 		return true
 	case eligible == 0, w.computing && w.moved && w.snapshot != nil:

@@ -49,20 +49,26 @@ func (b *inbox) open(e topology.Edge, from, current int) {
 
 // cut takes an edge off from the first slot whose message is not there, with its
 // repair where it needs one, and returns that slot; current is the oldest that is
-// kept. What came for later ones is appended to spent.
+// kept.
 func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
 	slot := max(current, s.from)
 	for slot < current+len(b.exchanges) && b.has(slot, s.Peer) {
 		slot++
 	}
+	return slot, b.end(s, slot, current, spent)
+}
+
+// end takes an edge off from a slot on. What came for later ones is appended to
+// spent.
+func (b *inbox) end(s *span, slot, current int, spent [][]byte) [][]byte {
 	s.until = slot
-	if s.early != nil {
+	if s.early != nil && !s.is(s.from) {
 		spent, s.early = append(spent, s.early.Payload), nil
 	}
-	for slot := current; slot < current+len(b.exchanges); slot++ {
-		spent = b.lay(slot, spent)
+	for at := current; at < current+len(b.exchanges); at++ {
+		spent = b.lay(at, spent)
 	}
-	return slot, spent
+	return spent
 }
 
 // has reports whether a neighbour's message can be mixed.

@@ -26,6 +26,9 @@ type world struct {
 	links   map[[2]topology.Rank]bool
 	serial  int
 	initial []float64
+	died    map[topology.Rank]bool
+	deaths  int
+	joining map[topology.Rank]bool // have a sponsor
 }
 
 // An event is what happens at a time; those of a link that was lost since never do.
@@ -38,18 +41,20 @@ type event struct {
 // A mortal is one worker in a world.
 type mortal struct {
 	*gossip.Worker
-	rank   topology.Rank
-	member *gossip.Membership
-	row    topology.Row
-	alg    *witness
-	ready  gossip.Ready
-	dead   bool
-	done   bool
-	over   time.Duration // when it was done
-	called map[topology.Rank]bool
-	life   map[topology.Rank]int // links so far, by neighbour
-	last   map[topology.Rank]time.Duration
-	cuts   map[topology.Rank]int
+	rank     topology.Rank
+	member   *gossip.Membership
+	row      topology.Row
+	alg      *witness
+	ready    gossip.Ready
+	dead     bool
+	guest    bool // has come back
+	inviting bool // its state is being copied
+	done     bool
+	over     time.Duration // when it was done
+	called   map[topology.Rank]bool
+	life     map[topology.Rank]int // links so far, by neighbour
+	last     map[topology.Rank]time.Duration
+	cuts     map[topology.Rank]int
 }
 
 // A witness is an algorithm that notes with whom it has mixed, and from what.
@@ -78,7 +83,7 @@ func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 const worldDim = 3
 
 func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
-	w := &world{t: t, graph: g, links: make(map[[2]topology.Rank]bool), initial: make([]float64, worldDim)}
+	w := &world{t: t, graph: g, links: make(map[[2]topology.Rank]bool), died: make(map[topology.Rank]bool), joining: make(map[topology.Rank]bool), initial: make([]float64, worldDim)}
 	for i, row := range g.Rows() {
 		x := make([]float32, worldDim)
 		for c := range x {
@@ -144,10 +149,19 @@ func (w *world) dial(a, b *mortal) {
 		key := [2]topology.Rank{min(a.rank, b.rank), max(a.rank, b.rank)}
 		switch {
 		case a.dead || b.dead || w.links[key]:
-		case b.member.Gone(a.rank):
+		case w.workers[a.rank] != a || w.workers[b.rank] != b:
+		case b.member.Gone(a.rank) && !a.guest:
 			a.member.Denied(b.rank)
 			w.step(a)
+		case a.member.Gone(b.rank) && !b.guest:
+			b.member.Denied(a.rank)
+			w.step(b)
 		default:
+			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
+				if pair[0].member.Gone(pair[1].rank) {
+					pair[0].member.Return(pair[1].rank)
+				}
+			}
 			w.links[key] = true
 			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
 				m, peer := pair[0], pair[1]
@@ -188,7 +202,9 @@ func (w *world) lose(a, b topology.Rank, again bool) {
 }
 
 func (w *world) kill(rank topology.Rank) {
-	w.workers[rank].dead = true
+	w.workers[rank].dead, w.died[rank] = true, true
+	w.deaths++
+	delete(w.joining, rank)
 	for peer := range w.workers {
 		w.lose(rank, topology.Rank(peer), false)
 	}
@@ -205,7 +221,7 @@ func (w *world) tick(m *mortal) {
 // post sends f, with do at the other end, in order and unless the link is lost.
 func (w *world) post(from *mortal, to topology.Rank, do func(m *mortal)) {
 	key := [2]topology.Rank{min(from.rank, to), max(from.rank, to)}
-	if !w.links[key] {
+	if !w.links[key] || from.dead {
 		return
 	}
 	m, life := w.workers[to], w.workers[to].life[from.rank]
@@ -243,6 +259,11 @@ func (w *world) act(m *mortal, act gossip.Act) {
 			w.t.Fatal(err)
 		}
 		m.cuts[act.Peer] = at
+	case gossip.Close:
+		if err := m.Close(act.Peer, act.Exchange); err != nil {
+			w.t.Fatal(err)
+		}
+		m.cuts[act.Peer] = act.Exchange
 	case gossip.Open:
 		if err := m.Open(act.Edge, act.Exchange); err != nil {
 			w.t.Fatal(err)

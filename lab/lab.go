@@ -34,6 +34,9 @@ type Options struct {
 	// died, of a signal or of itself. One that said why it gives up is not. At the
 	// next death, or the first one if it is 0, the run ends.
 	Restarts int
+	// Spares says whether the run goes on without a peer that ended so, which is not
+	// started anew; nil: never. A run without any peer left has failed.
+	Spares func(Failure) bool
 	// Event receives what the peers report, in the order of arrival.
 	Event func(report.Event)
 	// Log receives the lines that a peer writes on its standard error.

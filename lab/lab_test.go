@@ -114,6 +114,7 @@ type stage struct {
 	grace  time.Duration
 
 	restarts int
+	spares   func(Failure) bool
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -137,7 +138,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 			}
 		},
 		Log:   func(rank int, line string) { s.lines = append(s.lines, fmt.Sprint(rank, " ", line)) },
-		Grace: s.grace, Restarts: s.restarts,
+		Grace: s.grace, Restarts: s.restarts, Spares: s.spares,
 	})
 	w.Close()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) != 0 {

@@ -23,6 +23,7 @@ type process struct {
 	round   int  // of the latest step
 	scored  int  // of the latest score
 	done    bool
+	lost    bool // the run goes on without it
 	failed  bool // has said why it gives up
 	words   words
 	deaths  []time.Time

@@ -26,6 +26,7 @@ type Failure struct {
 	Hint   string `json:"hint,omitempty"`
 	Code   int    `json:"code"`           // exit code, ≥ 1
 	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, which knows why
+	Died   bool   `json:"-"`              // it said nothing: its process ended
 }
 
 // An order is one line to a peer: exactly one field is set.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"time"
 
 	"gossiptrainer/report"
@@ -53,10 +54,15 @@ func (s *supervisor) loop(ctx context.Context) error {
 	case s.failure != nil:
 		s.failure.Stderr = s.procs[s.failure.Rank].words.lines
 		return s.failure
-	case s.done < len(s.procs):
+	case !s.complete():
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// complete reports whether all peers that are not lost are done.
+func (s *supervisor) complete() bool {
+	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.done && !p.lost })
 }
 
 func (s *supervisor) hear(n news) {
@@ -75,12 +81,19 @@ func (s *supervisor) hear(n news) {
 		}
 	case n.notice.Failed != nil:
 		p.failed = true
-		s.fail(n.rank, n.notice.Failed)
+		if !s.spares(n.rank, n.notice.Failed) {
+			s.fail(n.rank, n.notice.Failed)
+		}
 	case n.notice.Done:
 		p.done = true
-		if s.done++; s.done == len(s.procs) {
-			s.stop()
-		}
+		s.conclude()
+	}
+}
+
+// conclude stops the peers when there is nothing left to do.
+func (s *supervisor) conclude() {
+	if s.complete() {
+		s.stop()
 	}
 }
 
@@ -151,9 +164,22 @@ func (s *supervisor) bury(rank int, err error) {
 		return
 	}
 	s.exited++
-	if !due {
-		s.fail(rank, ending(err))
+	if end := ending(err); !due && !s.spares(rank, end) {
+		s.fail(rank, end)
 	}
+}
+
+// spares goes on without a peer, if that can be and others are there.
+func (s *supervisor) spares(rank int, f *Failure) bool {
+	p := s.procs[rank]
+	others := slices.ContainsFunc(s.procs, func(q *process) bool { return q != p && !q.lost })
+	if s.stopping || s.options.Spares == nil || s.ready < len(s.procs) || !others || !s.options.Spares(*f) {
+		return false
+	}
+	p.lost = true
+	s.options.Log(rank, fmt.Sprintf("%s after round %d: the run goes on without it", f.Reason, p.round))
+	s.conclude()
+	return true
 }
 
 // revive starts a peer anew, unless it has died too often or never lived.
@@ -211,10 +237,10 @@ func (s *supervisor) kill() {
 // ending says of a process that ended by itself how it did.
 func ending(err error) *Failure {
 	if err == nil {
-		return &Failure{Reason: "its process ended before its work was done", Code: 1}
+		return &Failure{Reason: "its process ended before its work was done", Code: 1, Died: true}
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &Failure{Reason: "its process ended: " + err.Error(), Code: exit.ExitCode()}
+		return &Failure{Reason: "its process ended: " + err.Error(), Code: exit.ExitCode(), Died: true}
 	}
 	return &Failure{Reason: err.Error(), Code: 1}
 }

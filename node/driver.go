@@ -49,7 +49,9 @@ type driver struct {
 	jobs     chan job
 	outcomes chan outcome
 
-	peers     []standing // in increasing rank
+	peers     []standing   // in increasing rank, but for those who came later
+	guests    <-chan guest // who come back; nil: nobody can
+	mending   *mending     // nil: lost neighbours are not done without
 	computing bool
 	done      bool            // all rounds are over
 	waiting   []topology.Rank // whom the machine waits for
@@ -93,6 +95,9 @@ func newDriver(w Worker, t Transport) *driver {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
 		d.first, d.place = d.round, d.slots.Of(d.round, 0)
 	}
+	if w.Guest != nil {
+		d.round, d.place = w.Guest.Round, w.Guest.Exchange
+	}
 	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
 		d.verified = m.Repairs().Verified
 	}
@@ -117,7 +122,7 @@ func (d *driver) run(ctx context.Context) error {
 		}
 	}()
 	d.cancelled = ctx.Done()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(d.pulse())
 	defer tick.Stop()
 
 	now := time.Now()
@@ -126,11 +131,17 @@ func (d *driver) run(ctx context.Context) error {
 		d.peers[i].since = now
 	}
 	d.status(report.Training, "", nil)
+	d.begin()
 	for {
 		if err := d.advance(); err != nil {
 			return err
 		}
-		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left }) {
+		if acted, err := d.mend(); err != nil {
+			return err
+		} else if acted {
+			continue
+		}
+		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left && d.needs(s.rank) }) {
 			return nil
 		}
 		if err := d.next(ctx, tick.C); err != nil {
@@ -194,6 +205,9 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case o := <-d.outcomes:
 		d.rested(began, idle)
 		err = d.computed(o)
+	case g := <-d.guests:
+		d.rested(began, idle)
+		err = d.host(g)
 	case n := <-d.keeper.news():
 		d.rested(began, idle)
 		err = d.kept(n)
@@ -229,28 +243,39 @@ func (d *driver) computed(o outcome) error {
 }
 
 func (d *driver) handle(e Event) error {
-	s := d.standingOf(e.Peer)
+	s := d.standing(e.Peer)
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
 		s.cut, s.ledger.leftOver = false, 0
+		if err := d.met(e.Peer, true, e.Met.Renewed); err != nil {
+			return err
+		}
 		d.meet(s, e.Met)
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
-		if forged(e.Err) {
-			return d.blame(s, e.Err)
+		if err := d.met(e.Peer, false, false); err != nil || !forged(e.Err) {
+			return err
 		}
+		return d.blame(s, e.Err)
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
+		if d.mending != nil {
+			d.mending.members.Finished(e.Peer)
+		}
 	case Stopped:
 		return d.halted(e.Err)
 	case Refused:
+		if d.denied(e.Peer, e.Err) {
+			return nil
+		}
 		s.refused = e.Err
 		return d.outcast()
 	case Noticed:
+		d.heard(e.Peer, e.Notice)
 		return d.notice(s, e.Notice)
 	case FrameIn:
 		if s.cut { // came before the link ended
@@ -276,11 +301,6 @@ func (d *driver) handle(e Event) error {
 	return nil
 }
 
-// standingOf returns how a neighbour is doing.
-func (d *driver) standingOf(rank topology.Rank) *standing {
-	return &d.peers[slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == rank })]
-}
-
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
 	return mistimed(err) || isOne(err, gossip.ErrStranger, gossip.ErrNoSuchHop)
@@ -297,33 +317,10 @@ func (d *driver) judge(err error) error {
 		d.refused.frame(err)
 		d.log.Warn("message could not be used", "why", err)
 		d.t.Drop(bad.From, err)
-		return d.blame(d.standingOf(bad.From), err)
+		return d.blame(d.standing(bad.From), err)
 	default:
 		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
 	}
-}
-
-// outcast ends a worker that none of its neighbours wants, or in whose place
-// another process is. One that is wanted by some waits: the others may be
-// restarted with the right run file. But one that has come back, and cannot be
-// helped by all, is of no use to the others.
-func (d *driver) outcast() error {
-	for _, s := range d.peers {
-		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
-			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
-		}
-	}
-	var why []string
-	for _, s := range d.peers {
-		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
-			return &NetworkError{Op: opJoin, Err: no}
-		}
-		if s.refused == nil || s.cut { // who is cut off may come back as another process
-			return nil
-		}
-		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
-	}
-	return &NetworkError{Op: opJoin, Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
 }
 
 // look checks once a second whether something has been missing for too long.
@@ -369,6 +366,9 @@ func (d *driver) tellMissing(idle time.Duration) {
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
 	d.vitals.finish(k, d.loss, d.spent, d.w.Machine)
+	if d.mending != nil {
+		d.mending.round(d.took)
+	}
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)
 	}

@@ -21,6 +21,8 @@ type script struct {
 	byes   []topology.Rank
 	drops  []topology.Rank
 	rounds int
+	called []topology.Rank
+	left   []topology.Rank
 
 	durable int
 	told    []told
@@ -39,6 +41,8 @@ func (s *script) Messages() report.Messages            { return report.Messages{
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
 func (s *script) Stop(*StoppedError)                   {}
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
+func (s *script) Call(peer topology.Rank)              { s.called = append(s.called, peer) }
+func (s *script) Leave(peer topology.Rank)             { s.left = append(s.left, peer) }
 func (s *script) Recycle([]byte)                       {}
 func (s *script) Events() <-chan Event                 { return s.events }
 func (s *script) Trouble(topology.Rank) string         { return "cable cut" }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,7 @@ type edge struct {
 	since time.Time
 	ever  bool   // there has been a link
 	life  uint64 // epoch of the process at its other end
+	left  bool   // this worker has gone on without it
 	last  error  // why there is none
 	twin  twinTimer
 
@@ -80,7 +82,7 @@ func (c *carried) count(kind wire.Kind, payload, streamed int) {
 func newEdge(l *links, rank topology.Rank) *edge {
 	id := l.roster.ids[rank]
 	return &edge{
-		links: l, rank: rank, id: id, dials: l.host.ID() < id,
+		links: l, rank: rank, id: id, dials: l.host.ID() < id, hears: slices.Contains(l.out, rank),
 		arrived: make(chan *talk, 1), awake: make(chan struct{}, 1), since: time.Now(),
 		log: l.log.With("neighbour", int(rank)),
 	}
@@ -205,7 +207,14 @@ func (e *edge) recognise(theirs hello) *RefusedError {
 	if e.current() != nil && e.renewed(theirs) {
 		return twinned(fmt.Sprintf("worker %d", e.rank))
 	}
-	if e.links.paced || theirs.Durable != undurable || !e.renewed(theirs) {
+	if e.links.elastic && e.links.paced && theirs.Round > 0 && e.renewed(theirs) { // somebody has given it a place
+		e.forget()
+		return nil
+	}
+	if e.forsaken() {
+		return &RefusedError{Reason: LeftBehind, Detail: fmt.Sprintf("worker %d has gone on without worker %d", e.links.me.Rank, e.rank)}
+	}
+	if e.links.paced && !e.links.elastic || theirs.Durable != undurable || !e.renewed(theirs) {
 		return nil
 	}
 	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew and keeps no checkpoint", e.rank)}
@@ -247,7 +256,10 @@ func (e *edge) settle(t *talk) error {
 		if no := e.recognise(theirs); no != nil {
 			return no
 		}
-		return mine.compareRank(theirs, e.rank, e.reach())
+		if no := mine.compareRank(theirs, e.rank, e.reach()); no != nil && !(e.links.elastic && no.Reason == LostState) {
+			return no
+		}
+		return nil
 	})
 	if err == nil {
 		err = t.agree()

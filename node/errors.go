@@ -65,12 +65,13 @@ const (
 	LostState  // a peer came back without the model it had
 	Misbehaved // too much of what its process has sent was refused
 	Twin       // another process has the same identity
+	LeftBehind // the others have gone on without it
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
 	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
-	Misbehaved: "misbehaved", Twin: "twin",
+	Misbehaved: "misbehaved", Twin: "twin", LeftBehind: "left behind",
 }
 
 // String names the reason in a word or two.

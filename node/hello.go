@@ -142,6 +142,14 @@ func (h *hello) compare(theirs hello) *RefusedError {
 	return nil
 }
 
+// compareRoster checks that both know the other end by the same rank.
+func (h *hello) compareRoster(theirs hello, want topology.Rank) *RefusedError {
+	if theirs.Rank == int(want) {
+		return nil
+	}
+	return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
+}
+
 // A reach says how far apart two neighbours may be.
 type reach struct {
 	lead   int  // exchanges that one can be ahead of the other if none has come back
@@ -153,8 +161,8 @@ type reach struct {
 // synchronous neighbours that are further apart than lead, one has come back, and
 // it must find its messages in what the other has kept.
 func (h *hello) compareRank(theirs hello, want topology.Rank, r reach) *RefusedError {
-	if theirs.Rank != int(want) {
-		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
+	if no := h.compareRoster(theirs, want); no != nil {
+		return no
 	}
 	gap, why := theirs.Round-h.Round, ""
 	switch {

@@ -210,7 +210,7 @@ func (k *link) read() error {
 				return err
 			}
 			continue
-		case wire.Resend, wire.Durable:
+		case wire.Resend, wire.Durable, wire.Member:
 			links.pool.put(payload)
 			links.emit(Event{Kind: Noticed, Peer: k.edge.rank, Notice: Notice{Kind: h.Kind, Round: h.Round, Hop: h.Hop}})
 			continue

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,11 +34,13 @@ type links struct {
 	roster    *roster
 	limit     int              // bytes of payload
 	paced     bool             // neighbours are in the same exchange or the next
+	out       []topology.Rank  // whom the worker tells, by its row
+	elastic   bool             // lost neighbours are done without, and others take their place
 	lead      int              // exchanges that one neighbour can be ahead of the other, if paced
 	detect    time.Duration    // silence that a neighbour is allowed
 	journal   *journal.Journal // nil: no message is sent twice
-	edges     map[topology.Rank]*edge
 	events    chan Event
+	guests    chan guest
 	place     atomic.Int64 // exchanges finished, for the hello
 	durable   atomic.Int64 // those of the newest checkpoint
 	bytes     *traffic
@@ -51,6 +52,10 @@ type links struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	mu     sync.Mutex
+	edges  map[topology.Rank]*edge
+	closed bool
 }
 
 var _ Transport = (*links)(nil)
@@ -62,9 +67,9 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, lead: w.slots().Lead,
-		detect: n.opts.Detect,
-		edges:  make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
+		detect: n.opts.Detect, out: w.Row.Out,
+		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
 	l.durable.Store(undurable)
@@ -75,16 +80,18 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	if l.paced {
 		l.place.Store(max(0, l.durable.Load()))
 	}
+	if w.Guest != nil {
+		l.place.Store(int64(w.Guest.Exchange))
+	}
 	for _, rank := range neighbours(w.Row) {
-		l.edges[rank] = newEdge(l, rank)
-		l.edges[rank].hears = slices.Contains(w.Row.Out, rank)
+		l.meet(rank)
+	}
+	if w.Lost == Reweight && w.Save != nil {
+		l.host.SetStreamHandler(joinProtocol, l.sponsor)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
 	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
 	l.host.Network().Notify(l.watch)
-	for _, e := range l.edges {
-		l.wg.Go(e.run)
-	}
 	return l
 }
 
@@ -108,7 +115,7 @@ func neighbours(row topology.Row) []topology.Rank {
 // serves reports whether id is a neighbour.
 func (l *links) serves(id peer.ID) bool {
 	rank, known := l.roster.rank(id)
-	return known && l.edges[rank] != nil
+	return known && l.find(rank) != nil
 }
 
 // hello returns what to say of this peer now.
@@ -123,7 +130,10 @@ func (l *links) hello() hello {
 func (l *links) accept(s network.Stream) {
 	t := newTalk(s)
 	rank, known := l.roster.rank(t.peer)
-	e := l.edges[rank]
+	e := l.find(rank)
+	if e == nil && known && l.elastic {
+		e = l.meet(rank)
+	}
 	switch {
 	case !known:
 		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.admission.run))})
@@ -196,7 +206,7 @@ func (l *links) Tell(peer topology.Rank, n Notice) {
 // Stop says on all links that the run is over early.
 func (l *links) Stop(why *StoppedError) {
 	text := encodeHalt(why)
-	for _, e := range l.edges {
+	for _, e := range l.all() {
 		if k := e.current(); k != nil {
 			k.out.only(outgoing{bye: true, frame: gossip.Frame{Payload: text}})
 		}
@@ -214,7 +224,7 @@ func (l *links) Drop(peer topology.Rank, why error) {
 }
 
 func (l *links) edge(peer topology.Rank) *edge {
-	e := l.edges[peer]
+	e := l.find(peer)
 	if e == nil {
 		panic(fmt.Sprintf("internal error: node: worker %d is no neighbour of worker %d", peer, l.me.Rank))
 	}
@@ -239,7 +249,7 @@ func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble
 // Bytes returns what all links together have carried; Wire is all that passed
 // this host's sockets.
 func (l *links) Bytes() (sent, received report.Bytes) {
-	for _, e := range l.edges {
+	for _, e := range l.all() {
 		sent.Payload += e.sent.payload.Load()
 		sent.Stream += e.sent.stream.Load()
 		received.Payload += e.received.payload.Load()
@@ -253,7 +263,7 @@ func (l *links) Bytes() (sent, received report.Bytes) {
 // Messages counts what all links together have sent.
 func (l *links) Messages() report.Messages {
 	var m report.Messages
-	for _, e := range l.edges {
+	for _, e := range l.all() {
 		m.Count += e.sent.messages.Load()
 		m.Stream += e.sent.ofMessages.Load()
 	}
@@ -263,11 +273,10 @@ func (l *links) Messages() report.Messages {
 // perLink returns what each link has carried, in increasing rank.
 func (l *links) perLink() []LinkBytes {
 	var out []LinkBytes
-	for _, rank := range slices.Sorted(maps.Keys(l.edges)) {
-		e := l.edges[rank]
+	for _, e := range l.all() {
 		socket := l.bytes.peer(e.id).read()
 		out = append(out, LinkBytes{
-			Peer:     rank,
+			Peer:     e.rank,
 			Sent:     report.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
 			Received: report.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
 		})
@@ -281,6 +290,10 @@ func (l *links) hangUp(c network.Conn) { l.wg.Go(func() { c.Close() }) }
 // Close ends all links and waits for what served them.
 func (l *links) Close() error {
 	l.host.RemoveStreamHandler(linkProtocol)
+	l.host.RemoveStreamHandler(joinProtocol)
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
 	l.host.Network().StopNotify(l.watch)
 	l.cancel()
 	l.wg.Wait()

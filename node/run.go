@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
@@ -20,8 +22,9 @@ type LostPolicy int
 
 // Policies.
 const (
-	Wait LostPolicy = iota // for as long as it takes
-	Fail                   // with a *NetworkError, when it has been gone for 10 s
+	Wait     LostPolicy = iota // for as long as it takes
+	Fail                       // with a *NetworkError, when it has been gone for 10 s
+	Reweight                   // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
 )
 
 // A Worker is what a node runs.
@@ -55,6 +58,14 @@ type Worker struct {
 	// Tolerance is how many messages of a neighbour may have to be refused before
 	// it is cut off; 0 is 8. One is forgotten for 1000 that are used.
 	Tolerance int
+	// Closing says who takes the place of a neighbour under Reweight; nil: nobody.
+	Closing *topology.Closing
+	// Save copies the state of the worker under Reweight, at the boundary before a
+	// round, for one that comes back; nil: none is taken back.
+	Save func(*state.Snapshot)
+	// Guest is where a worker begins that ComeBack has brought back, with Row of its
+	// one edge; nil for others.
+	Guest *Guest
 	// Checkpoints are taken while it trains; nil for none. A worker that has them
 	// waits for neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
@@ -86,6 +97,10 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if err != nil {
 		return report.Final{}, err
 	}
+	mending, err := newMending(&w)
+	if err != nil {
+		return report.Final{}, err
+	}
 	links := newLinks(n, &w, coding)
 	n.mu.Lock()
 	n.links, n.board = links, board
@@ -94,6 +109,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		n.wg.Go(func() { roll.release(links.serves) })
 	}
 	d := newDriver(w, links)
+	if d.mending = mending; mending != nil && w.Save != nil {
+		d.guests = links.guests
+	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
 	d.stopped, d.ended, d.vitals = board.stopped, board.ended, &n.vitals
 	n.vitals.begin(d.round, w.Rounds)
@@ -121,6 +139,29 @@ func passOn(err error, self topology.Rank, links *links, board *board) {
 	} else {
 		sleep(board.ctx, flushTime) // for what is being passed on
 	}
+}
+
+// outcast ends a worker that none of its neighbours wants, or in whose place
+// another process is. One that is wanted by some waits: the others may be
+// restarted with the right run file. But one that has come back, and cannot be
+// helped by all, is of no use to the others.
+func (d *driver) outcast() error {
+	for _, s := range d.peers {
+		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
+			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
+		}
+	}
+	var why []string
+	for _, s := range d.peers {
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
+			return &NetworkError{Op: opJoin, Err: no}
+		}
+		if s.refused == nil || s.cut { // who is cut off may come back as another process
+			return nil
+		}
+		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
+	}
+	return &NetworkError{Op: opJoin, Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in

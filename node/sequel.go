@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/topology"
 	"gossiptrainer/wire"
 )
 
@@ -241,11 +239,6 @@ func (d *driver) answerEarly() (answered bool, err error) {
 		}
 	}
 	return answered, nil
-}
-
-// standing returns that of a neighbour.
-func (d *driver) standing(rank topology.Rank) *standing {
-	return &d.peers[slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == rank })]
 }
 
 // broken says where the journal has failed this worker.

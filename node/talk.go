@@ -31,6 +31,7 @@ const (
 	aboutNonce                    // challenge
 	aboutProof
 	aboutState
+	aboutPlace // in a run that goes on
 )
 
 const (

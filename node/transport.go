@@ -23,6 +23,10 @@ type Transport interface {
 	// Stop tells all neighbours, before what still waits to be sent, that the
 	// run is over early.
 	Stop(why *StoppedError)
+	// Call makes a link to a worker that is no neighbour, if it calls this one too.
+	Call(peer topology.Rank)
+	// Leave ends the link to peer and takes none from it any more.
+	Leave(peer topology.Rank)
 	// Drop ends the link to peer because of what came over it. With a
 	// *RefusedError its process cannot make another.
 	Drop(peer topology.Rank, why error)
@@ -72,7 +76,7 @@ type Event struct {
 
 // A Notice is what a worker tells a neighbour of itself besides messages.
 type Notice struct {
-	Kind       wire.Kind // Resend: it is at (Round, Hop); Durable: it has a checkpoint from there
+	Kind       wire.Kind // Resend: it is at (Round, Hop); Durable: it has a checkpoint from there; Member: Hop is a gossip.Verb, Round its exchange
 	Round, Hop int
 }
 

@@ -106,12 +106,23 @@ type Score struct {
 	Accuracy float64 `json:"accuracy"` // NaN is written as null
 }
 
+// An Edge says that one end of an edge puts it on, or off, under the policy
+// reweight. The weights of a row, and what is left to 1 on the diagonal, are a row
+// of W; all edges that there are at the start are on record too.
+type Edge struct {
+	Rank     int     `json:"rank"`
+	Peer     int     `json:"peer"`     // the other end; Rank itself: a new process begins, and edges of the old one ended when their other ends say
+	Exchange int     `json:"exchange"` // from this one on
+	Weight   float64 `json:"weight"`   // W_ij; 0: the edge is off
+}
+
 // An Event is one line of a record: exactly one field is set.
 type Event struct {
 	Step   *Step   `json:"step,omitempty"`
 	Score  *Score  `json:"score,omitempty"`
 	Status *Status `json:"status,omitempty"`
 	Final  *Final  `json:"final,omitempty"`
+	Edge   *Edge   `json:"edge,omitempty"`
 }
 
 // A Summary is what run, lab and sim print with --json (DESIGN section 4).
@@ -135,7 +146,8 @@ type Summary struct {
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
-	MeanBits     float64  `json:"mean_bits"` // over exchanges and peers
+	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
+	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
 	Digest       string   `json:"digest"`
 	Seed         uint64   `json:"seed"`
 	Version      string   `json:"version"`

@@ -32,6 +32,9 @@ func (s Summary) WriteTable(w io.Writer) error {
 	if s.Theta.Value > 0 {
 		row("theta", "%s, %s", short(&s.Theta.Value), s.Theta.verdict())
 	}
+	if l := s.Losses; l != nil {
+		row("lost peers", "%d %v, %d views of the graph, %d exchanges mixed by one end", len(l.Lost), l.Lost, l.Views, l.Lopsided)
+	}
 	row("digest", "%.16s", s.Digest)
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -45,6 +45,7 @@ const (
 	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
 	Alive   Kind = 7 // nothing but a sign of life, without a payload
+	Member  Kind = 8 // about an edge: hop is what is said, round the exchange
 )
 
 // String returns the name of k.
@@ -64,6 +65,8 @@ func (k Kind) String() string {
 		return "durable"
 	case Alive:
 		return "alive"
+	case Member:
+		return "member"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -198,7 +201,7 @@ func (h *Header) Complete() error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Alive:
+	case h.Kind < Data || h.Kind > Member:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)

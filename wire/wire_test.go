@@ -41,6 +41,7 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"request", wire.Header{Kind: wire.Request, Round: 4, Hop: 1}, nil},
 		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1}, []byte("quotients")},
 		{"resend", wire.Header{Kind: wire.Resend, Round: 4, Hop: 1, Epoch: 3}, nil},
+		{"member", wire.Header{Kind: wire.Member, Round: 9, Hop: 2}, nil},
 		{"durable", wire.Header{Kind: wire.Durable, Round: math.MaxUint32}, nil},
 		{"goodbye with a reason", wire.Header{Kind: wire.Bye, Round: 600, Epoch: 9}, []byte("all rounds are over")},
 	}
@@ -194,7 +195,7 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 }
 
 func TestKindsHaveNames(t *testing.T) {
-	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", 9: "kind 9"} {
+	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", wire.Member: "member", 9: "kind 9"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
 	"gossiptrainer/lab"
 )
 
@@ -40,17 +42,37 @@ started anew and goes on from its newest checkpoint; the others wait for it.`,
 	file.addFlags(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
-	cmd.Flags().StringVar(&restart, "restart", defaultRestart, "`times` a minute that a peer that dies is started anew, or never")
+	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a peer that dies is started anew, or never")
+	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(defaultRestart)
 	return cmd
 }
 
-// defaultRestart is the value of --restart that people need.
-const defaultRestart = "5"
+const (
+	defaultRestart = 5  // is what people need, but where the others go on
+	unsaid         = -1 // stands for it
+)
+
+// restartsOf returns how many times a minute a peer of a run is started anew.
+func restartsOf(cfg configs.Config, asked int) int {
+	kept := cfg.Checkpoint
+	switch {
+	case cfg.Faults.OnLostNeighbor == "reweight":
+		return max(asked, 0)
+	case kept.Every == 0 && kept.Seconds == 0:
+		return 0 // nobody would know the one that comes back
+	case asked == unsaid:
+		return defaultRestart
+	}
+	return asked
+}
 
 // parseRestart reads the value of --restart.
 func parseRestart(text string) (times int, err error) {
-	if text == "never" {
+	switch text {
+	case "never":
 		return 0, nil
+	case "":
+		return unsaid, nil
 	}
 	if times, err = strconv.Atoi(text); err != nil || times < 0 {
 		return 0, usagef("--restart %s: want a number of times a minute, or never", text)
@@ -79,11 +101,8 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if file.resume {
 		s.sayResumed()
 	}
-	if kept := run.Config().Checkpoint; kept.Every == 0 && kept.Seconds == 0 {
-		restarts = 0 // nobody would know the one that comes back
-	}
 	err = lab.Run(ctx, lab.Options{
-		Peers: run.N(), Restarts: restarts,
+		Peers: run.N(), Restarts: restartsOf(run.Config(), restarts),
 		Command: func(rank, life int) *exec.Cmd {
 			args := superviseArguments(c, s.folder.path(runFileName), rank)
 			if file.resume || life > 0 {
@@ -93,8 +112,9 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 			cmd.Env = withProcessors(os.Environ(), run.N())
 			return cmd
 		},
-		Event: s.event,
-		Log:   s.log,
+		Spares: spares(run),
+		Event:  s.event,
+		Log:    s.log,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -102,7 +122,8 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		}
 		return stopped(ctx, err)
 	}
-	models, err := readModels(s.folder, run.N())
+	finals, _ := s.results()
+	models, err := readModels(s.folder, run.N(), finals)
 	if err != nil {
 		return err
 	}
@@ -115,6 +136,15 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	}
 	c.next(file.command("sim"), why)
 	return nil
+}
+
+// spares says without which peers a run goes on: under the policy reweight without
+// those that died, and those that lost the others.
+func spares(run *experiment.Run) func(lab.Failure) bool {
+	if run.Config().Faults.OnLostNeighbor != "reweight" {
+		return nil
+	}
+	return func(f lab.Failure) bool { return f.Died || f.Code == exitNetwork }
 }
 
 // superviseArguments are those of a peer that this program supervises.

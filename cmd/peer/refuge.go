@@ -72,6 +72,10 @@ func (e *usedError) Hint() string {
 
 // open builds the worker and says how its state is kept, nil where it is not.
 func (r refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, error) {
+	if r.run.Config().Faults.OnLostNeighbor == "reweight" && from != continued {
+		w, err := r.run.Worker(r.rank) // the others go on: no checkpoint of its own is of any use
+		return w, nil, err
+	}
 	found, err := r.find(from)
 	if err != nil {
 		return nil, nil, err

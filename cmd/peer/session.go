@@ -27,6 +27,7 @@ type session struct {
 	mu     sync.Mutex
 	last   []report.Step // by rank; Round 0 where there was none
 	finals []report.Final
+	edges  []report.Event
 	watch  report.Watch
 }
 
@@ -88,6 +89,8 @@ func (s *session) event(e report.Event) {
 		if warning := s.watch.See(*e.Step); warning != "" {
 			fmt.Fprintf(s.display, "warning: %s\n", warning)
 		}
+	case e.Edge != nil:
+		s.edges = append(s.edges, e)
 	case e.Final != nil:
 		s.finals = append(s.finals, *e.Final)
 	}
@@ -106,6 +109,17 @@ func (s *session) results() ([]report.Final, []report.Step) {
 	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step report.Step) bool { return step.Round == 0 })
 }
 
+// records returns what all peers have put on record of edges; a peer of a LAN has
+// only its own.
+func (s *session) records() []report.Event {
+	if s.mode == "run" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.edges
+}
+
 // end closes display and record, whether the run went well or not.
 func (s *session) end() {
 	s.display.Close()
@@ -119,7 +133,7 @@ func (s *session) summarize(models [][]float32) error {
 	s.display.Close()
 	finals, last := s.results()
 	summary, err := s.run.Summarize(experiment.Results{
-		Mode: s.mode, Finals: finals, Last: last, Models: models,
+		Mode: s.mode, Finals: finals, Last: last, Models: models, Edges: s.records(),
 		Wall: time.Since(s.began), Version: readBuild().Version,
 	})
 	if err != nil {

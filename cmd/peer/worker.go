@@ -18,6 +18,7 @@ import (
 type outlet struct {
 	dir     string
 	observe func(report.Event)
+	guest   *node.Guest // where a worker begins that has been taken back; nil for others
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
@@ -26,7 +27,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	cfg := run.Config()
 	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
+		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Save: w.Save, Guest: to.guest, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
 		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg), Tolerance: cfg.Faults.Tolerance,
 		Asynchronous: run.Asynchronous(), Checkpoints: kept,
 		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
@@ -57,8 +58,11 @@ func slowed(ctx context.Context, gradient gradient, factor float64) gradient {
 type gradient = func(g []float32, k int, x []float32) (loss float32, err error)
 
 func lostPolicy(cfg configs.Config) node.LostPolicy {
-	if cfg.Faults.OnLostNeighbor == "stop" {
+	switch cfg.Faults.OnLostNeighbor {
+	case "stop":
 		return node.Fail
+	case "reweight":
+		return node.Reweight
 	}
 	return node.Wait
 }
@@ -80,15 +84,15 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	}})
 }
 
-// readModels reads the final models of all peers of a run, by rank.
-func readModels(f *folder, peers int) ([][]float32, error) {
+// readModels reads the final models of a run's peers that came to the end, by rank.
+func readModels(f *folder, peers int, finals []report.Final) ([][]float32, error) {
 	models := make([][]float32, peers)
-	for rank := range models {
-		saved, err := train.Read(f.modelPath(rank))
+	for _, final := range finals {
+		saved, err := train.Read(f.modelPath(final.Rank))
 		if err != nil {
 			return nil, err
 		}
-		models[rank] = saved.X
+		models[final.Rank] = saved.X
 	}
 	return models, nil
 }

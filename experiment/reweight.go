@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"slices"
+
+	"gossiptrainer/internal/state"
+	"gossiptrainer/topology"
+)
+
+// reweights reports whether workers go on without those that are lost.
+func (r *Run) reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
+
+// Closing returns who takes the place of the neighbours of a worker that are lost,
+// nil where nobody does.
+func (r *Run) Closing(rank topology.Rank) *topology.Closing {
+	if !r.reweights() {
+		return nil
+	}
+	return r.graph.Closing(rank)
+}
+
+// Join builds a worker that was lost and comes back with the state of its sponsor,
+// the one neighbour that it has at first.
+func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, error) {
+	if err := r.checkRank(rank); err != nil {
+		return nil, err
+	}
+	own := *r
+	own.rows = slices.Clone(r.rows)
+	own.rows[rank] = topology.Row{Out: []topology.Rank{sponsor}}
+	if c := r.Closing(rank); c != nil {
+		own.rows[rank].In = []topology.Edge{{Peer: sponsor, Weight: c.Weight}}
+		own.rows[rank].Self = 1 - c.Weight
+	}
+	return own.Resume(rank, s)
+}
+
+// reach bounds the exchanges in which a note crosses the graph. What remains of a
+// graph that loses workers is no wider than all of them in a row; as many
+// exchanges again may pass while gaps are closed.
+func (r *Run) reach() int {
+	if r.reweights() {
+		return 2 * r.N()
+	}
+	return r.graph.Diameter()
+}
+
+// partners returns those with whom a worker of AD-PSGD may ever exchange.
+func (r *Run) partners(rank topology.Rank) []topology.Rank {
+	if c := r.Closing(rank); c != nil {
+		return c.Up
+	}
+	return r.rows[rank].Out
+}
+
+// smallRing is the size up to which the path sums of rings do not simply grow.
+const smallRing = 8
+
+// spectrum returns that of the graph. A ring that closes its gaps may become any
+// smaller one, so its path sums are the largest of theirs; ρ is largest as it is.
+func (r *Run) spectrum() (topology.Spectrum, error) {
+	s, err := r.graph.Spectrum()
+	if err != nil || !r.reweights() {
+		return s, err
+	}
+	slack := r.graph.Spec().Slack
+	specs := []topology.Spec{{Kind: topology.Path, N: 2, Slack: slack * 2 / 3}} // two survivors: an edge of γ/3
+	for n := 3; n < min(r.N(), smallRing); n++ {
+		specs = append(specs, topology.Spec{Kind: topology.Ring, N: n, Slack: slack})
+	}
+	for _, spec := range specs {
+		g, err := topology.New(spec)
+		if err != nil {
+			return s, err
+		}
+		smaller, err := g.Spectrum()
+		if err != nil {
+			return s, err
+		}
+		s.S, s.S1, s.Rho = max(s.S, smaller.S), max(s.S1, smaller.S1), max(s.Rho, smaller.Rho)
+	}
+	return s, nil
+}

@@ -1,0 +1,87 @@
+package node
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"gossiptrainer/checkpoint"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// betweenAsks is how long a worker that comes back waits until it asks all again.
+const betweenAsks = 300 * time.Millisecond
+
+// ComeBack asks for a place in a run that has gone on without this worker, of those
+// who may be next to it by closing, nearest first, until one gives it. It returns
+// where to begin and with which state. It is called between Join and Run.
+func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing) (Guest, *state.Snapshot, error) {
+	if closing == nil {
+		return Guest{}, nil, &NetworkError{Op: opJoin, Err: errors.New("only a ring takes back a worker that it has lost")}
+	}
+	n.observe(report.Event{Status: &report.Status{Rank: n.me.Rank, State: report.Joining, Detail: "asking for a place in the run that goes on"}})
+	var last error
+	for ctx.Err() == nil {
+		for i := range closing.Up {
+			for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
+				g, s, err := n.ask(ctx, rank)
+				if err == nil {
+					return g, s, nil
+				}
+				last = err
+				n.log.Debug("no place", "neighbour", int(rank), "err", err)
+			}
+		}
+		sleep(ctx, betweenAsks)
+	}
+	return Guest{}, nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("nobody gave this worker a place: %w", errors.Join(last, context.Cause(ctx)))}
+}
+
+// ask asks one worker for a place.
+func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snapshot, error) {
+	s, err := openStream(ctx, n.host, n.roster.ids[rank], joinProtocol)
+	if err != nil {
+		return Guest{}, nil, err
+	}
+	defer s.Close()
+	t := newTalk(s)
+	err = t.greet(&n.admission, n.me, func(theirs hello) *RefusedError {
+		if no := n.me.compare(theirs); no != nil {
+			return no
+		}
+		return n.me.compareRoster(theirs, rank)
+	})
+	if err != nil {
+		return Guest{}, nil, err
+	}
+	return t.take(rank, n.opts.Dim)
+}
+
+// stateOf bounds the bytes of the state of a model of dim parameters.
+func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
+
+// take receives what give sends.
+func (t *talk) take(sponsor topology.Rank, dim int) (Guest, *state.Snapshot, error) {
+	t.stream.SetDeadline(time.Now().Add(joinTime))
+	head, err := t.expect(aboutPlace, 24)
+	if err != nil {
+		return Guest{}, nil, err
+	}
+	if len(head) != 24 {
+		return Guest{}, nil, t.refuse(&RefusedError{Reason: Protocol, Detail: "malformed place"})
+	}
+	round, exchange := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
+	size := binary.LittleEndian.Uint64(head[16:])
+	if round > 1<<32 || exchange > round || size > uint64(stateOf(dim)) {
+		return Guest{}, nil, t.refuse(&RefusedError{Reason: Protocol, Detail: fmt.Sprintf("place at round %d, exchange %d with a state of %d bytes", round, exchange, size)})
+	}
+	s, err := checkpoint.Decode(t.in, int64(size))
+	if err != nil {
+		return Guest{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
+	}
+	return Guest{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.say(aboutYes, nil)
+}

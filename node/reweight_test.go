@@ -1,0 +1,129 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// A loss is a run under Reweight in which workers die when they compute the
+// gradient of a round.
+type loss struct {
+	task
+	dies map[int]int // rank to round
+}
+
+// run returns the results of the survivors, by rank, and what all have recorded.
+func (l loss) run(t *testing.T, prepare func(w *Worker)) (map[int]report.Final, []report.Event) {
+	t.Helper()
+	var (
+		mu     sync.Mutex
+		events []report.Event
+		c      *cluster
+	)
+	c = newCluster(t, l.n, l.dim, func(rank int, o *Options) {
+		o.Observe = func(e report.Event) {
+			if e.Edge != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				events = append(events, e)
+			}
+		}
+	})
+	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: l.n, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, buried := context.WithCancel(t.Context())
+	l.slow = func(rank, k int) {
+		if at, ok := l.dies[rank]; ok && k == at {
+			go c.nodes[rank].host.Close()
+			<-ctx.Done()
+		}
+	}
+	finals := make(map[int]report.Final)
+	var living, all sync.WaitGroup
+	for i, n := range c.nodes {
+		w := l.worker(t, i)
+		w.Lost, w.Closing = Reweight, g.Closing(topology.Rank(i))
+		if prepare != nil {
+			prepare(&w)
+		}
+		_, mortal := l.dies[i]
+		if !mortal {
+			living.Add(1)
+		}
+		all.Go(func() {
+			if _, err := n.Join(ctx); err != nil {
+				t.Error(err)
+			}
+			final, err := n.Run(ctx, w)
+			if mortal {
+				return
+			}
+			defer living.Done()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("worker %d: %v", i, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			finals[i] = final
+		})
+	}
+	living.Wait()
+	buried()
+	all.Wait()
+	return finals, events
+}
+
+func TestTheRingClosesItsGaps(t *testing.T) {
+	tests := map[string]struct {
+		loss
+		closes [][2]int
+	}{
+		"one":                  {loss{task{n: 4, dim: 100, rounds: 60}, map[int]int{2: 20}}, [][2]int{{1, 3}}},
+		"two at once":          {loss{task{n: 8, dim: 1000, rounds: 60}, map[int]int{2: 20, 5: 20}}, [][2]int{{1, 3}, {4, 6}}},
+		"neighbours":           {loss{task{n: 6, dim: 1000, rounds: 60}, map[int]int{2: 20, 3: 20}}, [][2]int{{1, 4}}},
+		"down to two":          {loss{task{n: 4, dim: 100, rounds: 60}, map[int]int{1: 20, 2: 20}}, nil},
+		"one is left of three": {loss{task{n: 3, dim: 100, rounds: 60}, map[int]int{1: 20, 2: 25}}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			finals, events := test.run(t, nil)
+			if len(finals) != test.n-len(test.dies) {
+				t.Fatalf("%d workers came to the end", len(finals))
+			}
+			for rank, f := range finals {
+				if f.Rounds != test.rounds {
+					t.Errorf("worker %d: %d rounds of %d", rank, f.Rounds, test.rounds)
+				}
+			}
+			dead := func(rank int) bool { _, dies := test.dies[rank]; return dies }
+			views, err := report.Views(events, test.n, dead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range views {
+				if err := v.Check(); err != nil || len(v.Lopsided) > 0 {
+					t.Errorf("view from %d: %v, lopsided %v", v.From, err, v.Lopsided)
+				}
+			}
+			var closed [][2]int
+			for _, e := range events {
+				if e.Edge.Exchange > 0 && e.Edge.Weight > 0 && e.Edge.Rank < e.Edge.Peer && !dead(e.Edge.Rank) && !dead(e.Edge.Peer) {
+					closed = append(closed, [2]int{e.Edge.Rank, e.Edge.Peer})
+				}
+			}
+			slices.SortFunc(closed, func(a, b [2]int) int { return a[0] - b[0] })
+			if !slices.Equal(closed, test.closes) {
+				t.Errorf("closed gaps %v, want %v", closed, test.closes)
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package node
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"gossiptrainer/checkpoint"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/topology"
+)
+
+// joinProtocol is how a worker that was lost comes back under Reweight: it asks one
+// that is next to it for its state as of the beginning of an exchange, from which on
+// the two have an edge.
+const joinProtocol protocol.ID = "/gossiptrainer/join/1.0.0"
+
+// joinTime bounds how long a state may take.
+const joinTime = time.Minute
+
+// A guest is a worker that asks for a place, or has not got what it was promised.
+type guest struct {
+	rank   topology.Rank
+	failed bool
+	answer chan invitation // has room for the one there is
+}
+
+// An invitation is the answer; state is nil if there is no place.
+type invitation struct {
+	Guest
+	state *state.Snapshot
+}
+
+// A Guest says where a worker that has come back begins.
+type Guest struct {
+	Sponsor         topology.Rank // the one neighbour that it has then
+	Round, Exchange int
+}
+
+// sponsor answers those who come back, for the driver that hears of them.
+func (l *links) sponsor(s network.Stream) {
+	t := newTalk(s)
+	rank, known := l.roster.rank(t.peer)
+	if !known {
+		l.refuse(t, &RefusedError{Reason: Stranger, Detail: "not in the roster"})
+		return
+	}
+	mine := l.hello()
+	err := t.greet(l.admission, mine, func(theirs hello) *RefusedError {
+		if no := mine.compare(theirs); no != nil {
+			return no
+		}
+		return mine.compareRoster(theirs, rank)
+	})
+	if err != nil {
+		l.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
+		return
+	}
+	g := guest{rank: rank, answer: make(chan invitation, 1)}
+	in, ok := l.invite(g)
+	if !ok || in.state == nil {
+		_ = t.refuse(&RefusedError{Reason: NotReady, Detail: "no place next to this worker now"})
+		return
+	}
+	if err := t.give(in); err != nil {
+		l.log.Warn("guest has not got its state", "neighbour", int(rank), "err", err)
+		g.failed = true
+		l.invite(g)
+	}
+}
+
+// invite hands a guest to the driver and waits for the answer, if there is one.
+func (l *links) invite(g guest) (in invitation, ok bool) {
+	select {
+	case l.guests <- g:
+	case <-l.ctx.Done():
+		return in, false
+	}
+	if g.failed {
+		return in, true
+	}
+	select {
+	case in = <-g.answer:
+		return in, true
+	case <-l.ctx.Done():
+		return in, false
+	}
+}
+
+// give sends what a guest begins with: round, exchange and size of the state, each
+// u64, and the state as in a checkpoint.
+func (t *talk) give(in invitation) error {
+	var body bytes.Buffer
+	if err := checkpoint.Encode(&body, in.state); err != nil {
+		return err
+	}
+	t.stream.SetDeadline(time.Now().Add(joinTime))
+	head := binary.LittleEndian.AppendUint64(nil, uint64(in.Round))
+	head = binary.LittleEndian.AppendUint64(head, uint64(in.Exchange))
+	head = binary.LittleEndian.AppendUint64(head, uint64(body.Len()))
+	if err := t.say(aboutPlace, head); err != nil {
+		return err
+	}
+	if _, err := t.stream.Write(body.Bytes()); err != nil {
+		return err
+	}
+	_, err := t.expect(aboutYes, 0)
+	return errors.Join(err, t.stream.Close())
+}
+
+// host gives a guest a place at the next boundary, if there is one.
+func (d *driver) host(g guest) error {
+	m := d.mending
+	if g.failed {
+		m.members.Denied(g.rank)
+		return nil
+	}
+	from := m.machine.Next() + 1
+	round := from * d.slots.Every
+	if d.done || m.save == nil || m.inviting != nil || round >= d.w.Rounds || !m.members.Host(g.rank, from, time.Since(d.began)) {
+		g.answer <- invitation{}
+		return nil
+	}
+	edge := topology.Edge{Peer: g.rank, Weight: m.members.Weight()}
+	if err := m.machine.Open(edge, from); err != nil {
+		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+	}
+	d.log.Warn("taking back a worker", "neighbour", int(g.rank), "exchange", from)
+	d.recordEdge(g.rank, from, edge.Weight)
+	m.inviting, m.invited = g.answer, Guest{Sponsor: d.w.Rank, Round: round, Exchange: from}
+	return nil
+}
+
+// boundary copies the state for a guest at the beginning of its round.
+func (m *mending) boundary(round int) {
+	if m.inviting == nil || round != m.invited.Round {
+		return
+	}
+	s := new(state.Snapshot)
+	m.save(s)
+	m.inviting <- invitation{m.invited, s}
+	m.inviting = nil
+}
