@@ -16,6 +16,7 @@ const (
 	kill    kind = "kill -9"             // the process is gone and comes back
 	storm   kind = "restart storm"       // killed again as soon as it trains again, several times
 	outage  kind = "kill -9 of all"      // every process is gone and comes back
+	death   kind = "kill -9 for good"    // the process is gone and stays so
 	freeze  kind = "SIGSTOP"             // the process stands still, the kernel answers for it
 	cable   kind = "cable pulled"        // its interface is down
 	split   kind = "ring split in two"   // it and the next half of the ring hear nothing of the others

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"gossiptrainer/report"
 )
 
 // A trial is one scenario as it is played once.
@@ -55,7 +57,7 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 		return nil, err
 	}
 	defer os.RemoveAll(t.dir)
-	want := ""
+	var want report.Summary
 	if s.ends != stopped {
 		if want, err = s.undisturbed(ctx, peer, t.dir); err != nil {
 			return nil, err
@@ -119,7 +121,7 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 		e.broken = append(e.broken, err.Error())
 		return e
 	}
-	if t.ends != unchanged {
+	if t.ends == stopped || t.ends == resumed {
 		e.lost = map[ending]string{stopped: "the run", resumed: "the run, until it goes on"}[t.ends]
 		over, cancel := context.WithTimeout(ctx, t.within)
 		defer cancel()
@@ -137,7 +139,7 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 func (t *trial) inflict(ctx context.Context, e *effect) (healed time.Time, err error) {
 	f := e.fault
 	switch f.kind {
-	case kill, storm, outage:
+	case kill, storm, outage, death:
 		return t.murder(ctx, e)
 	case freeze:
 		pid := t.site.pid(f.rank)
@@ -205,7 +207,11 @@ func (t *trial) massacre(ctx context.Context, e *effect, victims []int) (back ti
 			return time.Time{}, err
 		}
 	}
-	if t.ends == stopped {
+	if e.kind == death {
+		t.watch.update(func() { t.watch.gone[e.rank] = true })
+		e.lost = "the peer"
+	}
+	if t.ends == stopped || e.kind == death {
 		return time.Now(), nil
 	}
 	pause(ctx, e.lasts)
@@ -256,7 +262,9 @@ func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before
 	}
 	within, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
-	if !t.watch.until(within, func() bool { return t.watch.least() >= goal || t.anyOver() }) || t.anyOver() && t.watch.atLeast() < goal {
+	reached := false
+	t.watch.until(within, func() bool { reached = t.watch.least() >= goal; return reached || t.anyOver() })
+	if !reached {
 		e.broken = append(e.broken, fmt.Sprintf("not all train again within %v: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
 		return
 	}
@@ -319,9 +327,10 @@ func (t *trial) judgeNotice(e *effect, began time.Time) {
 	}
 }
 
-// anyOver reports whether a program of the run has ended.
+// anyOver reports whether a program of the run has ended that should not. The caller
+// holds the lock of the watch.
 func (t *trial) anyOver() bool {
-	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() })
+	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() && !t.watch.gone[p.rank] })
 }
 
 // allOver reports whether no program of the run is left.
@@ -335,7 +344,7 @@ func (t *trial) allOver() bool {
 }
 
 // conclude waits for the end of the run and judges it.
-func (t *trial) conclude(ctx context.Context, want string) {
+func (t *trial) conclude(ctx context.Context, want report.Summary) {
 	if !t.watch.until(ctx, t.allOver) {
 		t.broken = append(t.broken, fmt.Sprintf("the run hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20)))
 		return
@@ -348,12 +357,8 @@ func (t *trial) conclude(ctx context.Context, want string) {
 	}
 	var wrong []string
 	for _, p := range t.site.programs() {
-		code, digest := p.cmd.ProcessState.ExitCode(), p.digest()
-		switch {
-		case t.ends == stopped && code == 0:
-			wrong = append(wrong, fmt.Sprintf("process of rank %d ended well, want an error", p.rank))
-		case t.ends != stopped && (code != 0 || digest != want):
-			wrong = append(wrong, fmt.Sprintf("process of rank %d: exit code %d, digest %.8s, want %.8s", p.rank, code, digest, want))
+		if why := t.misses(p, want); why != "" {
+			wrong = append(wrong, why)
 		}
 	}
 	if len(wrong) > 0 {
@@ -363,6 +368,29 @@ func (t *trial) conclude(ctx context.Context, want string) {
 	if left := processesIn(t.dir); len(left) > 0 {
 		t.broken = append(t.broken, fmt.Sprintf("processes left behind: %v", left))
 	}
+}
+
+// tolerance is how much less accurate peers may be without whom they lost.
+const tolerance = 0.02
+
+// misses says what a program that has ended should have come to, and did not.
+func (t *trial) misses(p *program, want report.Summary) string {
+	code, got := p.cmd.ProcessState.ExitCode(), p.summary()
+	switch {
+	case t.ends == stopped && code == 0:
+		return fmt.Sprintf("process of rank %d ended well, want an error", p.rank)
+	case t.ends == stopped || t.watch.gone[p.rank]:
+		return ""
+	case code != 0:
+		return fmt.Sprintf("process of rank %d: exit code %d", p.rank, code)
+	case t.ends != survived && got.Digest != want.Digest:
+		return fmt.Sprintf("process of rank %d: digest %.8s, want %.8s", p.rank, got.Digest, want.Digest)
+	case t.ends == survived && got.Accuracy.Mean == nil:
+		return fmt.Sprintf("process of rank %d: no accuracy", p.rank)
+	case t.ends == survived && *got.Accuracy.Mean < *want.Accuracy.Mean-tolerance:
+		return fmt.Sprintf("process of rank %d: accuracy %.4f, of the undisturbed run %.4f", p.rank, *got.Accuracy.Mean, *want.Accuracy.Mean)
+	}
+	return ""
 }
 
 // resume starts all peers of a run that has stopped anew and waits for its end.

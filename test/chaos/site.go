@@ -75,13 +75,11 @@ func (p *program) over() bool {
 	}
 }
 
-// digest returns that of the final parameters, "" if there is none.
-func (p *program) digest() string {
-	var s report.Summary
-	if json.Unmarshal(p.out.Bytes(), &s) != nil {
-		return ""
-	}
-	return s.Digest
+// summary returns what the program says came of the run, nothing if it says
+// nothing.
+func (p *program) summary() (s report.Summary) {
+	_ = json.Unmarshal(p.out.Bytes(), &s) // which then lacks what is asked for
+	return s
 }
 
 // A labSite is a real "peer lab" in a folder.
@@ -149,18 +147,18 @@ func (s scenario) sets() []string {
 	return args
 }
 
-// undisturbed returns the digest of the run where nothing happens.
-func (s scenario) undisturbed(ctx context.Context, peer, dir string) (string, error) {
+// undisturbed returns what comes of the run where nothing happens.
+func (s scenario) undisturbed(ctx context.Context, peer, dir string) (report.Summary, error) {
+	var sum report.Summary
 	args := append([]string{"sim", "ring8", "--json", "--quiet", "--set", "output.dir=undisturbed"}, s.sets()...) // not among the records that are watched
 	cmd := exec.CommandContext(ctx, peer, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &sum)
+	}
 	if err != nil {
-		return "", fmt.Errorf("the undisturbed run: %w", err)
+		return sum, fmt.Errorf("the undisturbed run: %w", err)
 	}
-	var sum report.Summary
-	if err := json.Unmarshal(out, &sum); err != nil {
-		return "", fmt.Errorf("the undisturbed run: %w", err)
-	}
-	return sum.Digest, nil
+	return sum, nil
 }
