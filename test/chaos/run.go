@@ -280,17 +280,24 @@ const settle = 50
 // being made or let go.
 const spare = 4
 
+// spareGoroutines is the same for goroutines: a connection has several.
+const spareGoroutines = 5 * spare
+
 // leaks holds the peers that have lived through a fault against what they held
 // before it.
 func (t *trial) leaks(ctx context.Context, e *effect, before map[int]footprint) {
 	goal := min(t.watch.atLeast()+settle, t.rounds-1)
 	t.watch.until(ctx, func() bool { return t.watch.least() >= goal || t.allOver() })
-	for rank := range t.peers {
-		pid := t.site.pid(rank)
+	for pid, now := range t.footprints() {
 		old, known := before[pid]
-		now, alive := measure(pid)
-		if known && alive && now.handles > old.handles+spare {
-			e.broken = append(e.broken, fmt.Sprintf("peer %d holds %d handles, %d before", rank, now.handles, old.handles))
+		if !known {
+			continue
+		}
+		if now.handles > old.handles+spare {
+			e.broken = append(e.broken, fmt.Sprintf("process %d holds %d handles, %d before", pid, now.handles, old.handles))
+		}
+		if old.goroutines > 0 && now.goroutines > old.goroutines+spareGoroutines {
+			e.broken = append(e.broken, fmt.Sprintf("process %d has %d goroutines, %d before", pid, now.goroutines, old.goroutines))
 		}
 	}
 }
@@ -301,6 +308,7 @@ func (t *trial) footprints() map[int]footprint {
 	for rank := range t.peers {
 		pid := t.site.pid(rank)
 		if f, ok := measure(pid); ok {
+			f.goroutines = t.site.goroutines(rank)
 			all[pid] = f
 		}
 	}

@@ -25,6 +25,8 @@ type site interface {
 	start(ctx context.Context, w *watch) error
 	// pid returns the process of a peer, 0 if it has none.
 	pid(rank int) int
+	// goroutines returns how many a peer says it has, 0 if it does not say.
+	goroutines(rank int) int
 	// harm begins a fault of the network or the disk and returns what ends it.
 	harm(f fault) (heal func() error, err error)
 	// revive sees to it that a peer that was killed comes back.
@@ -119,6 +121,9 @@ func (s *labSite) pid(rank int) int {
 	}
 	return s.pids[rank]
 }
+
+// goroutines are not asked for: the metrics of a lab need ports of this machine.
+func (s *labSite) goroutines(int) int { return 0 }
 
 func (s *labSite) harm(f fault) (func() error, error) {
 	return nil, fmt.Errorf("%s: not in a lab, whose peers share the loopback interface", f.kind)
