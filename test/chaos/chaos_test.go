@@ -144,6 +144,16 @@ func TestRanksInBrackets(t *testing.T) {
 	}
 }
 
+func TestLinesTellWhoseLinkIsDown(t *testing.T) {
+	for text, want := range map[string]int{
+		`INF link down run=x neighbour=7 why="no"`: 7, "[3] INF link down neighbour=12": 12, "DBG link up neighbour=7": -1, "link down": -1,
+	} {
+		if got := (line{text: text}).lost(); got != want {
+			t.Errorf("%q: rank %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestTableTellsWhatWasBroken(t *testing.T) {
 	text := document([]effect{
 		{fault: fault{kill, 3, 50, 0}, scenario: "a", noticed: 30 * time.Millisecond, recovered: time.Second, lost: "4 rounds done again"},

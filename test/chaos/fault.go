@@ -53,10 +53,12 @@ func (f fault) drawn(r *rand.Rand, peers int) fault {
 // strikes reports whether the fault touches the peer itself: what that says of
 // its neighbours is not how the others notice.
 func (f fault) strikes(rank, peers int) bool {
-	if f.kind == outage {
-		return rank >= 0
-	}
-	if f.kind == split {
+	switch {
+	case rank < 0:
+		return false
+	case f.kind == outage:
+		return true
+	case f.kind == split:
 		return (rank-f.rank+peers)%peers < peers/2
 	}
 	return rank == f.rank

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -129,6 +130,21 @@ func (w *watch) listen(rank int, from io.Reader) {
 		}
 		w.update(func() { w.lines = append(w.lines, l) })
 	}
+}
+
+// lost returns the rank of the neighbour to which the line says the link is down,
+// −1 if it says no such thing.
+func (l line) lost() int {
+	_, after, ok := strings.Cut(l.text, "neighbour=")
+	if !ok || !strings.Contains(l.text, "link down") {
+		return -1
+	}
+	number, _, _ := strings.Cut(after, " ")
+	rank, err := strconv.Atoi(number)
+	if err != nil {
+		return -1
+	}
+	return rank
 }
 
 // bracketed reads the rank at the beginning of "[3] text", −1 if there is none.
