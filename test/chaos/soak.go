@@ -31,7 +31,7 @@ func soakKinds(p place) []fault {
 		kinds = append(kinds,
 			fault{kind: cable, lasts: 8 * time.Second}, fault{kind: split, lasts: 8 * time.Second}, fault{kind: corrupt, lasts: 4 * time.Second},
 			fault{kind: slow, lasts: 4 * time.Second}, fault{kind: garbage, lasts: 4 * time.Second},
-			fault{kind: kill, lasts: 4 * time.Second}, fault{kind: outage, lasts: time.Second})
+			fault{kind: kill, lasts: 4 * time.Second})
 	}
 	return kinds
 }
@@ -90,7 +90,11 @@ func (t *trial) torment(ctx context.Context) []effect {
 	var effects []effect
 	for {
 		f := kinds[t.rand.IntN(len(kinds))]
-		f.rank, f.lasts = t.rand.IntN(t.peers), f.lasts/16+time.Duration(t.rand.Int64N(int64(f.lasts)))
+		victims := t.peers
+		if f.deadly() {
+			victims /= 2 // the others live to the end, so that it can be seen what they hold
+		}
+		f.rank, f.lasts = t.rand.IntN(victims), f.lasts/16+time.Duration(t.rand.Int64N(int64(f.lasts)))
 		f.round = t.watch.atLeast() + 1 + t.rand.IntN(2*soakRest)
 		if f.round > t.rounds*9/10 {
 			return effects
@@ -126,8 +130,12 @@ const (
 	growth   = 1.05
 )
 
+// shortLife is how many samples a life has at least that can be judged: a heap grows
+// to its size within minutes.
+const shortLife = 150
+
 // short reports whether a life is too short to be judged.
-func (h history) short() bool { return int(compared*float64(len(h))) < 5 }
+func (h history) short() bool { return len(h) < shortLife }
 
 // ends returns what the process held when it was warm, and in the end.
 func (h history) ends() (first, last footprint) {
@@ -179,7 +187,7 @@ func soakDocument(s scenario, effects []effect, lives map[int]history, broken []
 		byKind[e.kind] = append(byKind[e.kind], e)
 	}
 	faults := [][]string{{"fault", "times", "noticed by others", "recovered in, median", "at most"}}
-	for _, k := range []kind{kill, outage, freeze, cable, split, slow, corrupt, garbage} {
+	for _, k := range []kind{kill, freeze, cable, split, slow, corrupt, garbage} {
 		var took []time.Duration
 		noticed := 0
 		for _, e := range byKind[k] {
