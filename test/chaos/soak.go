@@ -130,9 +130,9 @@ const (
 	growth   = 1.05
 )
 
-// shortLife is how many samples a life has at least that can be judged: a heap grows
-// to its size within minutes.
-const shortLife = 150
+// shortLife is how many samples a life has at least that can be judged: a heap takes
+// four minutes or so to grow to its size, as long as gossipsub remembers what it has seen.
+const shortLife = 360
 
 // short reports whether a life is too short to be judged.
 func (h history) short() bool { return len(h) < shortLife }
