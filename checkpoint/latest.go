@@ -55,7 +55,12 @@ func (e *VersionError) Hint() string {
 // named. If there is no other, the error wraps the *DamagedError of the newest; if
 // there is none at all, it wraps ErrNone. A checkpoint of another version is not
 // skipped: going on from an older one would not be what its user expects.
-func Latest(dir string) (*Found, error) {
+func Latest(dir string) (*Found, error) { return latest(dir, read) }
+
+// Peek is Latest without the state, which may be damaged.
+func Peek(dir string) (*Found, error) { return latest(dir, peek) }
+
+func latest(dir string, read func(path string, k int) (*Found, error)) (*Found, error) {
 	rounds, _, err := list(dir)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
@@ -92,21 +97,35 @@ func Newest(dir string) (round int, there bool) {
 
 // read reads the checkpoint before round k.
 func read(path string, k int) (*Found, error) {
-	d, err := readManifest(filepath.Join(path, manifestFile))
-	if errors.Is(err, errVersion) {
-		return nil, &VersionError{path, d.Version}
-	}
-	if err == nil && d.Round != k {
-		err = fmt.Errorf("%s: of round %d", manifestFile, d.Round)
-	}
+	d, err := describe(path, k)
 	if err != nil {
-		return nil, &DamagedError{path, err}
+		return nil, err
 	}
 	s, err := readState(filepath.Join(path, stateFile), d.State)
 	if err != nil {
 		return nil, &DamagedError{path, fmt.Errorf("%s: %w", stateFile, err)}
 	}
 	return &Found{Manifest: d.Manifest, Path: path, State: s}, nil
+}
+
+func peek(path string, k int) (*Found, error) {
+	d, err := describe(path, k)
+	return &Found{Manifest: d.Manifest, Path: path}, err
+}
+
+// describe reads the manifest of the checkpoint before round k.
+func describe(path string, k int) (document, error) {
+	d, err := readManifest(filepath.Join(path, manifestFile))
+	if errors.Is(err, errVersion) {
+		return d, &VersionError{path, d.Version}
+	}
+	if err == nil && d.Round != k {
+		err = fmt.Errorf("%s: of round %d", manifestFile, d.Round)
+	}
+	if err != nil {
+		return d, &DamagedError{path, err}
+	}
+	return d, nil
 }
 
 func readManifest(path string) (document, error) {

@@ -5,7 +5,10 @@
 // a Config into graphs, algorithms, models and shards.
 package configs
 
-import "gossiptrainer/topology"
+import (
+	"gossiptrainer/topology"
+	"time"
+)
 
 // The tags of the fields are the one place where a key is described: the JSON
 // schema, the checks of Load and the reference of all keys are made from them.
@@ -176,16 +179,20 @@ type Peer struct {
 
 // Node is how this peer reaches others; not compared between peers.
 type Node struct {
-	Listen     []string `json:"listen" jsonschema_description:"multiaddrs to listen on, like /ip4/0.0.0.0/tcp/4001; empty = all interfaces, a free port"`
-	Transport  string   `json:"transport" jsonschema:"enum=tcp,enum=quic" jsonschema_description:"transport of the links"`
-	Security   string   `json:"security" jsonschema:"enum=tls,enum=noise" jsonschema_description:"encryption over tcp; quic always has TLS"`
-	Key        string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
-	JoinSecret string   `json:"join_secret" jsonschema_description:"shared secret that peers without a roster prove to each other"`
+	Listen         []string `json:"listen" jsonschema_description:"multiaddrs to listen on, like /ip4/0.0.0.0/tcp/4001; empty = all interfaces, a free port"`
+	Transport      string   `json:"transport" jsonschema:"enum=tcp,enum=quic" jsonschema_description:"transport of the links"`
+	Security       string   `json:"security" jsonschema:"enum=tls,enum=noise" jsonschema_description:"encryption over tcp; quic always has TLS"`
+	Key            string   `json:"key" jsonschema_description:"file of the private key; empty = the user's own"`
+	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
+	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
+	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour is lost when nothing was heard of it for so long, or a quarter more; 4s on a fast LAN"`
+	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics, port 0 = a free one, in a lab the port plus the rank; empty = off; nobody is asked who he is, so better on loopback"`
 }
 
 // Faults says what to do about lost neighbours.
 type Faults struct {
 	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=stop" jsonschema_extras:"x-later=reweight" jsonschema_description:"wait = until it returns, nothing is lost; stop = end the run"`
+	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started anew; one is forgotten for 1000 that were used"`
 }
 
 // Checkpoint says when a peer writes its state down; not compared between peers.
@@ -227,8 +234,8 @@ func Default() Config {
 		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Slow: map[string]float64{}},
 		Limit:      Limit{Links: map[string]LinkLimit{}},
 		Peers:      []Peer{},
-		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls"},
-		Faults:     Faults{OnLostNeighbor: "wait"},
+		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second)},
+		Faults:     Faults{OnLostNeighbor: "wait", Tolerance: 8},
 		Checkpoint: Checkpoint{Seconds: 60, Keep: 2},
 		Output:     Output{Dir: "runs", Every: 10},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/bits"
+	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -304,6 +305,25 @@ var otherRules = []rule{
 				wrong(at, "there is no worker %d in a %s of %d", j, c.Topology.Kind, c.Topology.Size)
 			}
 			checkLink(at, c.Limit.Links[key], wrong)
+		}
+	}},
+	{[]string{"node.join_secret", "node.join_secret_file"}, func(c *Config, wrong complain) {
+		if c.Node.JoinSecret != "" && c.Node.JoinSecretFile != "" {
+			wrong("node.join_secret_file", "there is one join secret: either join_secret or join_secret_file")
+		}
+	}},
+	{[]string{"node.detect"}, func(c *Config, wrong complain) {
+		if d := time.Duration(c.Node.Detect); d < time.Second || d > 10*time.Minute {
+			wrong("node.detect", "must be 1s to 10m, got %v", d)
+		}
+	}},
+	{[]string{"node.metrics"}, func(c *Config, wrong complain) {
+		if c.Node.Metrics == "" {
+			return
+		}
+		_, port, err := net.SplitHostPort(c.Node.Metrics)
+		if _, wild := strconv.ParseUint(port, 10, 16); err != nil || wild != nil {
+			wrong("node.metrics", "must be host:port like 127.0.0.1:9464, got %s", show(c.Node.Metrics))
 		}
 	}},
 	{[]string{"node.listen"}, func(c *Config, wrong complain) { checkAddrs("node.listen", c.Node.Listen, wrong) }},

@@ -26,6 +26,8 @@ var memories = map[string][]string{
 	"moniqua, oland-raj":          {"train.rounds=60", "algorithm.controller={name: oland-raj}"},
 	"moniqua, mqgrad":             {"train.rounds=60", "algorithm.controller={name: mqgrad}"},
 	"full precision":              {"algorithm.bits=32"},
+	"clipped, violated":           {"algorithm.clip.liars=1", "topology.kind=complete", "algorithm.theta={rule: fixed, value: 1e-4}"},
+	"clipped by a radius":         {"algorithm.clip.radius=0.2", "algorithm.bits=32"},
 	"full precision, local":       {"algorithm.bits=32", "algorithm.local_steps=4"},
 	"constant step, no momentum":  {"train.schedule=constant", "train.momentum=0", "train.weight_decay=0.01"},
 	"d2":                          {"algorithm.name=d2", "topology.slack=0.6"},

@@ -123,6 +123,18 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 	}
 	x := make([]float32, r.dim)
 	objective.Init(x, r.cfg.Seed)
+	w, err := r.body(rank, x, s)
+	if err != nil {
+		return nil, err
+	}
+	w.oracle, w.Gradient = oracle, oracle.Gradient
+	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) }
+	return w, nil
+}
+
+// body builds a worker that begins at x, or where s was saved, and has nothing to
+// take gradients with.
+func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker, error) {
 	own, err := r.agreeing(rank)
 	if err != nil {
 		return nil, err
@@ -138,8 +150,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 	theta := r.thetaOf(machine)
 	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean,
-		oracle: oracle, Gradient: oracle.Gradient, Theta: theta, Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
-		Evaluate: func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) },
+		Rank: rank, Row: r.rows[rank], Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
+		Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
 	}, nil
 }

@@ -119,6 +119,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				w.AtBoundary(func(int) {})
 				workers[i] = w
 			}
 			var rounds int

@@ -4,14 +4,17 @@
 //
 // The frames are on disk, in segments of a folder, and the page cache is the
 // memory: what is appended is safe from the end of the process at once, and from
-// that of the machine after Sync. A record is a frame as package wire writes it, so
+// that of the machine after Sync. What a full disk does not take is held in memory,
+// up to a bound. A record is a frame as package wire writes it, so
 // each has a checksum; a repair has the rank of its receiver in the place of the
 // epoch. The package knows neither links nor checkpoints: who appends, syncs and
 // drops sees to it that the frames of before a checkpoint are safe when that is.
 package journal
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -37,6 +40,8 @@ type Journal struct {
 	base     int
 	places   []place // of the messages of the slots from base on
 	repairs  map[receipt]place
+	held     []*record // that the disk has not taken, in order
+	heldSize int
 	syncing  bool
 	dropped  []*segment // that Sync may still be using
 	head     [wire.HeaderLen]byte
@@ -55,7 +60,8 @@ type segment struct {
 type place struct {
 	in   *segment
 	at   int64
-	size int // of the payload
+	size int     // of the payload
+	held *record // if it is in memory
 }
 
 // A receipt names a repair.
@@ -87,34 +93,29 @@ func (j *Journal) Append(f gossip.Frame) error {
 	defer j.mu.Unlock()
 	slot := j.slots.Of(f.Round, f.Hop)
 	h := wire.Header{Kind: wire.Data, Round: f.Round, Hop: f.Hop, Note: f.Note}
-	key := receipt{slot: slot, to: f.To}
-	switch f.Kind {
-	case gossip.Data:
-		if slot != j.next() {
-			return fmt.Errorf("journal: message of slot %d: want slot %d", slot, j.next())
-		}
-	case gossip.Repair:
-		if _, there := j.repairs[key]; there {
+	switch {
+	case f.Kind == gossip.Data && slot != j.next():
+		return fmt.Errorf("journal: message of slot %d: want slot %d", slot, j.next())
+	case f.Kind == gossip.Repair:
+		if _, there := j.repairs[receipt{slot: slot, to: f.To}]; there {
 			return nil
 		}
 		h.Kind, h.Epoch = wire.Repair, uint64(f.To)
-	default:
+	case f.Kind != gossip.Data:
 		return fmt.Errorf("journal: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
 	}
-	p, err := j.write(h, f.Payload, slot)
-	if err != nil {
-		return fmt.Errorf("journal: round %d hop %d: %w", f.Round, f.Hop, err)
+	if j.flush() == nil {
+		if p, err := j.write(h, f.Payload, slot); err == nil {
+			j.enter(h, slot, p)
+			return nil
+		}
 	}
-	if f.Kind == gossip.Data {
-		j.places = append(j.places, p)
-	} else {
-		j.repairs[key] = p
-	}
+	j.hold(h, f.Payload, slot)
 	return nil
 }
 
-// write puts a frame at the end of the segment being written. What a failure has
-// left there, the next one overwrites.
+// write puts a frame at the end of the segment being written. A failure leaves
+// nothing there.
 func (j *Journal) write(h wire.Header, payload []byte, slot int) (place, error) {
 	if err := wire.PutHeader(j.head[:], h, payload); err != nil {
 		return place{}, err
@@ -123,11 +124,12 @@ func (j *Journal) write(h wire.Header, payload []byte, slot int) (place, error) 
 		return place{}, err
 	}
 	s := j.writing
-	if _, err := s.file.WriteAt(j.head[:], s.size); err != nil {
-		return place{}, err
+	_, err := s.file.WriteAt(j.head[:], s.size)
+	if err == nil {
+		_, err = s.file.WriteAt(payload, s.size+wire.HeaderLen)
 	}
-	if _, err := s.file.WriteAt(payload, s.size+wire.HeaderLen); err != nil {
-		return place{}, err
+	if err != nil {
+		return place{}, errors.Join(err, s.file.Truncate(s.size))
 	}
 	p := place{in: s, at: s.size, size: len(payload)}
 	s.size += wire.HeaderLen + int64(len(payload))
@@ -180,6 +182,10 @@ func (j *Journal) Repair(slot int, to topology.Rank) (f gossip.Frame, ok bool, e
 
 // read returns the frame at a place in memory of its own.
 func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
+	if p.held != nil {
+		h := p.held.header
+		return gossip.Frame{Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: p.held.payload}, nil
+	}
 	frame := make([]byte, wire.HeaderLen+p.size)
 	damaged := func(err error) error {
 		return fmt.Errorf("journal: %s: message of slot %d: %w", p.in.path, slot, err)
@@ -202,6 +208,10 @@ func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
 // Drop can let go of what is older than a checkpoint.
 func (j *Journal) Sync() error {
 	j.mu.Lock()
+	if err := j.flush(); err != nil {
+		j.mu.Unlock()
+		return fmt.Errorf("journal: %d frames are only in memory: %w", len(j.held), err)
+	}
 	var fresh []*segment
 	for _, s := range j.segments {
 		if !s.synced {
@@ -240,16 +250,14 @@ func syncAll(dir string, segments []*segment) error {
 func (j *Journal) Drop(before int) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	defer j.bury()
 	n := 0
 	for n < len(j.segments) && j.segments[n] != j.writing && j.segments[n].last < before {
 		n++
 	}
-	if n == 0 {
-		return nil
-	}
 	gone := make(map[*segment]bool, n)
 	for _, s := range j.segments[:n] {
-		if err := os.Remove(s.path); err != nil {
+		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("journal: %w", err)
 		}
 		gone[s] = true
@@ -257,17 +265,22 @@ func (j *Journal) Drop(before int) error {
 	j.dropped = append(j.dropped, j.segments[:n]...)
 	j.segments = append(j.segments[:0], j.segments[n:]...)
 	first := 0
-	for first < len(j.places) && gone[j.places[first].in] {
+	for first < len(j.places) && (gone[j.places[first].in] || j.places[first].held != nil && j.base+first < before) {
 		first++
 	}
-	j.places, j.base = append(j.places[:0], j.places[first:]...), j.base+first
-	for key, p := range j.repairs {
-		if gone[p.in] {
+	j.shift(first)
+	j.release()
+	return nil
+}
+
+// shift lets go of the first n messages, and of repairs of older ones.
+func (j *Journal) shift(n int) {
+	j.places, j.base = append(j.places[:0], j.places[n:]...), j.base+n
+	for key := range j.repairs {
+		if key.slot < j.base {
 			delete(j.repairs, key)
 		}
 	}
-	j.bury()
-	return nil
 }
 
 // bury closes the files that have been removed, unless Sync is at work.

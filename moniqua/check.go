@@ -14,7 +14,7 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	if len(acc) != len(x) {
 		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
 	}
-	if !inPlace(acc, x) {
+	if !inPlace(acc, x) || !r.inLanes(in) {
 		if err := r.checkReference(x); err != nil {
 			return err
 		}
@@ -30,8 +30,8 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	return nil
 }
 
-// inPlace reports whether acc is x. Encode has found x sound then, so that it is
-// not read once more, which would be a quarter of the pass over memory.
+// inPlace reports whether acc is x. Encode has found x sound then, so that the
+// lanes do not read it once more, which would be a quarter of the pass over memory.
 func inPlace(acc, x []float32) bool { return len(acc) > 0 && &acc[0] == &x[0] }
 
 // checkPayload makes sure that payload holds d symbols and the hash, if any.

@@ -194,7 +194,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	}
 	var saw algos.Mixed
 	switch width := r.byteWidth(); {
-	case width == 0 || len(in) == 0 || len(in) > inLanes || repaired(in):
+	case !r.inLanes(in):
 		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
 	case width == 1:
 		saw, err = r.mixBits(acc, x, mine, in)

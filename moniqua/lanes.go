@@ -96,6 +96,11 @@ func (r *rounder) noise(index int) float64 {
 	return float64(r.key.Uniform(uint32(index)))
 }
 
+// inLanes reports whether in is mixed in lanes.
+func (r *round) inLanes(in []algos.Message) bool {
+	return r.byteWidth() > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in)
+}
+
 // encodeBytes writes the symbols of x, of two bits or more, to payload, of their
 // length, without verification.
 func (r *round) encodeBytes(payload []byte, x []float32, width int) error {

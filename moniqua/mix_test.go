@@ -133,20 +133,23 @@ func TestBothEndsOfAnEdgeAddExactNegatives(t *testing.T) {
 }
 
 func TestMixInPlace(t *testing.T) {
-	c := mustCodec(t, 5, Dither, 0.2, 4)
-	all := models(4, 2500, 0.2)
-	want, _ := mixAt(t, c, 0, all, 0.25)
+	for _, levels := range []int{2, 5, 16, 256} {
+		c := mustCodec(t, levels, Dither, 0.2, 4)
+		all := models(4, 2500, 0.2)
+		want, wantSaw := mixAt(t, c, 0, all, 0.25)
 
-	in := make([]algos.Message, 0, 3)
-	for j := 1; j < 4; j++ {
-		in = append(in, algos.Message{From: topology.Rank(j), Weight: 0.25, Payload: mustEncode(t, c, 0, all[j])})
-	}
-	mine := mustEncode(t, c, 0, all[0])
-	if _, err := c.Mix(all[0], 0, all[0], mine, in); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(all[0], want) {
-		t.Error("mixing into x itself gives another result")
+		in := make([]algos.Message, 0, 3)
+		for j := 1; j < 4; j++ {
+			in = append(in, algos.Message{From: topology.Rank(j), Weight: 0.25, Payload: mustEncode(t, c, 0, all[j])})
+		}
+		mine := mustEncode(t, c, 0, all[0])
+		saw, err := c.Mix(all[0], 0, all[0], mine, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(all[0], want) || saw != wantSaw {
+			t.Errorf("%d levels: mixing into x itself gives another result: %+v, want %+v", levels, saw, wantSaw)
+		}
 	}
 }
 

@@ -10,12 +10,13 @@ type call struct {
 	talk  *talk
 	lower bool // the smaller id has opened it
 	out   chan func() error
+	beat  time.Duration // between two ballots
 	done  chan struct{}
 	once  sync.Once
 }
 
-func newCall(t *talk, lower bool) *call {
-	return &call{talk: t, lower: lower, out: make(chan func() error, 1), done: make(chan struct{})}
+func newCall(t *talk, lower bool, detect time.Duration) *call {
+	return &call{talk: t, lower: lower, beat: detect / beatsPerDetect, out: make(chan func() error, 1), done: make(chan struct{})}
 }
 
 // tell leaves the ballot, or a refusal, for the writer; what it has not said
@@ -25,8 +26,13 @@ func (c *call) tell(b ballot, no *RefusedError) {
 	case <-c.out:
 	default:
 	}
+	said := false
 	c.out <- func() error {
 		if no != nil {
+			if said {
+				return nil
+			}
+			said = true
 			return c.talk.sayNo(no) // the other end hangs up when it has read it
 		}
 		c.talk.stream.SetWriteDeadline(time.Now().Add(helloTime))
@@ -34,16 +40,21 @@ func (c *call) tell(b ballot, no *RefusedError) {
 	}
 }
 
-// write says what is told to until the call ends.
+// write says what is told to until the call ends, and repeats it as a sign of
+// life.
 func (c *call) write() {
+	again := time.NewTicker(c.beat)
+	defer again.Stop()
+	say := func() error { return nil }
 	for {
 		select {
-		case say := <-c.out:
-			if say() != nil {
-				c.talk.stream.Reset()
-				return
-			}
+		case say = <-c.out:
+		case <-again.C:
 		case <-c.done:
+			return
+		}
+		if say() != nil {
+			c.talk.stream.Reset()
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -23,6 +24,9 @@ type Checkpoints struct {
 	// time; 0 is for ever. After the last round there is one in any case.
 	Every  int
 	Period time.Duration
+	// Keep is how many of them the worker may come back to, if the newer ones turn
+	// out to be damaged; 0 is 1. Neighbours keep what it would need.
+	Keep int
 	// Journal keeps what is sent, for neighbours that come back; it is at Round.
 	// Nil if the worker waits for nobody.
 	Journal *journal.Journal
@@ -36,6 +40,7 @@ type keeper struct {
 	answers bool // that copy is the one that was asked for
 	writing bool
 	newest  int       // round that is safe
+	kept    []int     // rounds that the worker may come back to, the oldest first
 	last    bool      // that after the last round has been taken
 	settled bool      // and is safe, or cannot be made so
 	began   time.Time // of the last one
@@ -58,6 +63,9 @@ func newKeeper(w *Worker) *keeper {
 	k := &keeper{
 		Checkpoints: w.Checkpoints, rounds: w.Rounds, taken: -1, newest: w.Checkpoints.Round,
 		began: time.Now(), written: make(chan keeping, 1),
+	}
+	if k.newest > 0 {
+		k.kept = append(k.kept, k.newest)
 	}
 	w.Machine.AtBoundary(k.boundary)
 	return k
@@ -142,14 +150,28 @@ func (d *driver) kept(n keeping) error {
 	case n.err != nil:
 		return nil
 	}
-	k.newest = n.round
-	d.t.Durable(d.slots.Of(n.round, 0))
+	oldest := k.enter(n.round)
+	d.t.Durable(d.slots.Of(oldest, 0))
 	for _, s := range d.peers {
 		if s.up {
-			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: n.round})
+			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: oldest})
 		}
 	}
 	return d.broken(d.forget())
+}
+
+// enter notes that the checkpoint before a round is safe, and returns the oldest
+// round that the worker may come back to. From the end nobody goes back.
+func (k *keeper) enter(round int) (oldest int) {
+	k.newest = round
+	k.kept = append(k.kept, round)
+	if len(k.kept) > max(1, k.Keep) {
+		k.kept = slices.Delete(k.kept, 0, 1)
+	}
+	if k.last {
+		return round
+	}
+	return k.kept[0]
 }
 
 // forget lets go of messages that no neighbour will ask for again. One without

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -34,6 +35,7 @@ type traffic struct {
 	total  tally
 	shared *quicreuse.ConnManager // nil over TCP
 	shaper *shaper                // above the counting; nil: bytes go at once
+	keeps  func(peer.ID) bool     // whose count outlives their connections; nil: everybody's
 	mu     sync.Mutex
 	peers  map[peer.ID]*tally
 }
@@ -47,6 +49,17 @@ func (t *traffic) peer(id peer.ID) *tally {
 		t.peers[id] = new(tally)
 	}
 	return t.peers[id]
+}
+
+// forget drops the count of a peer whose connection is over and who does not
+// belong: strangers may come under any number of ids.
+func (t *traffic) forget(id peer.ID) {
+	if t.keeps == nil || t.keeps(id) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.peers, id)
 }
 
 // tcp makes a TCP transport whose connections are counted below the
@@ -199,6 +212,8 @@ type countedConn struct {
 	traffic *traffic
 	closed  func() // may be nil
 	session []byte // of the encryption, see session; set by the handshake
+	began   time.Time
+	heard   atomic.Int64 // when something last came, in ns after began
 	mu      sync.Mutex
 	own     Wire
 	peer    *tally
@@ -213,7 +228,12 @@ func (c *countedConn) id() peer.ID {
 }
 
 func (t *traffic) count(raw manet.Conn) *countedConn {
-	return &countedConn{Conn: raw, traffic: t}
+	return &countedConn{Conn: raw, traffic: t, began: time.Now()}
+}
+
+// silence is how long nothing has come. No clock that is set can change it.
+func (c *countedConn) silence() time.Duration {
+	return time.Since(c.began) - time.Duration(c.heard.Load())
 }
 
 func (c *countedConn) belongsTo(id peer.ID) {
@@ -241,6 +261,9 @@ func (c *countedConn) add(out, in int64) {
 
 func (c *countedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.heard.Store(int64(time.Since(c.began)))
+	}
 	c.add(0, int64(n))
 	return n, err
 }
@@ -255,6 +278,7 @@ func (c *countedConn) Close() error {
 	if c.closed != nil {
 		c.closed()
 	}
+	c.traffic.forget(c.id())
 	return c.Conn.Close()
 }
 

@@ -2,9 +2,12 @@ package node
 
 import (
 	"errors"
+	"log/slog"
 	"maps"
 	"sync"
+	"time"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
@@ -17,6 +20,9 @@ type Counters struct {
 	// Refused counts frames and peers that were turned away, by reason, and
 	// links that were lost for what came over them.
 	Refused map[string]int64
+	// Blamed counts the frames among them by who has sent them, as far as they came
+	// over a link: by neighbour and reason.
+	Blamed map[topology.Rank]map[string]int64
 	// Links has the bytes of each link. Over QUIC, whose connections share a
 	// socket, Wire is 0 here.
 	Links []LinkBytes
@@ -36,8 +42,43 @@ type LinkBytes struct {
 
 // A tally of refusals, by reason.
 type refusals struct {
-	mu sync.Mutex
-	by map[string]int64
+	mu   sync.Mutex
+	by   map[string]int64
+	of   map[topology.Rank]map[string]int64 // those of frames, by neighbour
+	told map[string]notice
+}
+
+// A notice is when a log was last told of a reason, and how often it had
+// happened by then.
+type notice struct {
+	at    time.Time
+	count int64
+}
+
+// quiet is how long a log is spared a reason that it has been told of:
+// strangers decide how often a refusal happens.
+const quiet = 30 * time.Second
+
+// tell counts a refusal and logs it, unless the log was told of its reason a short
+// while ago: then the next line says how many there were.
+func (r *refusals) tell(log *slog.Logger, message, reason string, args ...any) {
+	r.count(reason)
+	r.mu.Lock()
+	last, now := r.told[reason], time.Now()
+	if !last.at.IsZero() && now.Sub(last.at) < quiet {
+		r.mu.Unlock()
+		return
+	}
+	unsaid := r.by[reason] - last.count - 1
+	if r.told == nil {
+		r.told = make(map[string]notice)
+	}
+	r.told[reason] = notice{now, r.by[reason]}
+	r.mu.Unlock()
+	if unsaid > 0 {
+		args = append(args, "before, unsaid", unsaid)
+	}
+	log.Warn(message, args...)
 }
 
 func (r *refusals) count(reason string) {
@@ -60,6 +101,7 @@ var frameReasons = []struct {
 	err  error
 	name string
 }{
+	{algos.ErrAbsurd, "absurd"},
 	{gossip.ErrStale, "stale"},
 	{gossip.ErrDuplicate, "duplicate"},
 	{gossip.ErrEarly, "early"},
@@ -78,16 +120,47 @@ var frameReasons = []struct {
 	{errHalt, "stop"},
 }
 
-// frame counts a frame that was not used for err, and returns err.
-func (r *refusals) frame(err error) error {
+// reasonOf returns the reason for which a frame was not used.
+func reasonOf(err error) string {
 	for _, known := range frameReasons {
 		if errors.Is(err, known.err) {
-			r.count(known.name)
-			return err
+			return known.name
 		}
 	}
-	r.count("other")
+	if _, bad := errors.AsType[*algos.MessageError](err); bad {
+		return "unusable"
+	}
+	return "other"
+}
+
+// frame counts a frame that was not used for err, and returns err.
+func (r *refusals) frame(err error) error {
+	r.count(reasonOf(err))
 	return err
+}
+
+// blame counts against a neighbour what has been counted by itself.
+func (r *refusals) blame(rank topology.Rank, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = make(map[topology.Rank]map[string]int64)
+	}
+	if r.of[rank] == nil {
+		r.of[rank] = make(map[string]int64)
+	}
+	r.of[rank][reason]++
+}
+
+// blamed returns what is counted against neighbours.
+func (r *refusals) blamed() map[topology.Rank]map[string]int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[topology.Rank]map[string]int64, len(r.of))
+	for rank, by := range r.of {
+		all[rank] = maps.Clone(by)
+	}
+	return all
 }
 
 // Counters returns what has been counted so far.
@@ -95,7 +168,7 @@ func (n *Node) Counters() Counters {
 	n.mu.Lock()
 	links, board := n.links, n.board
 	n.mu.Unlock()
-	c := Counters{Refused: n.refused.read()}
+	c := Counters{Refused: n.refused.read(), Blamed: n.refused.blamed()}
 	if links != nil {
 		c.Links = links.perLink() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()

@@ -32,6 +32,7 @@ type driver struct {
 	log     *slog.Logger
 	observe func(report.Event)
 	stopped <-chan error // a worker has stopped the run
+	vitals  *vitals
 
 	cancelled <-chan struct{} // the context of the run, until that is known
 	ending    ending
@@ -39,6 +40,7 @@ type driver struct {
 	keeper   *keeper          // nil without checkpoints
 	journal  *journal.Journal // nil: no message is sent twice
 	slots    gossip.Slots
+	first    int // round in which this worker began
 	place    int // exchanges finished
 	verified bool
 	ended    func(topology.Rank) bool // a worker is known to be through
@@ -71,6 +73,8 @@ type standing struct {
 	told    bool      // Bye was sent on this link
 	left    bool
 	refused error
+	cut     bool // off, until it comes back as another process
+	ledger  ledger
 	hears   bool // messages of this worker
 	durable int  // exchanges that its newest checkpoint knows of, as far as told
 	sequel
@@ -82,12 +86,12 @@ type spent struct{ compute, wait, codec time.Duration }
 func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
-		jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
 		keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
-		d.place = d.slots.Of(d.round, 0)
+		d.first, d.place = d.round, d.slots.Of(d.round, 0)
 	}
 	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
 		d.verified = m.Repairs().Verified
@@ -147,6 +151,7 @@ func (d *driver) advance() error {
 			d.t.Recycle(payload)
 		}
 		d.waiting = append(d.waiting[:0], r.Waiting...)
+		d.vitals.wait(d.waiting)
 		if r.Round > d.round {
 			d.finish(r.Round)
 		}
@@ -224,17 +229,20 @@ func (d *driver) computed(o outcome) error {
 }
 
 func (d *driver) handle(e Event) error {
-	i := slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == e.Peer })
-	s := &d.peers[i]
+	s := d.standingOf(e.Peer)
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+		s.cut, s.ledger.leftOver = false, 0
 		d.meet(s, e.Met)
 		d.w.Machine.Link(e.Peer, true)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
+		if forged(e.Err) {
+			return d.blame(s, e.Err)
+		}
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
 	case Stopped:
@@ -245,6 +253,10 @@ func (d *driver) handle(e Event) error {
 	case Noticed:
 		return d.notice(s, e.Notice)
 	case FrameIn:
+		if s.cut { // came before the link ended
+			d.t.Recycle(e.Frame.Payload)
+			return nil
+		}
 		if done, err := d.recall(s, e.Frame); done {
 			return err
 		}
@@ -252,25 +264,26 @@ func (d *driver) handle(e Event) error {
 		d.spent.codec += time.Since(now)
 		if err == nil {
 			d.progress = now
+			s.ledger.use()
 			return nil
 		}
 		if unused(err) {
 			d.misplaced(s, e.Frame, err)
-			return nil
+			return d.blame(s, err)
 		}
 		return d.judge(err)
 	}
 	return nil
 }
 
+// standingOf returns how a neighbour is doing.
+func (d *driver) standingOf(rank topology.Rank) *standing {
+	return &d.peers[slices.IndexFunc(d.peers, func(s standing) bool { return s.rank == rank })]
+}
+
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
-		if errors.Is(err, reason) {
-			return true
-		}
-	}
-	return false
+	return late(err) || isOne(err, gossip.ErrStranger, gossip.ErrNoSuchHop)
 }
 
 // judge tells a neighbour's bad message, which it may send again on a new
@@ -281,21 +294,31 @@ func (d *driver) judge(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
-		d.refused.count("unusable")
+		d.refused.frame(err)
 		d.log.Warn("message could not be used", "why", err)
 		d.t.Drop(bad.From, err)
-		return nil
+		return d.blame(d.standingOf(bad.From), err)
 	default:
 		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
 	}
 }
 
-// outcast ends a worker that none of its neighbours wants. One that is wanted
-// by some waits: the others may be restarted with the right run file.
+// outcast ends a worker that none of its neighbours wants, or in whose place
+// another process is. One that is wanted by some waits: the others may be
+// restarted with the right run file. But one that has come back, and cannot be
+// helped by all, is of no use to the others.
 func (d *driver) outcast() error {
+	for _, s := range d.peers {
+		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
+			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
+		}
+	}
 	var why []string
 	for _, s := range d.peers {
-		if s.refused == nil {
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
+			return &NetworkError{Op: opJoin, Err: no}
+		}
+		if s.refused == nil || s.cut { // who is cut off may come back as another process
 			return nil
 		}
 		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
@@ -345,6 +368,7 @@ func (d *driver) tellMissing(idle time.Duration) {
 // finish records that the rounds before round k are over.
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
+	d.vitals.finish(k, d.loss, d.spent, d.w.Machine)
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)
 	}

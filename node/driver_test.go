@@ -268,3 +268,16 @@ func TestLeavesWithoutTheByeOfOneWhoIsGone(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
+	no := &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place", Remote: true}
+	d := newDriver(task{n: 3, dim: 4, rounds: 5}.worker(t, 1), newScript())
+	var net *NetworkError
+	if err := d.handle(Event{Kind: Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) || !strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
+		t.Errorf("one that has done nothing in this life: error %v, want whom it needs and why", err)
+	}
+	d.round = 3
+	if err := d.handle(Event{Kind: Refused, Peer: 2, Err: no}); err != nil {
+		t.Errorf("one that was there before: %v, want that it waits", err)
+	}
+}

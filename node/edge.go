@@ -40,11 +40,13 @@ type edge struct {
 	rank    topology.Rank
 	id      peer.ID
 	dials   bool          // this end opens the streams
+	hears   bool          // it is sent messages
 	arrived chan *talk    // streams that the other end has opened and both agreed on
 	awake   chan struct{} // signals that there is a connection
 	log     *slog.Logger
 
-	sent, received carried
+	sent, received        carried
+	lost, silent, retries atomic.Int64 // see LinkStatus
 
 	mu    sync.Mutex
 	link  *link // nil while there is none
@@ -52,6 +54,10 @@ type edge struct {
 	ever  bool   // there has been a link
 	life  uint64 // epoch of the process at its other end
 	last  error  // why there is none
+	twin  twinTimer
+
+	outlaw uint64        // epoch of the last process that was banned
+	banned *RefusedError // nil if none was
 }
 
 // carried counts the frames of an edge in one direction, in bytes.
@@ -155,9 +161,28 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 	return t, nil
 }
 
-// recognise refuses a neighbour that has been started anew without a checkpoint
-// where its place does not tell: it has lost its model.
+// reach says how far the neighbour may be from this worker.
+func (e *edge) reach() reach {
+	r := reach{lead: e.links.lead}
+	if j := e.links.journal; j != nil {
+		r.kept = true
+		if e.hears {
+			r.oldest = j.Base()
+		}
+	}
+	return r
+}
+
+// recognise refuses a neighbour whose process is banned, one that has a link
+// already, as another process, and one that has been started anew without a
+// checkpoint where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs hello) *RefusedError {
+	if no := e.outlawed(theirs); no != nil {
+		return no
+	}
+	if e.current() != nil && e.renewed(theirs) {
+		return twinned(fmt.Sprintf("worker %d", e.rank))
+	}
 	if e.links.paced || theirs.Durable != undurable || !e.renewed(theirs) {
 		return nil
 	}
@@ -197,10 +222,10 @@ func (e *edge) settle(t *talk) error {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
-		if no := mine.compareRank(theirs, e.rank, e.links.lead, e.links.journal); no != nil {
+		if no := e.recognise(theirs); no != nil {
 			return no
 		}
-		return e.recognise(theirs)
+		return mine.compareRank(theirs, e.rank, e.reach())
 	})
 	if err == nil {
 		err = t.agree()
@@ -233,17 +258,18 @@ func (e *edge) failed(err error) {
 	if e.links.ctx.Err() != nil {
 		return
 	}
+	e.retries.Add(1)
 	e.mu.Lock()
 	e.last = err
+	twin := e.twin.sure(err, e.links.detect)
 	e.mu.Unlock()
 	var no *RefusedError
 	if !errors.As(err, &no) {
 		e.log.Debug("no link", "err", err)
 		return
 	}
-	e.links.refused.count("refused " + no.Reason.String())
-	e.log.Warn("link refused", "why", no, "permanent", no.Permanent())
-	if no.Permanent() {
+	e.links.refused.tell(e.log, "link refused", "refused "+no.Reason.String(), "why", no, "permanent", no.Permanent())
+	if no.Permanent() || twin {
 		e.links.emit(Event{Kind: Refused, Peer: e.rank, Err: no})
 	}
 }
@@ -294,6 +320,9 @@ func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	case <-k.over:
 	case newer := <-e.arrived:
 		k.fail(errors.New("the neighbour has made a new link"))
+		if old := t.stream.Conn(); old != newer.stream.Conn() {
+			e.links.hangUp(old) // the neighbour has given it up, or cannot tell us
+		}
 		e.arrived <- newer // only run takes from it while a link is up
 	case <-ctx.Done():
 		k.fail(ctx.Err())
@@ -304,6 +333,10 @@ func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 		e.log.Debug("neighbour has left")
 		e.links.emit(Event{Kind: PeerDone, Peer: e.rank})
 		return true
+	}
+	e.lost.Add(1)
+	if _, silent := errors.AsType[*silentError](err); silent {
+		e.silent.Add(1)
 	}
 	e.log.Info("link down", "why", err)
 	e.links.emit(Event{Kind: LinkDown, Peer: e.rank, Err: err})

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"gossiptrainer/topology"
 )
@@ -48,8 +50,8 @@ func (e *StoppedError) Error() string {
 // A Reason says why one peer refuses another.
 type Reason uint8
 
-// Reasons of a refusal. All but NotReady are permanent: they hold as long as
-// both processes live.
+// Reasons of a refusal. All but NotReady and Twin are permanent: they hold as
+// long as both processes live.
 const (
 	NotReady Reason = iota // the peer is not there yet, or has this connection already
 	Stranger               // the id is not in the roster
@@ -60,12 +62,15 @@ const (
 	OtherRank  // the roster gives that id another rank
 	OtherSecret
 	RunFull
-	LostState // a peer came back without the model it had
+	LostState  // a peer came back without the model it had
+	Misbehaved // too much of what its process has sent was refused
+	Twin       // another process has the same identity
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
 	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
+	Misbehaved: "misbehaved", Twin: "twin",
 }
 
 // String names the reason in a word or two.
@@ -95,7 +100,32 @@ func (e *RefusedError) Error() string {
 }
 
 // Permanent reports whether trying again is pointless while both processes live.
-func (e *RefusedError) Permanent() bool { return e.Reason != NotReady }
+func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Twin }
+
+// twinned is what a process is told whose identity another one has. It may be
+// that this one has taken the other's place and the other's end has not been
+// noticed yet; so it goes on trying for a while.
+func twinned(who string) *RefusedError {
+	return &RefusedError{Reason: Twin, Detail: who + " is here already, as another process with the same identity: every peer needs a key of its own"}
+}
+
+// A twinTimer tells a process that has a twin from one that comes back before
+// its end was noticed. The zero value is ready.
+type twinTimer struct{ since time.Time }
+
+// sure takes in how a try to reach somebody ended, and reports whether a twin
+// has been in the way for longer than its end would go unnoticed.
+func (t *twinTimer) sure(err error, detect time.Duration) bool {
+	no, ok := errors.AsType[*RefusedError](err)
+	if !ok || no.Reason != Twin || !no.Remote {
+		t.since = time.Time{}
+		return false
+	}
+	if t.since.IsZero() {
+		t.since = time.Now()
+	}
+	return time.Since(t.since) > 2*detect
+}
 
 // authentic reports whether the refusal is between peers that know the same
 // secret; in a roll call nothing else is compared before.

@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	maxGossip  = 16 << 10               // bytes of one message
-	newsPeriod = time.Second            // between two bulletins of a peer, the last ones apart
-	flushTime  = 200 * time.Millisecond // for gossipsub to pass on what it was given last
+	maxGossip = 16 << 10               // bytes of one message
+	flushTime = 200 * time.Millisecond // for gossipsub to pass on what it was given last
 )
 
 // A board is what the peers of a run tell all others by gossipsub: how they
@@ -31,6 +30,7 @@ type board struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
+	period   time.Duration // between two bulletins of a peer, the last ones apart
 	news     *pubsub.Topic // nil for a run of one
 	control  *pubsub.Topic
 	received atomic.Int64 // bytes
@@ -50,7 +50,7 @@ func newBoard(n *Node) (*board, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &board{
 		node: n, roster: n.roster, ctx: ctx, cancel: cancel, stopped: make(chan error, 1),
-		mine:   bulletin{Rank: int(n.roster.self), Life: n.me.Epoch},
+		mine: bulletin{Rank: int(n.roster.self), Life: n.me.Epoch}, period: newsPeriod(len(n.roster.ids), n.bytes.shaper.slowest()),
 		theirs: make(map[topology.Rank]bulletin), heard: make(map[topology.Rank]time.Time),
 		changed: make(chan struct{}),
 	}

@@ -24,24 +24,32 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// Connections that are silent this long are asked for a sign of life, and
-// given up when none comes in time: a cable that is pulled is noticed after
-// their sum, a busy machine is not mistaken for a dead one.
+// A neighbour that hangs, or whose cable is pulled, is noticed when nothing has
+// come for Detect, or a quarter more; one that has nothing to say gives this many
+// signs of life in that time.
 const (
-	keepAlive    = 5 * time.Second
-	writeTimeout = 10 * time.Second
+	defaultDetect  = 15 * time.Second
+	beatsPerDetect = 4
 )
 
-// window is how many bytes of a stream may be under way at first. It grows by
-// round trips of an idle link, which know nothing of what waits below the
-// stream (ahead), so it is that much at 500 Mbit/s both ways, twice. Readers
-// always read, and links pace what they write: it is never a queue.
-const window = 4 << 20
+// Connections that are silent this long are asked for a sign of life. Those of
+// neighbours never are, since they give theirs unasked; on a slow link an answer
+// may be later than an end is noticed.
+const (
+	keepAlive    = time.Minute
+	writeTimeout = time.Minute
+)
+
+// leastWindow and mostWindow bound how many bytes of a stream may be under way.
+const (
+	leastWindow = 4 << 20
+	mostWindow  = 16 << 20
+)
 
 // newHost starts a libp2p host that does what a run needs and nothing else:
 // no relay, no NAT mapping, no DHT, no metrics registry. Every default that
 // matters is set here by name.
-func newHost(o Options, bytes *traffic) (host.Host, error) {
+func newHost(o Options, g *gate, bytes *traffic) (host.Host, error) {
 	limits, err := resources(o.N)
 	if err != nil {
 		return nil, err
@@ -55,6 +63,7 @@ func newHost(o Options, bytes *traffic) (host.Host, error) {
 		libp2p.UserAgent("gossiptrainer"),
 		libp2p.Peerstore(store),
 		libp2p.ResourceManager(limits),
+		libp2p.ConnectionGater(g),
 		libp2p.ConnectionManager(&connmgr.NullConnMgr{}),
 		libp2p.ListenAddrStrings(o.listenAddrs()...),
 		libp2p.AddrsFactory(announced),
@@ -94,34 +103,65 @@ func (o *Options) transport(bytes *traffic) []libp2p.Option {
 	if o.Security == Noise {
 		security = libp2p.Security(noise.ID, noise.New)
 	}
+	return []libp2p.Option{
+		libp2p.Transport(bytes.tcp),
+		security,
+		libp2p.Muxer(muxer.ID, (*muxer.Transport)(yamuxConfig(bytes.shaper.window()))),
+	}
+}
+
+// yamuxConfig returns that of streams with a window. It is there from the start:
+// yamux enlarges windows by round trips of an idle link, which know nothing of what
+// waits below the stream. Readers always read, and links pace what they write: a
+// window is never a queue.
+func yamuxConfig(window uint32) *yamux.Config {
 	streams := *muxer.DefaultTransport.Config()
 	streams.KeepAliveInterval = keepAlive
 	streams.InitialStreamWindowSize = window
 	streams.ConnectionWriteTimeout = writeTimeout
+	streams.MaxIncomingStreams = peerStreams
 	streams.LogOutput = io.Discard
-	return []libp2p.Option{
-		libp2p.Transport(bytes.tcp),
-		security,
-		libp2p.Muxer(muxer.ID, (*muxer.Transport)(yamuxConfig(streams))),
-	}
+	return &streams
 }
 
-func yamuxConfig(c yamux.Config) *yamux.Config { return &c }
+// What a connection or a peer may use. A link needs a stream, telemetry two, a
+// roll call one, and libp2p a few short ones.
+const (
+	peerConns   = 8
+	peerStreams = 32
+	connMemory  = 32 << 20
+)
 
-// resources bounds what strangers can make this host hold. The limits per IP
-// address are lifted: peers of one machine, one container host or one IPv6
-// network share an address, and the defaults (8 connections, 1 new one per 5
-// seconds) would refuse most of them.
+// resources bounds what others can make this host hold: all of them together,
+// those that have not said yet what they want, and each. The limits per IP
+// address are lifted, since peers of one machine, one container host or one IPv6
+// network share one, and the defaults (8 connections, 1 new one per 5 seconds)
+// would refuse most of them; that strangers do not call too often is the gate's
+// concern.
 func resources(n int) (network.ResourceManager, error) {
 	defaults := rcmgr.DefaultLimits
 	libp2p.SetDefaultServiceLimits(&defaults)
 	conns := rcmgr.LimitVal(256 + 4*n)
 	room := rcmgr.ResourceLimits{
 		Conns: 2 * conns, ConnsInbound: conns, ConnsOutbound: conns,
-		Streams: 32 * conns, StreamsInbound: 16 * conns, StreamsOutbound: 16 * conns,
-		FD: 2 * conns, Memory: rcmgr.LimitVal64(conns) << 24,
+		Streams: 8 * conns, StreamsInbound: 4 * conns, StreamsOutbound: 4 * conns,
+		FD: 2 * conns, Memory: rcmgr.LimitVal64(conns) << 20,
 	}
-	limits := rcmgr.PartialLimitConfig{System: room, Transient: room}.Build(defaults.AutoScale())
+	everybody := room
+	everybody.Memory = rcmgr.LimitVal64(64+n) * connMemory
+	limits := rcmgr.PartialLimitConfig{
+		System: everybody, Transient: room,
+		PeerDefault: rcmgr.ResourceLimits{
+			Conns: 2 * peerConns, ConnsInbound: peerConns, ConnsOutbound: peerConns, FD: 2 * peerConns,
+			Streams: 2 * peerStreams, StreamsInbound: peerStreams, StreamsOutbound: peerStreams,
+			Memory: 2 * connMemory,
+		},
+		Conn: rcmgr.ResourceLimits{
+			Conns: 1, ConnsInbound: 1, ConnsOutbound: 1, FD: 1,
+			Streams: 2 * peerStreams, StreamsInbound: peerStreams, StreamsOutbound: peerStreams,
+			Memory: connMemory,
+		},
+	}.Build(defaults.AutoScale())
 	everyone := []rcmgr.ConnLimitPerSubnet{{ConnCount: math.MaxInt32, PrefixLength: 0}}
 	m, err := rcmgr.NewResourceManager(rcmgr.NewFixedLimiter(limits),
 		rcmgr.WithLimitPerSubnet(everyone, everyone),

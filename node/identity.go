@@ -51,39 +51,33 @@ func CreateIdentity(path string) (*Identity, error) {
 }
 
 // ReadIdentity reads the identity in path, without claiming it for a process.
-// A key that others than the owner may read is refused.
+// A key that others than the owner may read is refused. Its errors are of type
+// *SecretError.
 func ReadIdentity(path string) (*Identity, error) {
-	info, err := os.Stat(path)
+	raw, err := readPrivate(path)
 	if err != nil {
-		return nil, fmt.Errorf("node: identity: %w", err)
-	}
-	if wide := info.Mode().Perm() & 0o077; wide != 0 && os.PathSeparator == '/' {
-		return nil, fmt.Errorf("node: identity: %s: mode %04o lets others read the key: run chmod 600 on it", path, info.Mode().Perm())
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("node: identity: %w", err)
+		return nil, err
 	}
 	key, err := crypto.UnmarshalPrivateKey(raw)
 	if err != nil {
-		return nil, fmt.Errorf("node: identity: %s: no key file: %w", path, err)
+		return nil, &SecretError{path, fmt.Errorf("no key file: %w", err)}
 	}
 	if key.Type() != crypto.Ed25519 {
-		return nil, fmt.Errorf("node: identity: %s: a %v key, not Ed25519", path, key.Type())
+		return nil, &SecretError{path, fmt.Errorf("a %v key, not Ed25519", key.Type())}
 	}
 	return newIdentity(key)
 }
 
 // OpenIdentity reads the identity in path, or makes one where there is none,
 // and claims it for this process until Close: two processes with one identity
-// would take each other's place at their neighbours.
+// would take each other's place at their neighbours. That is a *NetworkError.
 func OpenIdentity(path string) (*Identity, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("node: identity: %w", err)
 	}
 	lock, err := claim(path + ".lock")
 	if err != nil {
-		return nil, fmt.Errorf("node: identity: %s: %w", path, err)
+		return nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("identity %s: %w", path, err)}
 	}
 	who, err := ReadIdentity(path)
 	if errors.Is(err, fs.ErrNotExist) {

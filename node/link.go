@@ -16,15 +16,17 @@ import (
 	"gossiptrainer/wire/entropy"
 )
 
-// A frame may take as long as its link needs, but it must make progress in time.
-// Between frames nothing is due: that the other end lives is the keepalive's
-// concern.
+// A frame may take as long as its link needs, but something must come in time:
+// a writer with nothing to send sends signs of life. So silence means that the
+// other end, or the way to it, is gone: a slow link carries bytes all the time,
+// and a slow computation does not keep a writer from its signs. Pings would not
+// do, since an answer has to wait behind what is on its way to who gives it.
 //
 // A chunk and yamux's header of 12 bytes make one of its messages, which fills
 // whole TLS records: one byte more would travel in a message of its own.
 const (
-	chunk        = 64<<10 - 12
-	progressTime = 15 * time.Second
+	chunk     = 64<<10 - 12
+	writeTime = 60 * time.Second // for a chunk, of a neighbour that lives and does not read
 )
 
 // record is what the first message of a frame fills: one TLS record.
@@ -37,7 +39,8 @@ type link struct {
 	edge   *edge
 	stream network.Stream
 	in     *bufio.Reader
-	epoch  uint64 // of the process at the other end
+	below  *countedConn // nil over QUIC
+	epoch  uint64       // of the process at the other end
 	out    *queue
 	ended  sync.WaitGroup
 	over   chan struct{} // closed when the link has ended, for whatever reason
@@ -52,10 +55,12 @@ type link struct {
 }
 
 func newLink(e *edge, t *talk) *link {
-	return &link{
+	k := &link{
 		edge: e, stream: t.stream, in: t.in, epoch: t.theirs.Epoch,
 		out: newQueue(), over: make(chan struct{}),
 	}
+	t.stream.Conn().As(&k.below)
+	return k
 }
 
 func (k *link) start() {
@@ -89,11 +94,16 @@ func (k *link) wait() (why error, left bool) {
 // what a neighbour that is not done asks for.
 func (k *link) write() error {
 	shaper := k.edge.links.bytes.shaper
-	buf, due := make([]byte, min(record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline}
+	buf, due := make([]byte, min(record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
+	idle := time.NewTicker(k.edge.links.detect / beatsPerDetect)
+	defer idle.Stop()
 	for {
-		o, ok := k.out.take(k.over)
+		o, ok := k.out.take(k.over, idle.C)
 		if !ok {
 			return nil
+		}
+		if o.notice.Kind == wire.Alive && k.parted() {
+			continue
 		}
 		h := k.header(o)
 		payload, coder := o.open()
@@ -164,13 +174,19 @@ func (k *link) parting(note func()) error {
 	return nil
 }
 
+// parted reports whether this end has closed its half of the stream.
+func (k *link) parted() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.told && k.heard
+}
+
 // read delivers what comes in until the stream ends.
 func (k *link) read() error {
 	var head [wire.HeaderLen]byte
-	links, due := k.edge.links, deadline{set: k.stream.SetReadDeadline}
+	links, due := k.edge.links, deadline{set: k.stream.SetReadDeadline, allow: k.edge.links.detect}
 	for {
-		due.lift()
-		if _, err := io.ReadFull(k.in, head[:]); err != nil {
+		if err := k.full(head[:], nil, &due); err != nil {
 			return k.readError(err)
 		}
 		h, err := wire.ParseHeader(head[:], links.limit)
@@ -186,6 +202,9 @@ func (k *link) read() error {
 		}
 		k.edge.received.count(h.Kind, len(payload), h.Len)
 		switch h.Kind {
+		case wire.Alive:
+			links.pool.put(payload)
+			continue
 		case wire.Bye:
 			if err := k.bye(payload); err != nil {
 				return err
@@ -226,10 +245,10 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 		k.coded = slices.Grow(k.coded[:0], h.Len)[:h.Len]
 		payload = k.coded
 	}
-	if err := k.fill(payload, due); err != nil {
+	if err := k.fill(payload, &h, due); err != nil {
 		return nil, k.readError(err)
 	}
-	if err := wire.Verify(h, payload); err != nil {
+	if err := h.Complete(); err != nil {
 		return nil, links.refused.frame(err)
 	}
 	if h.Coder == entropy.Plain {
@@ -246,21 +265,35 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 	return payload, nil
 }
 
-// fill reads payload as it comes, each part in time. The reader's buffer is far
-// smaller than a message: what is longer goes straight to its place.
-func (k *link) fill(payload []byte, due *deadline) error {
-	began, late := time.Now(), len(payload)-k.in.Buffered()
-	defer func() { k.edge.received.pace.note(late, time.Since(began)) }()
-	for len(payload) > 0 {
+// fill reads payload, which follows h. The reader's buffer is far smaller than a
+// message: what is longer goes straight to its place.
+func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
+	began, awaited := time.Now(), len(payload)-k.in.Buffered()
+	err := k.full(payload, h, due)
+	k.edge.received.pace.note(awaited, time.Since(began))
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// full fills b as its bytes come, each part in time; h, if any, sees what follows
+// it. The error is io.EOF if none came.
+func (k *link) full(b []byte, h *wire.Header, due *deadline) error {
+	for rest := b; len(rest) > 0; {
 		due.extend()
-		n, err := k.in.Read(payload)
-		payload = payload[n:]
-		if err != nil && len(payload) > 0 {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
+		n, err := k.in.Read(rest)
+		if h != nil {
+			h.Follow(rest[:n])
 		}
+		rest = rest[n:]
+		if err == nil || len(rest) == 0 || due.excuse(err, k.below) {
+			continue
+		}
+		if errors.Is(err, io.EOF) && len(rest) < len(b) {
+			return io.ErrUnexpectedEOF
+		}
+		return err
 	}
 	return nil
 }
@@ -279,6 +312,9 @@ func (k *link) readError(err error) error {
 		return k.edge.links.refused.frame(errCutOff)
 	case errors.Is(err, io.EOF):
 		return errNoBye // unless heard, and then nobody asks
+	case late(err):
+		k.edge.links.hangUp(k.stream.Conn()) // another stream of it would be no better
+		return &silentError{k.edge.links.detect}
 	default:
 		return fmt.Errorf("receive: %w", remoteReset(err))
 	}

@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
@@ -34,6 +36,7 @@ type links struct {
 	limit     int              // bytes of payload
 	paced     bool             // neighbours are in the same exchange or the next
 	lead      int              // exchanges that one neighbour can be ahead of the other, if paced
+	detect    time.Duration    // silence that a neighbour is allowed
 	journal   *journal.Journal // nil: no message is sent twice
 	edges     map[topology.Rank]*edge
 	events    chan Event
@@ -60,7 +63,8 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
 		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, lead: w.slots().Lead,
-		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
+		detect: n.opts.Detect,
+		edges:  make(map[topology.Rank]*edge), events: make(chan Event, eventRoom),
 		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
 	l.durable.Store(undurable)
@@ -73,6 +77,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	}
 	for _, rank := range neighbours(w.Row) {
 		l.edges[rank] = newEdge(l, rank)
+		l.edges[rank].hears = slices.Contains(w.Row.Out, rank)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
 	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
@@ -133,8 +138,9 @@ func (l *links) accept(s network.Stream) {
 }
 
 func (l *links) refuse(t *talk, no *RefusedError) {
-	l.refused.count("refused " + no.Reason.String())
-	l.log.Warn("refused a peer", "why", t.refuse(no))
+	no.Peer = t.peer.String()
+	l.refused.tell(l.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	t.refuse(no)
 }
 
 // emit delivers an event, or gives up when the transport is closed.
@@ -199,6 +205,9 @@ func (l *links) Stop(why *StoppedError) {
 
 // Drop ends the link to peer.
 func (l *links) Drop(peer topology.Rank, why error) {
+	if no, banned := errors.AsType[*RefusedError](why); banned {
+		l.edge(peer).ban(no)
+	}
 	if k := l.edge(peer).current(); k != nil {
 		k.fail(why)
 	}
@@ -265,6 +274,9 @@ func (l *links) perLink() []LinkBytes {
 	}
 	return out
 }
+
+// hangUp closes a connection. That may take seconds, for its last words.
+func (l *links) hangUp(c network.Conn) { l.wg.Go(func() { c.Close() }) }
 
 // Close ends all links and waits for what served them.
 func (l *links) Close() error {

@@ -33,9 +33,8 @@ func (n *Node) discover(found func(peer.AddrInfo)) {
 		n.opts.find(found)
 		return
 	}
-	log := n.log // Join will give n.log the rank
 	n.wg.Go(func() {
-		if s := startMDNS(n.ctx, n.host, serviceName(n.opts.RunID), found, log); s != nil {
+		if s := startMDNS(n.ctx, n.host, serviceName(n.opts.RunID), found, n.log); s != nil {
 			<-n.ctx.Done()
 			s.Close()
 		}

@@ -41,10 +41,14 @@ func (r *rollCall) members(ctx context.Context, tell func(detail string)) ([]pee
 	}
 }
 
-// outcast reports whether there is no hope: the run goes on without this peer,
-// or nobody talks to it and as many as it needs have refused it for good. Who
-// does not know the secret has no say: a stranger must not end a run.
+// outcast reports whether there is no hope: another process is in this one's
+// place, the run goes on without this peer, or nobody talks to it and as many
+// as it needs have refused it for good. Who does not know the secret has no say:
+// a stranger must not end a run.
 func (r *rollCall) outcast() bool {
+	if r.twinned {
+		return true
+	}
 	for _, no := range r.refused {
 		if no.Reason == RunFull {
 			return true

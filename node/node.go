@@ -66,6 +66,9 @@ type Options struct {
 	Security   string    // for TCP: TLS (also "") or Noise
 	// Network limits what this peer sends, over TCP only; the zero value does not.
 	Network shape.Network
+	// Detect is how long nothing may come from a neighbour before it counts as
+	// lost, 1 second or more; 0 is 15 seconds. All peers need the same.
+	Detect time.Duration
 	// JoinTimeout bounds the roll call; 0 waits for ever.
 	JoinTimeout time.Duration
 	Logger      *slog.Logger // nil: silent
@@ -81,12 +84,14 @@ type Node struct {
 	opts  Options
 	host  host.Host
 	bytes *traffic
+	gate  *gate
 	log   *slog.Logger
 	me    hello // what is said to every peer; rank is filled in by Join
 
 	admission admission
 
 	refused refusals
+	vitals  vitals
 	ctx     context.Context // until Close
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -107,11 +112,15 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	bytes := newTraffic(newShaper(o.Network))
-	h, err := newHost(o, bytes)
+	n := &Node{opts: o, bytes: bytes, vitals: vitals{rank: unranked}}
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", short(o.Identity.id))
+	n.gate = newGate(o.N, &n.refused, n.log)
+	bytes.keeps = n.gate.belongs
+	h, err := newHost(o, n.gate, bytes)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{opts: o, host: h, bytes: bytes, log: o.Logger.With("peer", short(h.ID()))}
+	n.host = h
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
 	n.me = hello{
@@ -140,6 +149,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, TCP, QUIC)
 	case o.Transport == QUIC && o.Network.Limited():
 		return errors.New("node: limits are kept over tcp only: choose transport tcp")
+	case o.Detect != 0 && o.Detect < time.Second:
+		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)
 	case o.Security != "" && o.Security != TLS && o.Security != Noise:
 		return fmt.Errorf("node: security %q: want %q or %q", o.Security, TLS, Noise)
 	}
@@ -150,6 +161,9 @@ func (o *Options) complete() error {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Detect == 0 {
+		o.Detect = defaultDetect
 	}
 	if o.Observe == nil {
 		o.Observe = func(report.Event) {}
@@ -189,11 +203,13 @@ func (n *Node) SetRoster(peers []Peer) error {
 
 func (n *Node) adopt(r *roster) {
 	r.store(n.host)
+	n.gate.know(r.ids)
 	n.bytes.shaper.know(r)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.roster = r
 	n.me.Rank = int(r.self)
+	n.vitals.settle(n.me.Rank)
 }
 
 // Join returns this peer's rank: at once with a roster or alone, otherwise
@@ -213,7 +229,6 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 		}
 		n.adopt(r)
 	}
-	n.log = n.log.With("rank", int(r.self))
 	if n.roll == nil && r.incomplete() {
 		n.discover(n.located)
 	}
@@ -251,6 +266,7 @@ func (n *Node) Close() error {
 		return nil
 	}
 	n.cancel()
+	n.gate.close()
 	var errs []error
 	if board != nil {
 		board.close()
@@ -267,6 +283,9 @@ func (n *Node) Close() error {
 
 // observe hands one event at a time to the observer.
 func (n *Node) observe(e report.Event) {
+	if s := e.Status; s != nil && s.Rank == n.me.Rank {
+		n.vitals.say(*s)
+	}
 	n.observing.Lock()
 	defer n.observing.Unlock()
 	n.opts.Observe(e)

@@ -2,8 +2,10 @@ package node
 
 import (
 	"sync"
+	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/wire"
 	"gossiptrainer/wire/entropy"
 )
 
@@ -59,14 +61,17 @@ func (q *queue) only(o outgoing) {
 	q.put(o)
 }
 
-// take waits for the next thing, or until over is closed.
-func (q *queue) take(over <-chan struct{}) (o outgoing, ok bool) {
+// take waits for the next thing, or until over is closed. When idle ticks and
+// nothing waits, a sign of life is next.
+func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, ok bool) {
 	for {
 		if o, ok := q.first(); ok {
 			return o, true
 		}
 		select {
 		case <-q.wake:
+		case <-idle:
+			return outgoing{notice: Notice{Kind: wire.Alive}}, true
 		case <-over:
 			return outgoing{}, false
 		}

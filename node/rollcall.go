@@ -28,7 +28,9 @@ type rollCall struct {
 	log       *slog.Logger
 	me        hello
 	admission *admission
-	count     func(reason string)
+	gate      *gate
+	tally     *refusals
+	detect    time.Duration // silence that the other end of a call is allowed
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -40,13 +42,15 @@ type rollCall struct {
 	sought   map[peer.ID]bool  // who was discovered
 	refused  map[peer.ID]*RefusedError
 	last     map[peer.ID]error // why somebody discovered is not there
-	changed  chan struct{}     // signals any of this
+	twin     twinTimer
+	twinned  bool          // another process has this identity
+	changed  chan struct{} // signals any of this
 }
 
 func newRollCall(n *Node) *rollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollCall{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, count: n.refused.count,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused, detect: n.opts.Detect,
 		ctx: ctx, cancel: cancel,
 		assembly: newAssembly(n.host.ID(), n.opts.N),
 		calls:    make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
@@ -73,16 +77,20 @@ func (r *rollCall) close() {
 func (r *rollCall) found(who peer.AddrInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if who.ID == r.host.ID() || r.ctx.Err() != nil || r.full(who.ID) != nil {
+	known := r.sought[who.ID]
+	if who.ID == r.host.ID() || r.ctx.Err() != nil || r.full(who.ID) != nil || !known && len(r.sought) >= r.room() {
 		return
 	}
 	r.host.Peerstore().AddAddrs(who.ID, announced(who.Addrs), peerstore.PermanentAddrTTL)
-	if r.sought[who.ID] || r.assembly.mine.phase == committed {
+	if known || r.assembly.mine.phase == committed {
 		return
 	}
 	r.sought[who.ID] = true
 	r.wg.Go(func() { r.seek(who.ID) })
 }
+
+// room is how many peers a roll call remembers, of those that do not belong.
+func (r *rollCall) room() int { return 64 + 4*r.me.N }
 
 // seek calls a peer until the roll call is over. The greater id first leaves
 // it to the smaller, which may not have discovered it.
@@ -137,7 +145,8 @@ func (r *rollCall) meet(t *talk, opened bool) error {
 	if err != nil {
 		return err
 	}
-	return r.converse(newCall(t, opened == (r.host.ID() < t.peer)))
+	r.gate.admitted(t.stream.Conn())
+	return r.converse(newCall(t, opened == (r.host.ID() < t.peer), r.detect))
 }
 
 // judge refuses who knows the secret but has another run file, or comes to a
@@ -160,14 +169,15 @@ func (r *rollCall) full(id peer.ID) *RefusedError {
 
 // converse exchanges ballots until the call ends.
 func (r *rollCall) converse(c *call) error {
-	if !r.enter(c) {
-		return errSupplanted
+	if err := r.enter(c); err != nil {
+		return err
 	}
 	var writing sync.WaitGroup
 	writing.Go(c.write)
 	defer writing.Wait()
 	defer r.remove(c)
 	for {
+		c.talk.stream.SetReadDeadline(time.Now().Add(r.detect))
 		text, err := c.talk.expect(aboutState, maxMessage)
 		if err != nil {
 			return err
@@ -183,26 +193,34 @@ func (r *rollCall) converse(c *call) error {
 var errSupplanted = errors.New("there is a call with this peer already")
 
 // enter makes c the call with its peer. Of two at once, both ends keep the one
-// that the smaller id has opened.
-func (r *rollCall) enter(c *call) bool {
+// that the smaller id has opened; one with another process is refused.
+func (r *rollCall) enter(c *call) error {
 	id := c.talk.peer
-	entered := false
+	var err error
+	var no *RefusedError
 	r.update(func() {
 		old := r.calls[id]
-		if old != nil && old.lower && !c.lower {
+		switch {
+		case old == nil:
+		case old.talk.theirs.Epoch != c.talk.theirs.Epoch:
+			no = twinned("peer " + short(id))
 			return
-		}
-		if old != nil {
+		case old.lower && !c.lower:
+			err = errSupplanted
+			return
+		default:
 			old.hangUp()
 		}
-		entered = true
 		r.calls[id] = c
 		r.assembly.others[id] = ballot{}
 		delete(r.refused, id)
 		delete(r.last, id)
 		c.tell(r.assembly.mine, r.full(id))
 	})
-	return entered
+	if no != nil {
+		return c.talk.refuse(no)
+	}
+	return err
 }
 
 func (r *rollCall) remove(c *call) {
@@ -244,16 +262,20 @@ func (r *rollCall) failed(id peer.ID, err error) {
 	refused := errors.As(err, &no)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if refused && no.Reason == Twin && no.Remote {
+		r.twinned = r.twin.sure(err, r.detect)
+	}
 	known := r.refused[id]
-	if refused && no.Permanent() {
+	switch {
+	case known == nil && !r.sought[id] && len(r.refused)+len(r.last) >= r.room(): // strangers take no more memory
+	case refused && no.Permanent():
 		r.refused[id] = no
-	} else {
+	default:
 		r.last[id] = err
 	}
 	r.signal()
 	if refused && (known == nil || known.Reason != no.Reason) {
-		r.count("refused " + no.Reason.String())
-		r.log.Warn("peer refused", "why", no)
+		r.tally.tell(r.log, "peer refused", "refused "+no.Reason.String(), "why", no)
 		return
 	}
 	r.log.Debug("no call", "with", short(id), "err", err)

@@ -52,6 +52,9 @@ type Worker struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
 	Lost  LostPolicy
+	// Tolerance is how many messages of a neighbour may have to be refused before
+	// it is cut off; 0 is 8. One is forgotten for 1000 that are used.
+	Tolerance int
 	// Checkpoints are taken while it trains; nil for none. A worker that has them
 	// waits for neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
@@ -92,7 +95,8 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	}
 	d := newDriver(w, links)
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.ended = board.stopped, board.ended
+	d.stopped, d.ended, d.vitals = board.stopped, board.ended, &n.vitals
+	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
 	if err != nil {
@@ -130,8 +134,12 @@ func isOutcast(err error) bool {
 func (d *driver) final() report.Final {
 	digest := train.Digest(d.w.Machine.Params())
 	sent, _ := d.t.Bytes()
+	resumed := 0
+	if d.w.Checkpoints != nil {
+		resumed = d.w.Checkpoints.Round
+	}
 	return report.Final{
-		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
+		Rank: int(d.w.Rank), Rounds: d.round, Resumed: resumed, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
 		ExtraMemory: int64(d.w.Machine.ExtraMemory()), Time: d.took,
 	}
 }

@@ -155,6 +155,10 @@ func (d *driver) askRepairs(first int) (asked bool, err error) {
 
 // feed sends s what it lacks, as far as it can take it.
 func (d *driver) feed(s *standing) error {
+	if s.up && s.behind && s.next < d.journal.Base() { // a full disk, and memory is short, too
+		d.t.Drop(s.rank, fmt.Errorf("messages from exchange %d on are not kept any more", s.next))
+		return nil
+	}
 	for s.up && s.behind && s.next < min(s.room, d.journal.Next()) {
 		f, err := d.journal.Message(s.next)
 		if err != nil {
@@ -250,4 +254,9 @@ func (d *driver) broken(err error) error {
 		return nil
 	}
 	return fmt.Errorf("node: worker %d: round %d: %w", d.w.Rank, d.round, err)
+}
+
+func lostState(err error) bool {
+	var no *RefusedError
+	return errors.As(err, &no) && no.Reason == LostState
 }

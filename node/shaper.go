@@ -97,6 +97,45 @@ func (s *shaper) rate(id peer.ID) float64 {
 	return s.sender.Link(s.rank(id)).Rate
 }
 
+// slowest returns the least bits per second of all links of the run, 0 if none is
+// limited. It is the same for all peers.
+func (s *shaper) slowest() float64 {
+	if s == nil {
+		return 0
+	}
+	least := s.network.Uplink.Rate
+	for _, l := range s.network.Links {
+		if least <= 0 || l.Rate > 0 && l.Rate < least {
+			least = l.Rate
+		}
+	}
+	return least
+}
+
+// window returns how many bytes of a stream may be under way, a power of two, so
+// that no link has to wait for the other end's word that it has read: that comes
+// when half of them are read, and takes a round trip of a link whose ends both send.
+func (s *shaper) window() uint32 {
+	most := 0.0
+	if s != nil {
+		most = onTheWay(s.network.Uplink)
+		for _, l := range s.network.Links {
+			most = max(most, onTheWay(l))
+		}
+	}
+	window := uint32(leastWindow)
+	for window < mostWindow && float64(window) < 2*most {
+		window *= 2
+	}
+	return window
+}
+
+// onTheWay returns the bytes that leave during a round trip, waiting below the
+// streams included.
+func onTheWay(l shape.Link) float64 {
+	return l.Rate / 8 * 2 * (l.Latency + l.Jitter + ahead + oversleep).Seconds()
+}
+
 // pace waits for the turn of bytes of a frame to id, which is when little else is
 // left to send, or until over is closed. Frames of a run are many and large: so
 // telemetry and signs of life never queue behind them, and links that share an

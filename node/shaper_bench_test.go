@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -48,18 +49,20 @@ type end struct {
 func shapedStream(b *testing.B, link shape.Link) (there, back end) {
 	var hosts [2]host.Host
 	shapers := [2]*shaper{newShaper(shape.Network{Uplink: link}), newShaper(shape.Network{Uplink: link})}
+	door := newGate(2, new(refusals), slog.New(slog.DiscardHandler))
 	for i := range hosts {
 		o := Options{RunID: "r", N: 2, Dim: 1, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Network: shape.Network{Uplink: link}}
 		if err := o.complete(); err != nil {
 			b.Fatal(err)
 		}
-		h, err := newHost(o, newTraffic(shapers[i]))
+		h, err := newHost(o, door, newTraffic(shapers[i]))
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { h.Close() })
 		hosts[i] = h
 	}
+	door.know([]peer.ID{hosts[0].ID(), hosts[1].ID()})
 	accepted := make(chan network.Stream, 1)
 	hosts[1].SetStreamHandler(shapedProtocol, func(s network.Stream) { accepted <- s })
 	if err := hosts[0].Connect(b.Context(), peer.AddrInfo{ID: hosts[1].ID(), Addrs: hosts[1].Addrs()}); err != nil {

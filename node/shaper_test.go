@@ -17,6 +17,7 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/wire"
 )
 
 // pipeConn is one end of a net.Pipe as libp2p wants it.
@@ -225,7 +226,7 @@ func TestSlowFramesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(slowStream)
 		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
-		if err := k.fill(make([]byte, 2*chunk), &deadline{set: s.SetReadDeadline}); err != nil {
+		if err := k.fill(make([]byte, 2*chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
 			t.Errorf("a piece every ten seconds: %v", err)
 		}
 	})

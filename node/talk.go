@@ -132,11 +132,16 @@ func (t *talk) agree() error {
 	return t.stream.SetDeadline(time.Time{})
 }
 
-// refuse tells the other end why and returns the refusal. It waits until the
+// refuse tells the other end why and returns the refusal, or theirs if this
+// process has a twin, of which all else is a consequence. It waits until the
 // other end has read it, because a reset would overtake the words.
 func (t *talk) refuse(no *RefusedError) error {
 	t.stream.SetReadDeadline(time.Now().Add(helloTime))
 	if t.sayNo(no) == nil {
+		_, _, err := t.hear(refusalMax)
+		if theirs, ok := errors.AsType[*RefusedError](err); ok && theirs.Reason == Twin {
+			no = theirs
+		}
 		io.Copy(io.Discard, io.LimitReader(t.in, maxMessage))
 	}
 	t.stream.ResetWithError(codeRefused)

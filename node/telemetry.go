@@ -36,9 +36,26 @@ func (b *board) post(e report.Event) {
 	}
 }
 
+// Bulletins come every second, or less often where they would take more than
+// newsShare of a link: every peer passes on those of all others.
+const (
+	newsEvery     = time.Second
+	newsShare     = 0.02
+	bulletinBytes = 900 // of one at the socket, as gossipsub signs it
+)
+
+// newsPeriod returns the time between two bulletins of each of n peers whose
+// slowest link has a rate in bits per second, 0 if it has no limit.
+func newsPeriod(n int, rate float64) time.Duration {
+	if rate <= 0 {
+		return newsEvery
+	}
+	return max(newsEvery, time.Duration(float64(n*bulletinBytes*8)/(newsShare*rate)*float64(time.Second)))
+}
+
 // publish repeats the bulletin for as long as the board is open.
 func (b *board) publish() {
-	for sleep(b.ctx, newsPeriod) {
+	for sleep(b.ctx, b.period) {
 		b.announce()
 	}
 }
@@ -142,7 +159,8 @@ func (n *Node) Say(state report.State, detail string) {
 }
 
 // Finish tells all workers this one's result and collects theirs, until all
-// have all of them, or until those that lack have been silent for 5 seconds.
+// have all of them, or until those that lack have been silent for 5 seconds, on
+// slow links longer.
 // It fails if another worker stopped the run, or ctx ended.
 func (n *Node) Finish(ctx context.Context, f report.Final) ([]report.Final, error) {
 	n.mu.Lock()
@@ -162,8 +180,8 @@ func (n *Node) Finish(ctx context.Context, f report.Final) ([]report.Final, erro
 }
 
 // silence is how long nothing may be gained at the end of a run, from workers
-// that have told their result or have fallen silent.
-const silence = 5 * time.Second
+// that have told their result or have fallen silent: some periods of the news.
+func (b *board) silence() time.Duration { return max(5*time.Second, 3*b.period) }
 
 // collect waits until everybody has everything. The first to see that leaves,
 // and says so: what it has seen is true for all, so they leave as well.
@@ -186,7 +204,7 @@ func (b *board) collect(ctx context.Context) error {
 			}
 			return nil
 		}
-		quiet := time.NewTimer(time.Until(last.Add(silence)))
+		quiet := time.NewTimer(time.Until(last.Add(b.silence())))
 		select {
 		case <-changed:
 		case <-quiet.C:

@@ -23,7 +23,8 @@ type Transport interface {
 	// Stop tells all neighbours, before what still waits to be sent, that the
 	// run is over early.
 	Stop(why *StoppedError)
-	// Drop ends the link to peer because of what came over it.
+	// Drop ends the link to peer because of what came over it. With a
+	// *RefusedError its process cannot make another.
 	Drop(peer topology.Rank, why error)
 	// Recycle gives back the payload of a frame that was received.
 	Recycle(payload []byte)

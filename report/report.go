@@ -13,6 +13,13 @@ type Bytes struct {
 	Wire    int64 `json:"wire"`    // bytes at the socket, encrypted
 }
 
+// Add adds other to b.
+func (b *Bytes) Add(other Bytes) {
+	b.Payload += other.Payload
+	b.Stream += other.Stream
+	b.Wire += other.Wire
+}
+
 // Messages counts the messages that one worker has sent, without repairs and
 // requests.
 type Messages struct {
@@ -75,16 +82,17 @@ type Status struct {
 type Final struct {
 	Rank        int           `json:"rank"`
 	Rounds      int           `json:"rounds"`
-	Loss        float64       `json:"loss"`     // of this replica on the test set
-	Accuracy    float64       `json:"accuracy"` // NaN is written as null
-	Digest      string        `json:"digest"`   // of this replica's parameters
+	Resumed     int           `json:"resumed,omitempty"` // the round in which its process began: bytes, messages and time are those since
+	Loss        float64       `json:"loss"`              // of this replica on the test set
+	Accuracy    float64       `json:"accuracy"`          // NaN is written as null
+	Digest      string        `json:"digest"`            // of this replica's parameters
 	Sent        Bytes         `json:"sent"`
 	Messages    Messages      `json:"messages"`
 	ExtraMemory int64         `json:"extra_memory_bytes"`
 	Theta       Theta         `json:"theta"`
 	Bits        float64       `json:"bits"` // per parameter, mean over the exchanges
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
-	Time        time.Duration `json:"time_ns"` // first round's begin to last round's end
+	Time        time.Duration `json:"time_ns"` // its first round's begin to its last round's end
 }
 
 // Average is the rank of the mean of all replicas in a Score.
@@ -115,7 +123,7 @@ type Summary struct {
 	Peers        int      `json:"peers"`
 	Rounds       int      `json:"rounds"`      // of the worker that did the fewest
 	Steps        int      `json:"steps"`       // of all workers
-	Rate         float64  `json:"steps_per_s"` // Steps / Time
+	Rate         float64  `json:"steps_per_s"` // those since the run last went on / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set

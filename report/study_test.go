@@ -116,6 +116,26 @@ func TestConclusions(t *testing.T) {
 	}
 }
 
+// A time stands where all runs reached the target, and is set against that of full
+// precision.
+func TestTargetsAreATable(t *testing.T) {
+	var text strings.Builder
+	s := study(t, 1)
+	if err := s.WriteTargets(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"times sooner than D-PSGD", "ALGORITHM         slow", "quick  6.51 (3.99)", "D-PSGD  26.0 (1.00)", "<bad>            -"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in\n%s", want, text.String())
+		}
+	}
+	text.Reset()
+	s.Targets = Targets{}
+	if err := s.WriteTargets(&text); err != nil || text.Len() > 0 {
+		t.Errorf("%q without a target, error %v", text.String(), err)
+	}
+}
+
 // Of what is not told apart the report does not say that it is.
 func TestConclusionsNameRivals(t *testing.T) {
 	s := study(t, 1, 2, 3)

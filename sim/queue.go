@@ -8,13 +8,16 @@ import (
 )
 
 // An event is something that happens to one worker at a virtual time: a frame
-// arrives or, where frame is nil, its gradient is ready.
+// arrives, one may have left a server or, where both are nil, its gradient is
+// ready.
 type event struct {
 	at     time.Duration
 	seq    uint64 // order of creation: ties are broken the same way every time
 	worker topology.Rank
 	frame  *gossip.Frame
 	stream int // bytes of the frame on the stream
+	server *server
+	turn   int // of the server, when that was expected
 }
 
 func (e event) before(o event) bool {

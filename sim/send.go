@@ -2,6 +2,7 @@ package sim
 
 import (
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/quant"
 	"gossiptrainer/wire/entropy"
 )
@@ -23,11 +24,25 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 			p.messages.Count++
 			p.messages.Stream += int64(stream)
 		}
-		_, arrives := p.uplink.Book(f.To, s.now, bytes)
-		s.schedule(arrives, event{worker: f.To, frame: s.frame(f), stream: stream})
+		server := p.uplink.Send(f.To, s.now, bytes, event{worker: f.To, frame: s.frame(f), stream: stream})
+		s.attend(p, server)
 	}
 	return nil
 }
+
+// attend lets frames that have left a server arrive in their time, and comes back
+// when the next one has.
+func (s *simulation) attend(p *peer, server *server) {
+	for _, d := range server.Leave(s.now) {
+		s.schedule(d.Arrives, d.What)
+	}
+	if next, ok := server.Next(); ok {
+		s.schedule(next, event{worker: p.rank, server: server, turn: server.Turn})
+	}
+}
+
+// A server is where frames of a worker leave.
+type server = shape.Server[event]
 
 // size returns the bytes of a payload as it travels.
 func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {

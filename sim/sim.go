@@ -76,7 +76,7 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 	for i := range s.peers {
 		p := &s.peers[i]
 		p.Worker, p.rank = workers[i], topology.Rank(i)
-		p.uplink = opt.Network.NewSender(p.rank)
+		p.uplink = shape.NewSharer[event](opt.Network, p.rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
 	s.crew = newCrew(dim)
@@ -110,7 +110,7 @@ type peer struct {
 	Worker
 	rank topology.Rank
 
-	uplink *shape.Sender
+	uplink *shape.Sharer[event]
 
 	asked    int       // round of the gradient asked for last
 	at       []float32 // where
@@ -150,6 +150,12 @@ func (s *simulation) run(ctx context.Context) error {
 
 func (s *simulation) handle(e event) error {
 	p := &s.peers[e.worker]
+	if e.server != nil {
+		if e.turn == e.server.Turn {
+			s.attend(p, e.server)
+		}
+		return nil
+	}
 	var err error
 	if e.frame != nil {
 		p.got.Payload += payloadBytes(e.frame)

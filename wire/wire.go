@@ -44,6 +44,7 @@ const (
 	Repair  Kind = 4 // the repair of the message of (round, hop)
 	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
+	Alive   Kind = 7 // nothing but a sign of life, without a payload
 )
 
 // String returns the name of k.
@@ -61,6 +62,8 @@ func (k Kind) String() string {
 		return "resend"
 	case Durable:
 		return "durable"
+	case Alive:
+		return "alive"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -75,8 +78,9 @@ type Header struct {
 	Epoch uint64 // of the sending process
 	Len   int    // bytes of payload, 0..2^32−1
 
-	head uint32 // checksum of the header as read, on which that of the payload builds
-	sum  uint32 // checksum of the frame as read
+	sum  uint32 // checksum of the frame as the header has it
+	seen uint32 // of the header and of the payload as far as it has followed
+	rest int    // bytes of payload that have not
 }
 
 // Reasons for which a frame is refused. A driver counts them.
@@ -139,7 +143,8 @@ func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
 // ParseHeader reads the header at the beginning of b. It refuses with
 // ErrTooLong to announce a payload of more than limit bytes, so that memory may
 // be set aside for what it returns. The checksum covers the payload too: before
-// anything else of the header is believed, Verify must have accepted both.
+// anything else of the header is believed, Verify or Complete must have accepted
+// both.
 func ParseHeader(b []byte, limit int) (Header, error) {
 	if len(b) < HeaderLen {
 		return Header{}, fmt.Errorf("%w: %d bytes of %d", ErrTruncated, len(b), HeaderLen)
@@ -159,7 +164,8 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 		Note:  binary.LittleEndian.Uint64(b[atNote:]),
 		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
 		Len:   int(size),
-		head:  headSum(b),
+		seen:  headSum(b),
+		rest:  int(size),
 		sum:   binary.LittleEndian.Uint32(b[atSum:]),
 	}
 	return h, h.check()
@@ -168,11 +174,23 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 // Verify reports whether a header that ParseHeader returned and the payload
 // read after it are what was sent: ErrChecksum if not.
 func Verify(h Header, payload []byte) error {
-	if len(payload) != h.Len {
-		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, len(payload), h.Len)
+	h.Follow(payload)
+	return h.Complete()
+}
+
+// Follow takes in the next part of the payload, best as soon as it has been read,
+// while it is in a cache.
+func (h *Header) Follow(part []byte) {
+	h.seen, h.rest = checksum(h.seen, part), h.rest-len(part)
+}
+
+// Complete is Verify for a payload of which all parts have followed.
+func (h *Header) Complete() error {
+	if h.rest != 0 {
+		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, h.Len-h.rest, h.Len)
 	}
-	if sum := checksum(h.head, payload); sum != h.sum {
-		return fmt.Errorf("%w: %08x, the header says %08x", ErrChecksum, sum, h.sum)
+	if h.seen != h.sum {
+		return fmt.Errorf("%w: %08x, the header says %08x", ErrChecksum, h.seen, h.sum)
 	}
 	return nil
 }
@@ -180,7 +198,7 @@ func Verify(h Header, payload []byte) error {
 // check says what of h the format cannot express.
 func (h Header) check() error {
 	switch {
-	case h.Kind < Data || h.Kind > Durable:
+	case h.Kind < Data || h.Kind > Alive:
 		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
 	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
 		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
@@ -188,6 +206,8 @@ func (h Header) check() error {
 		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
 	case h.Hop < 0 || h.Hop > math.MaxUint16:
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
+	case h.Kind == Alive && h.Len > 0:
+		return fmt.Errorf("%w: %d bytes of a sign of life", ErrTooLong, h.Len)
 	case int64(h.Len) > math.MaxUint32:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
 	}

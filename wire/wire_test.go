@@ -101,7 +101,8 @@ func TestHeadersAreRefused(t *testing.T) {
 		{"kind 0", func(b []byte) []byte { b[5] = 0; return b }, wire.ErrKind},
 		{"coder of the future", func(b []byte) []byte { b[5] = 0x51; return b }, wire.ErrCoder},
 		{"coder of a request", func(b []byte) []byte { b[5] = 0x13; return b }, wire.ErrCoder},
-		{"kind of the future", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrKind},
+		{"kind of the future", func(b []byte) []byte { b[5] = 9; return b }, wire.ErrKind},
+		{"sign of life with a payload", func(b []byte) []byte { b[5] = 7; return b }, wire.ErrTooLong},
 		{"payload over the limit", func(b []byte) []byte { b[3] = 1; return b }, wire.ErrTooLong},
 		{"payload of 4 GiB", func(b []byte) []byte { copy(b, "\xff\xff\xff\xff"); return b }, wire.ErrTooLong},
 	}
@@ -149,6 +150,25 @@ func TestPayloadOfAnotherLengthIsRefused(t *testing.T) {
 	}
 }
 
+func TestPayloadMayFollowInParts(t *testing.T) {
+	frame, _ := wire.AppendFrame(nil, wire.Header{Kind: wire.Data}, []byte("some payload"))
+	h, err := wire.ParseHeader(frame, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := frame[wire.HeaderLen:]; len(rest) > 0; {
+		if err := h.Complete(); !errors.Is(err, wire.ErrChecksum) {
+			t.Errorf("%d bytes before the end: error %v, want %v", len(rest), err, wire.ErrChecksum)
+		}
+		n := min(5, len(rest))
+		h.Follow(rest[:n])
+		rest = rest[n:]
+	}
+	if err := h.Complete(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -174,7 +194,7 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 }
 
 func TestKindsHaveNames(t *testing.T) {
-	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", 9: "kind 9"} {
+	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", 9: "kind 9"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

@@ -25,91 +25,115 @@ const cellLog = "log.txt"
 // cellGrace is how long a cell may take to stop.
 const cellGrace = 5 * time.Second
 
-// runCell runs a cell in a process of its own and keeps the result. Only what
-// concerns all cells is an error.
+// runCell runs a cell in a process of its own.
 func (m *matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (report.Cell, error) {
-	folder := m.folder(cell)
-	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o777)); err != nil {
-		return report.Cell{}, fmt.Errorf("compare: %w", err)
-	}
-	hash, err := m.hash(mode, cell)
+	done, err := m.runTogether(ctx, mode, []configs.Cell{cell})
 	if err != nil {
 		return report.Cell{}, err
 	}
-	done := report.Cell{
-		Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash, Tuned: m.tuned[cell.Label],
-	}
-	result, err := m.child(ctx, mode, m.arguments(cell), folder)
-	if ctx.Err() != nil {
-		return report.Cell{}, context.Cause(ctx)
-	}
-	done.Summary, done.Exit, done.Status = result.summary, result.exit, result.status
-	if err != nil {
-		done.Error = err.Error()
-	}
-	if done.Status == report.CellDone {
-		run, err := report.Open(result.run)
+	return done[0], nil
+}
+
+// runTogether runs cells that differ in their network alone in one process and
+// keeps the results. Only what concerns all cells of the comparison is an error.
+func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
+	all := make([]report.Cell, len(cells))
+	for i, cell := range cells {
+		folder := m.folder(cell)
+		if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o777)); err != nil {
+			return nil, fmt.Errorf("compare: %w", err)
+		}
+		hash, err := m.hash(mode, cell)
 		if err != nil {
-			return report.Cell{}, err
+			return nil, err
 		}
-		if done.Folder, err = filepath.Rel(m.dir, result.run); err != nil {
-			return report.Cell{}, fmt.Errorf("compare: %w", err)
-		}
-		done.Reach(run, m.result.Targets)
+		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash, Tuned: m.tuned[cell.Label]}
 	}
-	return done, writeResult(filepath.Join(folder, report.CellFile), done)
+	summaries, exit, failure := m.child(ctx, mode, cells)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for i, cell := range cells {
+		if failure == nil {
+			failure, exit = m.keep(&all[i], cell, summaries[i]), exitOther
+		}
+		if failure != nil {
+			all[i].Exit, all[i].Status, all[i].Error = exit, report.CellFailed, failure.Error()
+			if exit == exitTraining {
+				all[i].Status = report.CellDiverged
+			}
+		}
+		if err := writeResult(filepath.Join(m.folder(cell), report.CellFile), all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
-// A childResult is what came of a run in a process of its own.
-type childResult struct {
-	summary *report.Summary
-	exit    int
-	status  report.CellStatus
-	run     string // its folder
-}
-
-// child runs "peer lab" or "peer sim" of the base with overrides. The error is
-// what the run failed of.
-func (m *matrix) child(ctx context.Context, mode string, set []string, folder string) (childResult, error) {
-	log, err := os.Create(filepath.Join(folder, cellLog))
+// keep completes a cell that went to its end.
+func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *report.Summary) error {
+	folder := m.folder(cell)
+	runs, err := filepath.Glob(filepath.Join(folder, "*", report.EventsFile))
+	if err != nil || len(runs) != 1 {
+		return fmt.Errorf("%d run folders in %s, want 1", len(runs), folder)
+	}
+	to := filepath.Join(folder, "run")
+	if err := os.Rename(filepath.Dir(runs[0]), to); err != nil {
+		return err
+	}
+	run, err := report.Open(to)
 	if err != nil {
-		return childResult{status: report.CellFailed, exit: exitOther}, err
+		return err
+	}
+	if done.Folder, err = filepath.Rel(m.dir, to); err != nil {
+		return err
+	}
+	done.Summary, done.Status = summary, report.CellDone
+	done.Reach(run, m.result.Targets)
+	return nil
+}
+
+// child runs "peer lab" or "peer sim" of the base with what the cells override, and
+// returns their summaries. The error is what the run failed of.
+func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*report.Summary, int, error) {
+	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
+	if err != nil {
+		return nil, exitOther, err
 	}
 	defer log.Close()
+	var out bytes.Buffer
+	cmd := exec.Command(m.program, m.command(mode, cells)...)
+	cmd.Stdout, cmd.Stderr = &out, log
+	err = lab.RunTied(ctx, cmd, cellGrace)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))
+	}
+	if err != nil {
+		return nil, exitOther, err
+	}
+	summaries := make([]*report.Summary, len(cells))
+	for i, results := 0, json.NewDecoder(&out); i < len(cells); i++ {
+		if err := results.Decode(&summaries[i]); err != nil {
+			return nil, exitOther, fmt.Errorf("its summary: %w", err)
+		}
+	}
+	return summaries, exitOK, nil
+}
+
+// command returns the arguments of the process that runs cells.
+func (m *matrix) command(mode string, cells []configs.Cell) []string {
 	args := []string{mode, m.file.Base, "--json"}
-	for _, s := range slices.Concat(set, []string{"output.dir=" + folder}) {
+	for _, s := range append(m.arguments(cells[0]), "output.dir="+m.folder(cells[0])) {
 		args = append(args, "--set", s)
+	}
+	for _, cell := range cells[1:] {
+		network, _ := m.split(cell)
+		args = append(args, "--also", joinSettings(append(network, "output.dir="+m.folder(cell))))
 	}
 	if mode == "sim" && m.result.Compute > 0 {
 		args = append(args, "--compute", seconds(m.result.Compute).String())
 	}
-	var out bytes.Buffer
-	cmd := exec.Command(m.program, args...)
-	cmd.Stdout, cmd.Stderr = &out, log
-	err = lab.RunTied(ctx, cmd, cellGrace)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		result := childResult{status: report.CellFailed, exit: exit.ExitCode()}
-		if result.exit == exitTraining {
-			result.status = report.CellDiverged
-		}
-		return result, errors.New(lastError(log.Name()))
-	}
-	if err != nil {
-		return childResult{status: report.CellFailed, exit: exitOther}, err
-	}
-	result := childResult{status: report.CellDone, summary: new(report.Summary)}
-	if err := json.Unmarshal(out.Bytes(), result.summary); err != nil {
-		return childResult{status: report.CellFailed, exit: exitOther}, fmt.Errorf("its summary: %w", err)
-	}
-	runs, err := filepath.Glob(filepath.Join(folder, "*", report.EventsFile))
-	if err != nil || len(runs) != 1 {
-		return childResult{status: report.CellFailed, exit: exitOther}, fmt.Errorf("%d run folders in %s, want 1", len(runs), folder)
-	}
-	result.run = filepath.Join(folder, "run")
-	if err := os.Rename(filepath.Dir(runs[0]), result.run); err != nil {
-		return childResult{status: report.CellFailed, exit: exitOther}, err
-	}
-	return result, nil
+	return args
 }
 
 // lastError returns the error that a process ended its log with.

@@ -23,7 +23,7 @@ const (
 	exitOK       = 0
 	exitOther    = 1
 	exitUsage    = 2   // unknown command, flag or argument
-	exitConfig   = 3   // run file or override
+	exitConfig   = 3   // run file or override, or a secret file it names
 	exitNetwork  = 4   // peers could not meet, or lost each other
 	exitTraining = 5   // not a number, diverged, a bound broken
 	exitData     = 6   // data missing, damaged or not the published ones
@@ -64,7 +64,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case isA[*cellsError](err):
 		return exitCells
-	case isA[*configs.Error](err):
+	case isA[*configs.Error](err), isA[*node.SecretError](err):
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData

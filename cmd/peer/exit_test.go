@@ -26,6 +26,7 @@ func TestExitCodes(t *testing.T) {
 		{"anything else", cause, 1},
 		{"usage", usagef("no such thing"), 2},
 		{"run file", configs.Errorf("seed", "is wrong"), 3},
+		{"a secret that others may read", &node.SecretError{Path: "f", Err: cause}, 3},
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
 		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},

@@ -48,7 +48,11 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 // openFolder goes on with the folder of a run, which may be empty.
 func openFolder(cfg configs.Config, dir string) (*folder, error) {
 	f := &folder{dir: dir}
-	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), 0o666); err != nil {
+	mode := fs.FileMode(0o666)
+	if cfg.Node.JoinSecret != "" {
+		mode = 0o600
+	}
+	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), mode); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	events, err := os.OpenFile(f.path(report.EventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)

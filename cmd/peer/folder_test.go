@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,6 +27,25 @@ func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
 	stem := cfg.Name + "-20260504-020201"
 	if names[0] != stem || names[1] != stem+"-2" || names[2] != stem+"-3" {
 		t.Errorf("got %q, want %s, -2 and -3: UTC", names, stem)
+	}
+}
+
+func TestARunFileWithASecretIsForItsOwner(t *testing.T) {
+	for secret, want := range map[string]fs.FileMode{"": 0o044, "open sesame": 0} {
+		cfg := configs.Default()
+		cfg.Output.Dir, cfg.Node.JoinSecret = t.TempDir(), secret
+		f, err := makeFolder(cfg, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.close()
+		info, err := os.Stat(f.path(runFileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm() & 0o044; os.PathSeparator == '/' && got != want {
+			t.Errorf("secret %q: others may read: %03o, want %03o", secret, got, want)
+		}
 	}
 }
 

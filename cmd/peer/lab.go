@@ -15,27 +15,50 @@ import (
 
 func newLab(c *console) *cobra.Command {
 	var file runFile
+	var restart string
 	cmd := &cobra.Command{
 		Use:   "lab [FILE]",
 		Short: "train with all peers of a run as processes on this machine",
 		Long: `train with all peers of a run as processes on this machine
 
 FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. The peers are
-libp2p hosts that talk over local sockets, as they would on a LAN.`,
+libp2p hosts that talk over local sockets, as they would on a LAN. One that dies is
+started anew and goes on from its newest checkpoint; the others wait for it.`,
 		Example: `  peer lab
   peer lab ring8-fashion --set algorithm.bits=4
   peer lab my-run.yaml --json > summary.json
   peer lab my-run.yaml --resume       go on with the newest run of this file`,
 		Args: arguments(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runLab(cmd.Context(), c, &file, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			restarts, err := parseRestart(restart)
+			if err != nil {
+				return err
+			}
+			return runLab(cmd.Context(), c, &file, args, restarts)
+		},
 	}
 	file.addFlags(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
+	cmd.Flags().StringVar(&restart, "restart", defaultRestart, "`times` a minute that a peer that dies is started anew, or never")
 	return cmd
 }
 
-func runLab(ctx context.Context, c *console, file *runFile, args []string) error {
+// defaultRestart is the value of --restart that people need.
+const defaultRestart = "5"
+
+// parseRestart reads the value of --restart.
+func parseRestart(text string) (times int, err error) {
+	if text == "never" {
+		return 0, nil
+	}
+	if times, err = strconv.Atoi(text); err != nil || times < 0 {
+		return 0, usagef("--restart %s: want a number of times a minute, or never", text)
+	}
+	return times, nil
+}
+
+func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int) error {
 	run, err := file.assemble(args)
 	if err != nil {
 		return err
@@ -44,7 +67,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	dir, err := file.folderOf(run.Config())
+	dir, err := file.folderOf(run)
 	if err != nil {
 		return err
 	}
@@ -54,12 +77,13 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string) error
 	}
 	defer s.end()
 	if file.resume {
-		if err := s.sayResumed(); err != nil {
-			return err
-		}
+		s.sayResumed()
+	}
+	if kept := run.Config().Checkpoint; kept.Every == 0 && kept.Seconds == 0 {
+		restarts = 0 // nobody would know the one that comes back
 	}
 	err = lab.Run(ctx, lab.Options{
-		Peers: run.N(),
+		Peers: run.N(), Restarts: restarts,
 		Command: func(rank, life int) *exec.Cmd {
 			args := superviseArguments(c, s.folder.path(runFileName), rank)
 			if file.resume || life > 0 {

@@ -30,12 +30,13 @@ type matrix struct {
 	program string
 	cells   []configs.Cell
 	tuned   map[string][]string // by label
+	timed   map[string]bool     // labels of runs whose parameters depend on the network
 	result  report.Comparison
 }
 
 // newMatrix checks the flags and makes the folder.
 func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, error) {
-	m := &matrix{c: c, file: file, set: f.set, dir: f.dir, tuned: map[string][]string{}}
+	m := &matrix{c: c, file: file, set: f.set, dir: f.dir, tuned: map[string][]string{}, timed: map[string]bool{}}
 	if m.dir == "" {
 		m.dir = file.Name
 	}
@@ -93,6 +94,7 @@ func (m *matrix) prepare(ctx context.Context) error {
 			return err
 		}
 		m.network(cell, loaded.Config)
+		m.timed[cell.Label] = run.Timed()
 		if m.file.Mode == "sim" && m.result.Compute == 0 {
 			if err := m.measure(run); err != nil {
 				return err
@@ -107,8 +109,10 @@ func (m *matrix) load(cell configs.Cell) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.arguments(cell)})
 }
 
+// arguments are what a cell says over the base. A cell that is interrupted begins
+// anew, so it takes no checkpoints.
 func (m *matrix) arguments(cell configs.Cell) []string {
-	return slices.Concat(configs.Arguments(cell.Set), m.tuned[cell.Label], m.set)
+	return slices.Concat([]string{"checkpoint.seconds=0"}, configs.Arguments(cell.Set), m.tuned[cell.Label], m.set)
 }
 
 // network notes what the network of a cell is like.
@@ -165,23 +169,32 @@ func (m *matrix) runCells(ctx context.Context) error {
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
 		m.c.say("%d of %d cells are finished", skipped, len(m.cells))
 	}
-	for _, i := range todo {
-		cell := m.cells[i]
-		m.c.say("cell %d of %d: %s%s", i+1, len(m.cells), cell, timeLeft(ran, len(todo), time.Since(began)))
-		done, err := m.runCell(ctx, m.file.Mode, cell)
+	for _, group := range m.groups(todo) {
+		first := m.cells[group[0]]
+		m.c.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), first, others(len(group)-1), timeLeft(ran, len(todo), time.Since(began)))
+		done, err := m.runTogether(ctx, m.file.Mode, m.pick(group))
 		if err != nil {
 			return err
 		}
-		m.result.Cells[i] = done
+		for i, at := range group {
+			m.result.Cells[at] = done[i]
+		}
 		if err := m.write(); err != nil {
 			return err
 		}
-		ran++
-		if done.Status != report.CellDone {
-			m.c.say("  %s: %s", done.Status, done.Error)
+		ran += len(group)
+		if done[0].Status != report.CellDone {
+			m.c.say("  %s: %s", done[0].Status, done[0].Error)
 		}
 	}
 	return nil
+}
+
+func others(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with %d other networks", n)
 }
 
 // finished returns the result of a cell that was run before with the same

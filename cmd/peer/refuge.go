@@ -121,7 +121,7 @@ func (r refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error)
 	kept := &node.Checkpoints{
 		Take:  func(int) { w.Save(taken) },
 		Write: func(k int) error { return checkpoint.Write(r.dir, r.manifest(k), taken, c.Keep) },
-		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)),
+		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
 	}
 	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
 	if !ok {

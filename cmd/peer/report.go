@@ -29,11 +29,13 @@ more, the figure shows accuracy and loss on the test set, of the average model w
 "peer sim" has evaluated it, else the mean over the replicas: set output.evaluate.
 
 The folder of "peer compare" gets a report: a page with tables and figures, figures as
-png, svg and pdf, tables for LaTeX, and all curves as CSV.`,
+png, svg and pdf, tables for LaTeX, and all curves as CSV. Of two such folders, as of
+the same cells by sim and by lab, it says how well they agree.`,
 		Example: `  peer report runs/ring8-20261121-100500
   peer report runs/ring8-20261121-100500 -o loss.png
   peer report runs/ring8-* -o accuracy.png
-  peer report fig1`,
+  peer report fig1
+  peer report by-sim by-lab`,
 		Args: arguments(1, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && isComparison(args[0]) {
@@ -41,6 +43,9 @@ png, svg and pdf, tables for LaTeX, and all curves as CSV.`,
 					return usagef("report: -o %s: the report of a comparison goes into its folder", file)
 				}
 				return c.reportStudy(args[0])
+			}
+			if len(args) == 2 && isComparison(args[0]) && isComparison(args[1]) {
+				return c.reportAgreement(args[0], args[1])
 			}
 			runs, err := openRuns(args)
 			if err != nil {

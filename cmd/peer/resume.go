@@ -12,11 +12,13 @@ import (
 
 	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
+	"gossiptrainer/topology"
 )
 
 // addResume adds the flag of commands that can go on with a run.
 func (f *runFile) addResume(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on where the run stopped: FILE is its folder, or the run file of the newest one")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on where the run stopped; FILE is its run file or its folder")
 }
 
 // beginning is where the workers of the command begin.
@@ -28,9 +30,41 @@ func (f *runFile) beginning() beginning {
 }
 
 // folderOf returns the folder of the run to go on with, "" where a new one is to
-// be made: for a new run, and for one whose checkpoints are elsewhere.
-func (f *runFile) folderOf(cfg configs.Config) (string, error) {
-	if !f.resume || f.folder != "" || cfg.Checkpoint.Dir != "" {
+// be made: for a new run, and for one whose checkpoints are elsewhere. It fails if
+// there is nothing to go on from, or something that run cannot go on from: before
+// anything in the folder changes.
+func (f *runFile) folderOf(run *experiment.Run) (string, error) {
+	if !f.resume {
+		return "", nil
+	}
+	dir, err := f.find(run.Config())
+	if err != nil {
+		return "", err
+	}
+	there := false
+	for rank := range run.N() {
+		r := refugeOf(run, dir, topology.Rank(rank), nil)
+		found, err := checkpoint.Peek(r.dir)
+		if errors.Is(err, checkpoint.ErrNone) {
+			continue
+		}
+		if err == nil {
+			err = found.Check(r.manifest(0), r.legal)
+		}
+		if err != nil {
+			return "", err
+		}
+		there = true
+	}
+	if !there {
+		return "", fmt.Errorf("%w in %s", checkpoint.ErrNone, checkpointsOf(run.Config(), dir))
+	}
+	return dir, nil
+}
+
+// find returns the folder of the run to go on with.
+func (f *runFile) find(cfg configs.Config) (string, error) {
+	if f.folder != "" || cfg.Checkpoint.Dir != "" {
 		return f.folder, nil
 	}
 	entries, err := os.ReadDir(cfg.Output.Dir)
@@ -87,15 +121,9 @@ func (s *session) sayStopped(again string) {
 	s.c.say("no state is safe: the run stopped before its first checkpoint")
 }
 
-// sayResumed tells from where a run goes on. It fails if there is nothing to go on
-// from.
-func (s *session) sayResumed() error {
+// sayResumed tells from where a run goes on.
+func (s *session) sayResumed() {
 	cfg := s.run.Config()
-	dir := checkpointsOf(cfg, s.folder.dir)
-	low, high, there := safeRounds(cfg, s.folder.dir, s.run.N())
-	if !there {
-		return fmt.Errorf("%w in %s", checkpoint.ErrNone, dir)
-	}
-	s.c.say("going on at %s, from %s", rounds(low, high), dir)
-	return nil
+	low, high, _ := safeRounds(cfg, s.folder.dir, s.run.N())
+	s.c.say("going on at %s, from %s", rounds(low, high), checkpointsOf(cfg, s.folder.dir))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	dir, err := file.folderOf(run.Config())
+	dir, err := file.folderOf(run)
 	if err != nil {
 		return err
 	}
@@ -71,13 +72,16 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	}
 	defer s.end()
 	if file.resume {
-		if err := s.sayResumed(); err != nil {
-			return err
-		}
+		s.sayResumed()
 	}
 	options, err := nodeOptions(run)
 	if err != nil {
 		return err
+	}
+	if file := run.Config().Node.JoinSecretFile; file != "" {
+		if options.JoinSecret, err = node.ReadSecret(file); err != nil {
+			return err
+		}
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
 	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
@@ -98,7 +102,7 @@ func nodeOptions(run *experiment.Run) (node.Options, error) {
 	}
 	o := node.Options{
 		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
-		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen,
+		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
 		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: network,
 	}
 	for _, section := range cfg.Sections() {
@@ -118,6 +122,11 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		return err
 	}
 	defer n.Close()
+	desk, err := openDesk(s.run.Config(), s.folder.dir, 0, n, s.display)
+	if err != nil {
+		return err
+	}
+	defer desk.close()
 	fmt.Fprintf(s.display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	given, err := n.Join(ctx)
 	if err != nil {

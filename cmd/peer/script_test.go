@@ -61,15 +61,19 @@ func exitCodeOf(ts *testscript.TestScript, err error) int {
 	return 0
 }
 
-// run-folder DIR NAME makes the folder of the only run of that name known as
-// "run".
+// run-folder DIR NAME [AS] makes the folder of the only run of that name known as
+// "run", or as another name.
 func runFolder(ts *testscript.TestScript, neg bool, args []string) {
 	dirs, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), args[1]+"-*"))
 	ts.Check(err)
 	if neg || len(dirs) != 1 {
 		ts.Fatalf("found the folders %q, want one", dirs)
 	}
-	ts.Check(os.Symlink(dirs[0], ts.MkAbs("run")))
+	as := "run"
+	if len(args) > 2 {
+		as = args[2]
+	}
+	ts.Check(os.Symlink(dirs[0], ts.MkAbs(as)))
 }
 
 // same-digest SET... runs tiny.yaml in the simulator and in the lab.

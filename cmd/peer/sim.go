@@ -3,21 +3,32 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/report"
 	"gossiptrainer/sim"
 	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
 
+// simFlags are the flags of peer sim.
+type simFlags struct {
+	compute time.Duration
+	also    []string
+}
+
 func newSim(c *console) *cobra.Command {
 	var file runFile
-	var compute time.Duration
+	var f simFlags
 	cmd := &cobra.Command{
 		Use:   "sim [FILE]",
 		Short: "train in one process, on a virtual clock over modelled links",
@@ -25,76 +36,150 @@ func newSim(c *console) *cobra.Command {
 
 The parameters are those of the same run with "peer lab" or on a LAN, bit for bit; those
 of asynchronous workers (adpsgd) and of bits chosen by speed (mqgrad) depend on the times.
-The time is what the links of the run file and the time of a gradient make it.`,
+The time is what the links of the run file and the time of a gradient make it. Since
+links decide when and not what, the run may be simulated on several networks at once,
+each with a folder and a result of its own, and takes every gradient once.`,
 		Example: `  peer sim ring8
-  peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms`,
+  peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms
+  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.rate=1mbit,limit.loss=0.01`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if compute < 0 {
-				return usagef("sim: --compute %v: want 0 or more", compute)
+			if f.compute < 0 {
+				return usagef("sim: --compute %v: want 0 or more", f.compute)
 			}
-			return runSim(cmd.Context(), c, &file, args, compute)
+			return runSim(cmd.Context(), c, &file, args, f)
 		},
 	}
 	file.addFlags(cmd)
 	c.addJSON(cmd)
-	cmd.Flags().DurationVar(&compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
+	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
+	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits and output.dir: `key=value,...`; may be repeated")
 	return cmd
 }
 
-func runSim(ctx context.Context, c *console, file *runFile, args []string, compute time.Duration) error {
-	run, err := file.assemble(args)
+func runSim(ctx context.Context, c *console, file *runFile, args []string, f simFlags) error {
+	runs, err := file.assembleAlso(args, f.also)
 	if err != nil {
 		return err
 	}
-	network, err := shapedNetwork(run.Config())
+	sims := make([]*simulated, len(runs))
+	talks := *c
+	for i, run := range runs {
+		own := talks
+		if sims[i], err = newSimulated(ctx, &own, run); err != nil {
+			return err
+		}
+		defer sims[i].end()
+		talks.quiet = true // one run is enough to look at
+	}
+	workers, err := experiment.Together(runs)
 	if err != nil {
 		return err
 	}
-	s, err := c.begin(ctx, run, "sim")
-	if err != nil {
-		return err
-	}
-	defer s.end()
-	workers, err := run.Workers()
-	if err != nil {
-		return err
-	}
+	compute := f.compute
 	if compute == 0 {
-		if compute, err = run.MeasureGradient(gradients); err != nil {
+		if compute, err = runs[0].MeasureGradient(gradients); err != nil {
 			return err
 		}
 	}
-	means := newAverager(run, s.event)
-	result, err := sim.Run(ctx, s.simWorkers(workers, means), sim.Options{
-		Network: network,
-		Entropy: run.Entropy(),
-		Compute: func(rank topology.Rank, _ int) time.Duration {
-			return time.Duration(float64(compute) * run.Slowdown(rank))
-		},
-		Rounds:  run.Config().Train.Rounds,
-		Every:   run.Config().Output.Every,
-		Observe: s.event,
-	})
-	if err != nil {
+	if err := allAtOnce(ctx, len(sims), func(ctx context.Context, i int) error {
+		return sims[i].train(ctx, workers[i], compute)
+	}); err != nil {
 		return stopped(ctx, err)
 	}
-	models, err := s.concludeSim(ctx, workers, result)
-	if err != nil {
-		return stopped(ctx, err)
-	}
-	if err := means.conclude(models); err != nil {
-		return err
-	}
-	if err := s.summarize(models); err != nil {
-		return err
+	for _, s := range sims {
+		if err := s.summarize(s.models); err != nil {
+			return err
+		}
 	}
 	why := "the same run with real peers: the same digest"
-	if run.Timed() {
+	if runs[0].Timed() {
 		why = "the same run with real peers, which take their own time"
 	}
 	c.next(file.command("lab"), why)
 	return nil
+}
+
+// assembleAlso builds the run of the run file and those beside it on other
+// networks, whose limits take the place of those of --set.
+func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, error) {
+	first, err := f.assemble(args)
+	if err != nil {
+		return nil, err
+	}
+	runs := []*experiment.Run{first}
+	for _, network := range networks {
+		set, err := splitSettings(network)
+		if err != nil || slices.ContainsFunc(set, func(s string) bool {
+			return !strings.HasPrefix(s, limitPrefix) && !strings.HasPrefix(s, "output.dir=")
+		}) {
+			return nil, usagef("sim: --also %s: want limits and output.dir alone, as in limit.rate=1mbit,limit.latency=1ms", network)
+		}
+		loaded, err := configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: slices.Concat(withoutLimits(f.set), set)})
+		if err != nil {
+			return nil, err
+		}
+		run, err := first.Beside(loaded.Config)
+		if err != nil {
+			return nil, loaded.Locate(err)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// allAtOnce does something n times at once. The first error ends all.
+func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := do(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// A simulated is a run on one network.
+type simulated struct {
+	*session
+	network shape.Network
+	models  [][]float32 // final ones, by rank
+}
+
+func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simulated, error) {
+	network, err := shapedNetwork(run.Config())
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.begin(ctx, run, "sim")
+	return &simulated{session: s, network: network}, err
+}
+
+// train simulates the run to its end and reports the results.
+func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
+	means := newAverager(s.run, s.event)
+	result, err := sim.Run(ctx, s.simWorkers(workers, means), sim.Options{
+		Network: s.network,
+		Entropy: s.run.Entropy(),
+		Compute: func(rank topology.Rank, _ int) time.Duration {
+			return time.Duration(float64(compute) * s.run.Slowdown(rank))
+		},
+		Rounds:  s.run.Config().Train.Rounds,
+		Every:   s.run.Config().Output.Every,
+		Observe: s.event,
+	})
+	if err != nil {
+		return err
+	}
+	if s.models, err = s.concludeSim(ctx, workers, result); err != nil {
+		return err
+	}
+	return means.conclude(s.models)
 }
 
 func (s *session) simWorkers(workers []*experiment.Worker, means *averager) []sim.Worker {

@@ -121,9 +121,9 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestAPeerThatDiesEndsTheRun(t *testing.T) {
+func TestAPeerThatDiesEndsTheRunIfItIsNotStartedAnew(t *testing.T) {
 	t.Parallel()
-	c := startLong(t, "lab", "long.yaml")
+	c := startLong(t, "lab", "long.yaml", "--restart", "never")
 	peers := c.processes()
 	if len(peers) != 4 {
 		t.Fatalf("peers found: %v, want 4", peers)

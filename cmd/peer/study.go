@@ -59,7 +59,25 @@ func (c *console) reportStudy(dir string) error {
 		c.say("note: %s", line)
 	}
 	c.say("report: %s", filepath.Join(to, "index.html"))
-	return c.print(study.Comparison, func(w io.Writer) error { return report.WriteCells(w, study.Comparison) })
+	return c.print(study.Comparison, func(w io.Writer) error {
+		if err := report.WriteCells(w, study.Comparison); err != nil {
+			return err
+		}
+		return study.WriteTargets(w)
+	})
+}
+
+// reportAgreement prints how well two comparisons agree.
+func (c *console) reportAgreement(first, second string) error {
+	a, err := report.ReadComparison(first)
+	if err != nil {
+		return err
+	}
+	b, err := report.ReadComparison(second)
+	if err != nil {
+		return err
+	}
+	return c.print(report.Agree(a, b), func(w io.Writer) error { return report.WriteAgreement(w, a, b) })
 }
 
 // writeWhole writes a file that takes the place of an older one when it is

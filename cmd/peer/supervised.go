@@ -58,13 +58,20 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	logger := c.logger(c.err)
-	worker, kept, err := refugeOf(run, filepath.Dir(path), topology.Rank(rank), logger).open(from)
+	home := refugeOf(run, filepath.Dir(path), topology.Rank(rank), logger)
+	worker, kept, err := home.open(from)
 	if err != nil {
 		return err
 	}
 	o, err := nodeOptions(run)
 	if err != nil {
 		return err
+	}
+	if kept != nil { // whoever comes back is known by its key
+		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, "key")); err != nil {
+			return err
+		}
+		defer o.Identity.Close()
 	}
 	o.Logger = logger
 	o.Observe = func(e report.Event) {
@@ -77,6 +84,11 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer n.Close()
+	desk, err := openDesk(run.Config(), filepath.Dir(path), rank, n, c.err)
+	if err != nil {
+		return err
+	}
+	defer desk.close()
 	final, err := trainOn(ctx, n, run, worker, kept, outlet{filepath.Dir(path), o.Observe})
 	if err != nil {
 		return err

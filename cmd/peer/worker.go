@@ -27,7 +27,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	final, err := n.Run(ctx, node.Worker{
 		Rank: w.Rank, Row: w.Row, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
-		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg),
+		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg), Tolerance: cfg.Faults.Tolerance,
 		Asynchronous: run.Asynchronous(), Checkpoints: kept,
 		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
 	})

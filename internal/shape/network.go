@@ -9,8 +9,8 @@ import (
 
 // A Network is the links of a run. The zero value is infinitely fast.
 type Network struct {
-	// Uplink is what all that a worker sends shares: one message leaves after
-	// another, whatever neighbour it goes to.
+	// Uplink is what all that a worker sends shares, whatever neighbour it goes
+	// to.
 	Uplink Link
 	// Links replaces the uplink on single undirected edges, keyed by the
 	// smaller rank first: each direction then has a gate of its own.

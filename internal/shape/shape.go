@@ -87,16 +87,42 @@ func (p *Path) Book(l Link, g *Gate, now time.Duration, bytes int) (left, arrive
 
 // one books a packet and returns when it has left and how long it is on its way.
 func (p *Path) one(l Link, g *Gate, now time.Duration, bytes int) (left, late time.Duration) {
+	late, sent := p.fate(l)
+	for range sent {
+		left = g.leave(l, now, bytes)
+	}
+	return left, late
+}
+
+// fate says how long the next packet is on its way and how often it is sent.
+func (p *Path) fate(l Link) (late time.Duration, sent int) {
 	key := rng.At(p.Seed, p.packets)
 	p.packets++
 	spread := 2*float64(key.Uniform(0)) - 1
 	late = max(0, l.Latency+time.Duration(spread*float64(l.Jitter)))
-	left = g.leave(l, now, bytes)
-	for try := uint32(1); try < tries && float64(key.Uniform(try)) < l.Loss; try++ {
-		left = g.leave(l, now, bytes)
+	for sent = 1; sent < tries && float64(key.Uniform(uint32(sent))) < l.Loss; sent++ {
 		late += 2 * l.Latency
 	}
-	return left, late
+	return late, sent
+}
+
+// draw returns how many bytes leave for a message of so many, since some are sent
+// again, and how long after the last of them the message has arrived: both as on
+// a link that it has for itself.
+func (p *Path) draw(l Link, bytes int) (total int, tail time.Duration) {
+	if l.Jitter == 0 && l.Loss == 0 {
+		return bytes, l.Latency
+	}
+	var left, last time.Duration
+	for ; bytes > 0; bytes -= packet {
+		late, sent := p.fate(l)
+		total += sent * min(bytes, packet)
+		if l.Rate > 0 {
+			left = l.serialise(total)
+		}
+		last = max(last, left+late)
+	}
+	return total, last - left
 }
 
 // tries bounds how often a packet is sent, so that a loss near 1 ends.

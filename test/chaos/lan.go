@@ -137,7 +137,7 @@ func (s *lanSite) furnish(rank int) error {
 func (s *lanSite) run(rank int, more ...string) error {
 	args := append([]string{"netns", "exec", s.space(rank), s.peer, "run", "ring8", "--json", "-v"}, s.scenario.sets()...)
 	for _, set := range []string{
-		"peers=" + s.roster(rank), "node.key=" + s.key(rank), "output.dir=" + s.output(rank), "node.listen=[" + s.multiaddr(rank) + "]",
+		"peers=" + s.roster(rank), "node.key=" + s.key(rank), "output.dir=" + s.output(rank), "node.listen=[" + s.multiaddr(rank) + "]", "node.metrics=" + metricsAt,
 	} {
 		args = append(args, "--set", set)
 	}

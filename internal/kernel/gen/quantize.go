@@ -111,6 +111,13 @@ func (z *quantizer) write(name, dst string) {
 		z.hash.store()
 		z.Store(n, z.ReturnIndex(0))
 	}
+	z.verdict()
+	z.finish()
+}
+
+// verdict stores whether there are doubtful coordinates and such outside of the
+// lanes' range.
+func (z *quantizer) verdict() {
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
 	far := z.GP32()
 	if z.wide {
@@ -128,7 +135,6 @@ func (z *quantizer) write(name, dst string) {
 	z.SETNE(some.As8())
 	z.Store(some, z.Return("doubts"))
 	z.Store(far, z.Return("outside"))
-	z.finish()
 }
 
 // begin loads what stays the same in all steps.

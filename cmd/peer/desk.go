@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/node"
+)
+
+// A standing is what a peer says when "peer status" asks.
+type standing struct {
+	Run     string `json:"run"`
+	Pid     int    `json:"pid"`
+	Folder  string `json:"folder"`            // of the run
+	Metrics string `json:"metrics,omitempty"` // host:port of /metrics
+	node.Status
+}
+
+// A desk answers those who ask how a peer is doing: "peer status", at a socket
+// that is its user's alone, and Prometheus.
+type desk struct {
+	socket net.Listener // nil: there is none
+	stop   func()       // of the metrics
+	wg     sync.WaitGroup
+}
+
+// askTime bounds a question and its answer, which is one JSON object.
+const askTime = 2 * time.Second
+
+// openDesk answers for n until it is closed, and tells w where. In a lab the
+// rank is added to the port of the metrics. Where there is no place for a socket
+// there is none: that is no reason not to train.
+func openDesk(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (*desk, error) {
+	d := &desk{stop: func() {}}
+	who := standing{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}
+	if address := cfg.Node.Metrics; address != "" {
+		at, stop, err := serveMetrics(address, rank, &collector{cfg.Name, n.Status})
+		if err != nil {
+			return nil, err
+		}
+		d.stop, who.Metrics = stop, at
+		fmt.Fprintf(w, "metrics: http://%s/metrics\n", at)
+	}
+	d.listen(who, n)
+	return d, nil
+}
+
+func (d *desk) listen(who standing, n *node.Node) {
+	dir, err := socketFolder()
+	if err != nil {
+		return
+	}
+	path := filepath.Join(dir, strconv.Itoa(who.Pid)+".sock")
+	_ = os.Remove(path) // of a process that had this number
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return
+	}
+	_ = os.Chmod(path, 0o600) // as the folder is already
+	d.socket = l
+	d.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			who.Status = n.Status()
+			_ = c.SetDeadline(time.Now().Add(askTime))
+			_ = json.NewEncoder(c).Encode(who) // who asks sees that it is cut off
+			_ = c.Close()
+		}
+	})
+}
+
+func (d *desk) close() {
+	if d.socket != nil {
+		_ = d.socket.Close() // removes it
+	}
+	d.stop()
+	d.wg.Wait()
+}
+
+// socketFolder returns the folder of the sockets of this user's peers, and
+// makes it if it must. Another user's, or one that others may enter, is refused.
+func socketFolder() (string, error) {
+	dir := filepath.Join(os.TempDir(), "gossiptrainer-"+strconv.Itoa(os.Getuid()))
+	if runtime := os.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
+		dir = filepath.Join(runtime, "gossiptrainer")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("status: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", fmt.Errorf("status: %w", err)
+	}
+	if !info.IsDir() || os.PathSeparator == '/' && info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("status: %s: want a folder that is this user's alone: run chmod 700 on it", dir)
+	}
+	return dir, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/csv"
+	"slices"
+	"strings"
+
+	"gossiptrainer/configs"
+)
+
+// In virtual time a network says when something happens and not what: cells that
+// differ in their network alone are simulated in one process, which takes their
+// gradients once. The results are those of a process for each.
+
+// groups puts the cells to do that can be run together into one group each.
+func (m *matrix) groups(todo []int) [][]int {
+	var all [][]int
+	known := map[string]int{}
+	for _, i := range todo {
+		cell := m.cells[i]
+		_, rest := m.split(cell)
+		key := strings.Join(append(rest, cell.Label), "\n")
+		at, ok := known[key]
+		if !ok || m.file.Mode != "sim" || m.timed[cell.Label] {
+			known[key] = len(all)
+			all = append(all, []int{i})
+			continue
+		}
+		all[at] = append(all[at], i)
+	}
+	return all
+}
+
+func (m *matrix) pick(group []int) []configs.Cell {
+	cells := make([]configs.Cell, len(group))
+	for i, at := range group {
+		cells[i] = m.cells[at]
+	}
+	return cells
+}
+
+// split returns the arguments of a cell that make its network, and the others.
+func (m *matrix) split(cell configs.Cell) (network, rest []string) {
+	for _, s := range m.arguments(cell) {
+		if strings.HasPrefix(s, limitPrefix) {
+			network = append(network, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return network, rest
+}
+
+// limitPrefix begins the keys that make a network.
+const limitPrefix = "limit."
+
+// joinSettings writes overrides as one argument of --also, in which commas stand
+// between them.
+func joinSettings(set []string) string {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	if err := w.Write(set); err != nil {
+		panic("internal error: " + err.Error()) // nothing fails in memory
+	}
+	w.Flush()
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// splitSettings reads what joinSettings writes.
+func splitSettings(text string) ([]string, error) {
+	return csv.NewReader(strings.NewReader(text)).Read()
+}
+
+// withoutLimits leaves out the overrides that make a network.
+func withoutLimits(set []string) []string {
+	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return strings.HasPrefix(s, limitPrefix) })
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/report"
+)
+
+// standings is what "peer status" prints.
+type standings struct {
+	Peers  []standing `json:"peers"`
+	Silent []int      `json:"silent"` // processes that do not answer
+}
+
+func newStatus(c *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "ask the running peers of this machine how they are doing",
+		Long: `ask the running peers of this machine how they are doing
+
+RUN is the name of a run; without it, all of this user's peers are asked.`,
+		Example: "  peer status\n  peer status ring8 --json",
+		Args:    arguments(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := socketFolder()
+			if err != nil {
+				return err
+			}
+			found := askAll(dir)
+			if len(args) > 0 {
+				found.Peers = slices.DeleteFunc(found.Peers, func(s standing) bool { return s.Run != args[0] })
+			}
+			if len(found.Peers)+len(found.Silent) == 0 {
+				c.say("no such peer is running on this machine")
+			}
+			return c.print(found, found.write)
+		},
+	}
+	c.addJSON(cmd)
+	return cmd
+}
+
+// askAll asks all at once, and removes the sockets of processes that are gone.
+func askAll(dir string) standings {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.sock")) // the pattern is good
+	all := standings{Peers: []standing{}, Silent: []int{}}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, path := range paths {
+		wg.Go(func() {
+			s, err := ask(path)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				all.Peers = append(all.Peers, s)
+			case errors.Is(err, syscall.ECONNREFUSED):
+				_ = os.Remove(path)
+			case errors.Is(err, os.ErrNotExist):
+			default:
+				pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".sock"))
+				all.Silent = append(all.Silent, pid)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(all.Silent)
+	slices.SortFunc(all.Peers, func(a, b standing) int {
+		if a.Folder != b.Folder {
+			return strings.Compare(a.Folder, b.Folder)
+		}
+		return a.Rank - b.Rank
+	})
+	return all
+}
+
+func ask(path string) (standing, error) {
+	c, err := net.DialTimeout("unix", path, askTime)
+	if err != nil {
+		return standing{}, err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
+		return standing{}, err
+	}
+	var s standing
+	err = json.NewDecoder(io.LimitReader(c, 16<<20)).Decode(&s)
+	return s, err
+}
+
+// write prints a line per peer.
+func (s standings) write(w io.Writer) error {
+	if len(s.Peers) > 0 {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "RUN\tPEER\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
+		for _, p := range s.Peers {
+			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, pid := range s.Silent {
+		fmt.Fprintf(w, "process %d does not answer\n", pid)
+	}
+	return nil
+}
+
+func (s standing) cells() []string {
+	rank, loss, waits, up := "-", "-", "-", 0
+	if s.Rank >= 0 {
+		rank = strconv.Itoa(s.Rank)
+	}
+	if s.Loss != nil {
+		loss = fmt.Sprintf("%.4f", *s.Loss)
+	}
+	if len(s.Waiting) > 0 {
+		waits = strings.Trim(fmt.Sprint(s.Waiting), "[]")
+	}
+	for _, link := range s.Links {
+		if link.Up {
+			up++
+		}
+	}
+	return []string{
+		s.Run, rank, fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, string(s.State), waits,
+		fmt.Sprintf("%d/%d", up, len(s.Links)), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/node"
+	"gossiptrainer/report"
+)
+
+// atDesk starts a node that nobody else knows, with its desk.
+func atDesk(t *testing.T) (dir string, d *desk, said string) {
+	t.Helper()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	n, err := node.New(node.Options{RunID: "r", N: 2, Dim: 1, Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	cfg := configs.Default()
+	cfg.Name, cfg.Node.Metrics = "tulip", "127.0.0.1:0"
+	var text strings.Builder
+	d, err = openDesk(cfg, "runs/tulip-1", 0, n, &text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.close)
+	dir, err = socketFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, d, text.String()
+}
+
+func TestAPeerSaysHowItIsDoing(t *testing.T) {
+	dir, d, _ := atDesk(t)
+	info, err := os.Stat(d.socket.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); os.PathSeparator == '/' && mode != 0o600 {
+		t.Errorf("mode %04o, want 0600", mode)
+	}
+	all := askAll(dir)
+	if len(all.Peers) != 1 || len(all.Silent) != 0 {
+		t.Fatalf("%+v, want one peer", all)
+	}
+	s := all.Peers[0]
+	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != "runs/tulip-1" || s.Rank != -1 || s.State != report.Starting || s.Metrics == "" {
+		t.Errorf("%+v", s)
+	}
+	var table strings.Builder
+	if err := all.write(&table); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "tulip  -     0/0    -     starting") {
+		t.Errorf("table:\n%s", table.String())
+	}
+	d.close()
+	if all := askAll(dir); len(all.Peers) != 0 {
+		t.Error("it answers when it is closed")
+	}
+}
+
+func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dir, err := socketFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(dir, "12.sock")
+	l, err := net.Listen("unix", stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // as kill -9 leaves it
+	l.Close()
+	hung, err := net.Listen("unix", filepath.Join(dir, "34.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hung.Close()
+	all := askAll(dir)
+	if len(all.Peers) != 0 || len(all.Silent) != 1 || all.Silent[0] != 34 {
+		t.Errorf("%+v, want that process 34 is silent", all)
+	}
+	if _, err := os.Stat(stale); !os.IsNotExist(err) {
+		t.Errorf("the stale socket: %v", err)
+	}
+}
+
+func TestAFolderForAllIsNoPlaceForSockets(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dir, err := socketFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := socketFolder(); os.PathSeparator == '/' && (err == nil || !strings.Contains(err.Error(), "chmod 700")) {
+		t.Errorf("error %v, want what to do", err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	_, _, said := atDesk(t)
+	url := strings.TrimSpace(strings.TrimPrefix(said, "metrics: "))
+	if !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Fatalf("said %q", said)
+	}
+	reply, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(reply.Body)
+	reply.Body.Close()
+	if err != nil || reply.StatusCode != http.StatusOK {
+		t.Fatalf("%s, %v", reply.Status, err)
+	}
+	for _, want := range []string{
+		`gossip_round{rank="-1",run="tulip"} 0`,
+		`gossip_state{rank="-1",run="tulip",state="starting"} 1`,
+		`gossip_bytes_total{direction="sent",layer="wire",rank="-1",run="tulip"}`,
+		`gossip_seconds_total{of="wait",rank="-1",run="tulip"} 0`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
+// All that a node may say of a link becomes metrics that Prometheus takes.
+func TestMetricsOfLinks(t *testing.T) {
+	loss := 0.5
+	s := node.Status{
+		Rank: 3, Loss: &loss, Waiting: []int{1, 2}, Refused: map[string]int64{"stranger": 7},
+		Links: []node.LinkStatus{{Neighbour: 2, Up: true, Silent: 4}, {Neighbour: 4, Lost: 5, Retries: 6}},
+	}
+	at, stop, err := serveMetrics("127.0.0.1:0", 3, &collector{"r", func() node.Status { return s }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	reply, err := http.Get("http://" + at + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, _ := io.ReadAll(reply.Body)
+	for _, want := range []string{
+		`gossip_loss{rank="3",run="r"} 0.5`,
+		`gossip_waiting{neighbour="1",rank="3",run="r"} 1`,
+		`gossip_refused_total{rank="3",reason="stranger",run="r"} 7`,
+		`gossip_link_up{neighbour="2",rank="3",run="r"} 1`,
+		`gossip_link_deadlines_total{neighbour="2",rank="3",run="r"} 4`,
+		`gossip_link_lost_total{neighbour="4",rank="3",run="r"} 5`,
+		`gossip_link_retries_total{neighbour="4",rank="3",run="r"} 6`,
+		`gossip_link_bytes_total{direction="received",layer="payload",neighbour="4",rank="3",run="r"} 0`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/model"
+	"gossiptrainer/topology"
+)
+
+// Synchronous workers compute the same on any network: the links decide when, not
+// what. Runs that differ in their links alone can therefore go on at the same time
+// and take every gradient once. Each worker checks that its model is, bit for bit,
+// the one at which the gradient was taken.
+
+// Beside returns the run of cfg on the data of r. The two may differ in their
+// limits and their output; a run whose parameters depend on time has nothing to
+// share.
+func (r *Run) Beside(cfg configs.Config) (*Run, error) {
+	same := cfg
+	same.Limit, same.Output = r.cfg.Limit, r.cfg.Output
+	switch {
+	case r.Timed():
+		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: one run for each", r.Label())
+	case !bytes.Equal(same.YAML(), r.cfg.YAML()):
+		return nil, fmt.Errorf("experiment: runs that share gradients differ in limit and output alone")
+	}
+	other := *r
+	other.cfg = cfg
+	return &other, other.checkLinks()
+}
+
+// Together returns the workers of runs that were made beside the first, by run and
+// rank. Each gradient and each score is computed once for all runs, which must take
+// the same number of both.
+func Together(runs []*Run) ([][]*Worker, error) {
+	first, err := runs[0].Workers()
+	if err != nil {
+		return nil, err
+	}
+	all := [][]*Worker{first}
+	for _, r := range runs[1:] {
+		others := make([]*Worker, len(first))
+		for i, w := range first {
+			if others[i], err = r.body(w.Rank, slices.Clone(w.Machine.Params()), nil); err != nil {
+				return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
+			}
+		}
+		all = append(all, others)
+	}
+	if len(runs) == 1 {
+		return all, nil
+	}
+	for i, w := range first {
+		s := &shared{rank: w.Rank, users: len(runs), gradient: w.Gradient, evaluate: w.Evaluate, gradients: map[int]*sharedGradient{}}
+		for _, workers := range all {
+			workers[i].Gradient, workers[i].Evaluate = s.takeGradient, s.takeScore
+		}
+	}
+	return all, nil
+}
+
+// A shared is what the workers of one rank compute once for all. The lock is held
+// meanwhile: whoever wants the same waits for it.
+type shared struct {
+	rank     topology.Rank
+	users    int
+	gradient func(g []float32, k int, x []float32) (float32, error)
+	evaluate func(x []float32) (model.Score, error)
+
+	mu        sync.Mutex
+	gradients map[int]*sharedGradient // by round: those that somebody lacks
+	scores    []*sharedScore
+	spare     []*sharedGradient
+}
+
+type sharedGradient struct {
+	x, g []float32
+	loss float32
+	err  error
+	left int // users that lack it
+}
+
+type sharedScore struct {
+	x     []float32
+	score model.Score
+	err   error
+	left  int
+}
+
+func (s *shared) takeGradient(g []float32, k int, x []float32) (float32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.gradients[k]
+	if e == nil {
+		e = s.room(len(x))
+		e.left = s.users
+		copy(e.x, x)
+		e.loss, e.err = s.gradient(e.g, k, e.x)
+		s.gradients[k] = e
+	}
+	if e.err == nil && !slices.Equal(x, e.x) {
+		return 0, fmt.Errorf("experiment: worker %d: round %d: the model depends on the network", s.rank, k)
+	}
+	copy(g, e.g)
+	if e.left--; e.left == 0 {
+		delete(s.gradients, k)
+		s.spare = append(s.spare, e)
+	}
+	return e.loss, e.err
+}
+
+// room returns memory for a gradient, used before where there is some.
+func (s *shared) room(dim int) *sharedGradient {
+	last := len(s.spare) - 1
+	if last < 0 {
+		return &sharedGradient{x: make([]float32, dim), g: make([]float32, dim)}
+	}
+	e := s.spare[last]
+	s.spare = s.spare[:last]
+	return e
+}
+
+func (s *shared) takeScore(x []float32) (model.Score, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.scores, func(e *sharedScore) bool { return slices.Equal(e.x, x) })
+	if at < 0 {
+		at = len(s.scores)
+		e := &sharedScore{x: slices.Clone(x), left: s.users}
+		e.score, e.err = s.evaluate(x)
+		s.scores = append(s.scores, e)
+	}
+	e := s.scores[at]
+	if e.left--; e.left == 0 {
+		s.scores = slices.Delete(s.scores, at, at+1)
+	}
+	return e.score, e.err
+}

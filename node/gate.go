@@ -1,0 +1,216 @@
+package node
+
+import (
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/control"
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/x/rate"
+	ma "github.com/multiformats/go-multiaddr"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// A gate decides how far a connection from outside comes: by its address
+// before a byte is read, by its id when the handshake is over, and, of those
+// whom nobody knows yet, by whether they show in time that they belong.
+//
+// Who is not on the roster is mostly somebody with the wrong file. So a few are
+// let in, to be told so in words; the rest find a closed connection.
+type gate struct {
+	refused *refusals
+	log     *slog.Logger
+	callers *rate.Limiter // handshakes, which cost about a millisecond each
+	words   *rate.Limiter // strangers who are told why
+
+	mu      sync.Mutex
+	members map[peer.ID]bool // nil: not known yet
+	porch   []*visitor       // the oldest first
+	room    int
+	closed  bool
+}
+
+// A visitor has a connection, and has not shown yet that it belongs.
+type visitor struct {
+	conn network.Conn
+	out  *time.Timer
+}
+
+var _ connmgr.ConnectionGater = (*gate)(nil)
+
+// visit is how long a visitor has, for a challenge and a refusal.
+const visit = 2 * helloTime
+
+// Rates, in calls per second and address. All workers of a run may be on one
+// machine and call at once.
+const (
+	callRate, callBurst = 10, 32 // and 4 more per worker
+	wordRate, wordBurst = 0.2, 4
+)
+
+func newGate(n int, refused *refusals, log *slog.Logger) *gate {
+	return &gate{
+		refused: refused, log: log, room: 16 + 2*n,
+		callers: perAddress(rate.Limit{RPS: callRate, Burst: callBurst + 4*n}),
+		words:   perAddress(rate.Limit{RPS: wordRate, Burst: wordBurst}),
+	}
+}
+
+// perAddress limits an IPv4 address, or an IPv6 network, of which one machine
+// may have all addresses.
+func perAddress(l rate.Limit) *rate.Limiter {
+	return &rate.Limiter{SubnetRateLimiter: rate.SubnetLimiter{
+		IPv4SubnetLimits: []rate.SubnetLimit{{PrefixLength: 32, Limit: l}},
+		IPv6SubnetLimits: []rate.SubnetLimit{{PrefixLength: 64, Limit: l}},
+		GracePeriod:      time.Minute,
+	}}
+}
+
+// know names the members: from now on the others are strangers.
+func (g *gate) know(ids []peer.ID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.members = make(map[peer.ID]bool, len(ids))
+	for _, id := range ids {
+		g.members[id] = true
+	}
+}
+
+// standing says whether id is a member, and whether that is known.
+func (g *gate) standing(id peer.ID) (member, known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.members[id], g.members != nil
+}
+
+// belongs reports whether id is known to be a member.
+func (g *gate) belongs(id peer.ID) bool {
+	member, _ := g.standing(id)
+	return member
+}
+
+// InterceptPeerDial lets this peer call whom it likes.
+func (g *gate) InterceptPeerDial(peer.ID) bool { return true }
+
+// InterceptAddrDial lets this peer call where it likes.
+func (g *gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
+
+// InterceptAccept bounds the handshakes that an address gets.
+func (g *gate) InterceptAccept(c network.ConnMultiaddrs) bool {
+	if g.callers.Allow(address(c)) {
+		return true
+	}
+	g.refused.tell(g.log, "refused a connection: too many from its address", "refused address", "address", c.RemoteMultiaddr())
+	return false
+}
+
+// InterceptSecured turns strangers away, but for a few who will be told why.
+func (g *gate) InterceptSecured(dir network.Direction, id peer.ID, c network.ConnMultiaddrs) bool {
+	member, known := g.standing(id)
+	if dir == network.DirOutbound || member || !known || g.words.Allow(address(c)) {
+		return true
+	}
+	g.refused.tell(g.log, "refused a stranger without a word", "refused stranger", "stranger", id, "address", c.RemoteMultiaddr())
+	return false
+}
+
+// InterceptUpgraded gives a visitor its time. Where there are too many, the
+// oldest goes: who belongs shows it within milliseconds.
+func (g *gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false, 0
+	}
+	if c.Stat().Direction == network.DirOutbound || g.members[c.RemotePeer()] {
+		return true, 0
+	}
+	g.porch = slices.DeleteFunc(g.porch, func(v *visitor) bool { return v.conn.IsClosed() && v.out.Stop() })
+	if len(g.porch) >= g.room {
+		g.porch[0].out.Reset(0)
+		g.porch = g.porch[1:]
+	}
+	v := &visitor{conn: c}
+	v.out = time.AfterFunc(visit, func() { g.expel(v) })
+	g.porch = append(g.porch, v)
+	return true, 0
+}
+
+// expel closes the connection of a visitor that has shown nothing.
+func (g *gate) expel(v *visitor) {
+	g.leave(v.conn)
+	if !v.conn.IsClosed() {
+		g.refused.tell(g.log, "closed a connection that nobody vouched for", "refused idle", "stranger", v.conn.RemotePeer())
+		v.conn.Close()
+	}
+}
+
+// admitted says that the peer of c has shown that it belongs.
+func (g *gate) admitted(c network.Conn) { g.leave(c) }
+
+func (g *gate) leave(c network.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.porch = slices.DeleteFunc(g.porch, func(v *visitor) bool {
+		if v.conn != c {
+			return false
+		}
+		v.out.Stop()
+		return true
+	})
+}
+
+// close lets nobody in any more.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for _, v := range g.porch {
+		v.out.Stop()
+	}
+	g.porch = nil
+}
+
+// address returns the IP address of the other end, the zero Addr if it has none.
+func address(c network.ConnMultiaddrs) netip.Addr {
+	ip, err := manet.ToIP(c.RemoteMultiaddr())
+	if err != nil {
+		return netip.Addr{}
+	}
+	a, _ := netip.AddrFromSlice(ip)
+	return a.Unmap()
+}
+
+// A guardedHost serves streams of members alone: it is for libraries that do
+// not ask who speaks to them.
+type guardedHost struct {
+	host.Host
+	gate *gate
+}
+
+// SetStreamHandler is that of a host, for members.
+func (h *guardedHost) SetStreamHandler(p protocol.ID, serve network.StreamHandler) {
+	h.Host.SetStreamHandler(p, h.guard(serve))
+}
+
+// SetStreamHandlerMatch is that of a host, for members.
+func (h *guardedHost) SetStreamHandlerMatch(p protocol.ID, match func(protocol.ID) bool, serve network.StreamHandler) {
+	h.Host.SetStreamHandlerMatch(p, match, h.guard(serve))
+}
+
+func (h *guardedHost) guard(serve network.StreamHandler) network.StreamHandler {
+	return func(s network.Stream) {
+		if !h.gate.belongs(s.Conn().RemotePeer()) {
+			s.Reset()
+			return
+		}
+		serve(s)
+	}
+}

@@ -1,0 +1,160 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	manet "github.com/multiformats/go-multiaddr/net"
+)
+
+// knock connects a new stranger to n and reports whether it stays connected for
+// as long as it takes to be told something.
+func knock(ctx context.Context, t *testing.T, n *Node) (told bool) {
+	t.Helper()
+	s := both(t, nil).nodes[0]
+	if err := s.host.Connect(ctx, peer.AddrInfo{ID: n.host.ID(), Addrs: n.host.Addrs()}); err != nil {
+		return false
+	}
+	stream, err := s.host.NewStream(ctx, n.host.ID(), linkProtocol)
+	if err != nil {
+		return false
+	}
+	err = newTalk(stream).greet(&s.admission, s.me, s.me.compare)
+	return err != nil && strings.Contains(err.Error(), "is not in the roster")
+}
+
+func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
+	c := both(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	victim := c.nodes[1]
+	w := task{n: 2, dim: 100, rounds: 3}.worker(t, 1)
+	over := make(chan struct{})
+	go func() { defer close(over); victim.Run(ctx, w) }()
+	eventually(t, "the run", func() bool { return len(victim.Counters().Links) > 0 })
+	told := 0
+	for range 2 * wordBurst {
+		if knock(ctx, t, victim) {
+			told++
+		}
+	}
+	if told == 0 || told > wordBurst+1 {
+		t.Errorf("%d of %d strangers were told why, want a few", told, 2*wordBurst)
+	}
+	if got := victim.Counters().Refused["refused stranger"]; got < 2*wordBurst { // some call twice
+		t.Errorf("%d strangers counted, want at least %d", got, 2*wordBurst)
+	}
+	if lines := strings.Count(c.logs.String(), "stranger"); lines > 4 {
+		t.Errorf("%d lines about strangers in the log", lines)
+	}
+	eventually(t, "their counts are dropped", func() bool {
+		victim.bytes.mu.Lock()
+		defer victim.bytes.mu.Unlock()
+		return len(victim.bytes.peers) <= 1
+	})
+	cancel()
+	<-over
+}
+
+func TestAnAddressThatCallsTooOftenIsTurnedAway(t *testing.T) {
+	victim := both(t, nil).nodes[1]
+	_, at, err := manet.DialArgs(victim.host.Addrs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * (callBurst + 4*2) {
+		c, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "GET / HTTP/1.1\r\n\r\n")
+		c.Close()
+	}
+	eventually(t, "a refusal", func() bool { return victim.Counters().Refused["refused address"] > 0 })
+}
+
+func TestTheOldestVisitorMakesRoom(t *testing.T) {
+	c := both(t, nil)
+	victim, other := c.nodes[1], both(t, nil).nodes[0]
+	victim.gate.mu.Lock()
+	victim.gate.room, victim.gate.members = 1, nil // as before a roll call
+	victim.gate.mu.Unlock()
+	first, second := both(t, nil).nodes[0], other
+	at := peer.AddrInfo{ID: victim.host.ID(), Addrs: victim.host.Addrs()}
+	if err := first.host.Connect(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first", func() bool { return victim.host.Network().Connectedness(first.host.ID()) == network.Connected })
+	if err := second.host.Connect(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the first to go", func() bool {
+		there := victim.host.Network()
+		return there.Connectedness(first.host.ID()) != network.Connected && there.Connectedness(second.host.ID()) == network.Connected
+	})
+}
+
+func TestALogIsToldOfAReasonOnce(t *testing.T) {
+	var text syncBuffer
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	var r refusals
+	for range 1000 {
+		r.tell(log, "refused", "stranger")
+		r.tell(log, "refused", "join secret")
+	}
+	if lines := strings.Count(text.String(), "\n"); lines != 2 {
+		t.Errorf("%d lines, want one per reason", lines)
+	}
+	r.mu.Lock()
+	r.told["stranger"] = notice{r.told["stranger"].at.Add(-quiet), 1}
+	r.mu.Unlock()
+	r.tell(log, "refused", "stranger")
+	if got := r.read()["stranger"]; got != 1001 || !strings.Contains(text.String(), `"before, unsaid"=999`) {
+		t.Errorf("%d counted, log %s", got, text.String())
+	}
+}
+
+// Strangers that shout change nothing, and nothing of what they say is taken
+// for a frame.
+func TestGarbageChangesNothing(t *testing.T) {
+	job := task{n: 2, dim: 1000, rounds: 300}
+	c := both(t, nil)
+	garbage := make([]byte, 10_000)
+	rand.NewChaCha8([32]byte{}).Read(garbage)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, n := range c.nodes {
+		_, at, err := manet.DialArgs(n.host.Addrs()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if c, err := net.Dial("tcp", at); err == nil {
+					c.Write(garbage)
+					c.Close()
+				}
+			}
+		})
+	}
+	finals, errs := c.run(t, t.Context(), job)
+	cancel()
+	wg.Wait()
+	for i, want := range job.lockStep(t) {
+		if errs[i] != nil || finals[i].Digest != want {
+			t.Errorf("worker %d: digest %.8s, error %v, want %.8s", i, finals[i].Digest, errs[i], want)
+		}
+		seen := c.nodes[i].Counters().Refused
+		delete(seen, "refused address")
+		if len(seen) > 0 {
+			t.Errorf("worker %d: garbage was read: %v", i, seen)
+		}
+	}
+}

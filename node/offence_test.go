@@ -1,0 +1,134 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+	"gossiptrainer/wire"
+)
+
+// accused returns a driver of worker 1 of a ring of three whose links are up.
+func accused(t *testing.T, policy LostPolicy) (*driver, *script) {
+	t.Helper()
+	s := newScript()
+	d := newDriver(task{n: 3, dim: 4, rounds: 5}.worker(t, 1), s)
+	d.w.Lost, d.log = policy, slog.New(slog.DiscardHandler)
+	d.w.Machine.Ready()
+	for _, rank := range []topology.Rank{0, 2} {
+		if err := d.handle(Event{Kind: LinkUp, Peer: rank}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d, s
+}
+
+// nonsense is a frame that no worker sends.
+func nonsense(from topology.Rank) Event {
+	return Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Hop: 7}}
+}
+
+func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
+	d, _ := accused(t, Fail)
+	d.w.Tolerance = 3
+	offences := []Event{nonsense(2), {Kind: LinkDown, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)}, nonsense(0), nonsense(2)}
+	for i, e := range offences {
+		err := d.handle(e)
+		if i < len(offences)-1 {
+			if err != nil {
+				t.Fatalf("offence %d: %v", i, err)
+			}
+			continue
+		}
+		var net *NetworkError
+		const want = "worker 1 cut off worker 2 in round 0 after 3 offences (1 checksum, 2 no such hop), the last: "
+		if !errors.As(err, &net) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	if got := d.refused.blamed(); got[2]["no such hop"] != 2 || got[2]["checksum"] != 1 || got[0]["no such hop"] != 1 {
+		t.Errorf("blamed: %v", got)
+	}
+}
+
+func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
+	d, s := accused(t, Wait)
+	var told []string
+	d.observe = func(e report.Event) { told = append(told, e.Status.Detail) }
+	for range tolerated {
+		if err := d.handle(nonsense(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.read()["cut off"] != 1 {
+		t.Errorf("dropped %v, counted %v, want worker 0 cut off once", s.drops, d.refused.read())
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "worker 1 cut off worker 0 in round 0 after 8 offences (8 no such hop)") {
+		t.Errorf("told %q, want who was cut off and why", told)
+	}
+	message := Event{Kind: FrameIn, Peer: 0, Frame: gossip.Frame{From: 0, To: 1, Payload: make([]byte, 16)}}
+	for _, heard := range []bool{false, true} {
+		if err := d.handle(message); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.handle(message); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.refused.read()["duplicate"] == 1; got != heard {
+			t.Errorf("heard %v, want %v", got, heard)
+		}
+		if err := d.handle(Event{Kind: LinkUp, Peer: 0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A link begins with frames that its receiver has already; a flood of them is a
+// replay.
+func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
+	d, s := accused(t, Wait)
+	old := Event{Kind: FrameIn, Peer: 2, Frame: gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}}
+	for range 1 + leftOver + tolerated - 1 {
+		if err := d.handle(old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.drops) > 0 {
+		t.Fatal("cut off before its time")
+	}
+	if d.handle(old); !slices.Equal(s.drops, []topology.Rank{2}) {
+		t.Errorf("dropped %v after a flood of old frames, want worker 2", s.drops)
+	}
+}
+
+func TestOffencesAreForgotten(t *testing.T) {
+	var l ledger
+	for i := range 3 * tolerated {
+		if !l.enter(gossip.ErrNoSuchHop, "x") || l.offences != 1 {
+			t.Fatalf("offence %d counts as %d", i, l.offences)
+		}
+		for range forgiven {
+			l.use()
+		}
+	}
+}
+
+func TestABanIsOnAProcess(t *testing.T) {
+	e := &edge{links: &links{paced: true}, life: 7, ever: true}
+	if no := e.recognise(hello{Epoch: 7}); no != nil {
+		t.Fatal(no)
+	}
+	e.ban(&RefusedError{Reason: Misbehaved, Detail: "enough"})
+	if no := e.recognise(hello{Epoch: 7}); no == nil || no.Reason != Misbehaved || !no.Permanent() {
+		t.Errorf("%v, want a lasting refusal", no)
+	}
+	if no := e.recognise(hello{Epoch: 8}); no != nil {
+		t.Errorf("another process: %v", no)
+	}
+}

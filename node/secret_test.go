@@ -1,0 +1,51 @@
+package node
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestReadSecret(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		text string
+		mode fs.FileMode
+		want string // the secret, or words of the error
+		bad  bool
+	}{
+		"a line":     {"open sesame\n", 0o600, "open sesame", false},
+		"no line":    {" a b ", 0o400, " a b ", false},
+		"windows":    {"x\r\n", 0o600, "x", false},
+		"group":      {"x", 0o640, "chmod 600", true},
+		"all":        {"x", 0o604, "chmod 600", true},
+		"empty":      {"\n", 0o600, "1 to 4096 bytes", true},
+		"too long":   {strings.Repeat("x", longestSecret+1), 0o600, "1 to 4096 bytes", true},
+		"far beyond": {strings.Repeat("x", 2<<20), 0o600, "too long", true},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadSecret(path)
+		var wrong *SecretError
+		switch {
+		case test.bad && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want)):
+			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		case !test.bad && (err != nil || got != test.want):
+			t.Errorf("%s: %q, error %v, want %q", name, got, err, test.want)
+		}
+	}
+	if _, err := ReadSecret(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want that there is none", err)
+	}
+	if _, err := ReadSecret(dir); err == nil {
+		t.Error("a folder is no secret")
+	}
+}

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// What the bulletins of all peers take of the slowest link stays small.
+func TestBulletinsLeaveSlowLinksToTheRun(t *testing.T) {
+	slow := shape.Network{
+		Uplink: shape.Link{Rate: 1e9},
+		Links:  map[[2]topology.Rank]shape.Link{{0, 1}: {Rate: 3e5}, {1, 2}: {Latency: time.Second}, {2, 3}: {Rate: 1e6}},
+	}
+	for _, test := range []struct {
+		n       int
+		network shape.Network
+		want    time.Duration
+	}{
+		{8, shape.Network{}, time.Second},
+		{8, shape.Network{Uplink: shape.Link{Rate: 1e8}}, time.Second},
+		{8, shape.Network{Uplink: shape.Link{Rate: 1e6}}, 2880 * time.Millisecond},
+		{8, slow, 9600 * time.Millisecond},
+		{2, slow, 2400 * time.Millisecond},
+	} {
+		if got := newsPeriod(test.n, newShaper(test.network).slowest()); got.Round(time.Millisecond) != test.want {
+			t.Errorf("%d peers: a bulletin every %v, want %v", test.n, got, test.want)
+		}
+	}
+	if quick, late := (&board{period: time.Second}).silence(), (&board{period: 10 * time.Second}).silence(); quick != 5*time.Second || late != 30*time.Second {
+		t.Errorf("silence is %v and, on a slow link, %v, want 5s and 30s", quick, late)
+	}
+}
+
+// A bulletin is no longer than what its period is reckoned with, less what
+// gossipsub adds.
+func TestBulletinsHaveTheSizeThatIsReckonedWith(t *testing.T) {
+	const signed = 300 // signature, key, sender, number, topic, headers
+	step := &report.Step{
+		Rank: 7, Round: 78200, Time: 9999 * time.Second, Loss: 1.2345678901234567, Gap: 0.01234567890123456, Moved: 270000, Theta: 0.01234567890123456, Bits: 8,
+		Compute: 50 * time.Millisecond, Wait: time.Second, Codec: time.Millisecond, Effective: 8.012345678901234,
+		Sent: report.Bytes{Payload: 1e10, Stream: 1e10, Wire: 1e10}, Received: report.Bytes{Payload: 1e10, Stream: 1e10, Wire: 1e10},
+	}
+	text, err := json.Marshal(bulletin{Rank: 7, Seq: 9999, Step: step, Status: &report.Status{Rank: 7, State: report.Testing, Detail: strings.Repeat("x", 20)}})
+	if err != nil || len(text)+signed > bulletinBytes {
+		t.Errorf("%d bytes and %d around them, error %v, want at most %d", len(text), signed, err, bulletinBytes)
+	}
+}

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-yamux/v5"
+
+	"gossiptrainer/internal/shape"
+)
+
+// In virtual time, where no machine is slow, streams that are used both ways at
+// once get what the link is limited to.
+func TestShapedStreamsUseTheirLink(t *testing.T) {
+	for _, link := range []shape.Link{
+		{Rate: 1e6, Latency: time.Millisecond}, {Rate: 1e6, Latency: 20 * time.Millisecond}, {Rate: 2e7, Latency: 20 * time.Millisecond},
+		{Rate: 1e8, Latency: 150 * time.Microsecond}, {Rate: 1e8, Latency: 20 * time.Millisecond},
+		{Rate: 5e8, Latency: 150 * time.Microsecond}, {Rate: 5e8, Latency: 10 * time.Millisecond}, {Rate: 5e8, Latency: 20 * time.Millisecond}, {Rate: 5e8, Latency: 30 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprintf("%gMbit/%v", link.Rate/1e6, link.Latency), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testGoodput(t, link) })
+		})
+	}
+}
+
+func testGoodput(t *testing.T, link shape.Link) {
+	var shapers [2]*shaper
+	var streams [2]*yamux.Stream
+	hangUp := shapedSession(t, link, &shapers, &streams)
+	defer hangUp()
+	half := int(link.Rate / 8 / 2) // of a second
+	shares := make(chan float64)
+	for i, from := range streams {
+		to := streams[1-i]
+		go func() {
+			piece := make([]byte, shapers[i].pieces(""))
+			for n := 0; n < 3*half; n += len(piece) {
+				shapers[i].pace("", len(piece), nil)
+				if _, err := from.Write(piece); err != nil {
+					return
+				}
+			}
+		}()
+		go func() {
+			io.CopyN(io.Discard, to, int64(half))
+			began := time.Now()
+			io.CopyN(io.Discard, to, int64(2*half))
+			shares <- 1 / time.Since(began).Seconds()
+		}()
+	}
+	for range streams {
+		if share := <-shares; share < 0.98 || share > 1.01 { // a piece more or less
+
+			t.Errorf("a direction gets %.4f of the rate, want 0.98 to 1.01", share)
+		}
+	}
+}
+
+// shapedSession opens a stream between two ends that both are shaped.
+func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *[2]*yamux.Stream) (hangUp func()) {
+	var ends [2]net.Conn
+	ends[0], ends[1] = net.Pipe()
+	var sessions [2]*yamux.Session
+	for i, open := range []func(net.Conn, *yamux.Config, func() (yamux.MemoryManager, error)) (*yamux.Session, error){yamux.Client, yamux.Server} {
+		shapers[i] = newShaper(shape.Network{Uplink: link})
+		var err error
+		if sessions[i], err = open(shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" }), yamuxConfig(shapers[i].window()), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if streams[0], err = sessions[0].OpenStream(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := streams[0].Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	if streams[1], err = sessions[1].AcceptStream(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(streams[1], make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		for i := range sessions {
+			sessions[i].Close()
+			ends[i].Close()
+		}
+		<-time.After(2 * lastWords)
+	}
+}
+
+func TestWindowsFitTheLinks(t *testing.T) {
+	for _, test := range []struct {
+		network shape.Network
+		want    uint32
+	}{
+		{shape.Network{}, leastWindow},
+		{shape.Network{Uplink: shape.Link{Latency: time.Second}}, leastWindow},
+		{shape.Network{Uplink: shape.Link{Rate: 1e8, Latency: 20 * time.Millisecond}}, leastWindow},
+		{shape.Network{Uplink: shape.Link{Rate: 5e8, Latency: 20 * time.Millisecond}}, mostWindow},
+		{shape.Network{Uplink: shape.Link{Rate: 1e10, Latency: 20 * time.Millisecond}}, mostWindow},
+	} {
+		if got := newShaper(test.network).window(); got != test.want {
+			t.Errorf("%+v: a window of %d bytes, want %d", test.network.Uplink, got, test.want)
+		}
+	}
+}

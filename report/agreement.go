@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// An Agreement sets a cell of one comparison against the same cell of another,
+// which was run in another way.
+type Agreement struct {
+	Network    string  `json:"network"`
+	Label      string  `json:"label"`
+	Seed       uint64  `json:"seed"`
+	First      float64 `json:"first_s_per_round"`
+	Second     float64 `json:"second_s_per_round"`
+	Least      float64 `json:"least_s_per_round"` // bytes of the second over the rate, and one latency
+	SameDigest bool    `json:"same_digest"`
+}
+
+// Agree sets the finished cells that two comparisons have in common against each
+// other, in the order of the first.
+func Agree(first, second *Comparison) []Agreement {
+	links := map[string]Network{}
+	for _, n := range second.Networks {
+		links[n.Name] = n
+	}
+	type key struct {
+		network, label string
+		seed           uint64
+	}
+	others := map[key]Cell{}
+	for _, c := range second.Cells {
+		others[key{c.Network, c.Label, c.Seed}] = c
+	}
+	var all []Agreement
+	for _, c := range first.Cells {
+		other := others[key{c.Network, c.Label, c.Seed}]
+		if c.Summary == nil || other.Summary == nil {
+			continue
+		}
+		all = append(all, Agreement{
+			Network: c.Network, Label: c.Label, Seed: c.Seed, SameDigest: c.Digest == other.Digest && c.Digest != "",
+			First: secondsPerRound(c), Second: secondsPerRound(other), Least: onLink(other, links[c.Network]),
+		})
+	}
+	return all
+}
+
+func secondsPerRound(c Cell) float64 { return c.Summary.Time / float64(max(1, c.Rounds)) }
+
+// WriteAgreement prints how well two comparisons agree, a line for each cell.
+func WriteAgreement(w io.Writer, first, second *Comparison) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "NETWORK\tALGORITHM\tSEED\tMS/ROUND BY %s\tBY %s\tRATIO\tBY LINK\tRATIO\tDIGEST\t\n", first.Mode, second.Mode)
+	for _, a := range Agree(first, second) {
+		digest := "same"
+		if !a.SameDigest {
+			digest = "OTHER"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.4g\t%.4g\t%.3f\t%.4g\t%.3f\t%s\t\n",
+			a.Network, a.Label, a.Seed, 1e3*a.First, 1e3*a.Second, a.Second/a.First, 1e3*a.Least, a.Second/a.Least, digest)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// A crowd is strangers that call. Most of them only know where a peer listens
+// and send garbage; every hundredth speaks libp2p, has an identity of its own,
+// and sends its garbage in the place of frames.
+type crowd struct {
+	calls, garbage   int
+	made, met, taken atomic.Int64
+}
+
+const (
+	polite  = 100 // one of so many speaks libp2p
+	atOnce  = 16
+	patient = time.Second
+)
+
+// come makes all calls, to each peer in turn.
+func (c *crowd) come(ctx context.Context, targets []target) {
+	c.made.Store(0)
+	c.met.Store(0)
+	c.taken.Store(0)
+	text := make([]byte, c.garbage)
+	rand.NewChaCha8([32]byte{}).Read(text)
+	turns := make(chan int)
+	var wg sync.WaitGroup
+	for range atOnce {
+		wg.Go(func() {
+			for i := range turns {
+				at := targets[i%len(targets)]
+				if i%polite == 0 {
+					c.speak(ctx, at, text)
+				} else {
+					c.shout(ctx, at, text)
+				}
+			}
+		})
+	}
+	for i := 0; i < c.calls && ctx.Err() == nil; i++ {
+		turns <- i
+	}
+	close(turns)
+	wg.Wait()
+}
+
+// shout sends garbage at once. A call counts when somebody has listened.
+func (c *crowd) shout(ctx context.Context, at target, text []byte) {
+	for ctx.Err() == nil {
+		dialer := net.Dialer{Timeout: patient}
+		conn, err := dialer.DialContext(ctx, "tcp", at.addr)
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // the peer does not listen yet
+			continue
+		}
+		conn.SetDeadline(time.Now().Add(patient))
+		n, _ := conn.Write(text)
+		conn.Close()
+		c.taken.Add(int64(n))
+		c.made.Add(1)
+		return
+	}
+}
+
+// speak does a handshake and sends garbage in place of a link's first words.
+func (c *crowd) speak(ctx context.Context, at target, text []byte) {
+	defer c.made.Add(1)
+	who, err := libp2p.New(libp2p.NoListenAddrs, libp2p.DisableMetrics())
+	if err != nil {
+		return
+	}
+	defer who.Close()
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	victim, err := peer.AddrInfoFromString(multiaddr(at.addr) + "/p2p/" + at.id)
+	if err != nil || who.Connect(ctx, *victim) != nil {
+		return
+	}
+	c.met.Add(1)
+	s, err := who.NewStream(network.WithNoDial(ctx, "garbage"), victim.ID, "/gossiptrainer/link/1.0.0")
+	if err != nil {
+		return
+	}
+	defer s.Reset()
+	s.SetDeadline(time.Now().Add(patient))
+	n, _ := s.Write(text)
+	c.taken.Add(int64(n))
+}
