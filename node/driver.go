@@ -283,7 +283,7 @@ func (d *driver) standingOf(rank topology.Rank) *standing {
 
 // unused reports whether a machine has refused a frame and left its payload.
 func unused(err error) bool {
-	return late(err) || isOne(err, gossip.ErrStranger, gossip.ErrNoSuchHop)
+	return mistimed(err) || isOne(err, gossip.ErrStranger, gossip.ErrNoSuchHop)
 }
 
 // judge tells a neighbour's bad message, which it may send again on a new
