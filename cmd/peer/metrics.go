@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"gossiptrainer/node"
@@ -113,7 +114,7 @@ func serveMetrics(address string, rank int, c *collector) (at string, stop func(
 		return "", nil, fmt.Errorf("metrics: %w", err)
 	}
 	registry := prometheus.NewRegistry() // libraries have theirs
-	registry.MustRegister(c)
+	registry.MustRegister(c, collectors.NewGoCollector())
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}

@@ -124,21 +124,31 @@ func TestASplitRingHasTwoHalves(t *testing.T) {
 
 func TestALeakIsFound(t *testing.T) {
 	var steady, growing history
-	for i := range 100 {
-		steady = append(steady, footprint{handles: 12 + i%3, rss: 50e6 + int64(i%7)*1e5})
-		growing = append(growing, footprint{handles: 12 + i/10, rss: 50e6 + int64(i)*1e5})
+	for i := range shortLife {
+		steady = append(steady, footprint{handles: 12 + i%3, goroutines: 68 + i%9, rss: 50e6 + int64(i%7)*1e5})
+		growing = append(growing, footprint{handles: 12 + i/10, goroutines: 68 + i, rss: 50e6 + int64(i)*1e5})
 	}
 	if found := steady.leaks("a"); len(found) > 0 {
 		t.Errorf("of a steady process: %q", found)
 	}
-	if found := growing.leaks("b"); len(found) != 2 {
-		t.Errorf("of a growing process: %q, want handles and memory", found)
+	if found := growing.leaks("b"); len(found) != 3 {
+		t.Errorf("of a growing process: %q, want handles, goroutines and memory", found)
 	}
 }
 
 func TestRanksInBrackets(t *testing.T) {
 	for text, want := range map[string]int{"[3] INF link down": 3, "[12] x": 12, "peer: lab: x": -1, "[x] y": -1, "[] y": -1} {
 		if got := bracketed(text); got != want {
+			t.Errorf("%q: rank %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestLinesTellWhoseLinkIsDown(t *testing.T) {
+	for text, want := range map[string]int{
+		`INF link down run=x neighbour=7 why="no"`: 7, "[3] INF link down neighbour=12": 12, "DBG link up neighbour=7": -1, "link down": -1,
+	} {
+		if got := (line{text: text}).lost(); got != want {
 			t.Errorf("%q: rank %d, want %d", text, got, want)
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	kill    kind = "kill -9"             // the process is gone and comes back
 	storm   kind = "restart storm"       // killed again as soon as it trains again, several times
 	outage  kind = "kill -9 of all"      // every process is gone and comes back
+	death   kind = "kill -9 for good"    // the process is gone and stays so
 	freeze  kind = "SIGSTOP"             // the process stands still, the kernel answers for it
 	cable   kind = "cable pulled"        // its interface is down
 	split   kind = "ring split in two"   // it and the next half of the ring hear nothing of the others
@@ -52,10 +53,12 @@ func (f fault) drawn(r *rand.Rand, peers int) fault {
 // strikes reports whether the fault touches the peer itself: what that says of
 // its neighbours is not how the others notice.
 func (f fault) strikes(rank, peers int) bool {
-	if f.kind == outage {
-		return rank >= 0
-	}
-	if f.kind == split {
+	switch {
+	case rank < 0:
+		return false
+	case f.kind == outage:
+		return true
+	case f.kind == split:
 		return (rank-f.rank+peers)%peers < peers/2
 	}
 	return rank == f.rank

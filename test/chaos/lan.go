@@ -7,12 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"gossiptrainer/report"
 )
@@ -37,7 +41,8 @@ type lanSite struct {
 
 const (
 	listenPort   = 4001
-	exchangePort = 5000 // + rank
+	exchangePort = 5000             // + rank
+	metricsAt    = "127.0.0.1:9464" // in the namespace of each peer
 	diskSize     = 256 << 20
 )
 
@@ -132,7 +137,7 @@ func (s *lanSite) furnish(rank int) error {
 func (s *lanSite) run(rank int, more ...string) error {
 	args := append([]string{"netns", "exec", s.space(rank), s.peer, "run", "ring8", "--json", "-v"}, s.scenario.sets()...)
 	for _, set := range []string{
-		"peers=" + s.roster(rank), "node.key=" + s.key(rank), "output.dir=" + s.output(rank), "node.listen=[" + s.multiaddr(rank) + "]",
+		"peers=" + s.roster(rank), "node.key=" + s.key(rank), "output.dir=" + s.output(rank), "node.listen=[" + s.multiaddr(rank) + "]", "node.metrics=" + metricsAt,
 	} {
 		args = append(args, "--set", set)
 	}
@@ -162,6 +167,27 @@ func (s *lanSite) roster(rank int) string {
 func (s *lanSite) pid(rank int) int {
 	if p := s.running[rank]; p != nil && !p.over() {
 		return p.cmd.Process.Pid
+	}
+	return 0
+}
+
+// goroutines asks the metrics of a peer.
+func (s *lanSite) goroutines(rank int) int {
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return within(s.space(rank), func() (net.Conn, error) { return net.DialTimeout("tcp", metricsAt, time.Second) })
+		}}}
+	answer, err := client.Get("http://" + metricsAt + "/metrics")
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "go_goroutines "); ok {
+			n, _ := strconv.Atoi(strings.TrimSpace(value))
+			return n
+		}
 	}
 	return 0
 }

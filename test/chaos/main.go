@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func main() {
 	program := flag.String("peer", "", "`program` to test; without it, it is built")
 	soak := flag.Duration("soak", 0, "random faults for this long instead of the scenarios")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *program, *output, *pattern, *seed, *soak); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)

@@ -11,9 +11,10 @@ import (
 
 // A footprint is what a process holds.
 type footprint struct {
-	handles int
-	threads int
-	rss     int64 // bytes
+	handles    int
+	threads    int
+	goroutines int   // 0: nobody says
+	rss        int64 // bytes
 }
 
 // measure returns what a process holds; false if it is gone.

@@ -9,9 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
+
+	"gossiptrainer/report"
 )
 
 // A trial is one scenario as it is played once.
@@ -55,7 +56,7 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 		return nil, err
 	}
 	defer os.RemoveAll(t.dir)
-	want := ""
+	var want report.Summary
 	if s.ends != stopped {
 		if want, err = s.undisturbed(ctx, peer, t.dir); err != nil {
 			return nil, err
@@ -119,7 +120,7 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 		e.broken = append(e.broken, err.Error())
 		return e
 	}
-	if t.ends != unchanged {
+	if t.ends == stopped || t.ends == resumed {
 		e.lost = map[ending]string{stopped: "the run", resumed: "the run, until it goes on"}[t.ends]
 		over, cancel := context.WithTimeout(ctx, t.within)
 		defer cancel()
@@ -137,7 +138,7 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 func (t *trial) inflict(ctx context.Context, e *effect) (healed time.Time, err error) {
 	f := e.fault
 	switch f.kind {
-	case kill, storm, outage:
+	case kill, storm, outage, death:
 		return t.murder(ctx, e)
 	case freeze:
 		pid := t.site.pid(f.rank)
@@ -205,7 +206,11 @@ func (t *trial) massacre(ctx context.Context, e *effect, victims []int) (back ti
 			return time.Time{}, err
 		}
 	}
-	if t.ends == stopped {
+	if e.kind == death {
+		t.watch.update(func() { t.watch.gone[e.rank] = true })
+		e.lost = "the peer"
+	}
+	if t.ends == stopped || e.kind == death {
 		return time.Now(), nil
 	}
 	pause(ctx, e.lasts)
@@ -256,7 +261,9 @@ func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before
 	}
 	within, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
-	if !t.watch.until(within, func() bool { return t.watch.least() >= goal || t.anyOver() }) || t.anyOver() && t.watch.atLeast() < goal {
+	reached := false
+	t.watch.until(within, func() bool { reached = t.watch.least() >= goal; return reached || t.anyOver() })
+	if !reached {
 		e.broken = append(e.broken, fmt.Sprintf("not all train again within %v: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
 		return
 	}
@@ -272,17 +279,24 @@ const settle = 50
 // being made or let go.
 const spare = 4
 
+// spareGoroutines is the same for goroutines: a connection has several.
+const spareGoroutines = 5 * spare
+
 // leaks holds the peers that have lived through a fault against what they held
 // before it.
 func (t *trial) leaks(ctx context.Context, e *effect, before map[int]footprint) {
 	goal := min(t.watch.atLeast()+settle, t.rounds-1)
 	t.watch.until(ctx, func() bool { return t.watch.least() >= goal || t.allOver() })
-	for rank := range t.peers {
-		pid := t.site.pid(rank)
+	for pid, now := range t.footprints() {
 		old, known := before[pid]
-		now, alive := measure(pid)
-		if known && alive && now.handles > old.handles+spare {
-			e.broken = append(e.broken, fmt.Sprintf("peer %d holds %d handles, %d before", rank, now.handles, old.handles))
+		if !known {
+			continue
+		}
+		if now.handles > old.handles+spare {
+			e.broken = append(e.broken, fmt.Sprintf("process %d holds %d handles, %d before", pid, now.handles, old.handles))
+		}
+		if old.goroutines > 0 && now.goroutines > old.goroutines+spareGoroutines {
+			e.broken = append(e.broken, fmt.Sprintf("process %d has %d goroutines, %d before", pid, now.goroutines, old.goroutines))
 		}
 	}
 }
@@ -293,35 +307,17 @@ func (t *trial) footprints() map[int]footprint {
 	for rank := range t.peers {
 		pid := t.site.pid(rank)
 		if f, ok := measure(pid); ok {
+			f.goroutines = t.site.goroutines(rank)
 			all[pid] = f
 		}
 	}
 	return all
 }
 
-// judgeNotice finds when the others have noticed a fault, and whether that was
-// in time.
-func (t *trial) judgeNotice(e *effect, began time.Time) {
-	l, told := t.watch.said(began, func(l line) bool {
-		return !e.strikes(l.rank, t.peers) && (strings.Contains(l.text, "link down") || strings.Contains(l.text, "signal: killed"))
-	})
-	if told {
-		e.noticed = l.at.Sub(began)
-	}
-	switch {
-	case t.noticed == whenever():
-	case t.noticed == span{} && told:
-		e.broken = append(e.broken, "taken for dead, which it was not: "+l.text)
-	case t.noticed != span{} && !told:
-		e.broken = append(e.broken, "nobody has noticed")
-	case told && (e.noticed < t.noticed.from || e.noticed > t.noticed.to):
-		e.broken = append(e.broken, fmt.Sprintf("noticed after %v, want %v to %v", e.noticed, t.noticed.from, t.noticed.to))
-	}
-}
-
-// anyOver reports whether a program of the run has ended.
+// anyOver reports whether a program of the run has ended that should not. The caller
+// holds the lock of the watch.
 func (t *trial) anyOver() bool {
-	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() })
+	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() && !t.watch.gone[p.rank] })
 }
 
 // allOver reports whether no program of the run is left.
@@ -332,54 +328,4 @@ func (t *trial) allOver() bool {
 		}
 	}
 	return true
-}
-
-// conclude waits for the end of the run and judges it.
-func (t *trial) conclude(ctx context.Context, want string) {
-	if !t.watch.until(ctx, t.allOver) {
-		t.broken = append(t.broken, fmt.Sprintf("the run hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20)))
-		return
-	}
-	if t.ends == resumed {
-		if err := t.resume(ctx); err != nil {
-			t.broken = append(t.broken, err.Error())
-			return
-		}
-	}
-	var wrong []string
-	for _, p := range t.site.programs() {
-		code, digest := p.cmd.ProcessState.ExitCode(), p.digest()
-		switch {
-		case t.ends == stopped && code == 0:
-			wrong = append(wrong, fmt.Sprintf("process of rank %d ended well, want an error", p.rank))
-		case t.ends != stopped && (code != 0 || digest != want):
-			wrong = append(wrong, fmt.Sprintf("process of rank %d: exit code %d, digest %.8s, want %.8s", p.rank, code, digest, want))
-		}
-	}
-	if len(wrong) > 0 {
-		t.broken = append(t.broken, strings.Join(wrong, "\n")+":\n"+t.watch.words(20))
-	}
-	t.broken = append(t.broken, damaged(t.dir)...)
-	if left := processesIn(t.dir); len(left) > 0 {
-		t.broken = append(t.broken, fmt.Sprintf("processes left behind: %v", left))
-	}
-}
-
-// resume starts all peers of a run that has stopped anew and waits for its end.
-func (t *trial) resume(ctx context.Context) error {
-	for _, p := range t.site.programs() {
-		if p.cmd.ProcessState.ExitCode() == 0 {
-			return fmt.Errorf("process of rank %d ended well, want an error", p.rank)
-		}
-	}
-	t.log("%s: all go on with --resume", t.name)
-	for rank := range t.peers {
-		if err := t.site.revive(rank); err != nil {
-			return err
-		}
-	}
-	if !t.watch.until(ctx, t.allOver) {
-		return fmt.Errorf("the run that goes on hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20))
-	}
-	return nil
 }

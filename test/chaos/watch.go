@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +24,8 @@ import (
 // which this process learns it.
 type watch struct {
 	mu      sync.Mutex
-	round   []int // finished, as last heard; −1: nothing since the process began
+	round   []int        // finished, as last heard; −1: nothing since the process began
+	gone    map[int]bool // ranks that do not come back
 	lines   []line
 	changed chan struct{} // closed and made anew
 }
@@ -35,7 +38,7 @@ type line struct {
 }
 
 func newWatch(peers int) *watch {
-	w := &watch{round: make([]int, peers), changed: make(chan struct{})}
+	w := &watch{round: make([]int, peers), gone: make(map[int]bool), changed: make(chan struct{})}
 	for rank := range w.round {
 		w.round[rank] = -1
 	}
@@ -69,11 +72,14 @@ func (w *watch) until(ctx context.Context, met func() bool) bool {
 	}
 }
 
-// least returns the rounds that all peers have finished. The caller holds mu.
+// least returns the rounds that all peers that are left have finished. The caller
+// holds mu.
 func (w *watch) least() int {
-	least := w.round[0]
-	for _, round := range w.round {
-		least = min(least, round)
+	least := slices.Max(w.round)
+	for rank, round := range w.round {
+		if !w.gone[rank] {
+			least = min(least, round)
+		}
 	}
 	return least
 }
@@ -124,6 +130,21 @@ func (w *watch) listen(rank int, from io.Reader) {
 		}
 		w.update(func() { w.lines = append(w.lines, l) })
 	}
+}
+
+// lost returns the rank of the neighbour to which the line says the link is down,
+// −1 if it says no such thing.
+func (l line) lost() int {
+	_, after, ok := strings.Cut(l.text, "neighbour=")
+	if !ok || !strings.Contains(l.text, "link down") {
+		return -1
+	}
+	number, _, _ := strings.Cut(after, " ")
+	rank, err := strconv.Atoi(number)
+	if err != nil {
+		return -1
+	}
+	return rank
 }
 
 // bracketed reads the rank at the beginning of "[3] text", −1 if there is none.
