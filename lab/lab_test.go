@@ -47,7 +47,7 @@ func play(role, rank string) int {
 	}
 	i, _ := strconv.Atoi(rank)
 	leash.Report(report.Event{Status: &report.Status{Rank: i, Detail: strings.Join(ids, " ")}})
-	leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 7}})
+	leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 7, Sent: report.Bytes{Wire: 10}}})
 	switch role {
 	case "finish":
 		leash.Done()
@@ -58,7 +58,8 @@ func play(role, rank string) int {
 			select {}
 		}
 		for k := range 3 {
-			leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 6 + k}})
+			sent := report.Bytes{Wire: int64(6 + k)}
+			leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 6 + k, Time: time.Second, Sent: sent}})
 			leash.Report(report.Event{Score: &report.Score{Rank: i, Round: 8}})
 		}
 		leash.Done()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gossiptrainer/report"
 )
 
 // A process is one peer as the supervisor sees it, through all its lives.
@@ -24,6 +26,14 @@ type process struct {
 	failed  bool // has said why it gives up
 	words   words
 	deaths  []time.Time
+	earlier life // what lives that are over have come to
+	total   life // and the present one as well, as last heard
+}
+
+// A life is how long a process has trained, and what has passed its sockets.
+type life struct {
+	time           time.Duration
+	sent, received report.Bytes
 }
 
 // ordersPerLife is how many orders a process can get: the roster and the stop.
@@ -33,7 +43,7 @@ const ordersPerLife = 2
 func (s *supervisor) start(rank int) {
 	p := s.procs[rank]
 	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife)
-	p.words = words{}
+	p.words, p.earlier = words{}, p.total
 	p.cmd.SysProcAttr = attributes()
 	started := make(chan struct{})
 	go s.attend(rank, p.cmd, p.orders, started)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gossiptrainer/report"
 )
@@ -17,6 +18,10 @@ func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
 	var rounds, scores []int
 	returned, roster := 0, ""
 	for _, e := range s.events {
+		switch {
+		case e.Step != nil && e.Step.Rank == 1 && e.Step.Round == 8 && (e.Step.Sent.Wire != 10+8 || e.Step.Time < time.Second):
+			t.Errorf("step %+v, want what has been sent and how long it took in both lives", e.Step)
+		}
 		switch {
 		case e.Step != nil && e.Step.Rank == 1:
 			rounds = append(rounds, e.Step.Round)

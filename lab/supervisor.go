@@ -18,6 +18,7 @@ type supervisor struct {
 	procs   []*process
 
 	ready, done, exited int
+	met                 time.Time // when all knew where the others are
 	stopping            bool
 	failure             *PeerError
 	patience            <-chan time.Time // ends the wait for the peer that others echo
@@ -88,6 +89,9 @@ func (s *supervisor) hear(n news) {
 func (s *supervisor) welcome(p *process, where Contact) {
 	p.contact = where
 	known := s.ready == len(s.procs)
+	if known {
+		p.earlier.time = time.Since(s.met)
+	}
 	if !p.ready {
 		p.ready = true
 		s.ready++
@@ -96,6 +100,7 @@ func (s *supervisor) welcome(p *process, where Contact) {
 	case known:
 		s.introduce(p)
 	case s.ready == len(s.procs):
+		s.met = time.Now()
 		s.introduce(s.procs...)
 	}
 }
@@ -112,10 +117,15 @@ func (s *supervisor) introduce(peers ...*process) {
 }
 
 // tells reports whether an event is news: one that has come back does some rounds
-// once more, and says so.
+// once more, and says so. It counts time and bytes anew, which are made those of
+// all its lives.
 func (p *process) tells(e report.Event) bool {
 	switch {
 	case e.Step != nil:
+		e.Step.Time += p.earlier.time
+		e.Step.Sent.Add(p.earlier.sent)
+		e.Step.Received.Add(p.earlier.received)
+		p.total = life{time: e.Step.Time, sent: e.Step.Sent, received: e.Step.Received}
 		if e.Step.Round <= p.round {
 			return false
 		}
@@ -125,6 +135,9 @@ func (p *process) tells(e report.Event) bool {
 			return false
 		}
 		p.scored = e.Score.Round
+	case e.Final != nil:
+		e.Final.Time += p.earlier.time
+		e.Final.Sent.Add(p.earlier.sent)
 	}
 	return true
 }

@@ -40,6 +40,7 @@ type edge struct {
 	rank    topology.Rank
 	id      peer.ID
 	dials   bool          // this end opens the streams
+	hears   bool          // it is sent messages
 	arrived chan *talk    // streams that the other end has opened and both agreed on
 	awake   chan struct{} // signals that there is a connection
 	log     *slog.Logger
@@ -155,6 +156,18 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 	return t, nil
 }
 
+// reach says how far the neighbour may be from this worker.
+func (e *edge) reach() reach {
+	r := reach{lead: e.links.lead}
+	if j := e.links.journal; j != nil {
+		r.kept = true
+		if e.hears {
+			r.oldest = j.Base()
+		}
+	}
+	return r
+}
+
 // recognise refuses a neighbour that has been started anew without a checkpoint
 // where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs hello) *RefusedError {
@@ -197,7 +210,7 @@ func (e *edge) settle(t *talk) error {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
-		if no := mine.compareRank(theirs, e.rank, e.links.lead, e.links.journal); no != nil {
+		if no := mine.compareRank(theirs, e.rank, e.reach()); no != nil {
 			return no
 		}
 		return e.recognise(theirs)

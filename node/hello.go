@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gossiptrainer/journal"
 	"gossiptrainer/topology"
 )
 
@@ -143,20 +142,26 @@ func (h *hello) compare(theirs hello) *RefusedError {
 	return nil
 }
 
+// A reach says how far apart two neighbours may be.
+type reach struct {
+	lead   int  // exchanges that one can be ahead of the other if none has come back
+	kept   bool // what is sent is kept, for one that has
+	oldest int  // that is kept; 0 if there is nothing to send to this one
+}
+
 // compareRank checks what a neighbour says of its place and its progress. Of
-// synchronous neighbours none can be further ahead of the other than lead, unless
-// one has come back: then that one must find its messages in the other's log, and
-// have a checkpoint to begin from.
-func (h *hello) compareRank(theirs hello, want topology.Rank, lead int, log *journal.Journal) *RefusedError {
+// synchronous neighbours that are further apart than lead, one has come back, and
+// it must find its messages in what the other has kept.
+func (h *hello) compareRank(theirs hello, want topology.Rank, r reach) *RefusedError {
 	if theirs.Rank != int(want) {
 		return &RefusedError{Reason: OtherRank, Detail: fmt.Sprintf("rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)}
 	}
-	why := ""
-	switch gap := theirs.Round - h.Round; {
-	case gap > lead && log == nil, gap < -lead && log == nil:
+	gap, why := theirs.Round-h.Round, ""
+	switch {
+	case !r.kept && (gap < -r.lead || gap > r.lead):
 		why = "no log of messages is kept here: set checkpoint in the run file"
-	case gap < -lead && log.Base() > theirs.Round:
-		why = fmt.Sprintf("the log of worker %d begins at exchange %d", h.Rank, log.Base())
+	case r.kept && r.oldest > theirs.Round:
+		why = fmt.Sprintf("the log of worker %d begins at exchange %d", h.Rank, r.oldest)
 	default:
 		return nil
 	}

@@ -73,6 +73,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	}
 	for _, rank := range neighbours(w.Row) {
 		l.edges[rank] = newEdge(l, rank)
+		l.edges[rank].hears = slices.Contains(w.Row.Out, rank)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)
 	l.watch = &network.NotifyBundle{ConnectedF: l.connected}

@@ -192,28 +192,25 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 }
 
 func TestWhoCannotBeHelpedIsRefused(t *testing.T) {
-	log, err := journal.Open(t.TempDir(), gossip.Slots{Every: 1, Hops: 1, Lead: 1}, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
+	none, log, deaf := reach{lead: 1}, reach{lead: 1, kept: true, oldest: 30}, reach{lead: 1, kept: true}
 	tests := map[string]struct {
-		log          *journal.Journal
+		reach        reach
 		ours, theirs int
 		want         string // "": welcome
 	}{
-		"in step":                 {nil, 7, 8, ""},
-		"behind, no log":          {nil, 7, 5, "no log of messages is kept here: set checkpoint"},
-		"in front, no log":        {nil, 5, 7, "no log of messages is kept here: set checkpoint"},
-		"behind, in the log":      {log, 40, 30, ""},
-		"behind, before the log":  {log, 40, 29, "the log of worker 3 begins at exchange 30"},
-		"in front":                {log, 30, 40, ""},
-		"in step, before the log": {log, 30, 29, ""},
+		"in step":                     {none, 7, 8, ""},
+		"behind, no log":              {none, 7, 5, "no log of messages is kept here: set checkpoint"},
+		"in front, no log":            {none, 5, 7, "no log of messages is kept here: set checkpoint"},
+		"behind, in the log":          {log, 40, 30, ""},
+		"behind, before the log":      {log, 40, 29, "the log of worker 3 begins at exchange 30"},
+		"in front":                    {log, 30, 40, ""},
+		"in step, before the log":     {log, 30, 29, "the log of worker 3 begins at exchange 30"},
+		"behind, and is told nothing": {deaf, 40, 2, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			mine := hello{Rank: 3, Round: test.ours}
-			no := mine.compareRank(hello{Rank: 4, Round: test.theirs}, 4, 1, test.log)
+			no := mine.compareRank(hello{Rank: 4, Round: test.theirs}, 4, test.reach)
 			if (no == nil) != (test.want == "") || no != nil && (no.Reason != LostState || !no.Permanent() || !strings.Contains(no.Detail, test.want)) {
 				t.Errorf("%v, want %q", no, test.want)
 			}
