@@ -60,11 +60,9 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	mean, least := 0.0, math.Inf(1)
 	var sent report.Bytes
 	var messages report.Messages
-	steps := 0 // in the time that is known
 	for _, f := range finals {
 		s.Rounds = min(s.Rounds, f.Rounds)
 		s.Steps += f.Rounds
-		steps += f.Rounds - f.Resumed
 		s.Time = max(s.Time, f.Time.Seconds())
 		s.Loss += f.Loss / float64(n)
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
@@ -78,7 +76,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		messages.Stream += f.Messages.Stream
 	}
 	if s.Time > 0 {
-		s.Rate = float64(steps) / s.Time
+		s.Rate = float64(s.Steps) / s.Time
 	}
 	s.BytesPerPeer = report.Bytes{
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),

@@ -175,12 +175,8 @@ func isOutcast(err error) bool {
 func (d *driver) final() report.Final {
 	digest := train.Digest(d.w.Machine.Params())
 	sent, _ := d.t.Bytes()
-	resumed := 0
-	if d.w.Checkpoints != nil {
-		resumed = d.w.Checkpoints.Round
-	}
 	return report.Final{
-		Rank: int(d.w.Rank), Rounds: d.round, Resumed: resumed, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
+		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
 		ExtraMemory: int64(d.w.Machine.ExtraMemory()), Time: d.took,
 	}
 }

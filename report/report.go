@@ -82,10 +82,9 @@ type Status struct {
 type Final struct {
 	Rank        int           `json:"rank"`
 	Rounds      int           `json:"rounds"`
-	Resumed     int           `json:"resumed,omitempty"` // the round in which its process began: bytes, messages and time are those since
-	Loss        float64       `json:"loss"`              // of this replica on the test set
-	Accuracy    float64       `json:"accuracy"`          // NaN is written as null
-	Digest      string        `json:"digest"`            // of this replica's parameters
+	Loss        float64       `json:"loss"`     // of this replica on the test set
+	Accuracy    float64       `json:"accuracy"` // NaN is written as null
+	Digest      string        `json:"digest"`   // of this replica's parameters
 	Sent        Bytes         `json:"sent"`
 	Messages    Messages      `json:"messages"`
 	ExtraMemory int64         `json:"extra_memory_bytes"`
@@ -134,7 +133,7 @@ type Summary struct {
 	Peers        int      `json:"peers"`
 	Rounds       int      `json:"rounds"`      // of the worker that did the fewest
 	Steps        int      `json:"steps"`       // of all workers
-	Rate         float64  `json:"steps_per_s"` // those since the run last went on / Time
+	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,12 +56,30 @@ func openFolder(cfg configs.Config, dir string) (*folder, error) {
 	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), mode); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	events, err := os.OpenFile(f.path(report.EventsFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
-	if err != nil {
+	var err error
+	if f.events, err = openEvents(f.path(report.EventsFile)); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
-	f.events = events
 	return f, nil
+}
+
+// openEvents opens a record to append to. The half of a line that a process which
+// was killed may have left is removed.
+func openEvents(path string) (*os.File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	events, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) {
+		if err := events.Truncate(int64(whole)); err != nil {
+			return nil, errors.Join(err, events.Close())
+		}
+	}
+	return events, nil
 }
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }

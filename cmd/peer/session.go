@@ -29,6 +29,8 @@ type session struct {
 	finals []report.Final
 	edges  []report.Event
 	watch  report.Watch
+
+	earlier []earlier // by rank; empty for a run that begins
 }
 
 // begin opens the record and the display of a run. The display closes with the
@@ -48,7 +50,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if dir == "" {
 		s.folder, err = makeFolder(run.Config(), s.began)
 	} else {
-		s.folder, err = openFolder(run.Config(), dir)
+		s.folder, err = s.goOn(dir)
 	}
 	if err != nil {
 		return nil, err
@@ -58,6 +60,16 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	s.display = c.newDisplay(describeRun(run))
 	context.AfterFunc(ctx, s.display.Close)
 	return s, nil
+}
+
+// goOn opens the folder of a run that goes on, and reads what is in its record.
+func (s *session) goOn(dir string) (*folder, error) {
+	old, err := report.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.earlier = earlierParts(old.Events, s.run.N())
+	return openFolder(s.run.Config(), dir)
 }
 
 // warn says what is likely to be a mistake in a run that can be done.
@@ -81,6 +93,10 @@ func (c *console) newDisplay(run live.Run) live.Display {
 func (s *session) event(e report.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	e, news := s.joined(e)
+	if !news {
+		return
+	}
 	s.folder.event(e)
 	s.display.Event(e)
 	switch {
