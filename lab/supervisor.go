@@ -18,12 +18,12 @@ type supervisor struct {
 	news    chan news
 	procs   []*process
 
-	ready, done, exited int
-	met                 time.Time // when all knew where the others are
-	stopping            bool
-	failure             *PeerError
-	patience            <-chan time.Time // ends the wait for the peer that others echo
-	deadline            <-chan time.Time // kills what is left
+	ready, exited int
+	met           time.Time // when all knew where the others are
+	stopping      bool
+	failure       *PeerError
+	patience      <-chan time.Time // ends the wait for the peer that others echo
+	deadline      <-chan time.Time // kills what is left
 }
 
 // News of one peer: a notice, a line of its log, or its end.

@@ -72,7 +72,7 @@ func (b *board) join() error {
 		_, known := b.roster.rank(id)
 		return known
 	}
-	ps, err := pubsub.NewGossipSub(b.ctx, b.node.host,
+	ps, err := pubsub.NewGossipSub(b.ctx, &guardedHost{b.node.host, b.node.gate},
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
 		pubsub.WithMaxMessageSize(2*maxGossip),
 		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(news, control)),

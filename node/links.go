@@ -97,8 +97,10 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 
 // connected wakes the edge with a neighbour that is there, perhaps again.
 func (l *links) connected(_ network.Network, c network.Conn) {
-	if rank, known := l.roster.rank(c.RemotePeer()); known && l.edges[rank] != nil {
-		l.edges[rank].rouse()
+	if rank, known := l.roster.rank(c.RemotePeer()); known {
+		if e := l.find(rank); e != nil {
+			e.rouse()
+		}
 	}
 }
 
@@ -274,12 +276,7 @@ func (l *links) Messages() report.Messages {
 func (l *links) perLink() []LinkBytes {
 	var out []LinkBytes
 	for _, e := range l.all() {
-		socket := l.bytes.peer(e.id).read()
-		out = append(out, LinkBytes{
-			Peer:     e.rank,
-			Sent:     report.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
-			Received: report.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
-		})
+		out = append(out, e.carried())
 	}
 	return out
 }

@@ -1,8 +1,6 @@
 package node
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -146,14 +144,23 @@ func (n *Node) Status() Status {
 // standing says how all links are doing, in increasing rank.
 func (l *links) standing() []LinkStatus {
 	var out []LinkStatus
-	bytes := l.perLink()
-	for i, rank := range slices.Sorted(maps.Keys(l.edges)) {
-		e := l.edges[rank]
+	for _, e := range l.all() {
+		bytes := e.carried()
 		out = append(out, LinkStatus{
-			Neighbour: int(rank), Up: e.current() != nil, Detail: e.trouble(),
-			Sent: bytes[i].Sent, Received: bytes[i].Received,
+			Neighbour: int(e.rank), Up: e.current() != nil, Detail: e.trouble(),
+			Sent: bytes.Sent, Received: bytes.Received,
 			Lost: e.lost.Load(), Silent: e.silent.Load(), Retries: e.retries.Load(),
 		})
 	}
 	return out
+}
+
+// carried returns what has passed this edge.
+func (e *edge) carried() LinkBytes {
+	socket := e.links.bytes.peer(e.id).read()
+	return LinkBytes{
+		Peer:     e.rank,
+		Sent:     report.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
+		Received: report.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
+	}
 }

@@ -28,10 +28,9 @@ output: {dir: out, every: 10}
 // A lossyLab is a lab of such a run.
 type lossyLab struct {
 	*longCommand
-	t      *testing.T
-	said   bytes.Buffer
-	ended  chan error
-	record string // file
+	t     *testing.T
+	said  bytes.Buffer
+	ended chan error
 }
 
 func startLossy(t *testing.T, args ...string) *lossyLab {

@@ -41,7 +41,7 @@ links decide when and not what, the run may be simulated on several networks at 
 each with a folder and a result of its own, and takes every gradient once.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms
-  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.rate=1mbit,limit.loss=0.01`,
+  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.loss=0.01`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.compute < 0 {
@@ -53,7 +53,7 @@ each with a folder and a result of its own, and takes every gradient once.`,
 	file.addFlags(cmd)
 	c.addJSON(cmd)
 	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
-	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits and output.dir: `key=value,...`; may be repeated")
+	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
 	return cmd
 }
 
