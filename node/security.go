@@ -70,12 +70,20 @@ func (s *sealer) SecureOutbound(ctx context.Context, below net.Conn, who peer.ID
 func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, side func(net.Conn, *tls.Config) *tls.Conn) (sec.SecureConn, error) {
 	config, keys := s.identity.ConfigForPeer(who)
 	config.NextProtos = append([]string{string(muxer.ID)}, config.NextProtos...) // saves agreeing on it later
-	c, err := s.handshake(ctx, side(below, config), keys)
+	counted := countedBelow(below)
+	var all *batch
+	socket := below
+	if below == net.Conn(counted) { // a shaper has sizes of its own
+		all = newBatch(below)
+		socket = all
+	}
+	c, err := s.handshake(ctx, side(socket, config), keys)
 	if err != nil {
 		below.Close()
 		return nil, err
 	}
-	if counted := countedBelow(below); counted != nil {
+	c.batch = all
+	if counted != nil {
 		state := c.ConnectionState()
 		if counted.session, err = exported(&state); err != nil {
 			c.Close()
@@ -109,9 +117,24 @@ func (s *sealer) handshake(ctx context.Context, c *tls.Conn, keys <-chan crypto.
 // A sealedConn is an encrypted connection with a peer that has shown its key.
 type sealedConn struct {
 	*tls.Conn
+	batch      *batch // nil: every record goes out by itself
 	self, peer peer.ID
 	key        crypto.PubKey
 	state      network.ConnectionState
+}
+
+// Write sends p, in as few system calls as may be. Only one caller may do so at a
+// time, which the multiplexer is.
+func (c *sealedConn) Write(p []byte) (int, error) {
+	if c.batch == nil {
+		return c.Conn.Write(p)
+	}
+	c.batch.hold()
+	n, err := c.Conn.Write(p)
+	if sent := c.batch.release(); err == nil {
+		err = sent
+	}
+	return n, err
 }
 
 func (c *sealedConn) LocalPeer() peer.ID                 { return c.self }
