@@ -17,6 +17,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"gossiptrainer/test/markdown"
 )
 
 func main() {
@@ -54,13 +56,5 @@ func compare(ctx context.Context, output string, rounds int) error {
 		fmt.Fprintln(os.Stderr, strings.Join(got.cells(), "  "))
 		results = append(results, got)
 	}
-	text := document(results)
-	if output == "" {
-		_, err := os.Stdout.WriteString(text)
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(output), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(output, []byte(text), 0o666)
+	return markdown.Write(output, document(results))
 }

@@ -10,16 +10,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"gossiptrainer/data"
+	"gossiptrainer/test/markdown"
 )
 
 func main() {
@@ -28,17 +26,8 @@ func main() {
 	every := flag.Int("every", 20, "rounds between evaluations")
 	compute := flag.Duration("compute", 0, "virtual `time` of a gradient; 0 = measured once")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := compare(ctx, *output, plan{rounds: *rounds, every: *every, compute: *compute})
-	if missing, ok := errors.AsType[*data.MissingError](err); ok {
-		fmt.Fprintf(os.Stderr, "SKIPPED: controllers need the data set %s: set PEER_DATA to a folder that has it\n", missing.Set)
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "controllers:", err)
-		os.Exit(1)
-	}
+	p := plan{rounds: *rounds, every: *every, compute: *compute}
+	markdown.Program("controllers", func(ctx context.Context) error { return compare(ctx, *output, p) })
 }
 
 // A plan is what all runs have in common.

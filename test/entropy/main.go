@@ -13,7 +13,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
+
+	"gossiptrainer/test/markdown"
 )
 
 func main() {
@@ -39,13 +40,5 @@ func compare(ctx context.Context, output string, rounds int) error {
 		fmt.Fprintln(os.Stderr, r.name)
 		results = append(results, got...)
 	}
-	text := document(results, rounds)
-	if output == "" {
-		_, err := os.Stdout.WriteString(text)
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(output), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(output, []byte(text), 0o666)
+	return markdown.Write(output, document(results, rounds))
 }

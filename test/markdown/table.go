@@ -1,5 +1,5 @@
-// Package markdown writes the tables of the programs that make documents. It
-// escapes nothing.
+// Package markdown has what the programs share that make documents: their frame,
+// and the tables, in which it escapes nothing.
 package markdown
 
 import (

@@ -10,14 +10,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"path/filepath"
 
-	"gossiptrainer/data"
+	"gossiptrainer/test/markdown"
 )
 
 func main() {
@@ -25,17 +21,7 @@ func main() {
 	rounds := flag.Int("rounds", 500, "rounds of each run")
 	seeds := flag.Int("seeds", 3, "runs of each quantizer, with the seeds 1, 2, ...")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := compare(ctx, *output, *rounds, *seeds)
-	if missing, ok := errors.AsType[*data.MissingError](err); ok {
-		fmt.Fprintf(os.Stderr, "SKIPPED: quantizers need the data set %s: set PEER_DATA to a folder that has it\n", missing.Set)
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "quantizers:", err)
-		os.Exit(1)
-	}
+	markdown.Program("quantizers", func(ctx context.Context) error { return compare(ctx, *output, *rounds, *seeds) })
 }
 
 // compare makes the runs of all rows and writes the document to output.
@@ -47,13 +33,5 @@ func compare(ctx context.Context, output string, rounds, seeds int) error {
 	if err != nil {
 		return err
 	}
-	text := document(results, rounds, seeds)
-	if output == "" {
-		_, err := os.Stdout.WriteString(text)
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(output), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(output, []byte(text), 0o666)
+	return markdown.Write(output, document(results, rounds, seeds))
 }

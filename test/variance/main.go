@@ -19,13 +19,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"gossiptrainer/data"
 	"gossiptrainer/report"
+	"gossiptrainer/test/markdown"
 )
 
 func main() {
@@ -37,17 +36,7 @@ func main() {
 	flag.IntVar(&p.looks, "looks", 20, "rounds to look at, spread evenly")
 	spend := flag.Duration("spend", 3*time.Second, "how long to measure the `time` of each compressor")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := f.write(ctx, p, *spend)
-	if missing, ok := errors.AsType[*data.MissingError](err); ok {
-		fmt.Fprintf(os.Stderr, "SKIPPED: the variance of gradients needs the data set %s: set PEER_DATA to a folder that has it\n", missing.Set)
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "variance:", err)
-		os.Exit(1)
-	}
+	markdown.Program("variance", func(ctx context.Context) error { return f.write(ctx, p, *spend) })
 }
 
 // files are what to make, "" for what not to.
@@ -79,7 +68,7 @@ func (f files) write(ctx context.Context, p plan, spend time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return save(f.table, []byte(p.tableDocument(costs, thetaOf(samples), spend)))
+	return markdown.Write(f.table, p.tableDocument(costs, thetaOf(samples), spend))
 }
 
 // writeFigure writes the document of the curves and their picture.
@@ -94,16 +83,8 @@ func (f files) writeFigure(p plan, samples []sample) error {
 		return err
 	}
 	image := strings.TrimSuffix(f.figure, filepath.Ext(f.figure)) + ".png"
-	if err := save(image, picture.Bytes()); err != nil {
+	if err := markdown.Write(image, picture.String()); err != nil {
 		return err
 	}
-	return save(f.figure, []byte(p.figureDocument(curves, filepath.Base(image))))
-}
-
-// save writes a file and the folders it is in.
-func save(file string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(file, text, 0o666)
+	return markdown.Write(f.figure, p.figureDocument(curves, filepath.Base(image)))
 }
