@@ -9,10 +9,10 @@ import (
 
 const (
 	mostEdges  = 3  // of a worker of a ring at a time
-	hasty      = 4  // a link that is down for this part of the grace makes a worker call others
+	hasty      = 4  // a link that is down for this part of the grace makes a worker call another, and one more after each
 	invitation = 30 // graces that a worker which comes back may take to begin
-	held       = 3  // graces after which a worker goes on although nobody has closed the gap
-	reach      = 8  // those beyond a gap that are called at a time
+	held       = 3  // graces after which a worker goes on although nobody has closed the gap, or without the sponsor it has never met
+	reach      = 8  // those beyond a gap that are called at most
 	margin     = 8  // exchanges that an edge is put off after the first Off, and so many times more after each
 	widest     = 12 // bits of that at most
 )
@@ -22,6 +22,10 @@ const (
 func (m *Membership) Step(w Moment) []Act {
 	m.acts = m.acts[:0]
 	for i := range m.peers {
+		if a := &m.peers[i]; a.void {
+			a.void, a.rest = false, w.Next+2 // messages of that process may still be mixed before
+			m.cut(a, false)
+		}
 		m.repeat(&m.peers[i])
 		m.part(&m.peers[i], w)
 	}
@@ -72,10 +76,7 @@ func (m *Membership) repeat(a *acquaintance) {
 
 // lost reports whether a worker has to go on without its neighbour a.
 func (a *acquaintance) lost(w Moment) bool {
-	grace := w.Grace
-	if a.invited {
-		grace *= invitation
-	}
+	grace := w.Grace * time.Duration(max(a.patience, 1))
 	late := a.denied || a.met && a.down(w) >= grace
 	return a.gone || a.on && late && (w.Free || slices.Contains(w.Waiting, a.rank))
 }
@@ -97,11 +98,15 @@ func (m *Membership) close(s *side, w Moment) {
 	if s.at >= 0 {
 		now = m.find(s.order[s.at])
 		if !now.gone && now.down(w) < max(w.Grace/hasty, 1) {
+			s.looks = false
 			m.insert(s, now, w)
 			return
 		}
 	}
-	next, at := m.beyond(s)
+	if !s.looks {
+		s.looks, s.began = true, w.Now
+	}
+	next, at := m.beyond(s, w)
 	ahead := 0 // both are stuck
 	if now == nil {
 		ahead = margin
@@ -109,7 +114,7 @@ func (m *Membership) close(s *side, w Moment) {
 	if next == nil || now != nil && !now.lost(w) || !m.agree(next, w, ahead) {
 		return
 	}
-	s.before, s.at = s.at, at
+	s.before, s.at, s.looks = s.at, at, false
 	if now != nil && now.on {
 		m.cut(now, true)
 	}
@@ -118,7 +123,7 @@ func (m *Membership) close(s *side, w Moment) {
 // agree says what is to be said for an edge with next, and puts it on if both ends
 // have said it: so many exchanges ahead as are under way while it is said.
 func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
-	if m.full() {
+	if m.full() || w.Next < next.rest {
 		return false
 	}
 	if !next.told {
@@ -155,11 +160,12 @@ func (m *Membership) full() bool {
 	return edges >= mostEdges
 }
 
-// beyond calls those who follow the neighbour of a side, up to the one where the
-// ring is closed already, and returns the nearest that has answered.
-func (m *Membership) beyond(s *side) (next *acquaintance, at int) {
-	called := 0
-	for at := s.at + 1; at < len(s.order) && called < reach; at++ {
+// beyond calls those who follow the neighbour of a side, one after the other and up
+// to the one where the ring is closed already, and returns the nearest that has
+// answered.
+func (m *Membership) beyond(s *side, w Moment) (next *acquaintance, at int) {
+	called, most := 0, min(1+int((w.Now-s.began)/max(w.Grace/hasty, 1)), reach)
+	for at := s.at + 1; at < len(s.order) && called < most; at++ {
 		a := m.find(s.order[at])
 		switch {
 		case a.on:

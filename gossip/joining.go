@@ -17,16 +17,18 @@ import (
 
 // NewGuest returns the membership of a worker that has come back and has one edge,
 // with its sponsor, from an exchange on.
-func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange int) *Membership {
+func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange int, now time.Duration) *Membership {
 	m := NewMembership(self, topology.Row{}, closing)
 	m.sides[0].at, m.sides[1].at = -1, -1
 	m.seat(sponsor, exchange)
+	a := m.find(sponsor)
+	a.met, a.patience, a.since = true, held, now
 	return m
 }
 
-// Host gives a worker that has come back an edge from an exchange on, and reports
-// whether that can be: it was lost, and nobody is between.
-func (m *Membership) Host(peer topology.Rank, exchange int, now time.Duration) bool {
+// Host gives a worker that has come back as another process an edge from an exchange
+// on, and reports whether that can be: it was lost, and nobody is between.
+func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now time.Duration) bool {
 	a := m.find(peer)
 	if a == nil || !a.gone || len(m.sides[0].order) == 0 || m.full() {
 		return false
@@ -38,21 +40,27 @@ func (m *Membership) Host(peer topology.Rank, exchange int, now time.Duration) b
 		}
 	}
 	m.seat(peer, exchange)
-	a.met, a.hosted, a.invited, a.up, a.finished, a.since = true, true, true, false, false, now
+	a.process, a.met, a.hosted, a.patience, a.up, a.finished, a.since = process, true, true, invitation, false, false, now
 	m.acts = m.acts[:0]
 	return true
+}
+
+// Missed notes that a process which Host has given an edge has not got its state.
+func (m *Membership) Missed(peer topology.Rank, process uint64) {
+	if a := m.get(peer); a.process == process {
+		a.denied = true
+	}
 }
 
 // Weight returns that of an edge that closes a gap.
 func (m *Membership) Weight() float64 { return m.weight }
 
-// Return notes that a worker which is no neighbour any more is back as another
-// process, by another sponsor.
-func (m *Membership) Return(peer topology.Rank) {
-	a := m.get(peer)
-	a.gone, a.denied, a.finished = false, false, false
+// renew takes a worker back that is another process by another sponsor. What was
+// agreed with the last one is void, and the side where it was looks for the nearest.
+func (m *Membership) renew(a *acquaintance) {
+	a.void, a.gone, a.denied, a.finished = a.on, false, false, false
 	for i := range m.sides {
-		if s := &m.sides[i]; s.is(peer) && !a.on {
+		if s := &m.sides[i]; s.is(a.rank) {
 			s.at = -1
 		}
 	}

@@ -1,6 +1,8 @@
 package gossip_test
 
 import (
+	"slices"
+	"testing"
 	"time"
 
 	"gossiptrainer/algos"
@@ -13,15 +15,16 @@ import (
 // somebody takes it.
 func (w *world) rejoin(rank topology.Rank, rounds int) {
 	old := w.workers[rank]
-	if !old.dead || w.joining[rank] {
+	if !old.dead || w.joining[rank] != 0 {
 		return
 	}
+	process := w.process + 1
 	for _, sponsor := range w.workers {
 		from := sponsor.Next() + 1
-		if sponsor.dead || sponsor.done || from >= rounds || sponsor.inviting || !sponsor.member.Host(rank, from, w.now) {
+		if sponsor.dead || sponsor.done || from >= rounds || sponsor.inviting || !sponsor.member.Host(rank, process, from, w.now) {
 			continue
 		}
-		sponsor.inviting, w.joining[rank] = true, true
+		sponsor.inviting, w.joining[rank], w.process = true, process, process
 		edge := topology.Edge{Peer: rank, Weight: sponsor.member.Weight()}
 		if err := sponsor.Open(edge, from); err != nil {
 			w.t.Fatal(err)
@@ -33,7 +36,7 @@ func (w *world) rejoin(rank topology.Rank, rounds int) {
 			sponsor.inviting = false
 			var s state.Snapshot
 			s.Save("machine", sponsor.Worker)
-			w.after(w.delay("copy", 300*time.Millisecond), func() { w.begin(old, sponsor, from, rounds, &s) })
+			w.after(w.delay("copy", 300*time.Millisecond), func() { w.begin(old, process, sponsor, from, rounds, &s) })
 		})
 		return
 	}
@@ -42,9 +45,16 @@ func (w *world) rejoin(rank topology.Rank, rounds int) {
 	}
 }
 
-// begin starts the process of a worker that has come back with a sponsor's state.
-func (w *world) begin(old, sponsor *mortal, from, rounds int, s *state.Snapshot) {
-	if w.workers[old.rank] != old || sponsor.dead || sponsor.member.Gone(old.rank) {
+// begin starts the process of a worker that has come back with a sponsor's state, if
+// it lives.
+func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds int, s *state.Snapshot) {
+	switch alive := w.joining[old.rank] == process; {
+	case alive && sponsor.dead:
+		delete(w.joining, old.rank)
+		w.rejoin(old.rank, rounds)
+		return
+	case !alive:
+		sponsor.member.Missed(old.rank, process)
 		return
 	}
 	alg := &witness{
@@ -57,8 +67,8 @@ func (w *world) begin(old, sponsor *mortal, from, rounds int, s *state.Snapshot)
 		w.t.Fatal(err)
 	}
 	m := &mortal{
-		Worker: machine, rank: old.rank, row: row, alg: alg, guest: true, life: old.life,
-		member: gossip.NewGuest(old.rank, sponsor.rank, w.graph.Closing(old.rank), from),
+		Worker: machine, rank: old.rank, row: row, alg: alg, guest: true, process: process, life: old.life,
+		member: gossip.NewGuest(old.rank, sponsor.rank, w.graph.Closing(old.rank), from, w.now),
 		called: make(map[topology.Rank]bool), last: make(map[topology.Rank]time.Duration), cuts: make(map[topology.Rank]int),
 	}
 	w.workers[old.rank] = m
@@ -67,4 +77,53 @@ func (w *world) begin(old, sponsor *mortal, from, rounds int, s *state.Snapshot)
 	}
 	w.dial(m, sponsor)
 	w.tick(m)
+}
+
+// TestAnotherProcessKnowsNothing lets a worker meet a neighbour of a ring again, as
+// the process that it was or as another one.
+func TestAnotherProcessKnowsNothing(t *testing.T) {
+	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 5, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const self, peer = 2, 3
+	for process, want := range map[uint64]bool{1: true, 2: false} {
+		m := gossip.NewMembership(self, g.Rows()[self], g.Closing(self))
+		m.Up(peer, 1, 0)
+		m.Down(peer, 0)
+		m.Up(peer, process, 0)
+		acts := m.Step(gossip.Moment{Grace: grace, Next: 7})
+		cut := slices.ContainsFunc(acts, func(a gossip.Act) bool { return a.Kind == gossip.Cut && a.Peer == peer })
+		if m.Neighbour(peer) != want || cut == want || m.Gone(peer) {
+			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v", process, m.Neighbour(peer), m.Gone(peer), acts, want)
+		}
+	}
+}
+
+// TestNextWorkersAreCalledOneByOne watches whom a worker calls whose neighbour and
+// those beyond it do not answer.
+func TestNextWorkersAreCalledOneByOne(t *testing.T) {
+	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 16, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := gossip.NewMembership(0, g.Rows()[0], g.Closing(0))
+	m.Up(1, 1, 0)
+	m.Up(15, 1, 0)
+	m.Down(1, 0)
+	var called []topology.Rank
+	for now := time.Duration(0); now < 5*grace; now += grace / 20 {
+		n := len(called)
+		for _, act := range m.Step(gossip.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}}) {
+			if act.Kind == gossip.Call {
+				called = append(called, act.Peer)
+			}
+		}
+		if len(called) > n+1 {
+			t.Fatalf("after %v: called %v, of which %d at once", now, called, len(called)-n)
+		}
+	}
+	if want := []topology.Rank{2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(called, want) {
+		t.Errorf("called %v, want %v", called, want)
+	}
 }

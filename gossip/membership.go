@@ -47,20 +47,25 @@ type Membership struct {
 type side struct {
 	order  []topology.Rank
 	at     int
-	before int // the at whose gap the present neighbour closes
+	before int           // the at whose gap the present neighbour closes
+	looks  bool          // for another neighbour
+	began  time.Duration // of that
 }
 
 // An acquaintance is a worker with whom there is an edge, or may be a link.
 type acquaintance struct {
 	rank     topology.Rank
-	on       bool // there is an edge
-	gone     bool // there was one; this process is not taken back
-	denied   bool // it does not take this worker back
-	up       bool // there is a link
-	met      bool // there was one
-	hosted   bool // this worker is its sponsor
-	invited  bool // it has not been met since it got its state
-	finished bool // it has done all its rounds
+	on       bool   // there is an edge
+	process  uint64 // who it was on the last link, 0 before the first
+	void     bool   // the edge was with a process that is no more
+	rest     int    // the first exchange in which a new one can be spoken of after that
+	gone     bool   // there was one; this process is not taken back
+	denied   bool   // it does not take this worker back
+	up       bool   // there is a link
+	met      bool   // there was one
+	hosted   bool   // this worker is its sponsor
+	patience int    // graces that it may take to come, 0: one
+	finished bool   // it has done all its rounds
 	called   bool
 	since    time.Duration // of up
 	told     bool          // Want was said on this link
@@ -151,13 +156,27 @@ func (m *Membership) find(rank topology.Rank) *acquaintance {
 	return &m.peers[i]
 }
 
-// Link notes that a link was made or lost.
-func (m *Membership) Link(peer topology.Rank, up bool, now time.Duration) {
+// Up notes that a link to peer was made. process tells those apart that have been
+// that worker: in a ring another one than before has been given a place there, and
+// knows nothing of an edge with the last. Who was done without is no longer Gone then.
+func (m *Membership) Up(peer topology.Rank, process uint64, now time.Duration) {
 	a := m.get(peer)
-	a.up, a.met, a.since = up, a.met || up, now
-	a.invited = a.invited && !up
-	a.told, a.wants, a.offers, a.refuses = false, -1, -1, false
-	a.again = up && a.on && (a.parts || a.opened >= 0 && m.self < peer)
+	if a.process != 0 && a.process != process && len(m.sides[0].order) > 0 {
+		m.renew(a)
+	}
+	a.process = process
+	a.link(true, now)
+	a.met, a.patience = true, 0
+	a.again = a.on && !a.void && (a.parts || a.opened >= 0 && m.self < peer)
+}
+
+// Down notes that the link to peer was lost.
+func (m *Membership) Down(peer topology.Rank, now time.Duration) { m.get(peer).link(false, now) }
+
+// link forgets what was said on the last one.
+func (a *acquaintance) link(up bool, now time.Duration) {
+	a.up, a.since = up, now
+	a.told, a.wants, a.offers, a.refuses, a.again = false, -1, -1, false, false
 }
 
 // Finished notes that peer has done all its rounds and said so.

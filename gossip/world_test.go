@@ -28,7 +28,8 @@ type world struct {
 	initial []float64
 	died    map[topology.Rank]bool
 	deaths  int
-	joining map[topology.Rank]bool // have a sponsor
+	joining map[topology.Rank]uint64 // processes that have a sponsor
+	process uint64                   // the last that came back
 }
 
 // An event is what happens at a time; those of a link that was lost since never do.
@@ -42,6 +43,7 @@ type event struct {
 type mortal struct {
 	*gossip.Worker
 	rank     topology.Rank
+	process  uint64
 	member   *gossip.Membership
 	row      topology.Row
 	alg      *witness
@@ -83,7 +85,7 @@ func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 const worldDim = 3
 
 func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
-	w := &world{t: t, graph: g, links: make(map[[2]topology.Rank]bool), died: make(map[topology.Rank]bool), joining: make(map[topology.Rank]bool), initial: make([]float64, worldDim)}
+	w := &world{t: t, graph: g, links: make(map[[2]topology.Rank]bool), died: make(map[topology.Rank]bool), joining: make(map[topology.Rank]uint64), process: 1, initial: make([]float64, worldDim)}
 	for i, row := range g.Rows() {
 		x := make([]float32, worldDim)
 		for c := range x {
@@ -99,7 +101,7 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 			t.Fatal(err)
 		}
 		w.workers = append(w.workers, &mortal{
-			Worker: machine, rank: topology.Rank(i), row: row, alg: alg,
+			Worker: machine, rank: topology.Rank(i), process: 1, row: row, alg: alg,
 			member: gossip.NewMembership(topology.Rank(i), row, g.Closing(topology.Rank(i))),
 			called: make(map[topology.Rank]bool), life: make(map[topology.Rank]int), last: make(map[topology.Rank]time.Duration),
 			cuts: make(map[topology.Rank]int),
@@ -157,17 +159,12 @@ func (w *world) dial(a, b *mortal) {
 			b.member.Denied(a.rank)
 			w.step(b)
 		default:
-			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
-				if pair[0].member.Gone(pair[1].rank) {
-					pair[0].member.Return(pair[1].rank)
-				}
-			}
 			w.links[key] = true
 			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
 				m, peer := pair[0], pair[1]
 				m.life[peer.rank]++
 				m.last[peer.rank] = w.now
-				m.member.Link(peer.rank, true, w.now)
+				m.member.Up(peer.rank, peer.process, w.now)
 			}
 			for _, m := range []*mortal{a, b} {
 				w.step(m)
@@ -192,7 +189,7 @@ func (w *world) lose(a, b topology.Rank, again bool) {
 		m, peer := w.workers[rank], key[0]+key[1]-rank
 		m.life[peer]++
 		if !m.dead {
-			m.member.Link(peer, false, w.now)
+			m.member.Down(peer, w.now)
 			m.Link(peer, false)
 		}
 	}

@@ -249,7 +249,7 @@ func (d *driver) handle(e Event) error {
 	case LinkUp:
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
 		s.cut, s.ledger.leftOver = false, 0
-		if err := d.met(e.Peer, true, e.Met.Renewed); err != nil {
+		if err := d.met(e.Peer, e.Met.Process); err != nil {
 			return err
 		}
 		d.meet(s, e.Met)
@@ -257,7 +257,7 @@ func (d *driver) handle(e Event) error {
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
-		if err := d.met(e.Peer, false, false); err != nil || !forged(e.Err) {
+		if err := d.parted(e.Peer); err != nil || !forged(e.Err) {
 			return err
 		}
 		return d.blame(s, e.Err)

@@ -53,7 +53,7 @@ func newMending(w *Worker) (*mending, error) {
 	}
 	m := &mending{machine: machine, members: gossip.NewMembership(w.Rank, w.Row, w.Closing), save: w.Save}
 	if g := w.Guest; g != nil {
-		m.members = gossip.NewGuest(w.Rank, g.Sponsor, w.Closing, g.Exchange)
+		m.members = gossip.NewGuest(w.Rank, g.Sponsor, w.Closing, g.Exchange, 0)
 	}
 	if b, ok := w.Machine.(interface{ AtBoundary(func(k int)) }); ok && w.Save != nil {
 		b.AtBoundary(m.boundary)
@@ -105,18 +105,26 @@ func (d *driver) recordEdge(peer topology.Rank, exchange int, weight float64) {
 	d.observe(report.Event{Edge: &report.Edge{Rank: int(d.w.Rank), Peer: int(peer), Exchange: exchange, Weight: weight}})
 }
 
-// met notes that the link to a worker has come up or gone down.
-func (d *driver) met(peer topology.Rank, up, renewed bool) error {
+// met notes that the link to a worker has come up.
+func (d *driver) met(peer topology.Rank, process uint64) error {
 	if d.mending == nil {
 		return nil
 	}
-	d.mending.members.Link(peer, up, time.Since(d.began))
-	switch gone := d.mending.members.Gone(peer); {
-	case up && gone && renewed:
-		d.mending.members.Return(peer)
-	case up && gone: // both had agreed before this worker went on
+	m := d.mending.members
+	m.Up(peer, process, time.Since(d.began))
+	if m.Gone(peer) { // both had agreed before this worker went on
 		d.t.Leave(peer)
 	}
+	_, err := d.mend()
+	return err
+}
+
+// parted notes that the link to a worker has gone down.
+func (d *driver) parted(peer topology.Rank) error {
+	if d.mending == nil {
+		return nil
+	}
+	d.mending.members.Down(peer, time.Since(d.began))
 	_, err := d.mend()
 	return err
 }

@@ -24,9 +24,10 @@ const joinTime = time.Minute
 
 // A guest is a worker that asks for a place, or has not got what it was promised.
 type guest struct {
-	rank   topology.Rank
-	failed bool
-	answer chan invitation // has room for the one there is
+	rank    topology.Rank
+	process uint64
+	failed  bool
+	answer  chan invitation // has room for the one there is
 }
 
 // An invitation is the answer; state is nil if there is no place.
@@ -49,18 +50,19 @@ func (l *links) sponsor(s network.Stream) {
 		l.refuse(t, &RefusedError{Reason: Stranger, Detail: "not in the roster"})
 		return
 	}
-	mine := l.hello()
+	mine, process := l.hello(), uint64(0)
 	err := t.greet(l.admission, mine, func(theirs hello) *RefusedError {
 		if no := mine.compare(theirs); no != nil {
 			return no
 		}
+		process = theirs.Epoch
 		return mine.compareRoster(theirs, rank)
 	})
 	if err != nil {
 		l.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
 		return
 	}
-	g := guest{rank: rank, answer: make(chan invitation, 1)}
+	g := guest{rank: rank, process: process, answer: make(chan invitation, 1)}
 	in, ok := l.invite(g)
 	if !ok || in.state == nil {
 		_ = t.refuse(&RefusedError{Reason: NotReady, Detail: "no place next to this worker now"})
@@ -116,12 +118,12 @@ func (t *talk) give(in invitation) error {
 func (d *driver) host(g guest) error {
 	m := d.mending
 	if g.failed {
-		m.members.Denied(g.rank)
+		m.members.Missed(g.rank, g.process)
 		return nil
 	}
 	from := m.machine.Next() + 1
 	round := from * d.slots.Every
-	if d.done || m.save == nil || m.inviting != nil || round >= d.w.Rounds || !m.members.Host(g.rank, from, time.Since(d.began)) {
+	if d.done || m.save == nil || m.inviting != nil || round >= d.w.Rounds || !m.members.Host(g.rank, g.process, from, time.Since(d.began)) {
 		g.answer <- invitation{}
 		return nil
 	}

@@ -83,7 +83,8 @@ type Notice struct {
 // A Meeting is what two ends have told each other before their link came up, in
 // exchanges finished.
 type Meeting struct {
-	Theirs, Ours int  // places
-	Durable      int  // what their newest checkpoint knows of, undurable without one
-	Renewed      bool // their process is another one than on the last link
+	Theirs, Ours int    // places
+	Durable      int    // what their newest checkpoint knows of, undurable without one
+	Process      uint64 // which theirs is
+	Renewed      bool   // it is another one than on the last link
 }
