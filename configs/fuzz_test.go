@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "gossiptrainer/internal/proptest"
 )
 
 // Load never panics, explains what it refuses, and what it accepts can be

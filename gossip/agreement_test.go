@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )

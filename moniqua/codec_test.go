@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gossiptrainer/algos"
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/topology"
 )
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"pgregory.net/rapid"
+
+	_ "gossiptrainer/internal/proptest"
 )
 
 // Peers that discover each other in any order, and whose ballots take any

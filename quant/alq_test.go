@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/vec"
 )

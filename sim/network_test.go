@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "gossiptrainer/internal/proptest"
 )
 
 func TestQueueYieldsInOrderOfTimeThenCreation(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "gossiptrainer/internal/proptest"
 )
 
 // anySpec draws a graph of every kind, up to about 40 workers.

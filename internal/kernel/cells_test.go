@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/internal/rng"
 )
 

@@ -38,7 +38,7 @@ var siblings = map[string][]string{
 
 // outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
-var outside = []string{"bench", "internal/conformance", "internal/lint", "test"}
+var outside = []string{"bench", "internal/conformance", "internal/lint", "internal/proptest", "test"}
 
 const module = "gossiptrainer/"
 
@@ -109,4 +109,23 @@ func TestArrowsAreFound(t *testing.T) {
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
 	expect(t, arrows, "wire/x.go", imports("internal/lint"), "outside the layers")
 	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
+}
+
+// TestPropertiesDrawTheSame holds each package whose tests draw examples to those
+// that are the same every time.
+func TestPropertiesDrawTheSame(t *testing.T) {
+	found, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	draws, same := make(map[string]bool), make(map[string]bool)
+	for _, s := range found.sources {
+		draws[s.pkg()] = draws[s.pkg()] || s.isTest() && importName(s, "pgregory.net/rapid") != ""
+		same[s.pkg()] = same[s.pkg()] || s.isTest() && importName(s, "gossiptrainer/internal/proptest") != ""
+	}
+	for pkg, yes := range draws {
+		if yes && !same[pkg] {
+			t.Errorf("%s: its tests use rapid and do not import internal/proptest: they draw other examples each time", pkg)
+		}
+	}
 }

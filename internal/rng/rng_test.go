@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "gossiptrainer/internal/proptest"
 )
 
 func TestUniformIsExact(t *testing.T) {

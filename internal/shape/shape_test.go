@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/topology"
 
 	"pgregory.net/rapid"

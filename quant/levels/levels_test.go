@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "gossiptrainer/internal/proptest"
 )
 
 func mix(t testing.TB, components ...Component) *Mixture {
