@@ -247,6 +247,9 @@ func (d *driver) handle(e Event) error {
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
+		if d.outrun(s, e.Met) {
+			return leftBehind(fmt.Errorf("worker %d has finished %d exchanges", s.rank, e.Met.Theirs))
+		}
 		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
 		s.cut, s.ledger.leftOver = false, 0
 		if err := d.met(e.Peer, e.Met.Process); err != nil {
@@ -269,8 +272,8 @@ func (d *driver) handle(e Event) error {
 	case Stopped:
 		return d.halted(e.Err)
 	case Refused:
-		if d.denied(e.Peer, e.Err) {
-			return nil
+		if mutual, err := d.denied(s, e.Err); mutual || err != nil {
+			return err
 		}
 		s.refused = e.Err
 		return d.outcast()

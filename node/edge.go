@@ -309,10 +309,10 @@ func (e *edge) failed(err error) {
 }
 
 // rest waits before the next try, longer each time. After a lasting refusal
-// it waits until the other process is gone.
+// it waits until the other process is gone, or has been given a place.
 func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 	var no *RefusedError
-	if errors.As(err, &no) && no.Permanent() {
+	if errors.As(err, &no) && no.Permanent() && !(e.links.elastic && no.aboutPlace()) {
 		for sleep(ctx, time.Second) && e.links.host.Network().Connectedness(e.id) == network.Connected {
 		}
 		*wait = firstRetry

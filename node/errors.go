@@ -66,12 +66,13 @@ const (
 	Misbehaved // too much of what its process has sent was refused
 	Twin       // another process has the same identity
 	LeftBehind // the others have gone on without it
+	RunOver    // there is no round left to come back to
 )
 
 var reasonNames = [...]string{
 	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
 	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
-	Misbehaved: "misbehaved", Twin: "twin", LeftBehind: "left behind",
+	Misbehaved: "misbehaved", Twin: "twin", LeftBehind: "left behind", RunOver: "run is over",
 }
 
 // String names the reason in a word or two.
@@ -102,6 +103,10 @@ func (e *RefusedError) Error() string {
 
 // Permanent reports whether trying again is pointless while both processes live.
 func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Twin }
+
+// aboutPlace reports whether a place in the run is what the refused process lacks:
+// under Reweight it may get one.
+func (e *RefusedError) aboutPlace() bool { return e.Reason == LostState || e.Reason == LeftBehind }
 
 // twinned is what a process is told whose identity another one has. It may be
 // that this one has taken the other's place and the other's end has not been

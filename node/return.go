@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gossiptrainer/checkpoint"
@@ -16,29 +17,58 @@ import (
 // betweenAsks is how long a worker that comes back waits until it asks all again.
 const betweenAsks = 300 * time.Millisecond
 
+// mostRefusals is how often in a row all others may be gone, or have no place for
+// good, until it gives up.
+const mostRefusals = 5
+
+// ErrLeftBehind is why Run ends, under Reweight, in a process that began anew and
+// was told that the run has gone on without its worker. ComeBack is the way back.
+var ErrLeftBehind = errors.New("the run has gone on without this worker")
+
+func leftBehind(why error) error {
+	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
+}
+
 // ComeBack asks for a place in a run that has gone on without this worker, of those
 // who may be next to it by closing, nearest first, until one gives it. It returns
-// where to begin and with which state. It is called between Join and Run.
+// where to begin and with which state. It is called after Run has ended with
+// ErrLeftBehind, and fails with a *NetworkError where nobody will ever give a place.
 func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing) (Guest, *state.Snapshot, error) {
 	if closing == nil {
-		return Guest{}, nil, &NetworkError{Op: opJoin, Err: errors.New("only a ring takes back a worker that it has lost")}
+		return Guest{}, nil, leftBehind(errors.New("only a ring takes back a worker that it has lost"))
 	}
 	n.observe(report.Event{Status: &report.Status{Rank: n.me.Rank, State: report.Joining, Detail: "asking for a place in the run that goes on"}})
 	var last error
-	for ctx.Err() == nil {
-		for i := range closing.Up {
-			for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
-				g, s, err := n.ask(ctx, rank)
-				if err == nil {
-					return g, s, nil
+	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; sleep(ctx, betweenAsks) {
+		hopeless++
+		for _, rank := range nearest(closing) {
+			g, s, err := n.ask(ctx, rank)
+			if err == nil {
+				return g, s, nil
+			}
+			n.log.Debug("no place", "neighbour", int(rank), "err", err)
+			if no, ok := errors.AsType[*RefusedError](err); ok {
+				last = fmt.Errorf("worker %d: %w", rank, err)
+				if no.Reason == NotReady {
+					hopeless = 0
 				}
-				last = err
-				n.log.Debug("no place", "neighbour", int(rank), "err", err)
 			}
 		}
-		sleep(ctx, betweenAsks)
 	}
-	return Guest{}, nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("nobody gave this worker a place: %w", errors.Join(last, context.Cause(ctx)))}
+	return Guest{}, nil, leftBehind(fmt.Errorf("nobody gave it a place: %w", errors.Join(last, context.Cause(ctx))))
+}
+
+// nearest returns all others of a ring, nearest first.
+func nearest(closing *topology.Closing) []topology.Rank {
+	var all []topology.Rank
+	for i := range closing.Up {
+		for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
+			if !slices.Contains(all, rank) {
+				all = append(all, rank)
+			}
+		}
+	}
+	return all
 }
 
 // ask asks one worker for a place.

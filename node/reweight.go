@@ -197,18 +197,33 @@ func (d *driver) standing(rank topology.Rank) *standing {
 }
 
 // denied notes that a worker refuses this one, and reports whether that is a
-// matter of the two alone.
-func (d *driver) denied(peer topology.Rank, why error) bool {
+// matter of the two alone. One that this process has never met knows another one,
+// which was here before: then it is ErrLeftBehind.
+func (d *driver) denied(s *standing, why error) (mutual bool, err error) {
 	if d.mending == nil {
-		return false
+		return false, nil
 	}
 	var no *RefusedError
-	if !errors.As(why, &no) || no.Reason != LeftBehind && no.Reason != LostState {
-		return false
+	if !errors.As(why, &no) || !no.aboutPlace() {
+		return false, nil
+	}
+	if no.Remote && d.anew() && !s.met {
+		return false, leftBehind(why)
 	}
 	if no.Remote {
-		d.mending.members.Denied(peer)
+		d.mending.members.Denied(s.rank)
 		d.mending.left = why
 	}
-	return !no.Remote
+	return !no.Remote, nil
+}
+
+// anew reports whether this worker has begun at round 0 where the others go on
+// without those who die.
+func (d *driver) anew() bool { return d.mending != nil && d.w.Guest == nil }
+
+// outrun reports whether a neighbour of the first graph is further ahead than one
+// can be that has waited for this worker: it has come back, or has a place that
+// others gave it.
+func (d *driver) outrun(s *standing, m Meeting) bool {
+	return d.anew() && !d.w.Asynchronous && !s.met && m.Ours == 0 && m.Theirs > d.slots.Lead && d.mending.members.Neighbour(s.rank)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/libp2p/go-libp2p/core/peer"
+
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
@@ -81,7 +83,8 @@ type Worker struct {
 // neighbour works with it, tells the other workers why, so that they stop as
 // well; or, within a second, with an
 // error that wraps the cause of ctx's end. A Gradient that is being computed
-// then goes on in the background.
+// then goes on in the background. After ErrLeftBehind, and only then, it may be
+// called again: with the Guest that ComeBack returns.
 func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	n.mu.Lock()
 	r := n.roster
@@ -89,7 +92,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if r == nil || r.self != w.Rank {
 		return report.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
-	board, err := newBoard(n)
+	board, err := n.boarding()
 	if err != nil {
 		return report.Final{}, err
 	}
@@ -103,10 +106,11 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	}
 	links := newLinks(n, &w, coding)
 	n.mu.Lock()
-	n.links, n.board = links, board
+	first := n.links == nil
+	n.links = links
 	n.mu.Unlock()
-	if roll := n.roll; roll != nil {
-		n.wg.Go(func() { roll.release(links.serves) })
+	if roll := n.roll; roll != nil && first {
+		n.wg.Go(func() { roll.release(n.needs) })
 	}
 	d := newDriver(w, links)
 	if d.mending = mending; mending != nil && w.Save != nil {
@@ -117,7 +121,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrLeftBehind) {
 		d.status(report.Failed, err.Error(), nil)
 		if !isOutcast(err) {
 			passOn(err, w.Rank, links, board)
@@ -125,6 +129,26 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err
+}
+
+// boarding returns the board of this node, which stays the same if it runs again.
+func (n *Node) boarding() (*board, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.board != nil {
+		return n.board, nil
+	}
+	var err error
+	n.board, err = newBoard(n)
+	return n.board, err
+}
+
+// needs reports whether the connection with id is of use.
+func (n *Node) needs(id peer.ID) bool {
+	n.mu.Lock()
+	l := n.links
+	n.mu.Unlock()
+	return l.serves(id)
 }
 
 // passOn tells the others that this worker stops and why, or who stopped it.

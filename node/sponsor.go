@@ -34,6 +34,7 @@ type guest struct {
 type invitation struct {
 	Guest
 	state *state.Snapshot
+	over  bool // there will be none
 }
 
 // A Guest says where a worker that has come back begins.
@@ -64,7 +65,12 @@ func (l *links) sponsor(s network.Stream) {
 	}
 	g := guest{rank: rank, process: process, answer: make(chan invitation, 1)}
 	in, ok := l.invite(g)
-	if !ok || in.state == nil {
+	switch {
+	case in.over:
+		l.log.Info("guest turned away: the run is over", "neighbour", int(rank))
+		_ = t.refuse(&RefusedError{Reason: RunOver, Detail: "no exchange is left to begin with"})
+		return
+	case !ok || in.state == nil:
 		_ = t.refuse(&RefusedError{Reason: NotReady, Detail: "no place next to this worker now"})
 		return
 	}
@@ -123,7 +129,11 @@ func (d *driver) host(g guest) error {
 	}
 	from := m.machine.Next() + 1
 	round := from * d.slots.Every
-	if d.done || m.save == nil || m.inviting != nil || round >= d.w.Rounds || !m.members.Host(g.rank, g.process, from, time.Since(d.began)) {
+	if d.done || round >= d.w.Rounds {
+		g.answer <- invitation{over: true}
+		return nil
+	}
+	if m.inviting != nil || !m.members.Host(g.rank, g.process, from, time.Since(d.began)) {
 		g.answer <- invitation{}
 		return nil
 	}
@@ -144,6 +154,6 @@ func (m *mending) boundary(round int) {
 	}
 	s := new(state.Snapshot)
 	m.save(s)
-	m.inviting <- invitation{m.invited, s}
+	m.inviting <- invitation{Guest: m.invited, state: s}
 	m.inviting = nil
 }

@@ -141,7 +141,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 // spares says without which peers a run goes on: under the policy reweight without
 // those that died, and those that lost the others.
 func spares(run *experiment.Run) func(lab.Failure) bool {
-	if run.Config().Faults.OnLostNeighbor != "reweight" {
+	if !reweights(run) {
 		return nil
 	}
 	return func(f lab.Failure) bool { return f.Died || f.Code == exitNetwork }

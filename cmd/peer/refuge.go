@@ -72,7 +72,7 @@ func (e *usedError) Hint() string {
 
 // open builds the worker and says how its state is kept, nil where it is not.
 func (r refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, error) {
-	if r.run.Config().Faults.OnLostNeighbor == "reweight" && from != continued {
+	if reweights(r.run) && from != continued {
 		w, err := r.run.Worker(r.rank) // the others go on: no checkpoint of its own is of any use
 		return w, nil, err
 	}

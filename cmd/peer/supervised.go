@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
 	"gossiptrainer/lab"
 	"gossiptrainer/node"
 	"gossiptrainer/report"
@@ -68,8 +67,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	goesOn := run.Config().Faults.OnLostNeighbor == "reweight"
-	if kept != nil || goesOn { // whoever comes back is known by its key
+	if kept != nil || reweights(run) { // whoever comes back is known by its key
 		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, "key")); err != nil {
 			return err
 		}
@@ -91,13 +89,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer desk.close()
-	to := outlet{dir: filepath.Dir(path), observe: o.Observe}
-	if goesOn && from == comingBack {
-		if worker, to.guest, err = comeBack(ctx, n, run, topology.Rank(rank)); err != nil {
-			return err
-		}
-	}
-	final, err := trainOn(ctx, n, run, worker, kept, to)
+	final, err := trainOn(ctx, n, run, worker, kept, outlet{dir: filepath.Dir(path), observe: o.Observe})
 	if err != nil {
 		return err
 	}
@@ -105,17 +97,6 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	return leash.Done()
-}
-
-// comeBack builds a worker that was lost, for the place that it gets in the run that
-// goes on.
-func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank) (*experiment.Worker, *node.Guest, error) {
-	place, s, err := n.ComeBack(ctx, run.Closing(rank))
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := run.Join(rank, place.Sponsor, s)
-	return w, &place, err
 }
 
 // meet starts a node on this machine and joins the others, whom the supervisor

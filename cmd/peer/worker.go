@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"gossiptrainer/experiment"
 	"gossiptrainer/node"
 	"gossiptrainer/report"
+	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
 
@@ -18,25 +20,48 @@ import (
 type outlet struct {
 	dir     string
 	observe func(report.Event)
-	guest   *node.Guest // where a worker begins that has been taken back; nil for others
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
-// it. kept says how its state is, nil if it is not.
+// it. kept says how its state is, nil if it is not. In a run that has gone on
+// without w it asks for a place, and goes on from there.
 func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, kept *node.Checkpoints, to outlet) (report.Final, error) {
-	cfg := run.Config()
-	compute := scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
-	final, err := n.Run(ctx, node.Worker{
-		Rank: w.Rank, Row: w.Row, Closing: w.Closing, Save: w.Save, Guest: to.guest, Machine: w.Machine, Gradient: compute, Theta: w.Theta, Bits: w.Bits,
-		Rounds: cfg.Train.Rounds, MaxPayload: w.MaxPayload, Every: cfg.Output.Every, Lost: lostPolicy(cfg), Tolerance: cfg.Faults.Tolerance,
-		Asynchronous: run.Asynchronous(), Checkpoints: kept,
-		Entropy: run.Entropy(), Layout: w.Layout, Parameters: run.Parameters(),
-	})
+	final, err := n.Run(ctx, driven(ctx, run, w, to, node.Worker{Checkpoints: kept}))
+	if errors.Is(err, node.ErrLeftBehind) {
+		var place *node.Guest
+		if w, place, err = comeBack(ctx, n, run, w.Rank); err != nil {
+			return final, err
+		}
+		final, err = n.Run(ctx, driven(ctx, run, w, to, node.Worker{Guest: place}))
+	}
 	if err != nil {
 		return final, err
 	}
 	n.Say(report.Testing, "")
 	return final, conclude(&final, run, w, to.dir)
+}
+
+// driven fills in what a node needs of w besides where it begins.
+func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to outlet, d node.Worker) node.Worker {
+	cfg := run.Config()
+	d.Rank, d.Row, d.Closing, d.Machine = w.Rank, w.Row, w.Closing, w.Machine
+	d.Gradient = scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
+	d.Theta, d.Bits, d.Save = w.Theta, w.Bits, w.Save
+	d.Rounds, d.Every, d.Asynchronous = cfg.Train.Rounds, cfg.Output.Every, run.Asynchronous()
+	d.Lost, d.Tolerance = lostPolicy(cfg), cfg.Faults.Tolerance
+	d.MaxPayload, d.Layout, d.Entropy, d.Parameters = w.MaxPayload, w.Layout, run.Entropy(), run.Parameters()
+	return d
+}
+
+// comeBack builds a worker that was lost, for the place that it gets in the run that
+// goes on.
+func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank) (*experiment.Worker, *node.Guest, error) {
+	place, s, err := n.ComeBack(ctx, run.Closing(rank))
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := run.Join(rank, place.Sponsor, s)
+	return w, &place, err
 }
 
 // slowed makes a gradient take factor times as long as it must, by waiting.
@@ -56,6 +81,9 @@ func slowed(ctx context.Context, gradient gradient, factor float64) gradient {
 }
 
 type gradient = func(g []float32, k int, x []float32) (loss float32, err error)
+
+// reweights reports whether a run goes on without peers that are lost.
+func reweights(run *experiment.Run) bool { return lostPolicy(run.Config()) == node.Reweight }
 
 func lostPolicy(cfg configs.Config) node.LostPolicy {
 	switch cfg.Faults.OnLostNeighbor {
