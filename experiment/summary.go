@@ -69,11 +69,8 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		s.MeanBits += f.Bits / float64(n)
 		mean += f.Accuracy / float64(n)
 		least = min(least, f.Accuracy) // NaN stays NaN
-		sent.Payload += f.Sent.Payload
-		sent.Stream += f.Sent.Stream
-		sent.Wire += f.Sent.Wire
-		messages.Count += f.Messages.Count
-		messages.Stream += f.Messages.Stream
+		sent.Add(f.Sent)
+		messages.Add(f.Messages)
 	}
 	if s.Time > 0 {
 		s.Rate = float64(s.Steps) / s.Time

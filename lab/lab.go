@@ -35,7 +35,8 @@ type Options struct {
 	// next death, or the first one if it is 0, the run ends.
 	Restarts int
 	// Spares says whether the run goes on without a peer that ended so, which is not
-	// started anew; nil: never. A run without any peer left has failed.
+	// started anew; nil: never. A run without any peer left has failed, and so has one
+	// in which a peer ends before all have met: nobody can go on without it then.
 	Spares func(Failure) bool
 	// Event receives what the peers report, in the order of arrival.
 	Event func(report.Event)
@@ -64,6 +65,7 @@ func Run(ctx context.Context, o Options) error {
 // A PeerError says which peer ended a run, and how.
 type PeerError struct {
 	Rank   int
+	Unmet  bool     // it ended before all were ready
 	Round  int      // rounds it had finished, as last heard
 	Reason string   // what the peer said of itself, or how its process ended
 	Hint   string   // what the peer advises; may be empty
@@ -73,7 +75,10 @@ type PeerError struct {
 
 func (e *PeerError) Error() string {
 	where := "before the first round"
-	if e.Round > 0 {
+	switch {
+	case e.Unmet:
+		where = "before all peers had met"
+	case e.Round > 0:
 		where = fmt.Sprintf("after round %d", e.Round)
 	}
 	// A reason that begins with its own "lab: " would name the package twice.

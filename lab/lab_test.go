@@ -37,6 +37,11 @@ func play(role, rank string) int {
 	leash := Attach(os.Stdin, os.Stdout)
 	ctx, cancel := leash.Context(context.Background())
 	defer cancel()
+	if role == "stillborn" && os.Getenv("LAB_TEST_LIFE") == "0" {
+		self, _ := os.FindProcess(os.Getpid())
+		self.Kill()
+		select {}
+	}
 	roster, err := leash.Introduce(ctx, Contact{ID: "id" + rank, Addrs: []string{"/ip4/127.0.0.1/tcp/" + os.Getenv("LAB_TEST_LIFE") + rank}})
 	if err != nil {
 		return 0
@@ -47,9 +52,9 @@ func play(role, rank string) int {
 	}
 	i, _ := strconv.Atoi(rank)
 	leash.Report(report.Event{Status: &report.Status{Rank: i, Detail: strings.Join(ids, " ")}})
-	leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 7, Sent: report.Bytes{Wire: 10}}})
+	leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 7, Sent: report.Bytes{Wire: 10}, Messages: report.Messages{Count: 3}}})
 	switch role {
-	case "finish":
+	case "finish", "stillborn":
 		leash.Done()
 	case "die once", "die always":
 		if role == "die always" || os.Getenv("LAB_TEST_LIFE") == "0" {
@@ -62,6 +67,7 @@ func play(role, rank string) int {
 			leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 6 + k, Time: time.Second, Sent: sent}})
 			leash.Report(report.Event{Score: &report.Score{Rank: i, Round: 8}})
 		}
+		leash.Report(report.Event{Final: &report.Final{Rank: i, Messages: report.Messages{Count: 4}}})
 		leash.Done()
 	case "fail":
 		fmt.Fprintln(os.Stderr, "about to give up")

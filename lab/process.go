@@ -27,14 +27,8 @@ type process struct {
 	failed  bool // has said why it gives up
 	words   words
 	deaths  []time.Time
-	earlier life // what lives that are over have come to
-	total   life // and the present one as well, as last heard
-}
-
-// A life is how long a process has trained, and what has passed its sockets.
-type life struct {
-	time           time.Duration
-	sent, received report.Bytes
+	earlier report.Past // of lives that are over
+	total   report.Past // and of the present one, as last heard
 }
 
 // ordersPerLife is how many orders a process can get: the roster and the stop.

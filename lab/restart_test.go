@@ -19,6 +19,8 @@ func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
 	returned, roster := 0, ""
 	for _, e := range s.events {
 		switch {
+		case e.Final != nil && e.Final.Messages.Count != 3+4:
+			t.Errorf("result %+v, want the messages of both lives", e.Final)
 		case e.Step != nil && e.Step.Rank == 1 && e.Step.Round == 8 && (e.Step.Sent.Wire != 10+8 || e.Step.Time < time.Second):
 			t.Errorf("step %+v, want what has been sent and how long it took in both lives", e.Step)
 		}

@@ -103,7 +103,7 @@ func (s *supervisor) welcome(p *process, where Contact) {
 	p.contact = where
 	known := s.ready == len(s.procs)
 	if known {
-		p.earlier.time = time.Since(s.met)
+		p.earlier.Time = time.Since(s.met)
 	}
 	if !p.ready {
 		p.ready = true
@@ -135,10 +135,8 @@ func (s *supervisor) introduce(peers ...*process) {
 func (p *process) tells(e report.Event) bool {
 	switch {
 	case e.Step != nil:
-		e.Step.Time += p.earlier.time
-		e.Step.Sent.Add(p.earlier.sent)
-		e.Step.Received.Add(p.earlier.received)
-		p.total = life{time: e.Step.Time, sent: e.Step.Sent, received: e.Step.Received}
+		*e.Step = p.earlier.Step(*e.Step)
+		p.total = report.PastAt(*e.Step)
 		if e.Step.Round <= p.round {
 			return false
 		}
@@ -149,8 +147,7 @@ func (p *process) tells(e report.Event) bool {
 		}
 		p.scored = e.Score.Round
 	case e.Final != nil:
-		e.Final.Time += p.earlier.time
-		e.Final.Sent.Add(p.earlier.sent)
+		*e.Final = p.earlier.Final(*e.Final)
 	}
 	return true
 }
@@ -178,6 +175,7 @@ func (s *supervisor) spares(rank int, f *Failure) bool {
 	}
 	p.lost = true
 	s.options.Log(rank, fmt.Sprintf("%s after round %d: the run goes on without it", f.Reason, p.round))
+	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Lost, Detail: f.Reason}})
 	s.conclude()
 	return true
 }
@@ -209,7 +207,7 @@ func (s *supervisor) fail(rank int, f *Failure) {
 	if s.stopping || f.Echo && s.failure != nil {
 		return
 	}
-	s.failure = &PeerError{Rank: rank, Round: s.procs[rank].round, Reason: f.Reason, Hint: f.Hint, Code: f.Code}
+	s.failure = &PeerError{Rank: rank, Unmet: f.Died && s.ready < len(s.procs), Round: s.procs[rank].round, Reason: f.Reason, Hint: f.Hint, Code: f.Code}
 	if f.Echo {
 		s.patience = time.After(s.options.Grace)
 		return

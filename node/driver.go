@@ -247,16 +247,7 @@ func (d *driver) handle(e Event) error {
 	now := time.Now()
 	switch e.Kind {
 	case LinkUp:
-		if d.outrun(s, e.Met) {
-			return leftBehind(fmt.Errorf("worker %d has finished %d exchanges", s.rank, e.Met.Theirs))
-		}
-		s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
-		s.cut, s.ledger.leftOver = false, 0
-		if err := d.met(e.Peer, e.Met.Process); err != nil {
-			return err
-		}
-		d.meet(s, e.Met)
-		d.w.Machine.Link(e.Peer, true)
+		return d.linked(s, e.Met, now)
 	case LinkDown:
 		s.up, s.since = false, now
 		d.w.Machine.Link(e.Peer, false)
@@ -301,6 +292,21 @@ func (d *driver) handle(e Event) error {
 		}
 		return d.judge(err)
 	}
+	return nil
+}
+
+// linked notes that there is a new link.
+func (d *driver) linked(s *standing, m Meeting, now time.Time) error {
+	if d.outrun(s, m) {
+		return leftBehind(fmt.Errorf("worker %d has finished %d exchanges", s.rank, m.Theirs))
+	}
+	s.up, s.met, s.told, s.left, s.refused, s.since = true, true, false, false, nil, now
+	s.cut, s.ledger.leftOver = false, 0
+	if err := d.met(s.rank, m.Process); err != nil {
+		return err
+	}
+	d.meet(s, m)
+	d.w.Machine.Link(s.rank, true)
 	return nil
 }
 

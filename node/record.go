@@ -38,7 +38,8 @@ func (d *driver) step() *report.Step {
 		s.Bits = d.w.Bits(d.round - 1)
 	}
 	s.Sent, s.Received = d.t.Bytes()
-	s.Effective = d.t.Messages().Bits(d.w.Parameters)
+	s.Messages = d.t.Messages()
+	s.Effective = s.Messages.Bits(d.w.Parameters)
 	return s
 }
 

@@ -27,13 +27,27 @@ type Messages struct {
 	Stream int64 `json:"stream"` // their bytes on the stream, headers included
 }
 
+// Add adds other to m.
+func (m *Messages) Add(other Messages) {
+	m.Count += other.Count
+	m.Stream += other.Stream
+}
+
+// mean returns the bytes of a message on the stream, 0 where nothing was sent.
+func (m Messages) mean() float64 {
+	if m.Count == 0 {
+		return 0
+	}
+	return float64(m.Stream) / float64(m.Count)
+}
+
 // Bits returns what a parameter took on the stream, in bits, if each message
 // speaks for that many parameters; 0 where nothing was sent.
 func (m Messages) Bits(parameters int) float64 {
-	if m.Count == 0 || parameters == 0 {
+	if parameters == 0 {
 		return 0
 	}
-	return 8 * float64(m.Stream) / (float64(m.Count) * float64(parameters))
+	return 8 * m.mean() / float64(parameters)
 }
 
 // A Step is one worker's record of one finished round.
@@ -51,6 +65,7 @@ type Step struct {
 	Codec    time.Duration `json:"codec_ns"`   // encode, decode and mix, this round
 	Sent     Bytes         `json:"sent"`       // since the start
 	Received Bytes         `json:"received"`
+	Messages Messages      `json:"messages"` // sent since the start
 	// Effective is the bits per parameter of the messages sent since the start.
 	Effective float64 `json:"bits_per_parameter"`
 }
@@ -68,6 +83,7 @@ const (
 	Testing   State = "testing"
 	Finished  State = "done"
 	Failed    State = "failed"
+	Lost      State = "lost" // its process has died, and the run goes on without it
 )
 
 // A Status says that a worker's state changed.

@@ -231,7 +231,7 @@ func (s *simulation) record(p *peer) {
 		Rank: int(p.rank), Round: p.round, Time: s.now, Loss: float64(p.loss),
 		Gap: float64(mixed.Gap), Moved: mixed.Moved,
 		Compute: s.opt.Compute(p.rank, k), Wait: s.now - p.ready,
-		Sent: p.sent, Received: p.got, Effective: p.messages.Bits(p.Parameters),
+		Sent: p.sent, Received: p.got, Messages: p.messages, Effective: p.messages.Bits(p.Parameters),
 	}
 	if p.Theta != nil {
 		step.Theta = p.Theta(k)

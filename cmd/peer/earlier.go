@@ -1,17 +1,12 @@
 package main
 
-import (
-	"time"
-
-	"gossiptrainer/report"
-)
+import "gossiptrainer/report"
 
 // An earlier is what the record of a run that goes on knows of one peer: times and
 // bytes are counted from there, and rounds that it does once more are no news.
 type earlier struct {
-	round, scored  int
-	time           time.Duration
-	sent, received report.Bytes
+	round, scored int
+	report.Past
 }
 
 // earlierParts reads what a record knows of each peer.
@@ -21,7 +16,7 @@ func earlierParts(record []report.Event, peers int) []earlier {
 		switch {
 		case e.Step != nil && e.Step.Rank >= 0 && e.Step.Rank < peers && e.Step.Round >= all[e.Step.Rank].round:
 			p := &all[e.Step.Rank]
-			p.round, p.time, p.sent, p.received = e.Step.Round, e.Step.Time, e.Step.Sent, e.Step.Received
+			p.round, p.Past = e.Step.Round, report.PastAt(*e.Step)
 		case e.Score != nil && e.Score.Rank >= 0 && e.Score.Rank < peers:
 			p := &all[e.Score.Rank]
 			p.scored = max(p.scored, e.Score.Round)
@@ -34,17 +29,13 @@ func earlierParts(record []report.Event, peers int) []earlier {
 func (s *session) joined(e report.Event) (report.Event, bool) {
 	switch {
 	case e.Step != nil && e.Step.Rank < len(s.earlier):
-		p, step := s.earlier[e.Step.Rank], *e.Step
-		step.Time += p.time
-		step.Sent.Add(p.sent)
-		step.Received.Add(p.received)
+		p := s.earlier[e.Step.Rank]
+		step := p.Step(*e.Step)
 		return report.Event{Step: &step}, step.Round > p.round
 	case e.Score != nil && e.Score.Rank >= 0 && e.Score.Rank < len(s.earlier):
 		return e, e.Score.Round > s.earlier[e.Score.Rank].scored
 	case e.Final != nil && e.Final.Rank < len(s.earlier):
-		p, final := s.earlier[e.Final.Rank], *e.Final
-		final.Time += p.time
-		final.Sent.Add(p.sent)
+		final := s.earlier[e.Final.Rank].Final(*e.Final)
 		return report.Event{Final: &final}, true
 	}
 	return e, true

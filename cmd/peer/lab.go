@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
 	"gossiptrainer/lab"
+	"gossiptrainer/report"
 )
 
 func newLab(c *console) *cobra.Command {
@@ -120,6 +123,9 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		if ctx.Err() != nil {
 			s.sayStopped(quoted("peer", "lab", s.folder.dir, "--resume"))
 		}
+		if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
+			peer.Hint = "the run had not begun: start it again; with --restart " + strconv.Itoa(defaultRestart) + " a peer that dies is started anew"
+		}
 		return stopped(ctx, err)
 	}
 	finals, _ := s.results()
@@ -130,12 +136,24 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if err := s.summarize(models); err != nil {
 		return err
 	}
-	why := "the same run in a simulator: the same digest"
-	if run.Timed() {
-		why = "the same run in a simulator, whose times are its own"
-	}
-	c.next(file.command("sim"), why)
+	c.next(file.command("sim"), s.whySim())
 	return nil
+}
+
+// whySim says what a simulator makes of the run that has ended.
+func (s *session) whySim() string {
+	switch {
+	case s.run.Timed():
+		return "the same run in a simulator, whose times are its own"
+	case s.bereft():
+		return "the same run in a simulator, where nobody is lost: another digest"
+	}
+	return "the same run in a simulator: the same digest"
+}
+
+// bereft reports whether any peer has gone on without another one.
+func (s *session) bereft() bool {
+	return slices.ContainsFunc(s.records(), func(e report.Event) bool { return e.Edge.Weight == 0 })
 }
 
 // spares says without which peers a run goes on: under the policy reweight without

@@ -110,7 +110,7 @@ func (r refuge) find(from beginning) (*checkpoint.Found, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, hintNothing(r.run.Config(), err)
 	}
 	for _, damaged := range found.Skipped {
 		r.log.Warn("checkpoint skipped", "why", damaged)

@@ -39,7 +39,7 @@ func (f *runFile) folderOf(run *experiment.Run) (string, error) {
 	}
 	dir, err := f.find(run.Config())
 	if err != nil {
-		return "", err
+		return "", hintNothing(run.Config(), err)
 	}
 	there := false
 	for rank := range run.N() {
@@ -57,9 +57,34 @@ func (f *runFile) folderOf(run *experiment.Run) (string, error) {
 		there = true
 	}
 	if !there {
-		return "", fmt.Errorf("%w in %s", checkpoint.ErrNone, checkpointsOf(run.Config(), dir))
+		return "", hintNothing(run.Config(), fmt.Errorf("%w in %s", checkpoint.ErrNone, checkpointsOf(run.Config(), dir)))
 	}
 	return dir, nil
+}
+
+// A nothingError says that there is no checkpoint to go on from, and what to do.
+type nothingError struct {
+	error
+	hint string
+}
+
+func (e *nothingError) Unwrap() error { return e.error }
+func (e *nothingError) Hint() string  { return e.hint }
+
+// hintNothing adds to an error that says that there is no checkpoint why that may be,
+// and what to do. Others it returns as they are.
+func hintNothing(cfg configs.Config, err error) error {
+	if !errors.Is(err, checkpoint.ErrNone) {
+		return err
+	}
+	hint := "the run ended before its first checkpoint, or is kept elsewhere: start without --resume, or name its folder in place of the run file"
+	switch kept := cfg.Checkpoint; {
+	case cfg.Faults.OnLostNeighbor == "reweight":
+		hint = "with the policy reweight no checkpoints are taken: start without --resume; where the others of a ring go on, they take this peer back"
+	case kept.Every == 0 && kept.Seconds == 0:
+		hint = "checkpoint.every and checkpoint.seconds are 0, so none are taken: start without --resume"
+	}
+	return &nothingError{err, hint}
 }
 
 // find returns the folder of the run to go on with.

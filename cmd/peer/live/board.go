@@ -27,7 +27,6 @@ type Board struct {
 	peers   []peer
 	notice  string    // of the run as a whole, before ranks are known
 	started time.Time // of the first step heard
-	first   int       // rounds finished then, over all peers
 }
 
 // A peer is one row of the board.
@@ -37,6 +36,7 @@ type peer struct {
 	detail  string
 	missing []int
 	step    report.Step
+	first   int // rounds finished when the first step of all was heard
 	in, out meter
 
 	compute, wait, codec smooth
@@ -87,7 +87,7 @@ func (b *Board) addStep(s report.Step, now time.Time) {
 	p.out.add(s.Time, s.Sent.Wire)
 	p.in.add(s.Time, s.Received.Wire)
 	if b.started.IsZero() {
-		b.started, b.first = now, b.finished()
+		b.started, p.first = now, s.Round
 	}
 }
 
@@ -105,32 +105,41 @@ func (p *peer) enter(state report.State, now time.Time) {
 	p.state, p.detail, p.missing = state, "", nil
 }
 
-// finished returns the rounds finished, over all peers.
-func (b *Board) finished() int {
-	sum := 0
+// gone reports whether the run is without this peer, for good or until it comes
+// back.
+func (p *peer) gone() bool { return p.state == report.Lost || p.state == report.Failed }
+
+// count returns the rounds that those who take part have finished, and how many
+// they are.
+func (b *Board) count() (rounds, peers int) {
 	for i := range b.peers {
-		sum += b.peers[i].step.Round
+		if p := &b.peers[i]; !p.gone() {
+			rounds += p.step.Round
+			peers++
+		}
 	}
-	return sum
+	return rounds, peers
 }
 
-// Round returns the rounds that every peer has finished.
+// Round returns the rounds that every peer has finished that takes part.
 func (b *Board) Round() int {
-	least := b.run.Rounds
+	least, any := b.run.Rounds, false
 	for i := range b.peers {
-		least = min(least, b.peers[i].step.Round)
+		if p := &b.peers[i]; !p.gone() {
+			least, any = min(least, p.step.Round), true
+		}
+	}
+	if !any {
+		return 0
 	}
 	return least
 }
 
-// Present returns how many peers take part: they have been heard of and have
-// not failed.
+// Present returns how many peers take part and have been heard of.
 func (b *Board) Present() int {
 	n := 0
 	for i := range b.peers {
-		switch b.peers[i].state {
-		case report.Starting, report.Failed:
-		default:
+		if p := &b.peers[i]; !p.gone() && p.state != report.Starting {
 			n++
 		}
 	}
@@ -140,15 +149,21 @@ func (b *Board) Present() int {
 // Remaining returns the time that the rest of the run will take at the pace
 // since its first step; false while there is no pace to go by.
 func (b *Board) Remaining(now time.Time) (time.Duration, bool) {
-	total, done := b.run.Rounds*b.run.Peers, b.finished()
-	if b.started.IsZero() || done <= b.first {
+	finished, peers := b.count()
+	done := finished
+	for i := range b.peers {
+		if p := &b.peers[i]; !p.gone() {
+			done -= p.first
+		}
+	}
+	if b.started.IsZero() || done <= 0 {
 		return 0, false
 	}
-	pace := float64(now.Sub(b.started)) / float64(done-b.first)
-	return time.Duration(pace * float64(total-done)), true
+	pace := float64(now.Sub(b.started)) / float64(done)
+	return time.Duration(pace * float64(b.run.Rounds*peers-finished)), true
 }
 
-// Means are averages over the peers that have finished a round; Out and In are
+// Means are averages over the peers that take part and have finished a round; Out and In are
 // in bits per second.
 type Means struct {
 	Loss, Out, In float64
@@ -161,7 +176,7 @@ func (b *Board) Means() Means {
 	var m Means
 	for i := range b.peers {
 		p := &b.peers[i]
-		if p.step.Round == 0 {
+		if p.step.Round == 0 || p.gone() {
 			continue
 		}
 		m.Peers++

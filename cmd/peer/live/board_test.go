@@ -81,6 +81,42 @@ func TestRoundIsTheSlowestPeers(t *testing.T) {
 	}
 }
 
+func TestALostPeerDoesNotCount(t *testing.T) {
+	b := NewBoard(ringOf(3), start)
+	for rank := range 3 {
+		b.Add(step(rank, 10, 1), after(1))
+	}
+	b.Add(step(0, 40, 4), after(4))
+	b.Add(step(1, 30, 4), after(4))
+	if b.Round() != 10 || b.Present() != 3 {
+		t.Errorf("round %d of %d peers, want 10 of 3: one hangs", b.Round(), b.Present())
+	}
+	b.Add(status(2, report.Lost, "its process ended"), after(4))
+	if b.Round() != 30 || b.Present() != 2 || b.Means().Peers != 2 {
+		t.Errorf("round %d of %d peers, means of %d, want 30 of 2: one is lost", b.Round(), b.Present(), b.Means().Peers)
+	}
+	if got := b.Line(after(4)); !strings.Contains(got, "round=30/100") || !strings.Contains(got, "peers=2/3") {
+		t.Errorf("line %q", got)
+	}
+	for rank := range 2 {
+		b.Add(step(rank, 100, 10), after(10))
+	}
+	if left, ok := b.Remaining(after(10)); !ok || left != 0 || b.share() != 1 {
+		t.Errorf("%v left, %v of the run is done, though the others are through", left, b.share())
+	}
+	b.Add(status(2, report.Joining, "asking for a place"), after(10))
+	b.Add(step(2, 60, 11), after(11))
+	if b.Round() != 60 || b.Present() != 3 {
+		t.Errorf("round %d of %d peers, want 60 of 3: it is back", b.Round(), b.Present())
+	}
+	for rank := range 3 {
+		b.Add(status(rank, report.Failed, ""), after(12))
+	}
+	if b.Round() != 0 || b.Present() != 0 {
+		t.Errorf("round %d of %d peers, want nothing: all are gone", b.Round(), b.Present())
+	}
+}
+
 func TestRemainingIsWithinAFifthAfterATenthOfTheRun(t *testing.T) {
 	b := NewBoard(ringOf(4), start)
 	if _, ok := b.Remaining(start); ok {

@@ -20,6 +20,7 @@ var (
 	// colours of the states that are worth one
 	colours = map[report.State]lipgloss.Style{
 		report.Waiting:  alarm,
+		report.Lost:     lipgloss.NewStyle().Foreground(lipgloss.Red),
 		report.Failed:   lipgloss.NewStyle().Foreground(lipgloss.Red),
 		report.Finished: lipgloss.NewStyle().Foreground(lipgloss.Green),
 	}
@@ -124,7 +125,8 @@ func (b *Board) progress(now time.Time, width int) string {
 
 // share returns how much of the run is done, 0 to 1.
 func (b *Board) share() float64 {
-	return float64(b.finished()) / math.Max(1, float64(b.run.Rounds*b.run.Peers))
+	rounds, peers := b.count()
+	return float64(rounds) / math.Max(1, float64(b.run.Rounds*peers))
 }
 
 func titles(shown []column) string {
