@@ -44,6 +44,7 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing) (Guest, 
 		for _, rank := range nearest(closing) {
 			g, s, err := n.ask(ctx, rank)
 			if err == nil {
+				n.log.Warn("taken back into the run", "neighbour", int(rank), "round", g.Round)
 				return g, s, nil
 			}
 			n.log.Debug("no place", "neighbour", int(rank), "err", err)

@@ -225,5 +225,5 @@ func (d *driver) anew() bool { return d.mending != nil && d.w.Guest == nil }
 // can be that has waited for this worker: it has come back, or has a place that
 // others gave it.
 func (d *driver) outrun(s *standing, m Meeting) bool {
-	return d.anew() && !d.w.Asynchronous && !s.met && m.Ours == 0 && m.Theirs > d.slots.Lead && d.mending.members.Neighbour(s.rank)
+	return d.anew() && !d.w.Asynchronous && m.Ours == 0 && m.Theirs > d.slots.Lead && d.mending.members.Neighbour(s.rank)
 }

@@ -16,30 +16,36 @@ import (
 	"gossiptrainer/report"
 )
 
-// A site is a folder with the run file and the keys of two machines that know
-// each other by a roster.
+// A site is a folder with the run file and the keys of machines that know each
+// other by a roster.
 type site struct {
 	t       *testing.T
 	dir     string
 	program string
 }
 
+// newSite returns that of two machines.
 func newSite(t *testing.T) *site {
+	t.Helper()
+	return newSiteOf(t, 2, `
+name: pair
+topology: {size: 2}
+model: {name: quadratic, dim: 50}
+train: {rounds: 40, step_size: 0.1, momentum: 0}
+output: {dir: out}
+`)
+}
+
+// newSiteOf returns that of some machines with a run file that lacks the roster.
+func newSiteOf(t *testing.T, machines int, text string) *site {
 	t.Helper()
 	program, err := exec.LookPath("peer") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &site{t: t, dir: t.TempDir(), program: program}
-	text := `
-name: pair
-topology: {size: 2}
-model: {name: quadratic, dim: 50}
-train: {rounds: 40, step_size: 0.1, momentum: 0}
-output: {dir: out}
-peers:
-`
-	for i := range 2 {
+	text += "peers:\n"
+	for i := range machines {
 		who, err := node.CreateIdentity(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)))
 		if err != nil {
 			t.Fatal(err)
