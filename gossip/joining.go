@@ -27,13 +27,17 @@ func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange i
 }
 
 // Host gives a worker that has come back as another process an edge from an exchange
-// on, and reports whether that can be: it was lost, and nobody is between.
+// on, and reports whether that can be: nobody is between, and it was lost, here or by
+// those between, beyond whom this worker has a neighbour.
 func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now time.Duration) bool {
 	a := m.find(peer)
-	if a == nil || !a.gone || len(m.sides[0].order) == 0 || m.full() {
+	if a == nil || len(m.sides[0].order) == 0 || m.full() {
 		return false
 	}
 	s, at := m.towards(peer)
+	if !a.gone && s.at <= at {
+		return false
+	}
 	for _, rank := range s.order[:at] {
 		if m.find(rank).on {
 			return false

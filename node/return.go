@@ -37,6 +37,7 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing) (Guest, 
 	if closing == nil {
 		return Guest{}, nil, leftBehind(errors.New("only a ring takes back a worker that it has lost"))
 	}
+	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
 	n.observe(report.Event{Status: &report.Status{Rank: n.me.Rank, State: report.Joining, Detail: "asking for a place in the run that goes on"}})
 	var last error
 	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; sleep(ctx, betweenAsks) {
