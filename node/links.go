@@ -86,7 +86,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 	for _, rank := range neighbours(w.Row) {
 		l.meet(rank)
 	}
-	if w.Lost == Reweight && w.Save != nil {
+	if w.Lost == Reweight && w.Save != nil && !w.Asynchronous {
 		l.host.SetStreamHandler(joinProtocol, l.sponsor)
 	}
 	l.host.SetStreamHandler(linkProtocol, l.accept)

@@ -31,11 +31,12 @@ func leftBehind(why error) error {
 
 // ComeBack asks for a place in a run that has gone on without this worker, of those
 // who may be next to it by closing, nearest first, until one gives it. It returns
-// where to begin and with which state. It is called after Run has ended with
+// where to begin and with which state. closing is nil where nobody takes a worker
+// back: in other graphs, and without rounds. It is called after Run has ended with
 // ErrLeftBehind, and fails with a *NetworkError where nobody will ever give a place.
 func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing) (Guest, *state.Snapshot, error) {
 	if closing == nil {
-		return Guest{}, nil, leftBehind(errors.New("only a ring takes back a worker that it has lost"))
+		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it has lost; the others go on without"))
 	}
 	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
 	n.observe(report.Event{Status: &report.Status{Rank: n.me.Rank, State: report.Joining, Detail: "asking for a place in the run that goes on"}})

@@ -56,7 +56,11 @@ func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to o
 // comeBack builds a worker that was lost, for the place that it gets in the run that
 // goes on.
 func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank) (*experiment.Worker, *node.Guest, error) {
-	place, s, err := n.ComeBack(ctx, run.Closing(rank))
+	closing := run.Closing(rank)
+	if run.Asynchronous() { // a place begins with a round
+		closing = nil
+	}
+	place, s, err := n.ComeBack(ctx, closing)
 	if err != nil {
 		return nil, nil, err
 	}

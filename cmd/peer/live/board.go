@@ -160,7 +160,7 @@ func (b *Board) Remaining(now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	pace := float64(now.Sub(b.started)) / float64(done)
-	return time.Duration(pace * float64(b.run.Rounds*peers-finished)), true
+	return time.Duration(pace * float64(max(0, b.run.Rounds*peers-finished))), true
 }
 
 // Means are averages over the peers that take part and have finished a round; Out and In are

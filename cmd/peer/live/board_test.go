@@ -104,6 +104,10 @@ func TestALostPeerDoesNotCount(t *testing.T) {
 	if left, ok := b.Remaining(after(10)); !ok || left != 0 || b.share() != 1 {
 		t.Errorf("%v left, %v of the run is done, though the others are through", left, b.share())
 	}
+	b.Add(step(0, 140, 10.5), after(10.5)) // as workers that wait for nobody do
+	if left, _ := b.Remaining(after(10.5)); left != 0 || !strings.Contains(b.Table(after(10.5), Size{80, 24}), "100 %") {
+		t.Errorf("%v left of a run that is over, table %s", left, b.Table(after(10.5), Size{80, 24}))
+	}
 	b.Add(status(2, report.Joining, "asking for a place"), after(10))
 	b.Add(step(2, 60, 11), after(11))
 	if b.Round() != 60 || b.Present() != 3 {

@@ -123,10 +123,11 @@ func (b *Board) progress(now time.Time, width int) string {
 	return text + "  " + bar + "  " + tail
 }
 
-// share returns how much of the run is done, 0 to 1.
+// share returns how much of the run is done, 0 to 1. Workers that wait for nobody do
+// the steps of those that are lost besides their own.
 func (b *Board) share() float64 {
 	rounds, peers := b.count()
-	return float64(rounds) / math.Max(1, float64(b.run.Rounds*peers))
+	return min(1, float64(rounds)/max(1, float64(b.run.Rounds*peers)))
 }
 
 func titles(shown []column) string {
