@@ -24,7 +24,9 @@ func newRun(c *console) *cobra.Command {
 
 Start the same command with the same run file on every machine, in any order. Without
 a roster in the file the peers find each other by mDNS; the join_secret says who
-belongs. Ctrl-C stops the run for all; the same command with --resume goes on.`,
+belongs. Ctrl-C stops the run for all; the same command with --resume goes on.
+Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
+the same command, without --resume, brings it back.`,
 		Example: `  peer run lan-ring --set node.join_secret=something-long
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
 		Args: arguments(1, 1),
