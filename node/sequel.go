@@ -21,6 +21,11 @@ import (
 // that came back cannot have told the other more than that before. From then on a
 // message is sent as soon as it is there, and nothing is told of places.
 //
+// On an edge that goes one way they never are: who sends hears nothing of the one
+// behind it, and may be told by the one in front, from a journal, all that lets it
+// run ahead while that one comes back as well. The buffers of a machine are then
+// used again before they are read. So such an edge stays as all edges begin.
+//
 // Codecs that verify: a repair that a neighbour in front has asked for in the past
 // may be asked for again when that comes back. Requests are not repeated, so
 // the repairs of what is said once more are all kept.
@@ -30,7 +35,7 @@ type sequel struct {
 	passed  int  // where it was when the link came up: it needs nothing older
 	next    int  // whose message it gets next, while behind
 	room    int  // first that it cannot take yet
-	until   int  // place from which on both are in step
+	until   int  // place from which on both are in step, if ever
 	behind  bool // its messages come from the journal
 	telling bool // it is told where this worker is
 	knows   int  // the place of this worker that it knows of
@@ -50,7 +55,10 @@ func (d *driver) meet(s *standing, m Meeting) {
 	s.durable = m.Durable
 	s.sequel = sequel{
 		passed: m.Theirs, next: m.Theirs, room: m.Theirs + d.slots.Lead + 1,
-		until: max(m.Theirs, m.Ours) + d.slots.Lead + 1, behind: s.hears, telling: true, knows: m.Ours, mended: -1,
+		until: math.MaxInt, behind: s.hears, telling: s.speaks, knows: m.Ours, mended: -1,
+	}
+	if s.hears && s.speaks {
+		s.until = max(m.Theirs, m.Ours) + d.slots.Lead + 1
 	}
 }
 
@@ -127,7 +135,7 @@ func (d *driver) keep(frames []gossip.Frame) error {
 			return err
 		}
 	}
-	return nil
+	return d.shorten()
 }
 
 // askRepairs asks the machine for the repairs of the messages from slot first on,
