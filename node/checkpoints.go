@@ -43,8 +43,8 @@ type keeper struct {
 	rounds  int
 	growth  int64 // bytes by which the journal may grow from one to the next
 	grown   int64 // by how many it had at the last one
-	taken   int  // round whose copy has to be written, −1 for none
-	answers bool // that copy is the one that was asked for
+	taken   int   // round whose copy has to be written, −1 for none
+	answers bool  // that copy is the one that was asked for
 	writing bool
 	newest  int       // round that is safe
 	kept    []int     // rounds that the worker may come back to, the oldest first

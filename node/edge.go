@@ -116,18 +116,20 @@ func (e *edge) next(ctx context.Context) (*talk, error) {
 	if e.dials {
 		return e.dial(ctx)
 	}
-	for wait := uncalled; ; wait = min(2*wait, lastRetry) {
-		call := time.NewTimer(wait)
-		select {
-		case t := <-e.arrived:
-			call.Stop()
-			return t, nil
-		case <-call.C:
+	ctx, end := context.WithCancel(ctx)
+	var knocking sync.WaitGroup
+	defer knocking.Wait()
+	defer end()
+	knocking.Go(func() {
+		for wait := uncalled; sleep(ctx, wait); wait = min(2*wait, lastRetry) {
 			e.knock(ctx)
-		case <-ctx.Done():
-			call.Stop()
-			return nil, ctx.Err()
 		}
+	})
+	select {
+	case t := <-e.arrived: // a link at its other end, which must not be kept waiting
+		return t, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -137,10 +139,12 @@ func (e *edge) next(ctx context.Context) (*talk, error) {
 func (e *edge) knock(ctx context.Context) {
 	s, err := openStream(ctx, e.links.host, e.id, linkProtocol)
 	if err == nil {
+		forget := context.AfterFunc(ctx, func() { s.Reset() }) // it has called
 		t := newTalk(s)
 		if err = t.greet(e.links.admission, e.links.hello(), func(hello) *RefusedError { return nil }); err == nil {
 			err = t.agree()
 		}
+		forget()
 		s.Reset() // it calls on a stream of its own
 	}
 	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {

@@ -130,7 +130,7 @@ func (f *fleet) revive(rank int) (*Node, error) {
 
 // live runs one life of a worker to its end.
 func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
-	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
 	w := f.worker(rank)
 	if !f.pairs {

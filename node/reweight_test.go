@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -125,5 +126,57 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 				t.Errorf("closed gaps %v, want %v", closed, test.closes)
 			}
 		})
+	}
+}
+
+// What each worker mixes is its row of the matrix on record, x_{k+1} = Σ W_ij x_j − αg,
+// in every round: so the mean of the living moves by their gradients alone, but for
+// what passed an edge to one who died.
+func TestModelsMoveByTheMatricesOnRecord(t *testing.T) {
+	l := loss{task{n: 8, dim: 17, rounds: 60}, map[int]int{2: 20, 5: 33}}
+	var mu sync.Mutex
+	models, steps := make(map[[2]int][]float32), make(map[[2]int][]float32) // by rank and round
+	finals, events := l.run(t, func(w *Worker) {
+		rank, gradient := int(w.Rank), w.Gradient
+		w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
+			mu.Lock()
+			models[[2]int{rank, k}] = slices.Clone(x)
+			mu.Unlock()
+			loss, err := gradient(g, k, x)
+			mu.Lock()
+			defer mu.Unlock()
+			steps[[2]int{rank, k}] = slices.Clone(g)
+			return loss, err
+		}
+	})
+	views, err := report.Views(events, l.n, func(rank int) bool { _, dies := l.dies[rank]; return dies })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range l.rounds - 1 {
+		view := views[0]
+		for _, v := range views {
+			if v.From <= k {
+				view = v
+			}
+		}
+		for rank := range finals {
+			for i, got := range models[[2]int{rank, k + 1}] {
+				want := -0.05 * float64(steps[[2]int{rank, k}][i])
+				for j, weight := range view.W[rank] {
+					x, there := models[[2]int{j, k}]
+					if weight == 0 {
+						continue
+					}
+					if !there {
+						t.Fatalf("worker %d, round %d: mixes the model of worker %d, which has none", rank, k, j)
+					}
+					want += weight * float64(x[i])
+				}
+				if math.Abs(float64(got)-want) > 1e-5*(1+math.Abs(want)) {
+					t.Fatalf("worker %d, round %d: coordinate %d becomes %v, by the view from exchange %d it is %v", rank, k, i, got, view.From, want)
+				}
+			}
+		}
 	}
 }
