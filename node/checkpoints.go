@@ -47,6 +47,7 @@ type keeper struct {
 	answers bool  // that copy is the one that was asked for
 	writing bool
 	newest  int       // round that is safe
+	oldest  int       // round that it may come back to
 	kept    []int     // rounds that the worker may come back to, the oldest first
 	last    bool      // that after the last round has been taken
 	settled bool      // and is safe, or cannot be made so
@@ -68,7 +69,7 @@ func newKeeper(w *Worker) *keeper {
 		return nil
 	}
 	k := &keeper{
-		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, taken: -1, newest: w.Checkpoints.Round,
+		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, taken: -1, newest: w.Checkpoints.Round, oldest: w.Checkpoints.Round,
 		began: time.Now(), written: make(chan keeping, 1),
 	}
 	if k.newest > 0 {
@@ -179,10 +180,11 @@ func (k *keeper) enter(round int) (oldest int) {
 	if len(k.kept) > max(1, k.Keep) {
 		k.kept = slices.Delete(k.kept, 0, 1)
 	}
+	k.oldest = k.kept[0]
 	if k.last {
-		return round
+		k.oldest = round
 	}
-	return k.kept[0]
+	return k.oldest
 }
 
 // room is how long the journal may become: twice what neighbours need that take

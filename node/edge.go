@@ -349,7 +349,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // has left for good.
 func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	k := newLink(e, t)
-	met := Meeting{Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Process: t.theirs.Epoch, Renewed: e.renewed(t.theirs)}
+	met := Meeting{
+		Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Kept: t.mine.Durable,
+		Process: t.theirs.Epoch, Renewed: e.renewed(t.theirs),
+	}
 	e.set(k, nil)
 	e.links.emit(Event{Kind: LinkUp, Peer: e.rank, Met: met})
 	e.log.Debug("link up")

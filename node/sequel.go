@@ -57,6 +57,9 @@ func (d *driver) meet(s *standing, m Meeting) {
 		passed: m.Theirs, next: m.Theirs, room: m.Theirs + d.slots.Lead + 1,
 		until: math.MaxInt, behind: s.hears, telling: s.speaks, knows: m.Ours, mended: -1,
 	}
+	if d.slots.Of(d.keeper.oldest, 0) > m.Kept { // since it was told on meeting
+		d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: d.keeper.oldest})
+	}
 	if s.hears && s.speaks {
 		s.until = max(m.Theirs, m.Ours) + d.slots.Lead + 1
 	}

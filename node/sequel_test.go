@@ -240,6 +240,25 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	}
 }
 
+// A checkpoint that is safe between the words of a meeting and the link is told of.
+func TestWhatBecameSafeWhileALinkWasMadeIsTold(t *testing.T) {
+	r := rehearse(t, 8)
+	r.d.keeper.enter(7)
+	for _, test := range []struct{ said, want int }{{0, 1}, {6, 1}, {7, 0}} {
+		r.told = nil
+		r.event(Event{Kind: LinkUp, Peer: 0, Met: Meeting{Theirs: 3, Kept: test.said}})
+		n := 0
+		for _, notice := range r.told {
+			if notice.Kind == wire.Durable && notice.Round == 7 && notice.peer == 0 {
+				n++
+			}
+		}
+		if n != test.want {
+			t.Errorf("told of %d, it is told %d times more, want %d", test.said, n, test.want)
+		}
+	}
+}
+
 // A neighbour that takes no checkpoints, although it could, does not fill the disk.
 func TestJournalsAreBounded(t *testing.T) {
 	r := rehearse(t, 8)
