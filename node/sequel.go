@@ -113,7 +113,7 @@ func (d *driver) follow(r gossip.Ready, moved bool) (asked bool, err error) {
 	}
 	for i := range d.peers {
 		s := &d.peers[i]
-		if s.telling && s.up && (moved || s.knows != d.place) {
+		if s.telling && s.up && (moved || s.knows != d.place) && d.overdue(s) {
 			s.knows, s.telling = d.place, d.place < s.until
 			d.t.Tell(s.rank, Notice{Kind: wire.Resend, Round: r.Round, Hop: r.Hop})
 		}
@@ -126,6 +126,12 @@ func (d *driver) follow(r gossip.Ready, moved bool) (asked bool, err error) {
 	}
 	answered, err := d.answerEarly()
 	return asked || answered, err
+}
+
+// overdue reports whether s has to be told of this worker's place. Who never gets in
+// step need not be told of each: what it knows must leave it room for a few more.
+func (d *driver) overdue(s *standing) bool {
+	return s.until < math.MaxInt || d.place-s.knows >= max(1, d.slots.Lead-1)
 }
 
 // keep puts new messages and repairs into the journal.
