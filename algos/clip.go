@@ -19,8 +19,17 @@ import (
 // distance of the farthest of the others. So a liar moves a worker no farther
 // than some neighbour that is none, or is closer than one.
 //
+// Where messages wrap and nothing verifies them, a lie is recovered as some model
+// within θ of the receiver's own: its pull is noise, the same in each round, which a
+// model follows a radius at a time. What is farther than Wild radii is left out then.
+// (Not elsewhere: the pull of a lie told outright is worth its radius, and honest
+// models may be as far apart where the workers' data differ.)
+//
 // Both ends of an edge clip to radii of their own: the mean of the models is not
 // conserved. Where nothing is clipped the result is that of plain mixing.
+
+// Wild is how many radii off a model is too far to be one, where it cannot be verified.
+const Wild = 8
 
 // A Clip is the radius of clipped mixing, and its working memory.
 type Clip struct {
@@ -45,9 +54,16 @@ func (c *Clip) mix(codec Codec, k int, x []float32, mine []byte, in []Message) (
 		return Mixed{}, err
 	}
 	radius := c.radius()
+	farthest := math.Inf(1)
+	if v, ok := codec.(interface{ Verifies() bool }); ok && !v.Verifies() && c.Radius == 0 {
+		farthest = Wild * radius
+	}
 	for j, d := range c.distances {
 		c.scaled[j].Weight = in[j].Weight
-		if d > radius {
+		switch {
+		case d > farthest:
+			c.scaled[j].Weight = 0
+		case d > radius:
 			c.scaled[j].Weight = float32(float64(in[j].Weight) * (radius / d))
 		}
 	}

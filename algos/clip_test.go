@@ -50,6 +50,36 @@ func TestPullsAreClippedToTheRadius(t *testing.T) {
 	}
 }
 
+// unsure is a codec whose messages nobody can verify.
+type unsure struct{ algos.Full }
+
+func (unsure) Verifies() bool { return false }
+
+func TestWhatIsWildIsLeftOutWhereNothingVerifies(t *testing.T) {
+	x, near := []float32{0, 0}, []float32{0, 1}
+	for _, test := range []struct {
+		codec  algos.Codec
+		radius float64
+		far    float32
+		want   float32 // of the first coordinate; at weight 1/4
+	}{
+		{unsure{}, 0, 7, 0.25}, {unsure{}, 0, 9, 0}, {algos.Full{}, 0, 9, 0.25}, {unsure{}, 1, 9, 0.25},
+	} {
+		clip := &algos.Clip{Liars: 1, Radius: test.radius}
+		a := &algos.DPSGD{X: slices.Clone(x), Codec: test.codec, Clip: clip}
+		in := []algos.Message{{From: 0, Weight: 0.25, Payload: encode(t, near)}, {From: 1, Weight: 0.25, Payload: encode(t, []float32{test.far, 0})}}
+		if _, err := a.Send(0, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Mix(0, 0, in); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(float64(a.X[0]-test.want)) > 1e-6 || math.Abs(float64(a.X[1]-0.25)) > 1e-6 {
+			t.Errorf("%T, radius %v, %v away: %v, want %v and 0.25", test.codec, test.radius, test.far, a.X, test.want)
+		}
+	}
+}
+
 func TestWhatIsNotClippedIsMixedAsUsual(t *testing.T) {
 	x, y, z := vector(1, 300), vector(2, 300), vector(3, 300)
 	if got, want := clipped(t, &algos.Clip{Radius: 1e6}, x, y, z), clipped(t, nil, x, y, z); !slices.Equal(got, want) {

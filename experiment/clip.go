@@ -21,7 +21,7 @@ func (r *Run) assembleClip() error {
 			"%s mixes clipped: the mean of the models moves by more than the gradients, above all where the workers' data differ", r.cfg.Algorithm.Name))
 	}
 	if a := r.cfg.Algorithm; clip.On() && r.quantized() && !a.Theta.Verify {
-		r.warnings = append(r.warnings, "clipped mixing of moniqua without verification: a lie is then taken for some model within theta, which clipping takes for a near one: set algorithm.theta.verify: true")
+		r.warnings = append(r.warnings, "clipped mixing of moniqua without verification: a lie is then taken for some model within theta, which clipping tells from honest ones by its distance alone: set algorithm.theta.verify: true")
 	}
 	return nil
 }

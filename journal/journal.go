@@ -14,7 +14,6 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -42,6 +41,7 @@ type Journal struct {
 	repairs  map[receipt]place
 	held     []*record // that the disk has not taken, in order
 	heldSize int
+	appended int64      // bytes, since it was opened
 	syncing  int        // calls of Sync at work
 	dropped  []*segment // that Sync may still be using
 	head     [wire.HeaderLen]byte
@@ -86,6 +86,13 @@ func (j *Journal) Next() int {
 
 func (j *Journal) next() int { return j.base + len(j.places) }
 
+// Appended returns how many bytes have been appended since Open.
+func (j *Journal) Appended() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.appended
+}
+
 // Append keeps a message, which must be that of slot Next, or a repair. A repair
 // that is there already is not kept twice.
 func (j *Journal) Append(f gossip.Frame) error {
@@ -104,6 +111,7 @@ func (j *Journal) Append(f gossip.Frame) error {
 	case f.Kind != gossip.Data:
 		return fmt.Errorf("journal: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
 	}
+	j.appended += wire.HeaderLen + int64(len(f.Payload))
 	if j.flush() == nil {
 		if p, err := j.write(h, f.Payload, slot); err == nil {
 			j.enter(h, slot, p)
@@ -245,54 +253,6 @@ func syncAll(dir string, segments []*segment) error {
 		}
 	}
 	return syncFolder(dir)
-}
-
-// Drop lets go of whole segments that hold nothing but slots before this one.
-func (j *Journal) Drop(before int) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	defer j.bury()
-	n := 0
-	for n < len(j.segments) && j.segments[n] != j.writing && j.segments[n].last < before {
-		n++
-	}
-	gone := make(map[*segment]bool, n)
-	for _, s := range j.segments[:n] {
-		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("journal: %w", err)
-		}
-		gone[s] = true
-	}
-	j.dropped = append(j.dropped, j.segments[:n]...)
-	j.segments = append(j.segments[:0], j.segments[n:]...)
-	first := 0
-	for first < len(j.places) && (gone[j.places[first].in] || j.places[first].held != nil && j.base+first < before) {
-		first++
-	}
-	j.shift(first)
-	j.release()
-	return nil
-}
-
-// shift lets go of the first n messages, and of repairs of older ones.
-func (j *Journal) shift(n int) {
-	j.places, j.base = append(j.places[:0], j.places[n:]...), j.base+n
-	for key := range j.repairs {
-		if key.slot < j.base {
-			delete(j.repairs, key)
-		}
-	}
-}
-
-// bury closes the files that have been removed, unless Sync is at work.
-func (j *Journal) bury() {
-	if j.syncing > 0 {
-		return
-	}
-	for _, s := range j.dropped {
-		_ = s.file.Close() // nobody will read what was written
-	}
-	j.dropped = nil
 }
 
 // Close closes the files, which stay.

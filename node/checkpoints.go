@@ -21,7 +21,9 @@ type Checkpoints struct {
 	// from, 0 without one.
 	Round int
 	// Every is how many rounds pass between two checkpoints, Period how much
-	// time; 0 is for ever. After the last round there is one in any case.
+	// time; 0 is for ever. After the last round there is one in any case, and
+	// there is one when the journal has grown by 256 MiB since the last: those of
+	// the neighbours grow as it does, and they keep all that this worker may need.
 	Every  int
 	Period time.Duration
 	// Keep is how many of them the worker may come back to, if the newer ones turn
@@ -32,14 +34,20 @@ type Checkpoints struct {
 	Journal *journal.Journal
 }
 
+// growth is how many bytes a journal may grow by from one checkpoint to the next.
+const growth = 256 << 20
+
 // A keeper takes the checkpoints of a worker that is being driven.
 type keeper struct {
 	*Checkpoints
 	rounds  int
-	taken   int  // round whose copy has to be written, −1 for none
-	answers bool // that copy is the one that was asked for
+	growth  int64 // bytes by which the journal may grow from one to the next
+	grown   int64 // by how many it had at the last one
+	taken   int   // round whose copy has to be written, −1 for none
+	answers bool  // that copy is the one that was asked for
 	writing bool
 	newest  int       // round that is safe
+	oldest  int       // round that it may come back to
 	kept    []int     // rounds that the worker may come back to, the oldest first
 	last    bool      // that after the last round has been taken
 	settled bool      // and is safe, or cannot be made so
@@ -61,7 +69,7 @@ func newKeeper(w *Worker) *keeper {
 		return nil
 	}
 	k := &keeper{
-		Checkpoints: w.Checkpoints, rounds: w.Rounds, taken: -1, newest: w.Checkpoints.Round,
+		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, taken: -1, newest: w.Checkpoints.Round, oldest: w.Checkpoints.Round,
 		began: time.Now(), written: make(chan keeping, 1),
 	}
 	if k.newest > 0 {
@@ -80,12 +88,16 @@ func (k *keeper) boundary(round int) {
 
 func (k *keeper) due(round int) bool {
 	return round < k.rounds && (k.asked || k.Every > 0 && round%k.Every == 0 ||
-		k.Period > 0 && time.Since(k.began) >= k.Period)
+		k.Period > 0 && time.Since(k.began) >= k.Period ||
+		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth)
 }
 
 func (k *keeper) take(round int) {
 	k.Take(round)
 	k.taken, k.answers, k.began = round, k.asked, time.Now()
+	if k.Journal != nil {
+		k.grown = k.Journal.Appended()
+	}
 }
 
 // finish sees to the checkpoint after the last round and reports whether there is
@@ -168,30 +180,16 @@ func (k *keeper) enter(round int) (oldest int) {
 	if len(k.kept) > max(1, k.Keep) {
 		k.kept = slices.Delete(k.kept, 0, 1)
 	}
+	k.oldest = k.kept[0]
 	if k.last {
-		return round
+		k.oldest = round
 	}
-	return k.kept[0]
+	return k.oldest
 }
 
-// forget lets go of messages that no neighbour will ask for again. One without
-// checkpoints needs what it may not have mixed yet.
-func (d *driver) forget() error {
-	if d.journal == nil {
-		return nil
-	}
-	before := d.journal.Next()
-	for _, s := range d.peers {
-		switch {
-		case !s.hears:
-		case s.durable == undurable:
-			before = min(before, d.journal.Next()-1-d.slots.Lead)
-		default:
-			before = min(before, s.durable)
-		}
-	}
-	return d.journal.Drop(before)
-}
+// room is how long the journal may become: twice what neighbours need that take
+// checkpoints as this worker does.
+func (k *keeper) room() int64 { return 2 * k.growth * int64(max(1, k.Keep)+1) }
 
 // slots says how the exchanges of w are numbered. One without rounds has a place
 // of its own: its steps.

@@ -78,6 +78,7 @@ type standing struct {
 	cut     bool // off, until it comes back as another process
 	ledger  ledger
 	hears   bool // messages of this worker
+	speaks  bool // to this worker
 	durable int  // exchanges that its newest checkpoint knows of, as far as told
 	sequel
 }
@@ -102,7 +103,10 @@ func newDriver(w Worker, t Transport) *driver {
 		d.verified = m.Repairs().Verified
 	}
 	for _, rank := range neighbours(w.Row) {
-		d.peers = append(d.peers, standing{rank: rank, hears: slices.Contains(w.Row.Out, rank)})
+		d.peers = append(d.peers, standing{
+			rank: rank, hears: slices.Contains(w.Row.Out, rank),
+			speaks: slices.ContainsFunc(w.Row.In, func(e topology.Edge) bool { return e.Peer == rank }),
+		})
 	}
 	return d
 }
@@ -142,6 +146,7 @@ func (d *driver) run(ctx context.Context) error {
 			continue
 		}
 		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left && d.needs(s.rank) }) {
+			d.close()
 			return nil
 		}
 		if err := d.next(ctx, tick.C); err != nil {

@@ -116,51 +116,20 @@ func (e *edge) next(ctx context.Context) (*talk, error) {
 	if e.dials {
 		return e.dial(ctx)
 	}
-	for wait := uncalled; ; wait = min(2*wait, lastRetry) {
-		call := time.NewTimer(wait)
-		select {
-		case t := <-e.arrived:
-			call.Stop()
-			return t, nil
-		case <-call.C:
+	ctx, end := context.WithCancel(ctx)
+	var knocking sync.WaitGroup
+	defer knocking.Wait()
+	defer end()
+	knocking.Go(func() {
+		for wait := uncalled; sleep(ctx, wait); wait = min(2*wait, lastRetry) {
 			e.knock(ctx)
-		case <-ctx.Done():
-			call.Stop()
-			return nil, ctx.Err()
 		}
-	}
-}
-
-// knock asks a neighbour that has not called to call: it may not know where this
-// peer is since that was started anew. It is also how this peer learns that it
-// will never be called, as a stranger or the twin of another process.
-func (e *edge) knock(ctx context.Context) {
-	s, err := openStream(ctx, e.links.host, e.id, linkProtocol)
-	if err == nil {
-		t := newTalk(s)
-		if err = t.greet(e.links.admission, e.links.hello(), func(hello) *RefusedError { return nil }); err == nil {
-			err = t.agree()
-		}
-		s.Reset() // it calls on a stream of its own
-	}
-	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
-		e.failed(no)
-		return
-	}
-	e.log.Debug("has not called", "err", err)
-}
-
-// answer is what one who opens the streams says to a knock.
-func (e *edge) answer(t *talk) {
-	err := t.greet(e.links.admission, e.links.hello(), func(theirs hello) *RefusedError {
-		if no := e.recognise(theirs); no != nil {
-			return no
-		}
-		e.rouse()
-		return &RefusedError{Reason: NotReady, Detail: "this end calls"}
 	})
-	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
-		e.links.refused.tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	select {
+	case t := <-e.arrived: // a link at its other end, which must not be kept waiting
+		return t, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }
 
@@ -345,7 +314,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // has left for good.
 func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	k := newLink(e, t)
-	met := Meeting{Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Process: t.theirs.Epoch, Renewed: e.renewed(t.theirs)}
+	met := Meeting{
+		Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Kept: t.mine.Durable,
+		Process: t.theirs.Epoch, Renewed: e.renewed(t.theirs),
+	}
 	e.set(k, nil)
 	e.links.emit(Event{Kind: LinkUp, Peer: e.rank, Met: met})
 	e.log.Debug("link up")

@@ -36,6 +36,9 @@ type task struct {
 	verified       bool              // Moniqua at 4 bits, first with a theta far too small
 	slow           func(rank, k int) // called in each gradient; may be nil
 	entropy        entropy.Coder
+	clip           *algos.Clip // as all workers have it; nil: none
+	// twist makes another machine of a worker's; nil: all are honest.
+	twist func(rank int, w *gossip.Worker) gossip.Machine
 }
 
 func (c task) rows(t testing.TB) []topology.Row {
@@ -61,7 +64,11 @@ func (c task) algorithm(t testing.TB, rank int) gossip.Algorithm {
 	if c.allReduce {
 		return &algos.AllReduce{X: x, Alpha: alpha, Rank: rank, Workers: c.n}
 	}
-	return &algos.DPSGD{X: x, Alpha: alpha, Codec: c.codec(t, rank)}
+	a := &algos.DPSGD{X: x, Alpha: alpha, Codec: c.codec(t, rank)}
+	if c.clip != nil {
+		a.Clip = &algos.Clip{Liars: c.clip.Liars}
+	}
+	return a
 }
 
 func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
@@ -69,6 +76,9 @@ func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
 	m, err := gossip.New(topology.Rank(rank), row, c.algorithm(t, rank), c.rounds)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if c.twist != nil {
+		return c.twist(rank, m)
 	}
 	return m
 }
@@ -190,10 +200,19 @@ func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cl
 // run joins and runs all nodes and returns what each came to.
 func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]report.Final, []error) {
 	t.Helper()
+	return c.runAs(t, ctx, job, nil)
+}
+
+// runAs is run with workers that prepare has changed.
+func (c *cluster) runAs(t testing.TB, ctx context.Context, job task, prepare func(w *Worker)) ([]report.Final, []error) {
+	t.Helper()
 	finals, errs := make([]report.Final, len(c.nodes)), make([]error, len(c.nodes))
 	var wg sync.WaitGroup
 	for i, n := range c.nodes {
 		w := job.worker(t, i)
+		if prepare != nil {
+			prepare(&w)
+		}
 		wg.Go(func() {
 			if _, err := n.Join(ctx); err != nil {
 				errs[i] = err

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -24,7 +25,8 @@ type fleet struct {
 	job    task
 	every  int // rounds from one checkpoint to the next
 	deaths []death
-	pairs  bool // AD-PSGD
+	pairs  bool   // AD-PSGD
+	dir    string // of the journals
 
 	mu    sync.Mutex
 	ids   []*Identity
@@ -49,7 +51,7 @@ type disk struct {
 
 func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	f := &fleet{
-		t: t, job: job, every: every, deaths: deaths,
+		t: t, job: job, every: every, deaths: deaths, dir: t.TempDir(),
 		kill: make([]func(), job.n), disks: make([]disk, job.n), lives: make([]int, job.n),
 	}
 	f.job.slow = f.watch
@@ -86,11 +88,10 @@ func (f *fleet) run() []string {
 	f.t.Helper()
 	digests := make([]string, f.job.n)
 	var wg sync.WaitGroup
-	dir := f.t.TempDir()
 	for rank, n := range f.nodes {
 		wg.Go(func() {
 			for {
-				digest, err := f.live(n, rank, filepath.Join(dir, strconv.Itoa(rank)))
+				digest, err := f.live(n, rank, filepath.Join(f.dir, strconv.Itoa(rank)))
 				if err == nil {
 					digests[rank] = digest
 					return
@@ -129,7 +130,7 @@ func (f *fleet) revive(rank int) (*Node, error) {
 
 // live runs one life of a worker to its end.
 func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
-	ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
 	w := f.worker(rank)
 	if !f.pairs {
@@ -260,6 +261,9 @@ func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {
 				if d.rank >= 0 {
 					t.Errorf("%+v has not happened", d)
 				}
+			}
+			if left, err := os.ReadDir(f.dir); err != nil || len(left) > 0 {
+				t.Errorf("at the end there are still journals: %v, %v", left, err)
 			}
 		})
 	}

@@ -210,14 +210,15 @@ func TestRollCallOneTooMany(t *testing.T) {
 }
 
 func TestRollCallTimeoutNamesWhatIsMissing(t *testing.T) {
+	t.Parallel() // the two have much time to meet
 	c := new(town)
-	soon := func(o *Options) { o.JoinTimeout = 2 * time.Second }
+	soon := func(o *Options) { o.JoinTimeout = 10 * time.Second }
 	a, b := c.settle(t, 3, soon), c.settle(t, 3, soon)
 	waitA, waitB := join(t.Context(), a), join(t.Context(), b)
 	for _, wait := range []<-chan joined{waitA, waitB} {
 		got := <-wait
 		var net *NetworkError
-		if !errors.As(got.err, &net) || !strings.Contains(got.err.Error(), "2 of 3 peers are here") || !errors.Is(got.err, context.DeadlineExceeded) && !strings.Contains(got.err.Error(), "no agreement within 2s") {
+		if !errors.As(got.err, &net) || !strings.Contains(got.err.Error(), "2 of 3 peers are here") || !errors.Is(got.err, context.DeadlineExceeded) && !strings.Contains(got.err.Error(), "no agreement within 10s") {
 			t.Errorf("error %v, want how many peers were there", got.err)
 		}
 	}

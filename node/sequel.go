@@ -21,6 +21,11 @@ import (
 // that came back cannot have told the other more than that before. From then on a
 // message is sent as soon as it is there, and nothing is told of places.
 //
+// On an edge that goes one way they never are: who sends hears nothing of the one
+// behind it, and may be told by the one in front, from a journal, all that lets it
+// run ahead while that one comes back as well. The buffers of a machine are then
+// used again before they are read. So such an edge stays as all edges begin.
+//
 // Codecs that verify: a repair that a neighbour in front has asked for in the past
 // may be asked for again when that comes back. Requests are not repeated, so
 // the repairs of what is said once more are all kept.
@@ -30,7 +35,7 @@ type sequel struct {
 	passed  int  // where it was when the link came up: it needs nothing older
 	next    int  // whose message it gets next, while behind
 	room    int  // first that it cannot take yet
-	until   int  // place from which on both are in step
+	until   int  // place from which on both are in step, if ever
 	behind  bool // its messages come from the journal
 	telling bool // it is told where this worker is
 	knows   int  // the place of this worker that it knows of
@@ -50,7 +55,13 @@ func (d *driver) meet(s *standing, m Meeting) {
 	s.durable = m.Durable
 	s.sequel = sequel{
 		passed: m.Theirs, next: m.Theirs, room: m.Theirs + d.slots.Lead + 1,
-		until: max(m.Theirs, m.Ours) + d.slots.Lead + 1, behind: s.hears, telling: true, knows: m.Ours, mended: -1,
+		until: math.MaxInt, behind: s.hears, telling: s.speaks, knows: m.Ours, mended: -1,
+	}
+	if d.slots.Of(d.keeper.oldest, 0) > m.Kept { // since it was told on meeting
+		d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: d.keeper.oldest})
+	}
+	if s.hears && s.speaks {
+		s.until = max(m.Theirs, m.Ours) + d.slots.Lead + 1
 	}
 }
 
@@ -102,7 +113,7 @@ func (d *driver) follow(r gossip.Ready, moved bool) (asked bool, err error) {
 	}
 	for i := range d.peers {
 		s := &d.peers[i]
-		if s.telling && s.up && (moved || s.knows != d.place) {
+		if s.telling && s.up && (moved || s.knows != d.place) && d.overdue(s) {
 			s.knows, s.telling = d.place, d.place < s.until
 			d.t.Tell(s.rank, Notice{Kind: wire.Resend, Round: r.Round, Hop: r.Hop})
 		}
@@ -117,6 +128,12 @@ func (d *driver) follow(r gossip.Ready, moved bool) (asked bool, err error) {
 	return asked || answered, err
 }
 
+// overdue reports whether s has to be told of this worker's place. Who never gets in
+// step need not be told of each: what it knows must leave it room for a few more.
+func (d *driver) overdue(s *standing) bool {
+	return s.until < math.MaxInt || d.place-s.knows >= max(1, d.slots.Lead-1)
+}
+
 // keep puts new messages and repairs into the journal.
 func (d *driver) keep(frames []gossip.Frame) error {
 	for _, f := range frames {
@@ -127,7 +144,7 @@ func (d *driver) keep(frames []gossip.Frame) error {
 			return err
 		}
 	}
-	return nil
+	return d.shorten()
 }
 
 // askRepairs asks the machine for the repairs of the messages from slot first on,

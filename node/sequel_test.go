@@ -1,6 +1,7 @@
 package node
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -11,16 +12,21 @@ import (
 	"gossiptrainer/wire"
 )
 
-// A rehearsal is worker 1 of a ring of three with a journal, driven by hand.
+// A rehearsal is worker 1 of three with a journal, driven by hand.
 type rehearsal struct {
 	t *testing.T
 	*script
 	d *driver
 }
 
+// rehearse returns one in a ring, in full precision.
 func rehearse(t *testing.T, dim int) *rehearsal {
 	t.Helper()
-	w := task{n: 3, dim: dim, rounds: 50}.worker(t, 1)
+	return rehearseWorker(t, task{n: 3, dim: dim, rounds: 50}.worker(t, 1))
+}
+
+func rehearseWorker(t *testing.T, w Worker) *rehearsal {
+	t.Helper()
 	log, err := journal.Open(t.TempDir(), w.slots(), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +136,49 @@ func TestWhoComesBackGetsWhatItCanTakeAndNothingTwice(t *testing.T) {
 	r.expect("who has said nothing since its link came up", 2, 0, 1)
 }
 
+// Who sends along a cycle hears nothing of the one behind it, and never sends more
+// than that one can take, however far those in front let it run.
+func TestAlongACycleNobodyIsSentMoreThanItCanTake(t *testing.T) {
+	w := task{n: 4, dim: 12, rounds: 50, allReduce: true}.worker(t, 1)
+	r := rehearseWorker(t, w)
+	if err := r.d.advance(); err != nil {
+		t.Fatal(err)
+	}
+	r.meet(0, 0)
+	r.meet(2, 0)
+	slots := w.slots()
+	for k := range 5 {
+		<-r.d.jobs
+		if err := r.d.computed(outcome{k: k, g: make([]float32, 12)}); err != nil {
+			t.Fatal(err)
+		}
+		for hop := range slots.Hops {
+			r.event(Event{Kind: FrameIn, Peer: 0, Frame: gossip.Frame{From: 0, To: 1, Round: k, Hop: hop, Payload: make([]byte, 12)}})
+		}
+	}
+	if r.d.place != 5*slots.Hops {
+		t.Fatalf("at exchange %d, want %d", r.d.place, 5*slots.Hops)
+	}
+	sent := 0
+	for theirs := range r.d.place - slots.Lead {
+		r.event(Event{Kind: Noticed, Peer: 2, Notice: Notice{Kind: wire.Resend, Round: theirs / slots.Hops, Hop: theirs % slots.Hops}})
+		sent += len(r.gets(2))
+		if want := min(theirs+slots.Lead+1, r.d.place); sent != want {
+			t.Fatalf("worker 2 is at exchange %d and was sent %d, want %d", theirs, sent, want)
+		}
+	}
+	told := 0
+	for _, n := range r.told {
+		if n.peer != 0 {
+			t.Errorf("worker %d, who sends nothing, was told of a place", n.peer)
+		}
+		told++
+	}
+	if want := 5 * slots.Hops / (slots.Lead - 1); told != want {
+		t.Errorf("the one in front was told of %d places, want %d", told, want)
+	}
+}
+
 func TestPlacesAreToldUntilBothAreInStep(t *testing.T) {
 	r := rehearse(t, 8)
 	r.d.w.Parameters = 8
@@ -188,6 +237,80 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	durable(0, 10)
 	if base := r.d.journal.Base(); base != 9 {
 		t.Errorf("kept from %d on, want 9", base)
+	}
+}
+
+// A checkpoint that is safe between the words of a meeting and the link is told of.
+func TestWhatBecameSafeWhileALinkWasMadeIsTold(t *testing.T) {
+	r := rehearse(t, 8)
+	r.d.keeper.enter(7)
+	for _, test := range []struct{ said, want int }{{0, 1}, {6, 1}, {7, 0}} {
+		r.told = nil
+		r.event(Event{Kind: LinkUp, Peer: 0, Met: Meeting{Theirs: 3, Kept: test.said}})
+		n := 0
+		for _, notice := range r.told {
+			if notice.Kind == wire.Durable && notice.Round == 7 && notice.peer == 0 {
+				n++
+			}
+		}
+		if n != test.want {
+			t.Errorf("told of %d, it is told %d times more, want %d", test.said, n, test.want)
+		}
+	}
+}
+
+// A neighbour that takes no checkpoints, although it could, does not fill the disk.
+func TestJournalsAreBounded(t *testing.T) {
+	r := rehearse(t, 8)
+	var log strings.Builder
+	r.d.log = slog.New(slog.NewTextHandler(&log, nil))
+	r.d.w.Parameters = 8
+	r.d.keeper.growth = 5 * (wire.HeaderLen + 32) // so the journal has room for 20 messages
+	r.d.keeper.Keep = 1
+	if err := r.d.advance(); err != nil {
+		t.Fatal(err)
+	}
+	r.meet(0, 0)
+	r.meet(2, 0)
+	for k := range 30 {
+		r.event(Event{Kind: Noticed, Peer: 2, Notice: Notice{Kind: wire.Durable, Round: k}})
+		r.round()
+		if k%5 == 4 {
+			if err := r.d.journal.Sync(); err != nil { // as at the checkpoints of this worker
+				t.Fatal(err)
+			}
+		}
+	}
+	if base, next := r.d.journal.Base(), r.d.journal.Next(); base < next-25 || base > next-15 {
+		t.Errorf("exchanges %d to %d are kept, want the last 20", base, next)
+	}
+	said := log.String()
+	if n := strings.Count(said, "the journal is full"); n != 1 || !strings.Contains(said, "neighbour=0 ") {
+		t.Errorf("%d warnings, want one that names neighbour 0:\n%s", n, said)
+	}
+}
+
+// However rare its checkpoints are to be, a worker takes one before the journals of
+// its neighbours, which grow as its own, are long.
+func TestJournalsThatGrowMakeCheckpoints(t *testing.T) {
+	r := rehearse(t, 8)
+	r.d.w.Parameters = 8
+	r.d.keeper.growth = 5 * (wire.HeaderLen + 32)
+	var taken []int
+	r.d.keeper.Take = func(k int) { taken = append(taken, k) }
+	if err := r.d.advance(); err != nil {
+		t.Fatal(err)
+	}
+	for range 16 {
+		r.round()
+		if r.d.keeper.writing {
+			if err := r.d.kept(<-r.d.keeper.news()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if want := []int{5, 10, 15}; !slices.Equal(taken, want) {
+		t.Errorf("checkpoints before rounds %v, want %v", taken, want)
 	}
 }
 

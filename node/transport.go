@@ -85,6 +85,7 @@ type Notice struct {
 type Meeting struct {
 	Theirs, Ours int    // places
 	Durable      int    // what their newest checkpoint knows of, undurable without one
+	Kept         int    // the same of ours, as they were told
 	Process      uint64 // which theirs is
 	Renewed      bool   // it is another one than on the last link
 }

@@ -14,7 +14,7 @@ import (
 func TestATwinGivesUpAndTheRunGoesOn(t *testing.T) {
 	for rank := range 2 {
 		job := task{n: 2, dim: 100, rounds: 1 << 30}
-		c := both(t, func(_ int, o *Options) { o.Detect = time.Second })
+		c := both(t, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i, n := range c.nodes {
@@ -56,16 +56,15 @@ func TestATwinGivesUpItsRollCall(t *testing.T) {
 	}
 	c := new(town)
 	ctx, cancel := context.WithCancel(t.Context())
-	fast := func(o *Options) { o.Detect = time.Second }
-	same := func(o *Options) { fast(o); o.Identity = who }
-	first := c.settle(t, 3, fast)
+	same := func(o *Options) { o.Identity = who }
+	first := c.settle(t, 3, nil)
 	waits := []<-chan joined{join(ctx, first), join(ctx, c.settle(t, 3, same))}
 	eventually(t, "a call", func() bool {
 		first.mu.Lock()
 		defer first.mu.Unlock()
 		return first.roll != nil && first.roll.current(who.id) != nil
 	})
-	twin := <-join(t.Context(), c.settle(t, 3, same))
+	twin := <-join(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second })) // soon sure
 	var net *NetworkError
 	if !errors.As(twin.err, &net) || !strings.Contains(twin.err.Error(), "another process with the same identity") {
 		t.Errorf("error %v, want that there are two", twin.err)

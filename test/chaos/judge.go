@@ -50,6 +50,14 @@ func (t *trial) conclude(ctx context.Context, want report.Summary) {
 	if len(wrong) > 0 {
 		t.broken = append(t.broken, strings.Join(wrong, "\n")+":\n"+t.watch.words(20))
 	}
+	if t.ends == survived {
+		edges, err := t.edges()
+		if err != nil {
+			t.broken = append(t.broken, err.Error())
+			return
+		}
+		t.broken = append(t.broken, misweighed(edges, t.peers, t.watch.gone)...)
+	}
 	t.broken = append(t.broken, damaged(t.dir)...)
 	if left := processesIn(t.dir); len(left) > 0 {
 		t.broken = append(t.broken, fmt.Sprintf("processes left behind: %v", left))

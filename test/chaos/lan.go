@@ -66,7 +66,7 @@ func gate(rank int) string                { return fmt.Sprintf("10.79.%d.1", ran
 func (s *lanSite) programs() []*program   { return s.running }
 func (s *lanSite) key(rank int) string    { return filepath.Join(s.home(rank), "key") }
 func (s *lanSite) output(rank int) string { return filepath.Join(s.home(rank), "runs") }
-func (s *lanSite) pattern(rank int) string {
+func (s *lanSite) record(rank int) string {
 	return filepath.Join(s.output(rank), "*", report.EventsFile)
 }
 func (s *lanSite) multiaddr(rank int) string {
@@ -89,7 +89,7 @@ func (s *lanSite) start(ctx context.Context, w *watch) error {
 		}
 	}
 	for rank := range s.scenario.peers {
-		go w.follow(ctx, s.pattern(rank), rank)
+		go w.follow(ctx, s.record(rank), rank)
 		if err := s.run(rank); err != nil {
 			return err
 		}

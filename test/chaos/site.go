@@ -34,6 +34,8 @@ type site interface {
 	// programs are the processes that were started here and not by others, with
 	// their last lives.
 	programs() []*program
+	// record matches the files where a peer records what it does.
+	record(rank int) string
 	// close kills what is left and removes what was made.
 	close()
 }
@@ -97,7 +99,7 @@ func (s *labSite) start(ctx context.Context, w *watch) error {
 	args := append([]string{"lab", "ring8", "--json", "-v"}, s.scenario.sets()...)
 	cmd := exec.Command(s.peer, args...)
 	cmd.Dir = s.dir
-	go w.follow(ctx, filepath.Join(s.dir, "runs", "*", report.EventsFile), -1)
+	go w.follow(ctx, s.record(-1), -1)
 	var err error
 	s.main, err = launch(cmd, -1, w)
 	return err
@@ -121,6 +123,9 @@ func (s *labSite) pid(rank int) int {
 	}
 	return s.pids[rank]
 }
+
+// record is one for all.
+func (s *labSite) record(int) string { return filepath.Join(s.dir, "runs", "*", report.EventsFile) }
 
 // goroutines are not asked for: the metrics of a lab need ports of this machine.
 func (s *labSite) goroutines(int) int { return 0 }

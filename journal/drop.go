@@ -1,0 +1,109 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Drop lets go of whole segments that hold nothing but slots before this one.
+func (j *Journal) Drop(before int) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	defer j.bury()
+	n := 0
+	for n < len(j.segments) && j.segments[n] != j.writing && j.segments[n].last < before {
+		n++
+	}
+	if err := j.remove(n); err != nil {
+		return err
+	}
+	first := 0
+	for first < len(j.places) && j.places[first].held != nil && j.base+first < before {
+		first++
+	}
+	j.shift(first)
+	j.release()
+	return nil
+}
+
+// Shorten lets go of the oldest segments, whoever may need them, until what is on
+// disk takes size bytes at most, or is the segment being written. It reports
+// whether there were any.
+func (j *Journal) Shorten(size int64) (shorter bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	defer j.bury()
+	total := int64(0)
+	for _, s := range j.segments {
+		total += s.size
+	}
+	n := 0
+	for n < len(j.segments) && j.segments[n] != j.writing && total > size {
+		total -= j.segments[n].size
+		n++
+	}
+	if n == 0 {
+		return false, nil
+	}
+	return true, j.remove(n)
+}
+
+// remove lets go of the n oldest segments and of the messages up to the last in them.
+func (j *Journal) remove(n int) error {
+	gone := make(map[*segment]bool, n)
+	for _, s := range j.segments[:n] {
+		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("journal: %w", err)
+		}
+		gone[s] = true
+	}
+	j.dropped = append(j.dropped, j.segments[:n]...)
+	j.segments = append(j.segments[:0], j.segments[n:]...)
+	first := 0
+	for first < len(j.places) && gone[j.places[first].in] {
+		first++
+	}
+	j.shift(first)
+	return nil
+}
+
+// shift lets go of the first n messages, and of repairs of older ones.
+func (j *Journal) shift(n int) {
+	j.places, j.base = append(j.places[:0], j.places[n:]...), j.base+n
+	for key := range j.repairs {
+		if key.slot < j.base {
+			delete(j.repairs, key)
+		}
+	}
+}
+
+// bury closes the files that have been removed, unless Sync is at work.
+func (j *Journal) bury() {
+	if j.syncing > 0 {
+		return
+	}
+	for _, s := range j.dropped {
+		_ = s.file.Close() // nobody will read what was written
+	}
+	j.dropped = nil
+}
+
+// Remove closes the journal and removes its folder, unless others have put
+// something there.
+func (j *Journal) Remove() error {
+	j.mu.Lock()
+	segments := j.segments
+	j.mu.Unlock()
+	first := j.Close()
+	for _, s := range segments {
+		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) && first == nil {
+			first = fmt.Errorf("journal: %w", err)
+		}
+	}
+	if entries, err := os.ReadDir(j.dir); err == nil && len(entries) == 0 && first == nil {
+		first = os.Remove(j.dir)
+	}
+	return first
+}
