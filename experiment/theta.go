@@ -75,8 +75,13 @@ func portable(theta func(k int) float64) func(k int) float64 {
 
 // startStep is the distance of grid values before anything is known of the
 // gradients, in units of the step size: theta is then too small rather than too
-// large, which is found and repaired at once.
-const startStep = 1. / 64
+// large, which is found and repaired at once. With fewer levels than startLevels
+// theta starts as with those: the gap between neighbours knows no levels, and the
+// smaller theta is against it, the longer are the repairs.
+const (
+	startStep   = 1. / 64
+	startLevels = 256
+)
 
 // newCheckedControl enters how the control of each worker is made, if it can be.
 func (r *Run) newCheckedControl(rounding moniqua.Rounding) error {
@@ -97,8 +102,10 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 	if err := grid.Check(); err != nil {
 		return moniqua.ControlPlan{}, err
 	}
+	start := grid
+	start.Levels = max(grid.Levels, startLevels)
 	plan := moniqua.ControlPlan{
-		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / grid.Step(),
+		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / start.Step(), Step: grid.Step(),
 		Unit: portable(moniqua.LargestStep(r.schedule.At, r.cfg.Train.Rounds, a.LocalSteps)),
 	}
 	if !thetaControls[a.Theta.Rule].scaled {
