@@ -164,11 +164,11 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 	return r.theta
 }
 
-// bounds says what became of the bound of a machine that is done.
-func (r *Run) bounds(m gossip.Machine, theta func(k int) float64) report.Theta {
+// bounds says what became of the bound of a machine that has done some rounds.
+func bounds(m gossip.Machine, theta func(k int) float64, rounds int) report.Theta {
 	var t report.Theta
 	if theta != nil {
-		t.Value = theta(r.cfg.Train.Rounds - 1)
+		t.Value = theta(rounds - 1)
 	}
 	if b, ok := m.(bounded); ok {
 		if seen := b.Repairs(); seen.Verified {
