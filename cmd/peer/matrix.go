@@ -119,7 +119,7 @@ func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 		err = ends.check(run)
 	}
 	if err != nil {
-		return fmt.Errorf("compare: cell %s: %w", cell, err)
+		return fmt.Errorf("cell %s: %w", cell, err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 	c.addJSON(cmd)
 	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
-	cmd.Flags().StringArrayVar(&f.until, "until", nil, "end it before, at `time=10m|loss=0.5|accuracy=0.9`; may be repeated")
+	cmd.Flags().StringArrayVar(&f.until, "until", nil, "end it early at a time, loss or accuracy: `key=value`; may be repeated")
 	return cmd
 }
 
