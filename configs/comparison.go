@@ -20,7 +20,7 @@ type Comparison struct {
 	Networks   []NetworkCase
 	Algorithms []Variant
 	Seeds      []uint64
-	Rounds     int // 0 = as the base says
+	Budget     Budget
 	Tuning     Tuning
 	Targets    Targets
 }
@@ -47,6 +47,13 @@ type Choice struct {
 	Values []string // in YAML
 }
 
+// A Budget says when cells end: after their rounds, or before.
+type Budget struct {
+	Rounds int           // 0 = as the base says
+	Time   time.Duration // virtual; 0 = any
+	Target bool          // when the target of the report is reached
+}
+
 // Tuning is the short run on which choices are made: of a seed of its own.
 type Tuning struct {
 	Rounds int // 0 = a quarter of the run's
@@ -66,6 +73,7 @@ type Cell struct {
 	Seed    uint64
 	Set     []Override
 	Tune    []Choice
+	Until   []Override // time, loss or accuracy, at which it ends before its rounds are over
 }
 
 // ID returns a name of the cell that can be one of a folder.
@@ -97,13 +105,40 @@ func (c *Comparison) Cells() []Cell {
 		for _, seed := range c.Seeds {
 			for _, a := range c.Algorithms {
 				set := []Override{{"seed", fmt.Sprint(seed)}}
-				if c.Rounds > 0 {
-					set = append(set, Override{"train.rounds", fmt.Sprint(c.Rounds)})
+				if c.Budget.Rounds > 0 {
+					set = append(set, Override{"train.rounds", fmt.Sprint(c.Budget.Rounds)})
 				}
 				set = slices.Concat(set, network.Set, a.Set)
-				all = append(all, Cell{Label: a.Label, Network: network.Name, Seed: seed, Set: set, Tune: a.Tune})
+				all = append(all, Cell{Label: a.Label, Network: network.Name, Seed: seed, Set: set, Tune: a.Tune, Until: c.until()})
 			}
 		}
+	}
+	return all
+}
+
+// CannotEnd says why cells cannot end as the budget says, "" if they can.
+func (c *Comparison) CannotEnd() string {
+	switch {
+	case c.Budget.Target && c.Targets == Targets{}:
+		return "target needs one: report: {targets: {loss: 0.5}}"
+	case c.Mode != "sim" && (c.Budget.Target || c.Budget.Time > 0):
+		return "time and target end cells of sim alone: real peers agree in advance how many rounds there are"
+	}
+	return ""
+}
+
+// until says what ends a cell before its rounds are over.
+func (c *Comparison) until() []Override {
+	var all []Override
+	if c.Budget.Time > 0 {
+		all = append(all, Override{"time", c.Budget.Time.String()})
+	}
+	switch t := c.Targets; {
+	case !c.Budget.Target:
+	case t.Loss > 0:
+		all = append(all, Override{"loss", fmt.Sprint(t.Loss)})
+	case t.Accuracy > 0:
+		all = append(all, Override{"accuracy", fmt.Sprint(t.Accuracy)})
 	}
 	return all
 }

@@ -55,18 +55,32 @@ func (r *comparisonReader) read() *Comparison {
 	}
 	c.Networks = r.networks(root)
 	c.Algorithms = r.algorithms(root)
-	budget := r.section(root, "budget", "rounds")
-	c.Rounds = r.count(budget, "budget", "rounds")
 	tuning := r.section(root, "tuning", "rounds", "seed")
 	c.Tuning.Rounds = r.count(tuning, "tuning", "rounds")
 	if _, given := tuning["seed"]; given {
 		c.Tuning.Seed = uint64(r.count(tuning, "tuning", "seed"))
 	}
 	c.Targets = r.targets(root)
+	c.Budget = r.budget(root)
+	if reason := c.CannotEnd(); reason != "" {
+		r.wrong("budget", "%s", reason)
+	}
 	if cells := len(c.Networks) * len(c.Algorithms) * len(c.Seeds); cells > mostCells {
 		r.wrong("algorithms", "%d cells: at most %d", cells, mostCells)
 	}
 	return c
+}
+
+func (r *comparisonReader) budget(root map[string]any) Budget {
+	section := r.section(root, "budget", "rounds", "time", "target")
+	b := Budget{Rounds: r.count(section, "budget", "rounds"), Time: r.duration(section, "budget", "time")}
+	if value, given := section["target"]; given && !r.decode(value, &b.Target) {
+		r.wrong("budget.target", "must be true or false, got %s", show(value))
+	}
+	if _, given := section["time"]; given && b.Time <= 0 {
+		r.wrong("budget.time", "must be a duration above 0 like 10m, got %s", show(section["time"]))
+	}
+	return b
 }
 
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"

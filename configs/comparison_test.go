@@ -53,7 +53,7 @@ func TestComparison(t *testing.T) {
 				{"algorithm.name", "choco"}, {"train.momentum", "0"},
 			}, Tune: []Choice{{"algorithm.gamma", []string{"0.1", "0.3"}}}},
 		},
-		Seeds: []uint64{3, 4}, Rounds: 50, Tuning: Tuning{Rounds: 7, Seed: 9}, Targets: Targets{Loss: 0.6, Accuracy: 0.85},
+		Seeds: []uint64{3, 4}, Budget: Budget{Rounds: 50}, Tuning: Tuning{Rounds: 7, Seed: 9}, Targets: Targets{Loss: 0.6, Accuracy: 0.85},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -114,6 +114,10 @@ func TestComparisonMistakes(t *testing.T) {
 		"unknown base":       {change("base: ring8", "base: ring9"), "base: \"ring9\": no file and no preset"},
 		"base without file":  {change("base: ring8", "base: ring9.yaml"), "cannot be read: no such file"},
 		"unknown mode":       {change("mode: sim", "mode: real"), "must be sim or lab"},
+		"time in lab":        {strings.NewReplacer("mode: sim\ncompute: 20ms", "mode: lab", "rounds: 50}", "time: 1m}").Replace(smallComparison), "cells of sim alone"},
+		"no time":            {change("rounds: 50", "time: 0s"), "must be a duration above 0"},
+		"target of nothing":  {strings.NewReplacer("rounds: 50", "target: true", "report:", "# ").Replace(smallComparison), "target needs one"},
+		"target of a number": {change("rounds: 50", "target: 0.5"), "must be true or false"},
 		"compute in lab":     {change("mode: sim", "mode: lab"), "time of a gradient in sim"},
 		"no duration":        {change("20ms", "soon"), "must be a duration"},
 		"accuracy beyond 1":  {change("0.85", "85"), "share from 0 to 1"},

@@ -36,7 +36,7 @@ func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 				if again := digest(t, r, workers(t, r), r.N()-1); again != first {
 					t.Errorf("the workers of one run in another order: %s and %s", first, again)
 				}
-				if v := all[0].Bound().Violations; r.cfg.Algorithm.Theta.Rule == "certified" && *v != 0 {
+				if v := all[0].Bound(r.cfg.Train.Rounds).Violations; r.cfg.Algorithm.Theta.Rule == "certified" && *v != 0 {
 					t.Errorf("%d violations of a certified theta", *v)
 				}
 				mean := all[0].MeanBits()

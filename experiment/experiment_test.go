@@ -106,7 +106,7 @@ func evaluate(t testing.TB, all []*Worker, res Results) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res.Finals[i].Loss, res.Finals[i].Accuracy, res.Finals[i].Theta = score.Loss, score.Accuracy, w.Bound()
+		res.Finals[i].Loss, res.Finals[i].Accuracy, res.Finals[i].Theta = score.Loss, score.Accuracy, w.Bound(res.Finals[i].Rounds)
 	}
 }
 

@@ -39,7 +39,7 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	for i, w := range all {
 		res.Models[i] = w.Machine.Params()
 		digest := train.Digest(res.Models[i])
-		res.Finals = append(res.Finals, report.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time, Theta: w.Bound()})
+		res.Finals = append(res.Finals, report.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time, Theta: w.Bound(out.Rounds[i])})
 	}
 	return out, res
 }

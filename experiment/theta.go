@@ -75,8 +75,13 @@ func portable(theta func(k int) float64) func(k int) float64 {
 
 // startStep is the distance of grid values before anything is known of the
 // gradients, in units of the step size: theta is then too small rather than too
-// large, which is found and repaired at once.
-const startStep = 1. / 64
+// large, which is found and repaired at once. With fewer levels than startLevels
+// theta starts as with those: the gap between neighbours knows no levels, and the
+// smaller theta is against it, the longer are the repairs.
+const (
+	startStep   = 1. / 64
+	startLevels = 256
+)
 
 // newCheckedControl enters how the control of each worker is made, if it can be.
 func (r *Run) newCheckedControl(rounding moniqua.Rounding) error {
@@ -97,8 +102,10 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 	if err := grid.Check(); err != nil {
 		return moniqua.ControlPlan{}, err
 	}
+	start := grid
+	start.Levels = max(grid.Levels, startLevels)
 	plan := moniqua.ControlPlan{
-		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / grid.Step(),
+		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / start.Step(), Step: grid.Step(),
 		Unit: portable(moniqua.LargestStep(r.schedule.At, r.cfg.Train.Rounds, a.LocalSteps)),
 	}
 	if !thetaControls[a.Theta.Rule].scaled {
@@ -157,11 +164,11 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 	return r.theta
 }
 
-// bounds says what became of the bound of a machine that is done.
-func (r *Run) bounds(m gossip.Machine, theta func(k int) float64) report.Theta {
+// bounds says what became of the bound of a machine that has done some rounds.
+func bounds(m gossip.Machine, theta func(k int) float64, rounds int) report.Theta {
 	var t report.Theta
 	if theta != nil {
-		t.Value = theta(r.cfg.Train.Rounds - 1)
+		t.Value = theta(rounds - 1)
 	}
 	if b, ok := m.(bounded); ok {
 		if seen := b.Repairs(); seen.Verified {

@@ -70,6 +70,28 @@ func TestAdaptiveFindsATheta(t *testing.T) {
 	}
 }
 
+// What theta starts with is a matter of the gradients, and with many bits of the
+// grid: few bits begin with no smaller one, or nearly all first messages would be
+// repaired, at some bytes per parameter.
+func TestFewBitsStartWithTheThetaOfEight(t *testing.T) {
+	start := func(bits string) float64 {
+		control, err := assemble(t, append([]string{"algorithm.bits=" + bits}, quick...)...).control()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return control.Theta(0)
+	}
+	eight := start("8")
+	for _, bits := range []string{"1", "2", "4"} {
+		if got := start(bits); got != eight {
+			t.Errorf("%s bits: theta starts at %v, with 8 bits at %v", bits, got, eight)
+		}
+	}
+	if got := start("12"); !(got > eight) {
+		t.Errorf("12 bits: theta starts at %v, with 8 bits at %v: its grid need not be finer", got, eight)
+	}
+}
+
 func TestPortableRoundsUp(t *testing.T) {
 	for _, exact := range []float64{1, 0.1, 1e-3, math.Pi, 1e-40} {
 		got := portable(func(int) float64 { return exact })(0)

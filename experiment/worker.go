@@ -29,8 +29,9 @@ type Worker struct {
 	// mean so far.
 	Bits     func(k int) int
 	MeanBits func() float64
-	// Bound returns what became of the modulo codec's bound, at the end.
-	Bound func() report.Theta
+	// Bound returns what became of the modulo codec's bound, at the end of some
+	// rounds.
+	Bound func(rounds int) report.Theta
 	// MaxPayload is the largest number of bytes that a message of the run has.
 	MaxPayload int
 	// Layout says how the payload of a frame is cut.
@@ -153,6 +154,6 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	bits, mean := own.bits()
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
-		Bound: func() report.Theta { return r.bounds(machine, theta) }, MaxPayload: r.method.payload(r), Layout: layout,
+		Bound: func(rounds int) report.Theta { return bounds(machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
 	}, nil
 }

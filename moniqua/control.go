@@ -41,6 +41,7 @@ type ControlPlan struct {
 	Every    int                 // rounds per exchange, ≥ 1
 	Start    float64             // of Unit: θ before anything is known, > 0
 	Unit     func(k int) float64 // > 0: what θ is proportional to, the same bits at all workers
+	Step     float64             // of the grid of θ = 1, ≥ 0: gaps are seen up to that above the true ones
 }
 
 // A controlRule returns the scale of epoch e+1 at the end of epoch e, when c.told
@@ -58,13 +59,14 @@ const (
 )
 
 // Adaptive returns the rule of verified runs: θ_k = scale·Unit(k), where the
-// scale is doubled, until the largest gap seen fits, once a violation was caught,
-// and multiplied by 0.97 after 100 exchanges with no gap above 0.4 θ. Before the
-// first violation it is halved instead after every epoch of that kind in which
-// anything moved, so that the start needs no tuning.
+// scale is doubled, until the largest gap that there is for certain fits, once a
+// violation was caught, and multiplied by 0.97 after 100 exchanges with no gap
+// seen above 0.4 θ. Before the first violation it is halved instead after every
+// epoch of that kind in which anything moved, so that the start needs no tuning.
 //
-// Gaps are as recovered, up to one step D above the true ones: with one or two
-// bits θ hardly shrinks, for nothing finer is known.
+// Gaps are seen as recovered, up to one step D above the true ones. With one or two
+// bits, where D is about θ, it grows by doubling alone and hardly shrinks, for
+// nothing finer is known: there the start should be too small rather than too large.
 func Adaptive(plan ControlPlan) (*Control, error) {
 	return newControl(plan, (*Control).adapt)
 }
@@ -85,6 +87,8 @@ func newControl(plan ControlPlan, rule controlRule) (*Control, error) {
 		return nil, fmt.Errorf("moniqua: theta control: diameter %d, exchange every %d rounds: want at least 0 and 1, and a unit", plan.Diameter, plan.Every)
 	case !(plan.Start > 0) || math.IsInf(plan.Start, 0):
 		return nil, fmt.Errorf("moniqua: theta control: start %v: must be finite and greater than 0", plan.Start)
+	case !(plan.Step >= 0) || math.IsInf(plan.Step, 0):
+		return nil, fmt.Errorf("moniqua: theta control: step %v: must be finite and not negative", plan.Step)
 	}
 	return &Control{plan: plan, rule: rule, scale: [3]float64{plan.Start, plan.Start, plan.Start}}, nil
 }

@@ -43,7 +43,7 @@ func (c *Control) adapt(e int) float64 {
 	switch {
 	case c.told&violated != 0:
 		c.found = true
-		for factor = growth; factor <= gap; {
+		for factor = growth; factor <= gap-c.plan.Step; {
 			factor *= growth
 		}
 	case !c.found && gap > 0 && gap < roomy:

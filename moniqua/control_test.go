@@ -45,6 +45,22 @@ func TestAdaptiveGrowsToTheGapAtOnce(t *testing.T) {
 	}
 }
 
+// With one bit a gap is seen as a multiple of 2θ, whatever it is.
+func TestAdaptiveDoublesWhereStepsAreCoarse(t *testing.T) {
+	c := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Step: 2, Unit: one})
+	c.mixed(0, nil, algos.Mixed{Gap: 2}, 1)
+	c.mixed(1, nil, algos.Mixed{}, 0)
+	if got := c.Theta(2); got != 2 {
+		t.Errorf("one step apart, which may be a little more than theta: theta %v, want 2", got)
+	}
+	c = mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Step: 2, Unit: one})
+	c.mixed(0, nil, algos.Mixed{Gap: 8}, 1)
+	c.mixed(1, nil, algos.Mixed{}, 0)
+	if got := c.Theta(2); got != 8 {
+		t.Errorf("four steps apart, three at least: theta %v, want 8", got)
+	}
+}
+
 func TestAdaptiveShrinks(t *testing.T) {
 	small := func(int) float64 { return 0.3 }
 	fresh := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 64, Unit: one})
@@ -103,6 +119,8 @@ func TestControlsThatCannotBe(t *testing.T) {
 		"no start":          {Every: 1, Unit: one},
 		"infinite start":    {Every: 1, Start: math.Inf(1), Unit: one},
 		"no exchange":       {Start: 1, Unit: one},
+		"negative step":     {Every: 1, Start: 1, Unit: one, Step: -1},
+		"no number":         {Every: 1, Start: 1, Unit: one, Step: math.NaN()},
 		"negative diameter": {Diameter: -1, Every: 1, Start: 1, Unit: one},
 	} {
 		if _, err := Adaptive(plan); err == nil {

@@ -53,7 +53,7 @@ func NewPairFixed(theta float64) (*PairControl, error) {
 // Measured. Of the plan Start and Unit count, Unit as a function of the steps
 // that a worker has done on average.
 func NewPairControl(rule func(ControlPlan) (*Control, error), plan ControlPlan) (*PairControl, error) {
-	alone := ControlPlan{Every: 1, Start: plan.Start, Unit: func(int) float64 { return 1 }}
+	alone := ControlPlan{Every: 1, Start: plan.Start, Step: plan.Step, Unit: func(int) float64 { return 1 }}
 	if plan.Unit == nil {
 		alone.Unit = nil // to be told by the rule
 	}

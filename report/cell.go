@@ -16,6 +16,7 @@ type Comparison struct {
 	Compute  float64   `json:"compute_s,omitempty"` // sim: virtual time of a gradient
 	Measured bool      `json:"compute_measured,omitempty"`
 	Targets  Targets   `json:"targets"`
+	Until    string    `json:"until,omitempty"` // what ends cells before their rounds are over
 	Networks []Network `json:"networks"`
 	Labels   []string  `json:"labels"` // of the algorithms, in the order of the file
 	Seeds    []uint64  `json:"seeds"`

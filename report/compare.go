@@ -15,14 +15,14 @@ import (
 )
 
 // runStyle returns the colour (Okabe and Ito) and the dashes of the i-th run in
-// a comparison. Seven colours and five kinds of dashes make 35 styles, and
-// neighbours differ in both: lines are told apart in grey too.
+// a comparison. Seven colours and eight kinds of dashes make 56 styles, and
+// eight in a row differ in their dashes: lines are told apart in grey too.
 func runStyle(i int) draw.LineStyle {
 	colors := [...]color.Color{
 		blue, orange, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
 		color.RGBA{0, 0, 0, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
 	}
-	dashes := [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {8, 2.5, 2, 2.5}, {14, 3}}
+	dashes := [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {8, 2.5, 2, 2.5}, {14, 3}, {3, 7}, {8, 2.5, 2, 2.5, 2, 2.5}, {14, 3, 5, 3}}
 	return draw.LineStyle{Color: colors[i%len(colors)], Dashes: dashes[i%len(dashes)], Width: vg.Points(1.6)}
 }
 

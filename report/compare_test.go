@@ -101,14 +101,16 @@ func TestComparisonNeedsCurves(t *testing.T) {
 
 func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
 	seen := map[string]int{}
-	for i := range 35 {
+	for i := range 56 {
 		style := runStyle(i)
 		if j, ok := seen[fmt.Sprint(style)]; ok {
 			t.Errorf("run %d looks like run %d", i, j)
 		}
 		seen[fmt.Sprint(style)] = i
-		if cmp.Equal(style.Dashes, runStyle(i+1).Dashes) {
-			t.Errorf("runs %d and %d have the same dashes", i, i+1)
+		for j := i + 1; j < i+8; j++ {
+			if cmp.Equal(style.Dashes, runStyle(j).Dashes) {
+				t.Errorf("runs %d and %d have the same dashes", i, j)
+			}
 		}
 	}
 }

@@ -33,17 +33,32 @@ func (r *Run) Progress() []Moment {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), a.Rank-b.Rank)
 	})
 	var moments []Moment
-	heard := 0
-	for i, s := range steps {
-		if ranks[s.Rank] == nil {
-			heard++
-		}
-		ranks[s.Rank] = s
-		if heard == len(ranks) && (i+1)%len(ranks) == 0 {
-			moments = append(moments, momentOf(s.Time, ranks))
+	p := pace{workers: len(ranks)}
+	for _, s := range steps {
+		if m, ok := p.see(s); ok {
+			moments = append(moments, m)
 		}
 	}
 	return moments
+}
+
+// A pace makes moments of steps in the order of time.
+type pace struct {
+	workers int
+	seen    int
+	last    map[int]*Step
+}
+
+// see returns the moment that s completes, if it does.
+func (p *pace) see(s *Step) (Moment, bool) {
+	if p.last == nil {
+		p.last = map[int]*Step{}
+	}
+	p.last[s.Rank] = s
+	if p.seen++; len(p.last) < p.workers || p.seen%p.workers != 0 {
+		return Moment{}, false
+	}
+	return momentOf(s.Time, p.last), true
 }
 
 // momentOf sums up the last steps of all workers.
@@ -83,14 +98,19 @@ const smoothing = 5
 func smooth(moments []Moment) []float64 {
 	means := make([]float64, len(moments))
 	for i := range moments {
-		first := max(0, i+1-smoothing)
-		sum := 0.0
-		for _, m := range moments[first : i+1] {
-			sum += m.Loss
-		}
-		means[i] = sum / float64(i+1-first)
+		means[i] = smoothed(moments[:i+1])
 	}
 	return means
+}
+
+// smoothed returns the mean loss of the last few moments.
+func smoothed(moments []Moment) float64 {
+	last := moments[max(0, len(moments)-smoothing):]
+	sum := 0.0
+	for _, m := range last {
+		sum += m.Loss
+	}
+	return sum / float64(len(last))
 }
 
 // A Reached says when a run reached a target: in seconds since the first round,

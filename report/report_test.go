@@ -194,6 +194,7 @@ func TestTicks(t *testing.T) {
 		{0, 3, false, []string{"0", "0.5", "1", "1.5", "2", "2.5", "3"}},
 		{5, 5, false, []string{"5"}},
 		{0.05, 2, true, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}},
+		{1.45, 3.1, true, []string{"1.5", "2", "2.5", "3"}},
 	} {
 		if diff := cmp.Diff(c.want, labels(c.lo, c.hi, c.logarithmic)); diff != "" {
 			t.Errorf("%g..%g: %s", c.lo, c.hi, diff)

@@ -33,12 +33,17 @@ func (round125) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // decades marks a logarithmic axis at 1 to 9 times each power of ten and
-// labels 1, 2 and 5.
+// labels 1, 2 and 5. A short axis, on which that are one or two, is marked like
+// a linear one.
 type decades struct{}
+
+// fewest labels tell that an axis is logarithmic.
+const fewest = 3
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
+	labels := 0
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for m := 1; m < 10; m++ {
 			v := float64(m) * math.Pow(10, e)
@@ -48,9 +53,13 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 			t := plot.Tick{Value: v}
 			if m == 1 || m == 2 || m == 5 {
 				t.Label = label(v)
+				labels++
 			}
 			ticks = append(ticks, t)
 		}
+	}
+	if labels < fewest {
+		return round125{}.Ticks(lo, hi)
 	}
 	return ticks
 }

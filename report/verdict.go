@@ -152,6 +152,9 @@ func (s *Study) Caveats() []string {
 	if easy > 0 {
 		add("%s is reached as soon as it can be seen, after %d records, in %d of %d rows: a lower target or output.every tells more", s.Targets, smoothing, easy, len(s.Groups))
 	}
+	if s.Until != "" {
+		add("runs end at %s: loss, accuracy and bytes are those of different rounds", s.Until)
+	}
 	if s.Mode == "sim" {
 		all = append(all, s.virtual())
 	}

@@ -45,6 +45,7 @@ type Options struct {
 	// Compute returns the virtual time that a worker's gradient takes.
 	Compute func(worker topology.Rank, k int) time.Duration
 	Rounds  int                // rounds of the run, for the record's last line
+	Ending  Ending             // of a run that may end before
 	Every   int                // rounds between records, ≥ 1
 	Observe func(report.Event) // nil = nobody watches
 }
@@ -103,6 +104,7 @@ type simulation struct {
 	seq    uint64
 	now    time.Duration
 	events int
+	last   int // rounds of a run that ends before its time; 0 = not known to
 }
 
 // A peer is a worker with what the simulation keeps of it.
@@ -140,6 +142,9 @@ func (s *simulation) run(ctx context.Context) error {
 		}
 		e := s.queue.pop()
 		s.now = e.at
+		if s.cut() {
+			return nil
+		}
 		s.events++
 		if err := s.handle(e); err != nil {
 			return err
@@ -180,7 +185,7 @@ func (s *simulation) handle(e event) error {
 func (s *simulation) act(p *peer) error {
 	r := p.Machine.Ready()
 	p.waiting = append(p.waiting[:0], r.Waiting...)
-	for rest := r.Send; len(rest) > 0; {
+	for rest := s.within(r.Send); len(rest) > 0; {
 		same := rest[:gossip.Shared(rest)]
 		if err := s.send(p, same); err != nil {
 			return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
@@ -191,11 +196,11 @@ func (s *simulation) act(p *peer) error {
 		p.round = r.Round
 		s.record(p)
 	}
-	p.ended = r.Done
-	if r.Compute || r.Done {
+	p.ended = r.Done || s.over(p)
+	if r.Compute || p.ended {
 		s.crew.release(p)
 	}
-	if r.Compute {
+	if r.Compute && !p.ended {
 		p.asked, p.at = r.Round, r.At
 		s.crew.order(p)
 		s.schedule(s.now+s.opt.Compute(p.rank, r.Round), event{worker: p.rank})
@@ -222,7 +227,8 @@ func (s *simulation) schedule(at time.Duration, e event) {
 }
 
 func (s *simulation) record(p *peer) {
-	if s.opt.Observe == nil || p.round%s.opt.Every != 0 && p.round != s.opt.Rounds {
+	watched := s.opt.Observe != nil || s.opt.Ending.Until != nil
+	if !watched || p.round%s.opt.Every != 0 && p.round != s.opt.Rounds && p.round != s.last {
 		return
 	}
 	k := p.round - 1
@@ -239,7 +245,10 @@ func (s *simulation) record(p *peer) {
 	if p.Bits != nil {
 		step.Bits = p.Bits(k)
 	}
-	s.opt.Observe(report.Event{Step: step})
+	if s.opt.Observe != nil {
+		s.opt.Observe(report.Event{Step: step})
+	}
+	s.reached(*step)
 }
 
 // stuck returns an error if nothing can happen any more and somebody is not

@@ -36,16 +36,27 @@ func alpha(int) float32 { return 0.1 }
 // ring returns n workers of D-PSGD with d parameters.
 func ring(t *testing.T, n, d int, order algos.Order) []Worker {
 	t.Helper()
+	return ringOf(t, n, d, order, rounds)
+}
+
+// ringOf is ring for another number of rounds.
+func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []Worker {
+	t.Helper()
 	graph, err := topology.New(topology.Spec{Kind: "ring", N: n, Slack: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return workers(t, n, func(i int) (topology.Row, gossip.Algorithm) {
+	return workersOf(t, n, rounds, func(i int) (topology.Row, gossip.Algorithm) {
 		return graph.Row(topology.Rank(i)), &algos.DPSGD{X: make([]float32, d), Alpha: alpha, Codec: algos.Full{}, Order: order}
 	})
 }
 
 func workers(t *testing.T, n int, make func(i int) (topology.Row, gossip.Algorithm)) []Worker {
+	t.Helper()
+	return workersOf(t, n, rounds, make)
+}
+
+func workersOf(t *testing.T, n, rounds int, make func(i int) (topology.Row, gossip.Algorithm)) []Worker {
 	t.Helper()
 	var all []Worker
 	for i := range n {

@@ -130,6 +130,9 @@ func (m *matrix) command(mode string, cells []configs.Cell) []string {
 		network, _ := m.split(cell)
 		args = append(args, "--also", joinSettings(append(network, "output.dir="+m.folder(cell))))
 	}
+	for _, s := range configs.Arguments(cells[0].Until) {
+		args = append(args, "--until", s)
+	}
 	if mode == "sim" && m.result.Compute > 0 {
 		args = append(args, "--compute", seconds(m.result.Compute).String())
 	}
@@ -191,7 +194,7 @@ func (m *matrix) try(ctx context.Context, cell configs.Cell, i int, choice []con
 	if rounds == 0 {
 		rounds = max(1, loaded.Config.Train.Rounds/share)
 	}
-	cell.Network, cell.Seed = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed
+	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
 	cell.Set = slices.Concat(cell.Set, choice, []configs.Override{
 		{Key: "seed", Value: fmt.Sprint(cell.Seed)}, {Key: "train.rounds", Value: fmt.Sprint(rounds)},
 	})

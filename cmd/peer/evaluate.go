@@ -105,10 +105,10 @@ func (a *averager) evaluate(k int, mean []float32) error {
 	return nil
 }
 
-// conclude evaluates the mean of the final models.
-func (a *averager) conclude(models [][]float32) error {
-	if cfg := a.run.Config(); cfg.Output.Evaluate > 0 && a.hasMeans() {
-		return a.evaluate(cfg.Train.Rounds, experiment.Mean(models))
+// conclude evaluates the mean of the final models, of some rounds.
+func (a *averager) conclude(models [][]float32, rounds int) error {
+	if a.run.Config().Output.Evaluate > 0 && a.hasMeans() {
+		return a.evaluate(rounds, experiment.Mean(models))
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 
 // In virtual time a network says when something happens and not what: cells that
 // differ in their network alone are simulated in one process, which takes their
-// gradients once. The results are those of a process for each.
+// gradients once. The results are those of a process for each. A cell that may end
+// before its rounds are over has one of its own: another network ends it elsewhere.
 
 // groups puts the cells to do that can be run together into one group each.
 func (m *matrix) groups(todo []int) [][]int {
@@ -21,7 +22,7 @@ func (m *matrix) groups(todo []int) [][]int {
 		_, rest := m.split(cell)
 		key := strings.Join(append(rest, cell.Label), "\n")
 		at, ok := known[key]
-		if !ok || m.file.Mode != "sim" || m.timed[cell.Label] {
+		if !ok || m.file.Mode != "sim" || m.timed[cell.Label] || len(cell.Until) > 0 {
 			known[key] = len(all)
 			all = append(all, []int{i})
 			continue

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"gossiptrainer/configs"
@@ -45,6 +46,9 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 			return nil, oneOf("compare: --mode", f.mode, []string{"sim", "lab"})
 		}
 		file.Mode = f.mode
+		if reason := file.CannotEnd(); reason != "" {
+			return nil, usagef("compare: --mode %s: budget: %s", f.mode, reason)
+		}
 	}
 	var labels []string
 	for _, a := range file.Algorithms {
@@ -93,6 +97,9 @@ func (m *matrix) prepare(ctx context.Context) error {
 		if err := run.FindData(); err != nil {
 			return err
 		}
+		if err := m.endsOf(cell, run); err != nil {
+			return err
+		}
 		m.network(cell, loaded.Config)
 		m.timed[cell.Label] = run.Timed()
 		if m.file.Mode == "sim" && m.result.Compute == 0 {
@@ -102,6 +109,19 @@ func (m *matrix) prepare(ctx context.Context) error {
 		}
 	}
 	return m.tune(ctx)
+}
+
+// endsOf checks that a cell can end as it should.
+func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
+	m.result.Until = strings.Join(configs.Arguments(cell.Until), " or ")
+	ends, err := parseUntil(configs.Arguments(cell.Until))
+	if err == nil {
+		err = ends.check(run)
+	}
+	if err != nil {
+		return fmt.Errorf("cell %s: %w", cell, err)
+	}
+	return nil
 }
 
 // load merges what a cell says over the base.
@@ -232,7 +252,11 @@ func (m *matrix) hash(mode string, cell configs.Cell) (string, error) {
 		return "", err
 	}
 	loaded.Config.Output.Dir, loaded.Config.Data.Dir = "", ""
-	sum := sha256.Sum256(fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute))
+	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute)
+	for _, s := range configs.Arguments(cell.Until) {
+		text = fmt.Appendf(text, " until %s", s)
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
 }
 

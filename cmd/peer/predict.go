@@ -80,6 +80,9 @@ func checkComparison(c *console, name string, set []string) error {
 		if err != nil {
 			return fmt.Errorf("cell %s: %w", cell, err)
 		}
+		if err := m.endsOf(cell, run); err != nil {
+			return err
+		}
 		f, err := forecastOf(run)
 		if err != nil {
 			return err
@@ -90,6 +93,9 @@ func checkComparison(c *console, name string, set []string) error {
 	c.say("ok: %s: %d cells by %s, %d seeds each of:", file.Name, len(file.Cells()), file.Mode, len(file.Seeds))
 	if err := c.print(all, func(w io.Writer) error { return writeForecasts(w, all) }); err != nil {
 		return err
+	}
+	if m.result.Until != "" {
+		c.say("cells end before their rounds are over at %s", m.result.Until)
 	}
 	c.next(quoted("peer", "compare", name), "run it")
 	return nil

@@ -24,6 +24,7 @@ import (
 type simFlags struct {
 	compute time.Duration
 	also    []string
+	until   []string
 }
 
 func newSim(c *console) *cobra.Command {
@@ -38,10 +39,15 @@ The parameters are those of the same run with "peer lab" or on a LAN, bit for bi
 of asynchronous workers (adpsgd) and of bits chosen by speed (mqgrad) depend on the times.
 The time is what the links of the run file and the time of a gradient make it. Since
 links decide when and not what, the run may be simulated on several networks at once,
-each with a folder and a result of its own, and takes every gradient once.`,
+each with a folder and a result of its own, and takes every gradient once.
+
+A run may end before its rounds are over: when its virtual time is up, or when it has
+reached a loss or an accuracy as a report sees it. All workers then finish the rounds
+that one of them has begun; the result is that of a run of so many rounds.`,
 		Example: `  peer sim ring8
   peer sim ring8-fashion --compute 20ms --set limit.rate=100mbit --set limit.latency=1ms
-  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.loss=0.01`,
+  peer sim ring8 --set limit.rate=100mbit --also limit.rate=1mbit --also limit.loss=0.01
+  peer sim ring8 --set train.rounds=10000 --until loss=0.4 --until time=10m`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.compute < 0 {
@@ -54,12 +60,23 @@ each with a folder and a result of its own, and takes every gradient once.`,
 	c.addJSON(cmd)
 	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
+	cmd.Flags().StringArrayVar(&f.until, "until", nil, "end it early at a time, loss or accuracy: `key=value`; may be repeated")
 	return cmd
 }
 
 func runSim(ctx context.Context, c *console, file *runFile, args []string, f simFlags) error {
+	ends, err := parseUntil(f.until)
+	if err != nil {
+		return err
+	}
+	if len(f.until) > 0 && len(f.also) > 0 {
+		return usagef("sim: --until and --also: on another network a run ends after other rounds: one command for each")
+	}
 	runs, err := file.assembleAlso(args, f.also)
 	if err != nil {
+		return err
+	}
+	if err := ends.check(runs[0]); err != nil {
 		return err
 	}
 	sims := make([]*simulated, len(runs))
@@ -83,7 +100,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		}
 	}
 	if err := allAtOnce(ctx, len(sims), func(ctx context.Context, i int) error {
-		return sims[i].train(ctx, workers[i], compute)
+		return sims[i].train(ctx, workers[i], compute, ends)
 	}); err != nil {
 		return stopped(ctx, err)
 	}
@@ -161,9 +178,14 @@ func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simula
 }
 
 // train simulates the run to its end and reports the results.
-func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
-	means := newAverager(s.run, s.event)
-	result, err := sim.Run(ctx, s.simWorkers(workers, means), sim.Options{
+func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration, ends until) error {
+	ending, goal := ends.ending(s.run)
+	scores := func(e report.Event) {
+		goal.Score(e)
+		s.event(e)
+	}
+	means := newAverager(s.run, scores)
+	result, err := sim.Run(ctx, simWorkers(s.run, workers, means, scores), sim.Options{
 		Network: s.network,
 		Entropy: s.run.Entropy(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
@@ -171,6 +193,7 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 		},
 		Rounds:  s.run.Config().Train.Rounds,
 		Every:   s.run.Config().Output.Every,
+		Ending:  ending,
 		Observe: s.event,
 	})
 	if err != nil {
@@ -179,15 +202,15 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 	if s.models, err = s.concludeSim(ctx, workers, result); err != nil {
 		return err
 	}
-	return means.conclude(s.models)
+	return means.conclude(s.models, result.Rounds[0])
 }
 
-func (s *session) simWorkers(workers []*experiment.Worker, means *averager) []sim.Worker {
+func simWorkers(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(report.Event)) []sim.Worker {
 	simulated := make([]sim.Worker, len(workers))
 	for i, w := range workers {
-		evaluated := means.watched(scored(s.run, w, w.Gradient, s.event))
+		evaluated := means.watched(scored(run, w, w.Gradient, scores))
 		simulated[i] = sim.Worker{
-			Machine: w.Machine, Gradient: evaluated, Theta: w.Theta, Bits: w.Bits, Layout: w.Layout, Parameters: s.run.Parameters(),
+			Machine: w.Machine, Gradient: evaluated, Theta: w.Theta, Bits: w.Bits, Layout: w.Layout, Parameters: run.Parameters(),
 		}
 	}
 	return simulated

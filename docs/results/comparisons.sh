@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs comparisons and keeps of each the table, what it concludes, and the figures
-# of loss in a folder next to this file: comparisons.sh moniqua-fig1-lab.
+# of loss and of time in a folder next to this file: comparisons.sh moniqua-fig1-lab.
 # What is finished below runs is not done again.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -12,5 +12,5 @@ for name; do
 	runs/peer compare "$name" -o "runs/$name"
 	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
 	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"
-	cp "runs/$name/report/figures/"loss-*.png "$kept"
+	cp "runs/$name/report/figures/"loss-*.png "runs/$name/report/figures/"bars-*.png "$kept"
 done

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// A Goal watches a run for its target while the run goes on, and sees it reached
+// where ReachLoss and ReachAccuracy will find that it was. Steps must come in the
+// order of time; scores may come as soon as they are known, and count when all
+// workers are past their round.
+type Goal struct {
+	targets Targets
+	pace    pace
+	recent  []Moment // the last few
+
+	mu     sync.Mutex
+	scores []Event
+}
+
+// NewGoal watches a run of some workers.
+func NewGoal(t Targets, workers int) *Goal {
+	return &Goal{targets: t, pace: pace{workers: workers}}
+}
+
+// Score takes what may be a score. It may be called by several goroutines.
+func (g *Goal) Score(e Event) {
+	if e.Score == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.scores = append(g.scores, e)
+}
+
+// Reached reports whether the target was reached when s was recorded: that of the
+// loss, else that of the accuracy.
+func (g *Goal) Reached(s Step) bool {
+	m, ok := g.pace.see(&s)
+	if !ok {
+		return false
+	}
+	if g.targets.Loss > 0 {
+		g.recent = append(g.recent, m)
+		g.recent = g.recent[max(0, len(g.recent)-smoothing):]
+		return len(g.recent) == smoothing && smoothed(g.recent) <= g.targets.Loss
+	}
+	return g.targets.Accuracy > 0 && g.scored()
+}
+
+// scored reports whether a score that all workers are past is good enough. What
+// was seen of a round is then no matter of who computes how fast.
+func (g *Goal) scored() bool {
+	past := math.MaxInt
+	for _, s := range g.pace.last {
+		past = min(past, s.Round)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := slices.DeleteFunc(slices.Clone(g.scores), func(e Event) bool { return e.Score.Round >= past })
+	return slices.ContainsFunc((&Run{Events: known}).Curve(), func(p Point) bool { return p.Accuracy >= g.targets.Accuracy })
+}

@@ -1,0 +1,60 @@
+package report
+
+import "testing"
+
+// goalAt shows a run to a goal, record by record, and returns the index of the
+// event at which the goal is reached; −1 if it never is.
+func goalAt(run *Run, t Targets) int {
+	g := NewGoal(t, 2)
+	for i, e := range run.Events {
+		g.Score(e)
+		if e.Step != nil && g.Reached(*e.Step) {
+			return i
+		}
+	}
+	return -1
+}
+
+// A run that ends when it is said to have reached the target has reached it in
+// the report, too, and not a record earlier.
+func TestGoalAgreesWithTheReport(t *testing.T) {
+	run := twoWorkers(9, 8, 7, 6, 5, 4, 3)
+	for _, target := range []float64{7.5, 6.9, 6} {
+		at := goalAt(run, Targets{Loss: target})
+		if at < 0 {
+			t.Fatalf("loss %v is never reached", target)
+		}
+		if until := (&Run{Events: run.Events[:at+1]}); until.ReachLoss(target) == nil {
+			t.Errorf("loss %v: reached at event %d, says the goal, not the report", target, at)
+		}
+		if before := (&Run{Events: run.Events[:at]}); before.ReachLoss(target) != nil {
+			t.Errorf("loss %v: reached before event %d, says the report", target, at)
+		}
+	}
+	if at := goalAt(run, Targets{Loss: 1}); at != -1 {
+		t.Errorf("loss 1 is reached at event %d", at)
+	}
+}
+
+// A score is known as soon as it is computed, which is no moment of a run: it
+// counts when all workers are past its round.
+func TestGoalWaitsForTheRoundOfAScore(t *testing.T) {
+	run := twoWorkers(9, 8, 7)
+	run.Events = append([]Event{
+		{Score: &Score{Rank: Average, Round: 20, Accuracy: 0.9}},
+		{Score: &Score{Rank: Average, Round: 10, Accuracy: 0.5}},
+	}, run.Events...)
+	const last = 7 // two scores, three records of two workers
+	if at := goalAt(run, Targets{Accuracy: 0.8}); at != last {
+		t.Errorf("reached at event %d, want %d, when both workers have done 30 rounds", at, last)
+	}
+	if run.ReachAccuracy(0.8) == nil {
+		t.Error("the report does not find it")
+	}
+	if at := goalAt(run, Targets{Accuracy: 0.95}); at != -1 {
+		t.Errorf("accuracy 0.95 is reached at event %d", at)
+	}
+	if at := goalAt(run, Targets{}); at != -1 {
+		t.Errorf("no target is reached at event %d", at)
+	}
+}
