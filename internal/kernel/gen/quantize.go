@@ -163,10 +163,10 @@ func (z *quantizer) begin() {
 	z.q = operand.Mem{Base: q}
 	z.doubts = z.GP64()
 	z.XORQ(z.doubts, z.doubts)
-	z.begins, z.magic, z.outside = z.constant(qFirst), z.rare(qMagic), z.constant(qMagic)
+	z.begins, z.magic, z.outside = z.constant(qFirst), z.constant(qMagic), z.constant(qMagic)
 	if z.packed == 0 {
 		z.units, z.high, z.low = z.constant(qUnits), z.constant(qHigh), z.constant(qLow)
-		z.three, z.shift = z.rare(qThree), z.rare(qShift)
+		z.three, z.shift = z.constant(qThree), z.rare(qShift)
 	}
 	if !z.wide || z.indices {
 		z.test, z.rest = z.rare(qTest), z.rare(qRest)
@@ -189,7 +189,7 @@ func (z *quantizer) begin() {
 		z.key1, z.product = z.rare(qKey1), z.vector()
 		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
 		if z.indices || !z.wide {
-			z.noise = z.rare(qNoise)
+			z.noise = z.constant(qNoise)
 		}
 	}
 }
