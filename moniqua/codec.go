@@ -114,8 +114,6 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
 	case c.Verify:
 		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
-	case width == 1:
-		err = r.encodeBits(dst[start:end], x)
 	default:
 		err = r.encodeBytes(dst[start:end], x, width)
 	}

@@ -101,26 +101,14 @@ func (r *round) inLanes(in []algos.Message) bool {
 	return r.byteWidth() > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in)
 }
 
-// encodeBytes writes the symbols of x, of two bits or more, to payload, of their
-// length, without verification.
+// encodeBytes writes the symbols of x to payload, of their length, without
+// verification.
 func (r *round) encodeBytes(payload []byte, x []float32, width int) error {
-	var (
-		quantizer kernel.Quantizer
-		buffer    [laneBlock]byte
-		q         = r.encode.lanes(&quantizer, kernel.OfResidues, width, len(x))
-	)
+	p := r.encode.packer(width, len(x), r.tier)
 	for first := 0; first < len(x); first += laneBlock {
 		part := x[first:min(first+laneBlock, len(x))]
-		out := payload[first/8*width:]
-		symbols := buffer[:len(part)]
-		if width == 8 {
-			symbols = out[:len(part)] // they are the payload
-		}
-		if at := r.encode.residues(symbols, part, first, width, r.tier, q); at >= 0 {
+		if at := p.pack(payload[first/8*width:], part, first); at >= 0 {
 			return r.strange(part[at], first+at)
-		}
-		if width < 8 {
-			r.tier.Pack(out, width, symbols)
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ func (k *link) write() error {
 		h := k.header(o)
 		payload, coder := o.open()
 		h.Coder = coder
-		if err := wire.PutHeader(buf, h, payload); err != nil {
+		if err := k.edge.links.heads.put(buf, o.message, h, payload); err != nil {
 			return err
 		}
 		if err := k.send(buf, payload, &due); err != nil {

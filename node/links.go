@@ -47,6 +47,7 @@ type links struct {
 	refused   *refusals
 	pool      pool
 	coding    *coding // nil: payloads go out as they are
+	heads     heads
 
 	watch  *network.NotifyBundle // wakes edges
 	ctx    context.Context
@@ -180,9 +181,9 @@ func (l *links) sendOne(same []gossip.Frame) {
 			toll += l.edge(f.To).toll()
 		}
 	}
-	p := l.coding.mailing(same[0], len(same), toll)
+	p, number := l.coding.mailing(same[0], len(same), toll), l.heads.number(len(same))
 	for _, f := range same {
-		o := outgoing{frame: f, mailing: p}
+		o := outgoing{frame: f, mailing: p, message: number}
 		if k := l.edge(f.To).current(); k != nil {
 			k.out.put(o)
 		} else {

@@ -14,6 +14,7 @@ type outgoing struct {
 	frame   gossip.Frame
 	notice  Notice   // Kind 0: none
 	mailing *mailing // nil: the payload travels as it is
+	message uint64   // what heads call it
 	bye     bool
 }
 

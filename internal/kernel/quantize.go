@@ -13,26 +13,33 @@ import (
 //
 //	k = ⌊x/D + c⌋, c = Shift, + u(index of x) with Noise
 //
-// and gives either k or its residue modulo N as a byte. The definition is
-// float64 arithmetic; the lanes use 32 bits and say where those do not suffice.
+// and gives either k or its residue modulo N. The definition is float64
+// arithmetic; the lanes use 32 bits and say where those do not suffice.
 //
 // With B = D·N, and x/B split into the nearest integer q and a rest,
 //
-//	w = fma(x, 1/B, 3·2²²)          q in the mantissa of w: |x/B| < 2²² or w's exponent tells
-//	r = x·(1/B) − q                 by two more fma, with 1/B as a sum of two float32
-//	T = 2³¹·r + (c + u)·2³¹/N       integers modulo 2³¹
+//	w = fma(x, 2⁻²²/B, 3)           q in the mantissa of w: |x/B| < 2²² or w's exponent tells
+//	e = x·2ˢ/B − q·2ˢ               by two more fma, with 1/B as a sum of two float32
+//	T = e + (c + u)·2ˢ/N            integers modulo 2ˢ
 //
-// so the top b bits of T are the residue of k, and the 31−b below them the
-// fraction. All is scaled by 2³¹: B·2⁻³¹ is the unit of r. Rounding r twice,
+// so the b bits of T below 2ˢ are the residue of k, and those below them the
+// fraction: 16 for residues, s = 16 + b. Rounding e twice and to an integer,
 // cutting 1/B to 48 bits and the roundings of the definition itself move T by
-// less than 133 units. u lacks its last step, which changes it by less than
-// 2⁻¹⁶. So where the fraction is 2⁻¹⁴ or more away from an integer, which is 512
-// units at 8 bits, both floors are the same. The others, one in 8,192, are
-// doubtful and left to the caller. Indices are computed at the scale 2³⁰, which
-// leaves room for a carry: k = N·q + T/2^(30−b).
+// less than 3/2, and u lacks what is below its 16 bits. So where the fraction is
+// neither 0 nor 1 nor −1 nor −2 both floors are the same. The others, one in
+// 16,384, are doubtful and left to the caller. For indices s is 30, which leaves
+// room for a carry: k = N·q + T/2^(30−b); they are doubtful within 2⁻¹⁴.
+//
+// Residues that are to be packed are few bits, so that w suffices:
+//
+//	w = fma(x, 2⁻⁶/B, 3 + c·2⁻⁶/N)  T in the lower 16 bits of w's mantissa: |x/B| < 64
+//
+// Cutting 1/B to 24 bits and rounding w move T by less than 3/4: the fractions 0
+// and −1 are doubtful, 2 of 2^(16−b).
 type Quantizer struct {
-	words  [201]uint32
+	words  [225]uint32
 	output Output
+	width  int
 	random bool
 }
 
@@ -42,6 +49,7 @@ type Output uint8
 // The outputs.
 const (
 	OfResidues Output = iota // k mod N, as bytes
+	OfPacked                 // k mod N, as a bit stream
 	OfIndices                // k, as int32
 )
 
@@ -53,50 +61,64 @@ type Lattice struct {
 	Noise *rng.Key // of u, or nil: no noise
 }
 
-const (
-	// Step is the number of coordinates that a quantizer does at a time: it
-	// begins at a multiple of it and does whole ones.
-	Step  = 128
-	guard = 14 // a fraction is doubtful within 2^−guard of an integer
-)
+// Step is the number of coordinates that a quantizer does at a time: it begins at
+// a multiple of it and does whole ones.
+const Step = 128
 
 // Set prepares q for one output of a lattice and reports whether the lanes can do
-// it: they need a lattice as described, and a step far from the ends of float32's
-// range.
+// it: they need a lattice as described, a step far from the ends of float32's
+// range, and for packing 1, 2 or 4 bits.
 func (q *Quantizer) Set(l Lattice, output Output) bool {
 	modulus := l.Step * float64(uint(1)<<l.Bits)
 	if l.Bits < 1 || l.Bits > 8 || !(modulus > 0x1p-60 && modulus < 0x1p60) || l.Shift > 1 || l.Shift < -float64(uint(1)<<l.Bits)/2 {
 		return false
 	}
-	q.output, q.random = output, l.Noise != nil
-	if output == OfIndices {
-		q.set(l, 1/modulus, 30, uint32(l.Bits))
-	} else {
-		q.set(l, 1/modulus, 31, uint32(1)<<l.Bits-1)
+	if output == OfPacked && (l.Bits > 4 || odd(l.Bits)) {
+		return false
 	}
+	q.output, q.width, q.random = output, l.Bits, l.Noise != nil
+	s := precision{bits: 16 + l.Bits, first: 0x1p-22, near: 2, own: uint32(1)<<l.Bits - 1}
+	switch output {
+	case OfPacked:
+		s = precision{bits: 16, first: 0x1p-6, near: 1}
+	case OfIndices:
+		s = precision{bits: 30, first: 0x1p-22, near: 1 << (30 - l.Bits - 14), own: uint32(l.Bits)}
+	}
+	q.set(l, s)
 	return true
 }
 
-// set fills the constants of one scale, in the order that the assembly expects;
-// own is the one that residues and indices use in their ways.
-func (q *Quantizer) set(l Lattice, inverse float64, scale int, own uint32) {
-	inverse *= float64(uint64(1) << scale)
+// A precision is how a Quantizer counts for one output.
+type precision struct {
+	bits  int     // s
+	first float64 // the scale of w
+	near  uint32  // fractions are doubtful from −near to near − 1
+	own   uint32  // what residues and indices use in their ways
+}
+
+// set fills the constants, in the order that the assembly expects.
+func (q *Quantizer) set(l Lattice, s precision) {
+	inverse := 1 / (l.Step * float64(uint(1)<<l.Bits))
 	high := float32(inverse)
 	low := float32(inverse - float64(high))
-	rest := scale - l.Bits // fractional bits of T
-	units := uint32(1) << (rest - guard)
-	shift := uint32(int64(l.Shift*float64(uint64(1)<<rest))) + units
-	test := uint32(1)<<rest - 2*units
+	rest := s.bits - l.Bits // fractional bits of T
+	shift := int64(l.Shift*float64(uint64(1)<<rest)) + int64(s.near)
+	unit, magic := math.Exp2(float64(s.bits)), 3.0
+	if q.output == OfPacked {
+		magic += float64(shift) * 0x1p-22
+	}
+	float := func(v float64) uint32 { return math.Float32bits(float32(v)) }
 	constants := [...]uint32{
-		math.Float32bits(high), math.Float32bits(low), math.Float32bits(float32(3 << 22 * float64(uint64(1)<<scale))),
-		shift, test, own, uint32(rest), uint32(32 - rest), 0,
+		float(float64(high) * s.first), float(magic),
+		float(0x1p22 * unit), float(3 * 0x1p22 * unit), float(float64(high) * unit), float(float64(low) * unit),
+		uint32(shift), uint32(1)<<rest - 2*s.near, s.own, uint32(rest), uint32(32 - rest), 0,
 	}
 	if l.Noise != nil {
-		constants[8] = l.Noise.K1
+		constants[11] = l.Noise.K1
 		for i := range uint32(Step) {
-			q.words[72+i] = (i ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
+			q.words[96+i] = (i ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
 		}
-		q.words[200] = l.Noise.K0 &^ (Step - 1)
+		q.words[224] = l.Noise.K0 &^ (Step - 1)
 	}
 	for i, v := range constants {
 		for lane := range 8 {
@@ -107,8 +129,8 @@ func (q *Quantizer) set(l Lattice, inverse float64, scale int, own uint32) {
 
 // Residues writes the residues modulo N of x, whose first coordinate has the
 // index first, a multiple of Step. It returns how many it did, a multiple of
-// Step, and sets the bits in doubt of those it is not certain of; doubtful is
-// false if there are none. It does nothing if x is shorter than Step, has a
+// Step, and sets the bits in doubt, which is clear, of those it is not certain of;
+// doubtful is false if there are none. It does nothing if x is shorter than Step, has a
 // coordinate of 2²²·N steps or more, or one that is no number, and in Off. q is
 // set for residues.
 func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
@@ -134,24 +156,32 @@ func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// Bits is Residues for one-bit symbols, of which it writes eight to a byte, least
-// significant bit first.
-func (t Tier) Bits(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
+// Packed is Residues for symbols of 1, 2 or 4 bits, which it writes as Pack does,
+// and for coordinates below 64·N steps. q is set for packing. AVX2 does one bit.
+func (t Tier) Packed(dst []byte, x []float32, first int, q *Quantizer, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
-	if t == Off || n == 0 || first%Step != 0 || q.output != OfResidues {
+	if t == Off || n == 0 || first%Step != 0 || q.output != OfPacked || t == AVX2 && q.width > 1 {
 		return 0, false
 	}
-	dst, x = dst[:n/8], x[:n]
+	dst, x = dst[:n/8*q.width], x[:n]
 	var doubts, outside uint32
 	switch {
-	case t == AVX512 && q.random:
-		doubts, outside = randomBitsAVX512(dst, x, uint32(first), &q.words, doubt)
-	case t == AVX512:
-		doubts, outside = fixedBitsAVX512(dst, x, uint32(first), &q.words, doubt)
+	case t == AVX2 && q.random:
+		doubts, outside = randomPacked1AVX2(dst, x, uint32(first), &q.words, doubt)
+	case t == AVX2:
+		doubts, outside = fixedPacked1AVX2(dst, x, uint32(first), &q.words, doubt)
+	case q.random && q.width == 1:
+		doubts, outside = randomPacked1AVX512(dst, x, uint32(first), &q.words, doubt)
+	case q.random && q.width == 2:
+		doubts, outside = randomPacked2AVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random:
-		doubts, outside = randomBitsAVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = randomPacked4AVX512(dst, x, uint32(first), &q.words, doubt)
+	case q.width == 1:
+		doubts, outside = fixedPacked1AVX512(dst, x, uint32(first), &q.words, doubt)
+	case q.width == 2:
+		doubts, outside = fixedPacked2AVX512(dst, x, uint32(first), &q.words, doubt)
 	default:
-		doubts, outside = fixedBitsAVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = fixedPacked4AVX512(dst, x, uint32(first), &q.words, doubt)
 	}
 	if outside != 0 {
 		return 0, false

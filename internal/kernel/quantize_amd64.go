@@ -7,69 +7,89 @@ package kernel
 // fixedResiduesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func fixedResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedResiduesAVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
-// randomResiduesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+// fixedPacked1AVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
-
-// fixedBitsAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
-//
-//go:noescape
-func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
-
-// randomBitsAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
-//
-//go:noescape
-func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedPacked1AVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // fixedIndicesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomResiduesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomPacked1AVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomPacked1AVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // randomIndicesAVX2 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func randomIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func randomIndicesAVX2(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // fixedResiduesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
-// randomResiduesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+// fixedPacked1AVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
-
-// fixedBitsAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
-//
-//go:noescape
-func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
-
-// randomBitsAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
-//
-//go:noescape
-func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedPacked1AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // fixedIndicesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
-// randomIndicesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+// fixedPacked2AVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
 //
 //go:noescape
-func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32)
+func fixedPacked2AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// fixedPacked4AVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func fixedPacked4AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // fixedHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.
 //
 //go:noescape
-func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)
+func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[225]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)
+
+// randomResiduesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomPacked1AVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomPacked1AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomIndicesAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomPacked2AVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomPacked2AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
+
+// randomPacked4AVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q.
+//
+//go:noescape
+func randomPacked4AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32)
 
 // randomHashedAVX512 rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.
 //
 //go:noescape
-func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)
+func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[225]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32)

@@ -4,58 +4,74 @@
 
 package kernel
 
-func fixedResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedResiduesAVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedPacked1AVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func fixedBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomBitsAVX2(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func randomResiduesAVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func fixedIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func randomPacked1AVX2(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomIndicesAVX2(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func randomIndicesAVX2(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedResiduesAVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedPacked1AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func fixedBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomBitsAVX512(dst []byte, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedPacked2AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func fixedIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedPacked4AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts uint32, outside uint32) {
+func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[225]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func fixedHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32) {
+func randomResiduesAVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32) {
+func randomPacked1AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomIndicesAVX512(dst []int32, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomPacked2AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomPacked4AVX512(dst []byte, x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts uint32, outside uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func randomHashedAVX512(dst []int32, symbols []byte, x []float32, first uint32, q *[225]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts uint32, outside uint32) {
 	panic("kernel: no assembly in this build")
 }

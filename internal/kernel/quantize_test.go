@@ -35,11 +35,11 @@ func (l Lattice) integer(x float32, index int) float64 {
 	return math.Floor(float64(x)/l.Step + c)
 }
 
-// drawCoordinates draws n of them below 2²²·N steps, many next to an integer of
+// drawCoordinates draws n of them below 2^most·N steps, many next to an integer of
 // the lattice.
-func drawCoordinates(t *rapid.T, l Lattice, first, n int) []float32 {
+func drawCoordinates(t *rapid.T, l Lattice, most float64, first, n int) []float32 {
 	source := rng.At(rapid.Uint64().Draw(t, "coordinates"), 0)
-	reach := 22 + float64(l.Bits) - 0.01
+	reach := most + float64(l.Bits) - 0.05
 	reach = rapid.Float64Range(-3, reach).Draw(t, "log2 steps")
 	x := make([]float32, n)
 	for i := range x {
@@ -69,7 +69,7 @@ func TestLanesRoundLikeTheDefinition(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				l := drawLattice(t)
 				first := Step * rapid.IntRange(0, 1<<24).Draw(t, "first")
-				x := drawCoordinates(t, l, first, 2*Step+5)
+				x := drawCoordinates(t, l, 22, first, 2*Step+5)
 				checkLanes(t, tier, l, x, first)
 			})
 		})
@@ -81,17 +81,13 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 	if !q.Set(l, OfResidues) || !whole.Set(l, OfIndices) {
 		t.Fatal("the lattice was refused")
 	}
-	residues, indices, bits := make([]byte, len(x)), make([]int32, len(x)), make([]byte, len(x))
+	residues, indices, symbols := make([]byte, len(x)), make([]int32, len(x)), make([]byte, len(x))
 	for name, get := range map[string]func(doubt []byte) (int, bool, func(at int) bool){
 		"residue": func(doubt []byte) (int, bool, func(at int) bool) {
 			n, doubtful := tier.Residues(residues, x, first, &q, doubt)
 			return n, doubtful, func(at int) bool {
 				return residues[at] == byte(int64(l.integer(x[at], first+at))&(1<<l.Bits-1))
 			}
-		},
-		"bit": func(doubt []byte) (int, bool, func(at int) bool) {
-			n, doubtful := tier.Bits(bits, x, first, &q, doubt)
-			return n, doubtful, func(at int) bool { return bits[at/8]>>(at%8)&1 == byte(int64(l.integer(x[at], first+at))&1) }
 		},
 		"index": func(doubt []byte) (int, bool, func(at int) bool) {
 			n, doubtful := tier.Indices(indices, x, first, &whole, doubt)
@@ -101,19 +97,16 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 			var h, want Hash
 			h.Reset()
 			want.Reset()
-			done, hashed := tier.HashedIndices(indices, bits, x, first, &whole, byte(1<<l.Bits-1), doubt, &h)
+			done, hashed := tier.HashedIndices(indices, symbols, x, first, &whole, byte(1<<l.Bits-1), doubt, &h)
 			tier.Hash(&want, indices[:hashed])
 			if h.Sum() != want.Sum() {
 				t.Fatalf("%d of %d hashed: %x, want %x", hashed, done, h.Sum(), want.Sum())
 			}
 			return done, hashed < done, func(at int) bool {
-				return float64(indices[at]) == l.integer(x[at], first+at) && bits[at] == byte(indices[at])&byte(1<<l.Bits-1)
+				return float64(indices[at]) == l.integer(x[at], first+at) && symbols[at] == byte(indices[at])&byte(1<<l.Bits-1)
 			}
 		},
 	} {
-		if name == "bit" && l.Bits != 1 {
-			continue
-		}
 		doubt := make([]byte, (len(x)+63)/64*8)
 		n, doubtful, right := get(doubt)
 		early := name == "hashed index" && doubtful && n == Step
@@ -129,6 +122,47 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 			if !unsure[i] && !right(i) {
 				t.Fatalf("%s: %v at %d: lattice %+v, definition %v, lanes %d %d", name, x[i], first+i, l, l.integer(x[i], first+i), residues[i], indices[i])
 			}
+		}
+	}
+}
+
+func TestPackedLanesRoundLikeTheDefinition(t *testing.T) {
+	for _, tier := range Available()[1:] {
+		t.Run(tier.String(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				l := drawLattice(t)
+				l.Bits = 1
+				if tier == AVX512 {
+					l.Bits = 1 << rapid.IntRange(0, 2).Draw(t, "log2 bits")
+				}
+				l.Shift = max(l.Shift, -float64(uint(1)<<l.Bits)/2)
+				first := Step * rapid.IntRange(0, 1<<24).Draw(t, "first")
+				checkPacked(t, tier, l, drawCoordinates(t, l, 6, first, 2*Step+5), first)
+			})
+		})
+	}
+}
+
+func checkPacked(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
+	var q Quantizer
+	if !q.Set(l, OfPacked) {
+		t.Fatal("the lattice was refused")
+	}
+	packed, symbols, doubt := make([]byte, 2*Step*l.Bits/8), make([]byte, 2*Step), make([]byte, 48)
+	n, doubtful := tier.Packed(packed, x, first, &q, doubt)
+	if n != 2*Step {
+		t.Fatalf("%d coordinates done", n)
+	}
+	Off.Unpack(symbols, l.Bits, packed)
+	unsure := map[int]bool{}
+	Doubtful(doubt, func(at int) bool { unsure[at] = true; return true })
+	if doubtful != (len(unsure) > 0) {
+		t.Fatalf("%d doubtful coordinates, reported %v", len(unsure), doubtful)
+	}
+	for i, s := range symbols {
+		k := l.integer(x[i], first+i)
+		if !unsure[i] && s>>(8-l.Bits) != byte(int64(k))&byte(1<<l.Bits-1) {
+			t.Fatalf("%v at %d: lattice %+v, definition %v, lanes %d", x[i], first+i, l, k, s>>(8-l.Bits))
 		}
 	}
 }
@@ -152,7 +186,7 @@ func TestFewCoordinatesAreDoubtful(t *testing.T) {
 }
 
 func TestLanesLeaveWhatTheyCannotDo(t *testing.T) {
-	var q, whole Quantizer
+	var q, packed, whole Quantizer
 	for _, l := range []Lattice{
 		{Step: 1, Bits: 9}, {Step: 1, Bits: 0}, {Step: 0x1p-64, Bits: 4}, {Step: math.Inf(1), Bits: 4},
 		{Step: 1, Bits: 4, Shift: 1.5}, {Step: 1, Bits: 4, Shift: -8.5},
@@ -163,6 +197,7 @@ func TestLanesLeaveWhatTheyCannotDo(t *testing.T) {
 	}
 	q.Set(Lattice{Step: 1, Bits: 4}, OfResidues)
 	whole.Set(Lattice{Step: 1, Bits: 4}, OfIndices)
+	packed.Set(Lattice{Step: 1 << 16, Bits: 1}, OfPacked)
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
 	for _, tier := range Available() {
 		for _, bad := range []float32{nan, inf, 1 << 27, -1 << 40, math.MaxFloat32} {
@@ -170,6 +205,9 @@ func TestLanesLeaveWhatTheyCannotDo(t *testing.T) {
 			x[Step+7] = bad
 			if n, _ := tier.Residues(make([]byte, len(x)), x, 0, &q, make([]byte, 48)); n != 0 {
 				t.Errorf("%v: residues with %v: %d done", tier, bad, n)
+			}
+			if n, _ := tier.Packed(make([]byte, len(x)), x, 0, &packed, make([]byte, 48)); n != 0 {
+				t.Errorf("%v: packing with %v: %d done", tier, bad, n)
 			}
 			if n, _ := tier.Indices(make([]int32, len(x)), x, 0, &whole, make([]byte, 48)); n != 0 {
 				t.Errorf("%v: indices with %v: %d done", tier, bad, n)

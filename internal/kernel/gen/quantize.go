@@ -8,12 +8,15 @@ import (
 
 // The places of a Quantizer's words, in bytes. Constants are there eight times.
 const (
-	qHigh = 32 * iota
-	qLow
+	qFirst = 32 * iota
 	qMagic
+	qUnits
+	qThree
+	qHigh
+	qLow
 	qShift
 	qTest
-	qWidth
+	qOwn
 	qRest
 	qNoise
 	qKey1
@@ -27,15 +30,16 @@ const step = 128
 // quantize writes the quantizers of each tier, see the comment of Quantizer.
 func quantize(c *build.Context) {
 	for _, w := range widths(c, "quantize") {
-		(&quantizer{width: w}).write("fixedResidues", "[]byte")
-		(&quantizer{width: w, random: true}).write("randomResidues", "[]byte")
-		(&quantizer{width: w, packed: true}).write("fixedBits", "[]byte")
-		(&quantizer{width: w, random: true, packed: true}).write("randomBits", "[]byte")
-		(&quantizer{width: w, indices: true}).write("fixedIndices", "[]int32")
-		(&quantizer{width: w, random: true, indices: true}).write("randomIndices", "[]int32")
-		if w.wide {
-			(&quantizer{width: w, indices: true, hashed: true}).write("fixedHashed", "[]int32")
-			(&quantizer{width: w, random: true, indices: true, hashed: true}).write("randomHashed", "[]int32")
+		for _, random := range []bool{false, true} {
+			kind := map[bool]string{false: "fixed", true: "random"}[random]
+			(&quantizer{width: w, random: random}).write(kind+"Residues", "[]byte")
+			(&quantizer{width: w, random: random, packed: 1}).write(kind+"Packed1", "[]byte")
+			(&quantizer{width: w, random: random, indices: true}).write(kind+"Indices", "[]int32")
+			if w.wide {
+				(&quantizer{width: w, random: random, packed: 2}).write(kind+"Packed2", "[]byte")
+				(&quantizer{width: w, random: random, packed: 4}).write(kind+"Packed4", "[]byte")
+				(&quantizer{width: w, random: random, indices: true, hashed: true}).write(kind+"Hashed", "[]int32")
+			}
 		}
 	}
 }
@@ -44,33 +48,31 @@ func quantize(c *build.Context) {
 type quantizer struct {
 	width
 	random, indices bool
-	packed          bool // residues of one bit, eight to a byte
+	packed          int  // bits of the residues of a bit stream, 0 for bytes
 	hashed          bool // indices, their residues and a hash: its chain leaves time for all
 
 	dst, x, q, doubt    operand.Mem
 	first               reg.GPVirtual // of the random numbers
 	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
 	outside, period     reg.VecVirtual
-	high, low, magic    reg.VecVirtual
-	noise, bits, rest   reg.VecVirtual // shift counts
+	begins, units       reg.VecVirtual
+	high, low           reg.VecVirtual
+	magic, three        operand.Op
+	noise, bits, rest   operand.Op // shift counts
 	product, zero       reg.VecVirtual
 	shift, test, symbol operand.Op
 	key1, second, third operand.Op
 
-	rotate [4]reg.VecVirtual // AVX-512: where symbols of four vectors meet in a dword
-	into   [4]reg.OpmaskVirtual
-	gather reg.VecVirtual
-	order  reg.VecVirtual
-
-	hash links
+	hash  links
+	words words // AVX-512, without indices
 }
 
 func (z *quantizer) write(name, dst string) {
 	if z.hashed {
-		function(z.Context, name+z.tier, "func(dst []int32, symbols []byte, x []float32, first uint32, q *[201]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts, outside uint32)",
+		function(z.Context, name+z.tier, "func(dst []int32, symbols []byte, x []float32, first uint32, q *[225]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts, outside uint32)",
 			"rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.")
 	} else {
-		function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[201]uint32, doubt []byte) (doubts, outside uint32)",
+		function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts, outside uint32)",
 			"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	}
 	z.begin()
@@ -82,16 +84,7 @@ func (z *quantizer) write(name, dst string) {
 		if z.random {
 			z.draw()
 		}
-		lanes, advance := z.bytes/4, uint32(step)
-		switch {
-		case z.indices:
-			advance = 4 * step
-		case z.packed:
-			advance = step / 8
-		}
-		for v := 0; v < step/lanes; v += 4 {
-			z.four(v)
-		}
+		z.step()
 		if z.hashed {
 			z.hash.begin(n)
 			z.TESTQ(z.doubts, z.doubts)
@@ -100,7 +93,7 @@ func (z *quantizer) write(name, dst string) {
 		}
 		z.ADDQ(operand.U32(4*step), z.x.Base)
 		z.ADDQ(operand.U32(step/8), z.doubt.Base)
-		z.ADDQ(operand.U32(advance), z.dst.Base)
+		z.ADDQ(operand.U32(z.advance()), z.dst.Base)
 		z.SUBQ(operand.U32(step), n)
 	})
 	if z.hashed {
@@ -111,15 +104,41 @@ func (z *quantizer) write(name, dst string) {
 		z.hash.store()
 		z.Store(n, z.ReturnIndex(0))
 	}
+	if z.wide && !z.indices && z.packed == 0 {
+		z.mask()
+	}
 	z.verdict()
 	z.finish()
 }
 
+// step writes a step.
+func (z *quantizer) step() {
+	if z.wide && !z.indices {
+		z.wordStep()
+		return
+	}
+	for v := 0; v < step/(z.bytes/4); v += 4 {
+		z.four(v)
+	}
+}
+
+// advance returns the bytes that a step writes.
+func (z *quantizer) advance() int {
+	switch {
+	case z.indices:
+		return 4 * step
+	case z.packed > 0:
+		return step / 8 * z.packed
+	}
+	return step
+}
+
 // verdict stores whether there are doubtful coordinates and such outside of the
-// lanes' range.
+// lanes' range: every bit of an exponent that is not 128 nor 0 would be new.
 func (z *quantizer) verdict() {
+	far, some := z.GP32(), z.GP32()
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
-	far := z.GP32()
+	z.xor(z.everywhere(128), z.outside, z.outside)
 	if z.wide {
 		k := z.K()
 		z.VPTESTMD(z.outside, z.outside, k)
@@ -129,7 +148,6 @@ func (z *quantizer) verdict() {
 		z.VMOVMSKPS(z.outside, far)
 		z.XORL(operand.U32(0xFF), far)
 	}
-	some := z.GP32()
 	z.XORL(some, some)
 	z.TESTQ(z.doubts, z.doubts)
 	z.SETNE(some.As8())
@@ -145,21 +163,22 @@ func (z *quantizer) begin() {
 	z.q = operand.Mem{Base: q}
 	z.doubts = z.GP64()
 	z.XORQ(z.doubts, z.doubts)
-	z.high, z.low, z.magic, z.rest = z.constant(qHigh), z.constant(qLow), z.constant(qMagic), z.constant(qRest)
-	z.shift, z.test = z.rare(qShift), z.rare(qTest)
+	z.begins, z.magic, z.outside = z.constant(qFirst), z.constant(qMagic), z.constant(qMagic)
+	if z.packed == 0 {
+		z.units, z.high, z.low = z.constant(qUnits), z.constant(qHigh), z.constant(qLow)
+		z.three, z.shift = z.constant(qThree), z.rare(qShift)
+	}
+	if !z.wide || z.indices {
+		z.test, z.rest = z.rare(qTest), z.rare(qRest)
+	}
 	switch {
 	case z.indices:
-		z.bits = z.constant(qWidth)
-	case z.packed:
-		z.symbol = z.everywhere(1 << 30) // the residue is this bit of T
+		z.bits = z.rare(qOwn)
+	case z.wide:
+		z.beginWords()
 	default:
-		z.symbol = z.q.Offset(qWidth)
-		if z.wide {
-			z.prepareMerge()
-		}
+		z.symbol = z.q.Offset(qOwn)
 	}
-	z.outside = z.vector()
-	z.clear(z.outside)
 	if !z.wide {
 		z.zero = z.vector()
 		z.clear(z.zero)
@@ -167,8 +186,11 @@ func (z *quantizer) begin() {
 	if z.random {
 		z.first = z.GP32()
 		z.Load(z.Param("first"), z.first)
-		z.noise, z.key1, z.product = z.constant(qNoise), z.rare(qKey1), z.vector()
+		z.key1, z.product = z.rare(qKey1), z.vector()
 		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
+		if z.indices || !z.wide {
+			z.noise = z.constant(qNoise)
+		}
 	}
 }
 
@@ -179,8 +201,8 @@ func (z *quantizer) constant(at int) reg.VecVirtual {
 	return v
 }
 
-// rare returns a constant of q that is used once per vector: AVX2 has half the
-// registers, so there it stays in memory.
+// rare returns a constant of q that may stay in memory: AVX2 has half the
+// registers.
 func (z *quantizer) rare(at int) operand.Op {
 	if z.wide {
 		return z.constant(at)
@@ -237,11 +259,8 @@ func (z *quantizer) four(v int) {
 	case z.hashed:
 		z.hash.prepare(v, out)
 	case z.indices:
-	case z.packed:
+	case z.packed > 0:
 		z.storeBits(v, out)
-	case z.wide:
-		z.merge(out)
-		z.store(out[0], z.dst.Offset(v*z.bytes/4))
 	default:
 		z.pack(out)
 		z.store(out[0], z.dst.Offset(v*z.bytes/4))
@@ -250,53 +269,66 @@ func (z *quantizer) four(v int) {
 
 // one rounds one vector to T, see Quantizer, and for indices leaves N·q in period.
 func (z *quantizer) one(v int) reg.VecVirtual {
-	x := z.x.Offset(v * z.bytes)
-	w, e, q := z.vector(), z.vector(), z.vector()
-	z.VMOVUPS(x, w)
-	z.VFMADD213PS(z.magic, z.high, w)
-	z.observe(w)
-	z.VSUBPS(z.magic, w, q)
-	z.VMOVUPS(x, e)
-	z.VFMSUB213PS(q, z.high, e)
-	z.VFMADD231PS(x, z.low, e)
-	z.VCVTPS2DQ(e, e)
-	if z.random {
-		z.VPADDD(z.raw(v), e, e)
-	}
-	z.VPADDD(z.shift, e, e)
+	w := z.quotient(v)
+	z.or(w, z.outside, z.outside)
 	if z.indices {
 		z.period = z.vector()
-		z.VPSUBD(z.magic, w, z.period)
+		z.VMOVUPS(w, z.period)
+		z.VPSUBD(z.magic, z.period, z.period)
 		z.VPSLLVD(z.bits, z.period, z.period)
 	}
+	if z.packed == 0 {
+		w = z.remainder(v, w)
+	}
+	if z.random {
+		r := z.raw(v)[0]
+		z.VPSRLVD(z.noise, r, r)
+		z.VPADDD(r, w, w)
+	}
+	return w
+}
+
+// quotient returns w of vector v.
+func (z *quantizer) quotient(v int) reg.VecVirtual {
+	w := z.vector()
+	z.VMOVUPS(z.x.Offset(v*z.bytes), w)
+	z.VFMADD213PS(z.magic, z.begins, w)
+	return w
+}
+
+// remainder returns the integer of what w leaves of vector v, with the shift.
+func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
+	e, x := z.vector(), z.x.Offset(v*z.bytes)
+	z.VFMSUB213PS(z.three, z.units, w)
+	z.VMOVUPS(x, e)
+	z.VFMSUB213PS(w, z.high, e)
+	z.VFMADD231PS(x, z.low, e)
+	z.VCVTPS2DQ(e, e)
+	z.VPADDD(z.shift, e, e)
 	return e
 }
 
-// observe sets bits from 23 up of z.outside where w has another exponent than
-// magic: x is too large, or no number.
-func (z *quantizer) observe(w reg.VecVirtual) {
-	if z.wide {
-		z.VPTERNLOGD(operand.U8(0xF6), z.magic, w, z.outside) // a | (b ^ c)
-		return
+// raw draws the random numbers of some vectors, side by side: each step waits for
+// the one before. It leaves out the last step of the generator, which changes the
+// lower 16 bits.
+func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
+	r, t := make([]reg.VecVirtual, len(vectors)), make([]reg.VecVirtual, len(vectors))
+	each := func(do func(r, t reg.VecVirtual)) {
+		for i := range r {
+			do(r[i], t[i])
+		}
 	}
-	t := z.vector()
-	z.VPXOR(z.magic, w, t)
-	z.VPOR(t, z.outside, z.outside)
-}
-
-// raw draws the random numbers of vector v, at the scale of the fractions. It
-// leaves out the last step of the generator, which changes the lower 16 bits.
-func (z *quantizer) raw(v int) reg.VecVirtual {
-	r, t := z.vector(), z.vector()
-	z.VPADDD(z.q.Offset(qProducts+v*z.bytes), z.product, r)
-	z.VPSRLD(operand.U8(16), r, t)
-	z.xor(t, r, r)
-	z.VPADDD(z.key1, r, r)
-	z.VPMULLD(z.second, r, r)
-	z.VPSRLD(operand.U8(15), r, t)
-	z.xor(t, r, r)
-	z.VPMULLD(z.third, r, r)
-	z.VPSRLVD(z.noise, r, r)
+	for i, v := range vectors {
+		r[i], t[i] = z.vector(), z.vector()
+		z.VPADDD(z.q.Offset(qProducts+v*z.bytes), z.product, r[i])
+	}
+	each(func(r, t reg.VecVirtual) { z.VPSRLD(operand.U8(16), r, t) })
+	each(func(r, t reg.VecVirtual) { z.xor(t, r, r) })
+	each(func(r, _ reg.VecVirtual) { z.VPADDD(z.key1, r, r) })
+	each(func(r, _ reg.VecVirtual) { z.VPMULLD(z.second, r, r) })
+	each(func(r, t reg.VecVirtual) { z.VPSRLD(operand.U8(15), r, t) })
+	each(func(r, t reg.VecVirtual) { z.xor(t, r, r) })
+	each(func(r, _ reg.VecVirtual) { z.VPMULLD(z.third, r, r) })
 	return r
 }
 
@@ -313,35 +345,20 @@ func (z *quantizer) note(v int, e reg.VecVirtual) {
 
 // noteFour writes it for four vectors.
 func (z *quantizer) noteFour(v int, doubt [4]reg.OpmaskVirtual) {
-	r := z.join(doubt)
+	r := z.GP64()
+	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
+	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
+	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
+	z.KMOVQ(doubt[0], r)
 	z.MOVQ(r, z.doubt.Offset(2*v))
 	z.ORQ(r, z.doubts)
 }
 
-// join makes a word of four masks.
-func (z *quantizer) join(masks [4]reg.OpmaskVirtual) reg.GPVirtual {
-	r := z.GP64()
-	z.KUNPCKWD(masks[0], masks[1], masks[0])
-	z.KUNPCKWD(masks[2], masks[3], masks[2])
-	z.KUNPCKDQ(masks[0], masks[2], masks[0])
-	z.KMOVQ(masks[0], r)
-	return r
-}
-
-// storeBits writes the residues of four vectors, one bit each.
+// storeBits writes the residues of four vectors, one bit each: bit 15.
 func (z *quantizer) storeBits(v int, out [4]reg.VecVirtual) {
-	if z.wide {
-		var masks [4]reg.OpmaskVirtual
-		for i := range masks {
-			masks[i] = z.K()
-			z.VPTESTMD(z.symbol, out[i], masks[i])
-		}
-		z.MOVQ(z.join(masks), z.dst.Offset(2*v))
-		return
-	}
 	for i, t := range out {
 		r := z.GP32()
-		z.VPSLLD(operand.U8(1), t, t)
+		z.VPSLLD(operand.U8(16), t, t)
 		z.VMOVMSKPS(t, r)
 		z.MOVB(r.As8(), z.dst.Offset(v+i))
 	}
@@ -360,37 +377,4 @@ func (z *quantizer) pack(out [4]reg.VecVirtual) {
 	order := z.vector()
 	z.load(z.ordered(), order)
 	z.VPERMD(out[0], order, out[0])
-}
-
-// prepareMerge loads what merge needs.
-func (z *quantizer) prepareMerge() {
-	eight := z.everywhere(8)
-	z.rotate[0] = z.rest
-	for i := 1; i < 4; i++ {
-		z.rotate[i], z.into[i] = z.vector(), z.K()
-		z.VPSUBD(eight, z.rotate[i-1], z.rotate[i])
-		r := z.GP64()
-		z.MOVQ(operand.U64(0x1111111111111111<<i), r)
-		z.KMOVQ(r, z.into[i])
-	}
-	symbol := z.vector()
-	z.VPBROADCASTB(z.symbol, symbol)
-	z.symbol = symbol
-	z.gather, z.order = z.vector(), z.vector()
-	z.VBROADCASTI32X4(z.table("gather", 0x0C080400, 0x0D090501, 0x0E0A0602, 0x0F0B0703), z.gather)
-	z.load(z.ordered(), z.order)
-}
-
-// merge is pack for AVX-512: it rotates the symbols of vector i to byte i of
-// their dwords and transposes.
-func (z *quantizer) merge(out [4]reg.VecVirtual) {
-	for i, v := range out {
-		z.VPRORVD(z.rotate[i], v, v)
-		if i > 0 {
-			z.VMOVDQU8(v, z.into[i], out[0])
-		}
-	}
-	z.VPANDD(z.symbol, out[0], out[0])
-	z.VPSHUFB(z.gather, out[0], out[0])
-	z.VPERMD(out[0], z.order, out[0])
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// With AVX-512 the symbol of a residue lies above 16 bits of fraction, or with
+// them in 16 bits if it is to be packed. So two vectors become one of words as
+// soon as they can: what finds doubts, masks and packs is done once for both.
+
+// words is what stays the same.
+type words struct {
+	lower, upper reg.VecVirtual // that half of the dwords of two vectors
+	test         reg.VecVirtual
+	two, four    reg.VecVirtual // factors that join symbols of two coordinates, of four
+}
+
+func (z *quantizer) beginWords() {
+	z.words.lower, z.words.upper = z.halves("lower", 0), z.halves("upper", 1)
+	z.words.test = z.ZMM()
+	z.VPBROADCASTW(z.q.Offset(qTest), z.words.test)
+	switch z.packed {
+	case 2:
+		z.words.two, z.words.four = z.everywhere(1|1<<(2+16)), z.everywhere(1|1<<(4+16))
+	case 4:
+		z.words.two = z.everywhere(1 | 1<<(4+16))
+	}
+}
+
+// halves returns the numbers of every other word of two vectors, from first on.
+func (z *quantizer) halves(name string, first uint32) reg.VecVirtual {
+	var numbers [16]uint32
+	for i := range numbers {
+		at := uint32(4*i) + first
+		numbers[i] = at | (at+2)<<16
+	}
+	v := z.ZMM()
+	z.load(z.table(name, numbers[:]...), v)
+	return v
+}
+
+// wordStep is a step by pairs of vectors. Doubts are so few that steps without
+// any do not write that there are none.
+func (z *quantizer) wordStep() {
+	const pairs = step / 32
+	var (
+		out   [pairs]reg.VecVirtual
+		doubt [pairs]reg.OpmaskVirtual
+	)
+	for p := range out {
+		out[p], doubt[p] = z.pair(2 * p)
+		if z.packed != 2 {
+			z.storePair(p, out[p])
+		} else if p%2 == 1 {
+			z.storeQuarters(p-1, out[p-1], out[p])
+		}
+	}
+	some, more := z.K(), z.K()
+	z.KORD(doubt[0], doubt[1], some)
+	z.KORD(doubt[2], doubt[3], more)
+	z.KORTESTD(some, more)
+	z.JZ(operand.LabelRef("certain"))
+	for p, k := range doubt {
+		z.KMOVD(k, z.doubt.Offset(4*p))
+	}
+	z.MOVL(operand.U32(1), z.doubts.As32())
+	z.Label("certain")
+}
+
+// pair rounds the vectors v and v + 1, and returns their symbols in words and
+// which of them are doubtful. Packed symbols are the upper bits of the words,
+// others the lower ones, below bits that do not count.
+func (z *quantizer) pair(v int) (symbols reg.VecVirtual, doubt reg.OpmaskVirtual) {
+	var noise []reg.VecVirtual
+	if z.random {
+		noise = z.raw(v, v+1)
+	}
+	a, b := z.quotient(v), z.quotient(v+1)
+	z.VPTERNLOGD(operand.U8(0xFE), a, b, z.outside) // a | b | c
+	if z.packed > 0 {
+		z.VPERMT2W(b, z.words.lower, a)
+		if z.random {
+			z.VPERMT2W(noise[1], z.words.upper, noise[0])
+			z.VPSRLW(operand.U8(z.packed), noise[0], noise[0])
+			z.VPADDW(noise[0], a, a)
+		}
+		return a, z.doubtful(a)
+	}
+	a, b = z.remainder(v, a), z.remainder(v+1, b)
+	if z.random {
+		for i, e := range []reg.VecVirtual{a, b} {
+			z.VPSRLD(operand.U8(16), noise[i], noise[i])
+			z.VPADDD(noise[i], e, e)
+		}
+	}
+	fraction := z.ZMM()
+	z.VMOVDQU32(a, fraction)
+	z.VPERMT2W(b, z.words.lower, fraction)
+	z.VPERMT2W(b, z.words.upper, a)
+	return a, z.doubtful(fraction)
+}
+
+// doubtful returns which words only the definition can round.
+func (z *quantizer) doubtful(fraction reg.VecVirtual) reg.OpmaskVirtual {
+	k := z.K()
+	z.VPTESTNMW(z.words.test, fraction, k)
+	return k
+}
+
+// storePair writes the symbols of pair p.
+func (z *quantizer) storePair(p int, symbols reg.VecVirtual) {
+	switch z.packed {
+	case 0:
+		z.VPMOVWB(symbols, z.dst.Offset(32*p))
+	case 1:
+		k := z.K()
+		z.VPMOVW2M(symbols, k)
+		z.KMOVD(k, z.dst.Offset(4*p))
+	case 4:
+		z.VPSRLW(operand.U8(12), symbols, symbols)
+		z.VPMADDWD(z.words.two, symbols, symbols)
+		z.VPMOVDB(symbols, z.dst.Offset(16*p))
+	}
+}
+
+// storeQuarters writes the symbols of two bits of the pairs p and p + 1.
+func (z *quantizer) storeQuarters(p int, a, b reg.VecVirtual) {
+	for _, symbols := range []reg.VecVirtual{a, b} {
+		z.VPSRLW(operand.U8(14), symbols, symbols)
+		z.VPMADDWD(z.words.two, symbols, symbols)
+	}
+	z.VPERMT2W(b, z.words.lower, a)
+	z.VPMADDWD(z.words.four, a, a)
+	z.VPMOVDB(a, z.dst.Offset(8*p))
+}
+
+// mask clears the bits above the symbols in what has been written, unless they
+// fill their bytes.
+func (z *quantizer) mask() {
+	dst, n, own := z.base("dst"), z.length("x"), z.GP32()
+	z.MOVBLZX(z.q.Offset(qOwn), own)
+	z.CMPL(own, operand.U32(0xFF))
+	z.JE(operand.LabelRef("masked"))
+	symbol := z.ZMM()
+	z.VPBROADCASTB(own, symbol)
+	z.Label("mask")
+	for at := 0; at < step; at += z.bytes {
+		v := z.ZMM()
+		z.VPANDD(dst.Offset(at), symbol, v)
+		z.store(v, dst.Offset(at))
+	}
+	z.ADDQ(operand.U32(step), dst.Base)
+	z.SUBQ(operand.U32(step), n)
+	z.JNZ(operand.LabelRef("mask"))
+	z.Label("masked")
+}
