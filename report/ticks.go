@@ -11,9 +11,13 @@ import (
 // power of ten.
 type round125 struct{}
 
+// narrow is the share of its values below which an axis has one tick: labels
+// have six digits, and multiples of a step that is lost in them never end.
+const narrow = 1e-9
+
 // Ticks implements plot.Ticker.
 func (round125) Ticks(lo, hi float64) []plot.Tick {
-	if !(hi > lo) {
+	if !(hi-lo > narrow*max(math.Abs(lo), math.Abs(hi))) {
 		return []plot.Tick{{Value: lo, Label: label(lo)}}
 	}
 	raw := (hi - lo) / 6
