@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	mostEdges  = 3  // of a worker of a ring at a time
-	hasty      = 4  // a link that is down for this part of the grace makes a worker call another, and one more after each
-	invitation = 30 // graces that a worker which comes back may take to begin
-	held       = 3  // graces after which a worker goes on although nobody has closed the gap, or without the sponsor it has never met
-	reach      = 8  // those beyond a gap that are called at most
-	margin     = 8  // exchanges that an edge is put off after the first Off, and so many times more after each
-	widest     = 12 // bits of that at most
+	mostEdges  = 3   // of a worker of a ring at a time
+	hasty      = 4   // a link that is down for this part of the grace makes a worker call another, and one more after each
+	invitation = 30  // graces that a worker which comes back may take to begin
+	meeting    = 120 // graces that neighbours may take to meet at the beginning
+	held       = 3   // graces after which a worker goes on although nobody has closed the gap, or without the sponsor it has never met
+	reach      = 8   // those beyond a gap that are called at most
+	margin     = 8   // exchanges that an edge is put off after the first Off, and so many times more after each
+	widest     = 12  // bits of that at most
 )
 
 // Step returns what has to be done now, in order. It is to be called whenever
@@ -22,12 +23,16 @@ const (
 func (m *Membership) Step(w Moment) []Act {
 	m.acts = m.acts[:0]
 	for i := range m.peers {
-		if a := &m.peers[i]; a.void {
+		a := &m.peers[i]
+		if a.void {
 			a.void, a.rest = false, w.Next+2 // messages of that process may still be mixed before
 			m.cut(a, false)
 		}
-		m.repeat(&m.peers[i])
-		m.part(&m.peers[i], w)
+		if a.patience > 0 && w.Next <= a.opened { // it is not its turn yet
+			a.since = w.Now
+		}
+		m.repeat(a)
+		m.part(a, w)
 	}
 	for i := range m.sides {
 		m.close(&m.sides[i], w)
@@ -77,7 +82,7 @@ func (m *Membership) repeat(a *acquaintance) {
 // lost reports whether a worker has to go on without its neighbour a.
 func (a *acquaintance) lost(w Moment) bool {
 	grace := w.Grace * time.Duration(max(a.patience, 1))
-	late := a.denied || a.met && a.down(w) >= grace
+	late := a.denied || a.down(w) >= grace
 	return a.gone || a.on && late && (w.Free || slices.Contains(w.Waiting, a.rank))
 }
 

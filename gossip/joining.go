@@ -22,7 +22,7 @@ func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange i
 	m.sides[0].at, m.sides[1].at = -1, -1
 	m.seat(sponsor, exchange)
 	a := m.find(sponsor)
-	a.met, a.patience, a.since = true, held, now
+	a.patience, a.since = held, now
 	return m
 }
 
@@ -44,7 +44,7 @@ func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now 
 		}
 	}
 	m.seat(peer, exchange)
-	a.process, a.met, a.hosted, a.patience, a.up, a.finished, a.since = process, true, true, invitation, false, false, now
+	a.process, a.hosted, a.patience, a.up, a.finished, a.since = process, true, invitation, false, false, now
 	m.acts = m.acts[:0]
 	return true
 }
@@ -60,9 +60,14 @@ func (m *Membership) Missed(peer topology.Rank, process uint64) {
 func (m *Membership) Weight() float64 { return m.weight }
 
 // renew takes a worker back that is another process by another sponsor. What was
-// agreed with the last one is void, and the side where it was looks for the nearest.
+// agreed with the last one is void.
 func (m *Membership) renew(a *acquaintance) {
 	a.void, a.gone, a.denied, a.finished = a.on, false, false, false
+	m.unseat(a)
+}
+
+// unseat makes the side whose neighbour a was look for the nearest.
+func (m *Membership) unseat(a *acquaintance) {
 	for i := range m.sides {
 		if s := &m.sides[i]; s.is(a.rank) {
 			s.at = -1
@@ -114,5 +119,6 @@ func (m *Membership) part(a *acquaintance, w Moment) {
 	}
 	if a.until >= 0 && w.Next > a.until {
 		a.on, a.opened, a.until, a.parts, a.told = false, -1, -1, false, false
+		m.unseat(a) // the other end has found somebody, this one has not
 	}
 }

@@ -21,6 +21,9 @@ func (w *world) rejoin(rank topology.Rank, rounds int) {
 	process := w.process + 1
 	for _, sponsor := range w.workers {
 		from := sponsor.Next() + 1
+		if from <= old.Next() { // what both lives did in one exchange could not be told apart
+			continue
+		}
 		if sponsor.dead || sponsor.done || from >= rounds || sponsor.inviting || !sponsor.member.Host(rank, process, from, w.now) {
 			continue
 		}

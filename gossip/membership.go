@@ -62,7 +62,6 @@ type acquaintance struct {
 	gone     bool   // there was one; this process is not taken back
 	denied   bool   // it does not take this worker back
 	up       bool   // there is a link
-	met      bool   // there was one
 	hosted   bool   // this worker is its sponsor
 	patience int    // graces that it may take to come, 0: one
 	finished bool   // it has done all its rounds
@@ -126,7 +125,8 @@ type Moment struct {
 func NewMembership(self topology.Rank, row topology.Row, closing *topology.Closing) *Membership {
 	m := &Membership{self: self}
 	for _, e := range row.In {
-		m.get(e.Peer).on = true
+		a := m.get(e.Peer)
+		a.on, a.patience = true, meeting
 	}
 	if closing != nil {
 		m.weight = closing.Weight
@@ -166,7 +166,7 @@ func (m *Membership) Up(peer topology.Rank, process uint64, now time.Duration) {
 	}
 	a.process = process
 	a.link(true, now)
-	a.met, a.patience = true, 0
+	a.patience = 0
 	a.again = a.on && !a.void && (a.parts || a.opened >= 0 && m.self < peer)
 }
 

@@ -117,7 +117,7 @@ func TestPeersDie(t *testing.T) {
 		var last time.Duration
 		for range rapid.IntRange(0, g.N()-1).Draw(t, "deaths") {
 			victim := topology.Rank(rapid.IntRange(0, g.N()-1).Draw(t, "victim"))
-			at := 100*time.Millisecond + w.delay("death", 8*time.Second) // who has never been there is waited for
+			at := 100*time.Millisecond + w.delay("death", 8*time.Second) // all have met
 			last = max(last, at)
 			w.after(at, func() { w.kill(victim) })
 			if rapid.Bool().Draw(t, "returns") && spec.Kind == topology.Ring {

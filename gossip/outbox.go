@@ -21,7 +21,9 @@ import (
 //     before had mixed s−3, and so on around to the one after this worker,
 //     which had mixed s−n.
 //   - An edge that goes on with slot r: its other end reads nothing older than r,
-//     and what is said above holds for all slots from r+1 on.
+//     and what is said above holds for all slots from r+1 on. The message of r is a
+//     copy: the other end may refuse the edge, and says nothing that tells that it
+//     has read it.
 //   - An edge that is closed with slot r by both ends: the other end's message of
 //     r does not come, which would tell that it has read r−1. That one is a copy.
 //   - An edge that goes off with slot r was lost with its link, on which the
@@ -127,7 +129,7 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 		}
 		f := *b.at(b.sent - 1)
 		f.To = peer.rank
-		if peer.until == b.sent {
+		if peer.until == b.sent || peer.from > 0 && peer.from == b.sent-1 {
 			f.Payload = slices.Clone(f.Payload)
 		}
 		dst = append(dst, f)

@@ -166,6 +166,13 @@ func (w *world) dial(a, b *mortal) {
 				m.last[peer.rank] = w.now
 				m.member.Up(peer.rank, peer.process, w.now)
 			}
+			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
+				if pair[0].member.Gone(pair[1].rank) {
+					w.lose(a.rank, b.rank, false)
+					pair[1].member.Denied(pair[0].rank)
+					return
+				}
+			}
 			for _, m := range []*mortal{a, b} {
 				w.step(m)
 				m.Link(b.rank, true)
