@@ -112,3 +112,12 @@ func TestAMachineThatWasDownComesBackByTheSameCommand(t *testing.T) {
 		t.Errorf("it does not say that it was taken back: %s", said)
 	}
 }
+
+// round reports whether a worker has finished so many rounds.
+func round(rank, k int) func(events []report.Event) bool {
+	return func(events []report.Event) bool {
+		return slices.ContainsFunc(events, func(e report.Event) bool {
+			return e.Step != nil && e.Step.Rank == rank && e.Step.Round >= k
+		})
+	}
+}

@@ -88,15 +88,6 @@ func (l *lossyLab) until(what string, there func(events []report.Event) bool) {
 	}
 }
 
-// round reports whether a worker has finished so many rounds.
-func round(rank, k int) func(events []report.Event) bool {
-	return func(events []report.Event) bool {
-		return slices.ContainsFunc(events, func(e report.Event) bool {
-			return e.Step != nil && e.Step.Rank == rank && e.Step.Round >= k
-		})
-	}
-}
-
 func (l *lossyLab) kill(ranks ...int) {
 	l.t.Helper()
 	processes := l.processes()
