@@ -21,10 +21,14 @@ const runFileName = "run.yaml"
 // A folder is what a run leaves behind: the resolved run file, the events as
 // they came, the final models, and the summary.
 type folder struct {
-	dir    string
-	events *os.File
-	err    error // of the first event that could not be written
+	dir     string
+	events  *os.File
+	waiting bytes.Buffer // events that the disk has not taken yet
+	err     error        // why events were given up
 }
+
+// mostWaiting is how many bytes of events wait for a disk that is full.
+const mostWaiting = 16 << 20
 
 // makeFolder makes the folder <name>-<UTC time> of a run that begins now.
 func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
@@ -92,11 +96,26 @@ func modelPath(dir string, rank int) string {
 }
 
 // event appends an event to the record, which is whole up to the last one
-// whatever happens to the process.
+// whatever happens to the process. What a full disk does not take follows when it does.
 func (f *folder) event(e report.Event) {
-	if err := report.Write(f.events, e); err != nil && f.err == nil {
+	if f.err != nil {
+		return
+	}
+	err := report.Write(&f.waiting, e)
+	if err == nil {
+		err = f.flush()
+	}
+	if f.waiting.Len() > mostWaiting {
 		f.err = err
 	}
+}
+
+// flush writes what waits.
+func (f *folder) flush() error {
+	if _, err := f.waiting.WriteTo(f.events); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
 }
 
 // finish writes the summary and ends the record.
@@ -108,7 +127,14 @@ func (f *folder) finish(s report.Summary) error {
 	if err := os.WriteFile(f.path(report.SummaryFile), append(text, '\n'), 0o666); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	return f.err
+	if f.err != nil {
+		return f.err
+	}
+	return f.flush()
 }
 
-func (f *folder) close() { _ = f.events.Close() } // finish has told of what went wrong
+// close ends the record. finish tells of what went wrong.
+func (f *folder) close() {
+	_ = f.flush()
+	_ = f.events.Close()
+}

@@ -84,3 +84,57 @@ func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
 		t.Error("a run in a folder that is a file")
 	}
 }
+
+func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := makeFolder(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	step := func(round int) { f.event(report.Event{Step: &report.Step{Round: round}}) }
+	step(1)
+	f.events.Close() // as a full disk, nothing is written
+	step(2)
+	if err := f.finish(report.Summary{}); err == nil {
+		t.Error("no error although an event is not on disk")
+	}
+	if f.events, err = openEvents(f.path(report.EventsFile)); err != nil {
+		t.Fatal(err)
+	}
+	step(3)
+	if err := f.finish(report.Summary{}); err != nil {
+		t.Error(err)
+	}
+	run, err := report.Open(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Events) != 3 {
+		t.Fatalf("%d events on record, want 3", len(run.Events))
+	}
+	for i, e := range run.Events {
+		if e.Step == nil || e.Step.Round != i+1 {
+			t.Errorf("event %d: %+v, want the step of round %d", i, e, i+1)
+		}
+	}
+}
+
+func TestEventsDoNotWaitForEver(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := makeFolder(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.events.Close()
+	for range 3 {
+		f.waiting.Grow(mostWaiting)
+		f.waiting.Write(make([]byte, mostWaiting/2))
+		f.event(report.Event{Step: &report.Step{Round: 1}})
+	}
+	if f.err == nil || f.waiting.Len() > 2*mostWaiting {
+		t.Errorf("error %v with %d bytes waiting", f.err, f.waiting.Len())
+	}
+}

@@ -35,12 +35,6 @@ func (t *trial) conclude(ctx context.Context, want report.Summary) {
 		t.broken = append(t.broken, fmt.Sprintf("the run hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20)))
 		return
 	}
-	if t.ends == resumed {
-		if err := t.resume(ctx); err != nil {
-			t.broken = append(t.broken, err.Error())
-			return
-		}
-	}
 	var wrong []string
 	for _, p := range t.site.programs() {
 		if why := t.misses(p, want); why != "" {
@@ -85,23 +79,4 @@ func (t *trial) misses(p *program, want report.Summary) string {
 		return fmt.Sprintf("process of rank %d: accuracy %.4f, of the undisturbed run %.4f", p.rank, *got.Accuracy.Mean, *want.Accuracy.Mean)
 	}
 	return ""
-}
-
-// resume starts all peers of a run that has stopped anew and waits for its end.
-func (t *trial) resume(ctx context.Context) error {
-	for _, p := range t.site.programs() {
-		if p.cmd.ProcessState.ExitCode() == 0 {
-			return fmt.Errorf("process of rank %d ended well, want an error", p.rank)
-		}
-	}
-	t.log("%s: all go on with --resume", t.name)
-	for rank := range t.peers {
-		if err := t.site.revive(rank); err != nil {
-			return err
-		}
-	}
-	if !t.watch.until(ctx, t.allOver) {
-		return fmt.Errorf("the run that goes on hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20))
-	}
-	return nil
 }

@@ -22,7 +22,6 @@ const (
 	unchanged ending = iota // the digest is that of the run in a simulator, where nothing happens
 	stopped                 // the run ends for all, with an error that names the peer
 	survived                // the others go on without whom they lost, and are as accurate as all would have been, by tolerance
-	resumed                 // the run ends for all, and with --resume it goes on to the digest of the simulator
 )
 
 // A scenario is a run and what happens to it.
@@ -114,7 +113,7 @@ func processes() []scenario {
 			faults: []fault{{storm, anybody, 50, 0}}},
 		{name: "outage", place: lan, peers: 8, rounds: 1600, settings: kept(), noticed: whenever(), within: soon,
 			faults: often(fault{outage, anybody, 50, time.Second}, 2, 500)},
-		{name: "disk-full", place: lan, peers: 8, rounds: 800, settings: kept(), ends: resumed, noticed: whenever(), within: soon,
+		{name: "disk-full", place: lan, peers: 8, rounds: 800, settings: kept(), noticed: whenever(), within: soon,
 			faults: []fault{{full, anybody, 50, 5 * time.Second}}},
 		{name: "lost-moniqua", place: lan, peers: 8, rounds: 800, settings: kept("faults.on_lost_neighbor=reweight"), ends: survived, noticed: dead(), within: soon,
 			faults: often(fault{death, anybody, 100, 0}, 2, 200)},

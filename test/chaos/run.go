@@ -120,8 +120,8 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 		e.broken = append(e.broken, err.Error())
 		return e
 	}
-	if t.ends == stopped || t.ends == resumed {
-		e.lost = map[ending]string{stopped: "the run", resumed: "the run, until it goes on"}[t.ends]
+	if t.ends == stopped {
+		e.lost = "the run"
 		over, cancel := context.WithTimeout(ctx, t.within)
 		defer cancel()
 		if t.watch.until(over, t.allOver) {
