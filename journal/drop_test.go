@@ -10,14 +10,7 @@ import (
 
 func TestShortenLetsGoOfTheOldest(t *testing.T) {
 	dir := t.TempDir()
-	j := open(t, dir, 0)
-	for _, end := range []int{5, 10, 15} {
-		fill(t, j, end)
-		if err := j.Sync(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	fill(t, j, 20)
+	j := segmented(t, dir)
 	var sizes [4]int64
 	total := int64(0)
 	for i, s := range j.segments {

@@ -120,8 +120,9 @@ func TestOpenKeepsWhatIsBeforeTheNextSlot(t *testing.T) {
 	}
 }
 
-func TestDropLetsGoOfWholeSegments(t *testing.T) {
-	dir := t.TempDir()
+// segmented returns a journal of twenty slots, five to a segment.
+func segmented(t *testing.T, dir string) *Journal {
+	t.Helper()
 	j := open(t, dir, 0)
 	for _, end := range []int{5, 10, 15} {
 		fill(t, j, end)
@@ -130,6 +131,12 @@ func TestDropLetsGoOfWholeSegments(t *testing.T) {
 		}
 	}
 	fill(t, j, 20)
+	return j
+}
+
+func TestDropLetsGoOfWholeSegments(t *testing.T) {
+	dir := t.TempDir()
+	j := segmented(t, dir)
 	for _, test := range []struct{ before, base int }{{0, 0}, {4, 0}, {5, 5}, {3, 5}, {12, 10}, {14, 10}, {99, 15}} {
 		if err := j.Drop(test.before); err != nil {
 			t.Fatal(err)
