@@ -385,5 +385,8 @@ func (d *driver) tellMissing(idle time.Duration) {
 		}
 		why = append(why, fmt.Sprintf("worker %d: %s", s.rank, text))
 	}
+	if len(why) == 0 && d.verdict.holding {
+		why = append(why, "the run is to end, and not all have said how many rounds they have begun")
+	}
 	d.status(report.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, idle.Round(time.Second), strings.Join(why, "; ")), missing)
 }

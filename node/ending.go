@@ -36,6 +36,27 @@ func newVerdict(a Arbiter) verdict {
 	return verdict{arbiter: a, hold: a.Hold(), ended: a.Ended()}
 }
 
+// idle answers an arbiter for a worker that begins no round, until stop is called: those
+// who would give it a place hold still as well.
+func idle(a Arbiter) (stop func()) {
+	if a == nil {
+		return func() {}
+	}
+	stopped, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-a.Hold():
+			a.Held(0)
+		case <-stopped:
+		}
+	}()
+	return func() {
+		close(stopped)
+		<-gone
+	}
+}
+
 // listen takes in what the arbiter has said before the worker has begun.
 func (d *driver) listen() error {
 	select {

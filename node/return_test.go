@@ -25,7 +25,7 @@ type fleet struct {
 	job    task
 	every  int // rounds from one checkpoint to the next
 	deaths []death
-	pairs  bool   // AD-PSGD
+	pairs  bool // AD-PSGD
 	umpire *umpire
 	dir    string // of the journals
 

@@ -30,7 +30,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	final, err := n.Run(ctx, driven(ctx, run, w, to, node.Worker{Checkpoints: kept}))
 	if errors.Is(err, node.ErrLeftBehind) {
 		var place *node.Guest
-		if w, place, err = comeBack(ctx, n, run, w.Rank); err != nil {
+		if w, place, err = comeBack(ctx, n, run, w.Rank, to.arbiter); err != nil {
 			return final, err
 		}
 		final, err = n.Run(ctx, driven(ctx, run, w, to, node.Worker{Guest: place}))
@@ -57,12 +57,12 @@ func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to o
 
 // comeBack builds a worker that was lost, for the place that it gets in the run that
 // goes on.
-func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank) (*experiment.Worker, *node.Guest, error) {
+func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter) (*experiment.Worker, *node.Guest, error) {
 	closing := run.Closing(rank)
 	if run.Asynchronous() { // a place begins with a round
 		closing = nil
 	}
-	place, s, err := n.ComeBack(ctx, closing)
+	place, s, err := n.ComeBack(ctx, closing, a)
 	if err != nil {
 		return nil, nil, err
 	}
