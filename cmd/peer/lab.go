@@ -56,7 +56,7 @@ one of them has begun; the result is that of a run of so many rounds.`,
 	file.addResume(cmd)
 	c.addJSON(cmd)
 	addUntil(cmd, &until)
-	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a peer that dies is started anew, or never")
+	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started anew, or never")
 	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(defaultRestart)
 	return cmd
 }
