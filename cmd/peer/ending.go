@@ -14,7 +14,8 @@ import (
 type ending struct {
 	until
 	goal    *report.Goal
-	steps   *report.Merge // of real peers, who tell as they come; nil in sim
+	steps   *report.Merge // of real peers with a target, who tell as they come
+	clock   bool          // time is that of real peers
 	trained time.Duration // in earlier parts of the run
 	timer   *time.Timer   // of this part, nil before its first round
 
@@ -81,6 +82,9 @@ func (e *ending) reason() string {
 
 // sim returns how the simulator ends the run, whose steps come in the order of time.
 func (e *ending) sim() sim.Ending {
+	if e.targets == (report.Targets{}) {
+		return sim.Ending{Time: e.time}
+	}
 	return sim.Ending{Time: e.time, Until: e.reaches}
 }
 
@@ -103,7 +107,11 @@ func (e *ending) reaches(step report.Step) bool {
 // follow watches real peers, who go on with a run in which they have trained for some
 // time and of which the record is known.
 func (e *ending) follow(peers int, record []report.Event, trained time.Duration) {
-	e.steps, e.trained = report.NewMerge(peers), trained
+	e.clock, e.trained = true, trained
+	if e.targets == (report.Targets{}) {
+		return
+	}
+	e.steps = report.NewMerge(peers)
 	for _, event := range record {
 		e.note(event)
 	}
@@ -113,7 +121,7 @@ func (e *ending) follow(peers int, record []report.Event, trained time.Duration)
 func (e *ending) see(event report.Event) {
 	e.note(event)
 	first := event.Status != nil && event.Status.State == report.Training
-	if first && e.steps != nil && e.time > 0 && e.timer == nil {
+	if first && e.clock && e.time > 0 && e.timer == nil {
 		e.timer = time.AfterFunc(e.time-e.trained, func() { e.end(e.timeUp()) })
 	}
 }
