@@ -50,7 +50,7 @@ type Choice struct {
 // A Budget says when cells end: after their rounds, or before.
 type Budget struct {
 	Rounds int           // 0 = as the base says
-	Time   time.Duration // virtual; 0 = any
+	Time   time.Duration // virtual in sim, on the clock in lab; 0 = any
 	Target bool          // when the target of the report is reached
 }
 
@@ -114,17 +114,6 @@ func (c *Comparison) Cells() []Cell {
 		}
 	}
 	return all
-}
-
-// CannotEnd says why cells cannot end as the budget says, "" if they can.
-func (c *Comparison) CannotEnd() string {
-	switch {
-	case c.Budget.Target && c.Targets == Targets{}:
-		return "target needs one: report: {targets: {loss: 0.5}}"
-	case c.Mode != "sim" && (c.Budget.Target || c.Budget.Time > 0):
-		return "time and target end cells of sim alone: real peers agree in advance how many rounds there are"
-	}
-	return ""
 }
 
 // until says what ends a cell before its rounds are over.

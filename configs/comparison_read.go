@@ -62,8 +62,8 @@ func (r *comparisonReader) read() *Comparison {
 	}
 	c.Targets = r.targets(root)
 	c.Budget = r.budget(root)
-	if reason := c.CannotEnd(); reason != "" {
-		r.wrong("budget", "%s", reason)
+	if c.Budget.Target && c.Targets == (Targets{}) {
+		r.wrong("budget", "target needs one: report: {targets: {loss: 0.5}}")
 	}
 	if cells := len(c.Networks) * len(c.Algorithms) * len(c.Seeds); cells > mostCells {
 		r.wrong("algorithms", "%d cells: at most %d", cells, mostCells)

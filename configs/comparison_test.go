@@ -114,7 +114,6 @@ func TestComparisonMistakes(t *testing.T) {
 		"unknown base":       {change("base: ring8", "base: ring9"), "base: \"ring9\": no file and no preset"},
 		"base without file":  {change("base: ring8", "base: ring9.yaml"), "cannot be read: no such file"},
 		"unknown mode":       {change("mode: sim", "mode: real"), "must be sim or lab"},
-		"time in lab":        {strings.NewReplacer("mode: sim\ncompute: 20ms", "mode: lab", "rounds: 50}", "time: 1m}").Replace(smallComparison), "cells of sim alone"},
 		"no time":            {change("rounds: 50", "time: 0s"), "must be a duration above 0"},
 		"target of nothing":  {strings.NewReplacer("rounds: 50", "target: true", "report:", "# ").Replace(smallComparison), "target needs one"},
 		"target of a number": {change("rounds: 50", "target: 0.5"), "must be true or false"},

@@ -22,6 +22,7 @@ type Results struct {
 	Edges   []report.Event // what all workers have put on record of edges
 	Wall    time.Duration  // of the whole command
 	Version string         // of the program
+	Ended   string         // what has ended the run, if not that its rounds were over
 }
 
 // Summarize sums up a run. What needs all models is null without them.
@@ -34,6 +35,9 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
 	}
 	r.sumFinals(&s, res.Finals)
+	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
+		s.Ended = res.Ended
+	}
 	var err error
 	if r.reweights() && len(res.Edges) > 0 {
 		if s.Losses, err = report.SumLosses(res.Edges, r.N(), res.Finals); err != nil {

@@ -62,7 +62,12 @@ func (c *caller) act() bool {
 			c.owned++
 		}
 	case 7:
-		c.m.Link(topology.Rank(c.byte()%9-1), c.byte()%2 == 0)
+		if who := c.byte(); who < 240 {
+			c.m.Link(topology.Rank(who%9-1), c.byte()%2 == 0)
+			break
+		}
+		err = c.m.End(c.m.Hold() + c.byte()%3 - 1)
+		unchanged = err != nil
 	}
 	if unchanged && !slices.Equal(c.m.Params(), before) {
 		c.t.Fatalf("refused with %v, but the model has changed", err)

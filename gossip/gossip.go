@@ -162,6 +162,12 @@ type Machine interface {
 	// AtBoundary makes the machine call hook before it begins a round k > 0, and
 	// after the last. No gradient is outstanding then, and hook may take the state.
 	AtBoundary(hook func(k int))
+	// Hold keeps the machine from beginning another round and returns how many it
+	// has begun. End makes the run one of so many rounds, which is the most that any
+	// worker has begun when all hold still, and lets it go on to them. Where workers
+	// share no rounds Hold alone is the end: each ends where it is.
+	Hold() (begun int)
+	End(rounds int) error
 	// State shows what the machine carries from round to round, see Resume.
 	state.Keeper
 	// Params returns the current model x_{k,i}.

@@ -67,7 +67,8 @@ type PairWorker struct {
 	moved     bool        // the model differs from it
 	offer     offer       // to partner while it is open
 	partner   *pairPeer   // nil while no offer is open
-	finished  bool        // the budget is spent
+	held      bool        // no further step may begin
+	finished  bool        // the budget is spent, or the run over
 	told      bool        // the neighbours have been told so
 	steps     census      // of all workers, as far as known
 	scratch   []byte      // for the next reply

@@ -6,7 +6,7 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// begin starts a step, or the end if the budget is spent.
+// begin starts a step, or the end if there is none left.
 func (w *PairWorker) begin() {
 	if w.spent() {
 		w.finished = true
@@ -20,7 +20,8 @@ func (w *PairWorker) begin() {
 	}
 }
 
-func (w *PairWorker) spent() bool { return w.steps.total >= w.plan.Workers*w.plan.Rounds }
+// spent reports whether no further step begins.
+func (w *PairWorker) spent() bool { return w.held || w.steps.total >= w.plan.Workers*w.plan.Rounds }
 
 // capture takes a snapshot of the model. It is not called while a gradient is
 // taken at the last one, unless that was given away.

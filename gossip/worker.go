@@ -17,6 +17,7 @@ type phase int
 const (
 	computing  phase = iota // the gradient is outstanding
 	exchanging              // the gradient is there, messages of the current hop may lack
+	holding                 // round k may not begin
 	done                    // all rounds are over
 )
 
@@ -38,6 +39,8 @@ type Worker struct {
 
 	phase  phase
 	k, hop int       // the exchange to mix next
+	held   bool      // no further round may begin
+	ended  bool      // there are fewer rounds than there were to be
 	asked  bool      // Ready has asked for the gradient of round k
 	g      []float32 // the gradient of round k
 	mixed  algos.Mixed
@@ -260,10 +263,11 @@ func (w *Worker) exchange() error {
 func (w *Worker) next() error {
 	w.k++
 	w.hop, w.g = 0, nil
-	if w.boundary != nil {
-		w.boundary(w.k)
+	if w.held && w.k < w.rounds {
+		w.phase = holding
+		return nil
 	}
-	return w.begin()
+	return w.cross()
 }
 
 // step ends a round in which nothing is exchanged.
@@ -357,6 +361,8 @@ func (w *Worker) admit(f Frame) error {
 		return w.answer(f)
 	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
 		return ErrStale
+	case f.Round >= w.rounds && w.ended:
+		return ErrStale // of a round that will not be
 	case f.Round >= w.rounds:
 		return ErrEarly // before slots are counted, so that no round overflows
 	}

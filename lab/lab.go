@@ -38,6 +38,9 @@ type Options struct {
 	// started anew; nil: never. A run without any peer left has failed, and so has one
 	// in which a peer ends before all have met: nobody can go on without it then.
 	Spares func(Failure) bool
+	// End ends the run before its rounds are over, when it is closed: with a round that
+	// all peers have, and with their results. Nil: never.
+	End <-chan struct{}
 	// Event receives what the peers report, in the order of arrival.
 	Event func(report.Event)
 	// Log receives the lines that a peer writes on its standard error.

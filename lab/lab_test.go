@@ -69,6 +69,8 @@ func play(role, rank string) int {
 		}
 		leash.Report(report.Event{Final: &report.Final{Rank: i, Messages: report.Messages{Count: 4}}})
 		leash.Done()
+	case "hold", "through", "die holding", "die knowing":
+		playEnding(ctx, leash, role, i)
 	case "fail":
 		fmt.Fprintln(os.Stderr, "about to give up")
 		leash.Fail(Failure{Reason: "loss is NaN", Hint: "lower train.step_size", Code: 5})
@@ -121,6 +123,7 @@ type stage struct {
 
 	restarts int
 	spares   func(Failure) bool
+	end      chan struct{}
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -144,7 +147,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 			}
 		},
 		Log:   func(rank int, line string) { s.lines = append(s.lines, fmt.Sprint(rank, " ", line)) },
-		Grace: s.grace, Restarts: s.restarts, Spares: s.spares,
+		Grace: s.grace, Restarts: s.restarts, Spares: s.spares, End: s.end,
 	})
 	w.Close()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) != 0 {

@@ -24,6 +24,9 @@ type Leash struct {
 	out *json.Encoder
 
 	roster chan []Contact
+	hold   chan struct{} // closed when no further round may begin
+	known  chan struct{} // closed when last is set
+	last   int
 	ended  chan struct{} // closed when the peer is to end
 	cause  error         // set before ended is closed
 }
@@ -31,7 +34,10 @@ type Leash struct {
 // Attach returns the leash over a supervised process's standard input and
 // output. Nothing else may use them from then on.
 func Attach(in io.Reader, out io.Writer) *Leash {
-	l := &Leash{out: json.NewEncoder(out), roster: make(chan []Contact, 1), ended: make(chan struct{})}
+	l := &Leash{
+		out: json.NewEncoder(out), roster: make(chan []Contact, 1),
+		hold: make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
+	}
 	go l.listen(in)
 	return l
 }
@@ -45,14 +51,32 @@ func (l *Leash) listen(in io.Reader) {
 			l.cause = ErrParentGone
 			return
 		}
-		if o.Stop {
+		switch {
+		case o.Stop:
 			l.cause = ErrStopped
 			return
+		case o.Hold:
+			once(l.hold)
+		case o.End > 0:
+			if l.last == 0 {
+				l.last = o.End
+			}
+			once(l.known)
+		default:
+			select {
+			case l.roster <- o.Roster:
+			default: // a second roster has no meaning
+			}
 		}
-		select {
-		case l.roster <- o.Roster:
-		default: // a second roster has no meaning
-		}
+	}
+}
+
+// once closes c, which no other goroutine does, if it is open.
+func once(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
 	}
 }
 

@@ -21,6 +21,8 @@ type process struct {
 	contact Contact
 	ready   bool // has said where it is, in some life
 	round   int  // of the latest step
+	begun   int  // rounds begun, as last heard
+	still   bool // begins no other until the end is known
 	scored  int  // of the latest score
 	done    bool
 	lost    bool // the run goes on without it
@@ -31,14 +33,15 @@ type process struct {
 	total   report.Past // and of the present one, as last heard
 }
 
-// ordersPerLife is how many orders a process can get: the roster and the stop.
-const ordersPerLife = 2
+// ordersPerLife is how many orders a process can get: one of each kind.
+const ordersPerLife = 4
 
 // start starts the peer of a rank, for the first time or after its last death.
 func (s *supervisor) start(rank int) {
 	p := s.procs[rank]
 	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife)
-	p.words, p.earlier = words{}, p.total
+	p.words, p.earlier, p.still = words{}, p.total, false
+	s.brief(p)
 	p.cmd.SysProcAttr = attributes()
 	started := make(chan struct{})
 	go s.attend(rank, p.cmd, p.orders, started)

@@ -8,6 +8,9 @@ import "gossiptrainer/report"
 //	peer     {"ready":{"id":"12D3…","addrs":["/ip4/127.0.0.1/tcp/40001"]}}
 //	parent   {"roster":[{"id":"12D3…","addrs":[…]},…]}      in rank order, to all, once all are ready
 //	peer     {"event":{"step":{…}}}                         as often as there is something to say
+//	parent   {"hold":true}                                  begin no further round: the run is to end
+//	peer     {"begun":57}                                   rounds begun by one that holds still, or has no more to do
+//	parent   {"end":58}                                     the run has so many rounds
 //	peer     {"done":true}                                  its work is over; it keeps serving the others
 //	parent   {"stop":true}                                  once all are done, or to end the run early
 //	peer     {"failed":{"reason":"…","code":5}}             instead of done; the process ends by itself
@@ -32,6 +35,8 @@ type Failure struct {
 // An order is one line to a peer: exactly one field is set.
 type order struct {
 	Roster []Contact `json:"roster,omitempty"`
+	Hold   bool      `json:"hold,omitempty"`
+	End    int       `json:"end,omitempty"`
 	Stop   bool      `json:"stop,omitempty"`
 }
 
@@ -39,6 +44,7 @@ type order struct {
 type notice struct {
 	Ready  *Contact      `json:"ready,omitempty"`
 	Event  *report.Event `json:"event,omitempty"`
+	Begun  *int          `json:"begun,omitempty"`
 	Done   bool          `json:"done,omitempty"`
 	Failed *Failure      `json:"failed,omitempty"`
 }

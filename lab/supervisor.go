@@ -20,6 +20,8 @@ type supervisor struct {
 
 	ready, exited int
 	met           time.Time // when all knew where the others are
+	holding       bool      // all are to begin no further round
+	last          int       // rounds of a run that ends early, 0 while that is not known
 	stopping      bool
 	failure       *PeerError
 	patience      <-chan time.Time // ends the wait for the peer that others echo
@@ -36,11 +38,14 @@ type news struct {
 }
 
 func (s *supervisor) loop(ctx context.Context) error {
-	cancelled := ctx.Done()
+	cancelled, end := ctx.Done(), s.options.End
 	for s.exited < len(s.procs) {
 		select {
 		case n := <-s.news:
 			s.hear(n)
+		case <-end:
+			end = nil
+			s.hold()
 		case <-cancelled:
 			cancelled = nil
 			s.stop()
@@ -79,6 +84,9 @@ func (s *supervisor) hear(n news) {
 		if p.tells(*n.notice.Event) {
 			s.options.Event(*n.notice.Event)
 		}
+	case n.notice.Begun != nil:
+		p.begun, p.still = max(p.begun, *n.notice.Begun), true
+		s.agree()
 	case n.notice.Failed != nil:
 		p.failed = true
 		if !s.spares(n.rank, n.notice.Failed) {
@@ -176,6 +184,7 @@ func (s *supervisor) spares(rank int, f *Failure) bool {
 	p.lost = true
 	s.options.Log(rank, fmt.Sprintf("%s after round %d: the run goes on without it", f.Reason, p.round))
 	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Lost, Detail: f.Reason}})
+	s.agree()
 	s.conclude()
 	return true
 }

@@ -77,7 +77,7 @@ func (r *reboot) second(t *testing.T, n *Node) error {
 	if _, err := n.Run(r.ctx, r.job.elastic(t, 2)); !errors.Is(err, ErrLeftBehind) {
 		return fmt.Errorf("began anew: %v, want %v", err, ErrLeftBehind)
 	}
-	place, s, err := n.ComeBack(r.ctx, r.job.closing(t, 2))
+	place, s, err := n.ComeBack(r.ctx, r.job.closing(t, 2), nil)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
 
 func TestOnlyARingTakesBack(t *testing.T) {
 	c := newCluster(t, 1, 10, nil)
-	_, _, err := c.nodes[0].ComeBack(t.Context(), nil)
+	_, _, err := c.nodes[0].ComeBack(t.Context(), nil, nil)
 	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "only a ring") {
 		t.Errorf("error %v, want why it has no place", err)
 	}
@@ -277,8 +277,11 @@ func TestWhoFindsNobodyGivesUp(t *testing.T) {
 	for _, n := range c.nodes[1:] {
 		n.host.Close()
 	}
-	_, _, err := c.nodes[0].ComeBack(t.Context(), task{n: 3}.closing(t, 0))
+	u := newUmpire(1)
+	u.end()
+	_, _, err := c.nodes[0].ComeBack(t.Context(), task{n: 3}.closing(t, 0), seat{u, 0})
 	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "nobody gave it a place") {
 		t.Errorf("error %v, want that nobody gave it a place", err)
 	}
+	<-u.ended // it had told the arbiter that it begins no round
 }

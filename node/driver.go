@@ -36,6 +36,7 @@ type driver struct {
 
 	cancelled <-chan struct{} // the context of the run, until that is known
 	ending    ending
+	verdict   verdict
 
 	keeper   *keeper          // nil without checkpoints
 	journal  *journal.Journal // nil: no message is sent twice
@@ -90,7 +91,7 @@ func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
 		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
-		keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
+		verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
@@ -136,6 +137,9 @@ func (d *driver) run(ctx context.Context) error {
 	}
 	d.status(report.Training, "", nil)
 	d.begin()
+	if err := d.listen(); err != nil {
+		return err
+	}
 	for {
 		if err := d.advance(); err != nil {
 			return err
@@ -219,6 +223,10 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case <-tick:
 		d.rested(began, idle)
 		err = d.look(time.Now())
+	case <-d.verdict.hold:
+		d.holdStill()
+	case <-d.verdict.ended:
+		err = d.conclude()
 	case err = <-d.stopped:
 		err = d.halted(err)
 	case <-d.cancelled:
@@ -344,6 +352,10 @@ func (d *driver) look(now time.Time) error {
 		gone := now.Sub(s.since)
 		switch {
 		case s.up || s.left:
+		case d.w.Asynchronous && !d.done && gone >= farewell && d.ended(s.rank):
+			if err := d.miss(s); err != nil {
+				return err
+			}
 		case d.done && gone >= farewell && (d.keeper == nil || d.ended(s.rank)):
 			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
 			s.left = true
@@ -372,6 +384,9 @@ func (d *driver) tellMissing(idle time.Duration) {
 			text = s.refused.Error()
 		}
 		why = append(why, fmt.Sprintf("worker %d: %s", s.rank, text))
+	}
+	if len(why) == 0 && d.verdict.holding {
+		why = append(why, "the run is to end, and not all have said how many rounds they have begun")
 	}
 	d.status(report.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, idle.Round(time.Second), strings.Join(why, "; ")), missing)
 }

@@ -17,7 +17,7 @@ func (d *driver) finish(k int) {
 	if d.state != report.Training {
 		d.status(report.Training, "", nil)
 	}
-	if d.w.Every > 0 && (k%d.w.Every == 0 || k == d.w.Rounds) {
+	if d.recorded() {
 		d.observe(report.Event{Step: d.step()})
 	}
 	d.spent = spent{}

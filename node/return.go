@@ -33,11 +33,13 @@ func leftBehind(why error) error {
 // who may be next to it by closing, nearest first, until one gives it. It returns
 // where to begin and with which state. closing is nil where nobody takes a worker
 // back: in other graphs, and without rounds. It is called after Run has ended with
-// ErrLeftBehind, and fails with a *NetworkError where nobody will ever give a place.
-func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing) (Guest, *state.Snapshot, error) {
+// ErrLeftBehind; an arbiter, nil for none, has its answer meanwhile. It fails with a
+// *NetworkError where nobody will ever give a place.
+func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Guest, *state.Snapshot, error) {
 	if closing == nil {
 		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it has lost; the others go on without"))
 	}
+	defer idle(a)()
 	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
 	n.observe(report.Event{Status: &report.Status{Rank: n.me.Rank, State: report.Joining, Detail: "asking for a place in the run that goes on"}})
 	var last error

@@ -25,7 +25,8 @@ type fleet struct {
 	job    task
 	every  int // rounds from one checkpoint to the next
 	deaths []death
-	pairs  bool   // AD-PSGD
+	pairs  bool // AD-PSGD
+	umpire *umpire
 	dir    string // of the journals
 
 	mu    sync.Mutex
@@ -154,6 +155,9 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 // worker returns one at its newest checkpoint.
 func (f *fleet) worker(rank int) Worker {
 	w := f.job.worker(f.t, rank)
+	if f.umpire != nil {
+		w.Arbiter = seat{f.umpire, rank}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := &f.disks[rank]

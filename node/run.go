@@ -74,6 +74,8 @@ type Worker struct {
 	// Asynchronous says that the workers wait for nobody: neighbours may be any
 	// number of rounds apart.
 	Asynchronous bool
+	// Arbiter ends the run before its rounds are over; nil: nobody does.
+	Arbiter Arbiter
 }
 
 // Run trains to the end of the last round and stays until no neighbour needs
@@ -126,6 +128,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		if !isOutcast(err) {
 			passOn(err, w.Rank, links, board)
 		}
+	}
+	if err == nil && w.Arbiter != nil {
+		w.Arbiter.Held(d.round)
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err

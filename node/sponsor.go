@@ -133,7 +133,7 @@ func (d *driver) host(g guest) error {
 		g.answer <- invitation{over: true}
 		return nil
 	}
-	if m.inviting != nil || !m.members.Host(g.rank, g.process, from, time.Since(d.began)) {
+	if m.inviting != nil || d.verdict.holding || !m.members.Host(g.rank, g.process, from, time.Since(d.began)) {
 		g.answer <- invitation{}
 		return nil
 	}

@@ -81,6 +81,13 @@ func (v *vitals) begin(round, rounds int) {
 	v.round, v.rounds = round, rounds
 }
 
+// end notes that the run has another length.
+func (v *vitals) end(rounds int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rounds = rounds
+}
+
 // wait notes whom the worker waits for.
 func (v *vitals) wait(whom []topology.Rank) {
 	v.mu.Lock()

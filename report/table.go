@@ -18,6 +18,9 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("algorithm", "%s, %s bit", s.Algorithm, s.bits())
 	row("peers", "%d", s.Peers)
 	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
+	if s.Ended != "" {
+		row("ended at", "%s", s.Ended)
+	}
 	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
 	row("test loss", "%s", short(&s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",

@@ -142,8 +142,8 @@ func (s *simulation) run(ctx context.Context) error {
 		}
 		e := s.queue.pop()
 		s.now = e.at
-		if s.cut() {
-			return nil
+		if err := s.end(); err != nil {
+			return err
 		}
 		s.events++
 		if err := s.handle(e); err != nil {
@@ -185,7 +185,7 @@ func (s *simulation) handle(e event) error {
 func (s *simulation) act(p *peer) error {
 	r := p.Machine.Ready()
 	p.waiting = append(p.waiting[:0], r.Waiting...)
-	for rest := s.within(r.Send); len(rest) > 0; {
+	for rest := r.Send; len(rest) > 0; {
 		same := rest[:gossip.Shared(rest)]
 		if err := s.send(p, same); err != nil {
 			return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
@@ -196,7 +196,7 @@ func (s *simulation) act(p *peer) error {
 		p.round = r.Round
 		s.record(p)
 	}
-	p.ended = r.Done || s.over(p)
+	p.ended = r.Done
 	if r.Compute || p.ended {
 		s.crew.release(p)
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "gossiptrainer/report"
+import (
+	"time"
+
+	"gossiptrainer/report"
+)
 
 // An earlier is what the record of a run that goes on knows of one peer: times and
 // bytes are counted from there, and rounds that it does once more are no news.
@@ -23,6 +27,14 @@ func earlierParts(record []report.Event, peers int) []earlier {
 		}
 	}
 	return all
+}
+
+// trained returns how long the peers have trained in earlier parts of the run.
+func trained(parts []earlier) (most time.Duration) {
+	for _, p := range parts {
+		most = max(most, p.Time)
+	}
+	return most
 }
 
 // joined returns e as an event of the whole run, and whether it is news.

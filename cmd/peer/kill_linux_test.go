@@ -67,7 +67,7 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 		}
 		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random}
 		n := min(kills, perRun)
-		got := run.lead(append(overrides(set), "--restart", "100"), n)
+		got := run.lead(append(overrides(set), "--restart", "100"), n).Digest
 		absences = append(absences, run.absences...)
 		if got != want[which] {
 			t.Errorf("run %d, %v: digest %.8s after %v, want %.8s", i, set, got, run.killed, want[which])
@@ -77,6 +77,36 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 	slices.Sort(absences)
 	if len(absences) > 0 {
 		t.Logf("%d deaths: from death to a new round %v in the median, %v at most", len(absences), absences[len(absences)/2], absences[len(absences)-1])
+	}
+}
+
+// Peers are killed while the time of the run is up: it ends with a round that all have,
+// as a simulated run of that many rounds.
+func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	random := rand.New(rand.NewPCG(uint64(number(t, "KILL_SEED", 1)), 1))
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "killed.yaml"), []byte(killedRun), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for i, set := range append(killedAlgorithms[:2:2], []string{"algorithm.name=adpsgd"}) {
+		set = append(slices.Clone(set), "train.schedule=constant")
+		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random}
+		endless := append(overrides(append(set, "train.rounds=1000000")), "--restart", "100", "--until", "time=1s")
+		early := run.lead(endless, killsPerRun)
+		t.Logf("%v: %d rounds, killed %v", set, early.Rounds, run.killed)
+		if early.Ended != "time=1s" || early.Rounds == 0 {
+			t.Errorf("%v: %d rounds, ended by %q", set, early.Rounds, early.Ended)
+		}
+		if early.Steps != 8*early.Rounds {
+			continue // without shared rounds
+		}
+		as := append([]string{"sim", "killed.yaml"}, overrides(append(set, fmt.Sprintf("train.rounds=%d", early.Rounds)))...)
+		if want := digestPrinted(t, dir, as...); early.Digest != want {
+			t.Errorf("%v: digest %.8s after %v, want %.8s of a run of %d rounds", set, early.Digest, run.killed, want, early.Rounds)
+		}
 	}
 }
 
@@ -103,24 +133,7 @@ func overrides(settings []string) (args []string) {
 // digestPrinted runs a command to its end and returns the digest that it prints.
 func digestPrinted(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("peer", append(args, "--json", "--quiet")...)
-	cmd.Dir = dir
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v: %s", args, err, said.String())
-	}
-	return digestIn(t, out)
-}
-
-func digestIn(t *testing.T, out []byte) string {
-	t.Helper()
-	var summary report.Summary
-	if err := json.Unmarshal(out, &summary); err != nil {
-		t.Fatalf("%v in %q", err, out)
-	}
-	return summary.Digest
+	return summaryOf(t, dir, args...).Digest
 }
 
 // A killedLab is a lab whose peers are killed.
@@ -136,8 +149,8 @@ type killedLab struct {
 	absences []time.Duration
 }
 
-// lead runs the lab to its end, kills somebody n times, and returns the digest.
-func (l *killedLab) lead(args []string, n int) string {
+// lead runs the lab to its end, kills somebody n times, and returns what it prints.
+func (l *killedLab) lead(args []string, n int) (s report.Summary) {
 	l.t.Helper()
 	if err := os.Mkdir(l.dir, 0o777); err != nil {
 		l.t.Fatal(err)
@@ -162,7 +175,10 @@ func (l *killedLab) lead(args []string, n int) string {
 	if err := <-ended; err != nil {
 		l.t.Fatalf("%v: %v: %s", args, err, said.String())
 	}
-	return digestIn(l.t, c.stdout.Bytes())
+	if err := json.Unmarshal(c.stdout.Bytes(), &s); err != nil {
+		l.t.Fatal(err)
+	}
+	return s
 }
 
 // haunt kills at n random moments, one after the other came back.

@@ -21,6 +21,7 @@ import (
 func newLab(c *console) *cobra.Command {
 	var file runFile
 	var restart string
+	var until []string
 	cmd := &cobra.Command{
 		Use:   "lab [FILE]",
 		Short: "train with all peers of a run as processes on this machine",
@@ -28,10 +29,15 @@ func newLab(c *console) *cobra.Command {
 
 FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. The peers are
 libp2p hosts that talk over local sockets, as they would on a LAN. One that dies is
-started anew and goes on from its newest checkpoint; the others wait for it.`,
+started anew and goes on from its newest checkpoint; the others wait for it.
+
+A run may end before its rounds are over: when it has trained for a time, or when it has
+reached a loss or an accuracy as a report sees it. All peers then finish the rounds that
+one of them has begun; the result is that of a run of so many rounds.`,
 		Example: `  peer lab
   peer lab ring8-fashion --set algorithm.bits=4
   peer lab my-run.yaml --json > summary.json
+  peer lab my-run.yaml --until loss=0.4 --until time=10m
   peer lab my-run.yaml --resume       go on with the newest run of this file`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,13 +45,18 @@ started anew and goes on from its newest checkpoint; the others wait for it.`,
 			if err != nil {
 				return err
 			}
-			return runLab(cmd.Context(), c, &file, args, restarts)
+			ends, err := parseUntil("lab", until)
+			if err != nil {
+				return err
+			}
+			return runLab(cmd.Context(), c, &file, args, restarts, ends)
 		},
 	}
 	file.addFlags(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
-	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a peer that dies is started anew, or never")
+	addUntil(cmd, &until)
+	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started anew, or never")
 	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(defaultRestart)
 	return cmd
 }
@@ -83,8 +94,11 @@ func parseRestart(text string) (times int, err error) {
 	return times, nil
 }
 
-func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int) error {
+func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int, ends until) error {
 	run, err := file.assemble(args)
+	if err == nil {
+		err = ends.check(run)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,20 +118,15 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if file.resume {
 		s.sayResumed()
 	}
+	s.endAt(ends)
+	s.ends.follow(run.N(), s.record, trained(s.earlier))
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(), Restarts: restartsOf(run.Config(), restarts),
-		Command: func(rank, life int) *exec.Cmd {
-			args := superviseArguments(c, s.folder.path(runFileName), rank)
-			if file.resume || life > 0 {
-				args = append(args, "--resume")
-			}
-			cmd := exec.Command(program, args...)
-			cmd.Env = withProcessors(os.Environ(), run.N())
-			return cmd
-		},
-		Spares: spares(run),
-		Event:  s.event,
-		Log:    s.log,
+		Command: func(rank, life int) *exec.Cmd { return s.peer(program, rank, file.resume || life > 0) },
+		Spares:  spares(run),
+		End:     s.ends.over,
+		Event:   s.event,
+		Log:     s.log,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -136,8 +145,19 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if err := s.summarize(models); err != nil {
 		return err
 	}
-	c.next(file.command("sim"), s.whySim())
+	c.next(s.again(file, "sim"), s.whySim())
 	return nil
+}
+
+// peer returns the command that starts a peer.
+func (s *session) peer(program string, rank int, resume bool) *exec.Cmd {
+	args := superviseArguments(s.c, s.folder.path(runFileName), rank)
+	if resume {
+		args = append(args, "--resume")
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Env = withProcessors(os.Environ(), s.run.N())
+	return cmd
 }
 
 // whySim says what a simulator makes of the run that has ended.
@@ -145,6 +165,8 @@ func (s *session) whySim() string {
 	switch {
 	case s.run.Timed():
 		return "the same run in a simulator, whose times are its own"
+	case s.looksAhead():
+		return "a run of as many rounds in a simulator, whose step sizes follow from them: another digest"
 	case s.bereft():
 		return "the same run in a simulator, where nobody is lost: another digest"
 	}

@@ -46,9 +46,6 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 			return nil, oneOf("compare: --mode", f.mode, []string{"sim", "lab"})
 		}
 		file.Mode = f.mode
-		if reason := file.CannotEnd(); reason != "" {
-			return nil, usagef("compare: --mode %s: budget: %s", f.mode, reason)
-		}
 	}
 	var labels []string
 	for _, a := range file.Algorithms {
@@ -114,7 +111,7 @@ func (m *matrix) prepare(ctx context.Context) error {
 // endsOf checks that a cell can end as it should.
 func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 	m.result.Until = strings.Join(configs.Arguments(cell.Until), " or ")
-	ends, err := parseUntil(configs.Arguments(cell.Until))
+	ends, err := parseUntil("compare", configs.Arguments(cell.Until))
 	if err == nil {
 		err = ends.check(run)
 	}

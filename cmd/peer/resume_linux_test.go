@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-
-	"gossiptrainer/report"
 )
 
 // stoppable takes some seconds, for its links are slow.
@@ -61,20 +56,4 @@ func damage(t *testing.T, dir string) {
 	if err := os.WriteFile(newest, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func summaryOf(t *testing.T, dir string, args ...string) report.Summary {
-	t.Helper()
-	cmd := exec.Command("peer", append(args, "--json", "--quiet")...)
-	var stderr bytes.Buffer
-	cmd.Dir, cmd.Stderr = dir, &stderr
-	text, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %v: %s", args, err, stderr.String())
-	}
-	var s report.Summary
-	if err := json.Unmarshal(text, &s); err != nil {
-		t.Fatal(err)
-	}
-	return s
 }

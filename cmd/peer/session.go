@@ -30,7 +30,9 @@ type session struct {
 	edges  []report.Event
 	watch  report.Watch
 
-	earlier []earlier // by rank; empty for a run that begins
+	earlier []earlier      // by rank; empty for a run that begins
+	record  []report.Event // of earlier parts
+	ends    *ending        // before its rounds are over; nil: never
 }
 
 // begin opens the record and the display of a run. The display closes with the
@@ -68,7 +70,7 @@ func (s *session) goOn(dir string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.earlier = earlierParts(old.Events, s.run.N())
+	s.record, s.earlier = old.Events, earlierParts(old.Events, s.run.N())
 	return openFolder(s.run.Config(), dir)
 }
 
@@ -99,6 +101,9 @@ func (s *session) event(e report.Event) {
 	}
 	s.folder.event(e)
 	s.display.Event(e)
+	if s.ends != nil {
+		s.ends.see(e)
+	}
 	switch {
 	case e.Step != nil && e.Step.Rank < len(s.last):
 		s.last[e.Step.Rank] = *e.Step
@@ -140,6 +145,9 @@ func (s *session) records() []report.Event {
 func (s *session) end() {
 	s.display.Close()
 	s.folder.close()
+	if s.ends != nil {
+		s.ends.close()
+	}
 }
 
 // summarize ends a run that went well: it writes the summary and prints it below
@@ -150,7 +158,7 @@ func (s *session) summarize(models [][]float32) error {
 	finals, last := s.results()
 	summary, err := s.run.Summarize(experiment.Results{
 		Mode: s.mode, Finals: finals, Last: last, Models: models, Edges: s.records(),
-		Wall: time.Since(s.began), Version: readBuild().Version,
+		Wall: time.Since(s.began), Version: readBuild().Version, Ended: s.ended(),
 	})
 	if err != nil {
 		return err

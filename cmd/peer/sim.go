@@ -60,12 +60,12 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 	c.addJSON(cmd)
 	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
-	cmd.Flags().StringArrayVar(&f.until, "until", nil, "end it early at a time, loss or accuracy: `key=value`; may be repeated")
+	addUntil(cmd, &f.until)
 	return cmd
 }
 
 func runSim(ctx context.Context, c *console, file *runFile, args []string, f simFlags) error {
-	ends, err := parseUntil(f.until)
+	ends, err := parseUntil("sim", f.until)
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 			return err
 		}
 		defer sims[i].end()
+		sims[i].endAt(ends)
 		talks.quiet = true // one run is enough to look at
 	}
 	workers, err := experiment.Together(runs)
@@ -100,7 +101,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		}
 	}
 	if err := allAtOnce(ctx, len(sims), func(ctx context.Context, i int) error {
-		return sims[i].train(ctx, workers[i], compute, ends)
+		return sims[i].train(ctx, workers[i], compute)
 	}); err != nil {
 		return stopped(ctx, err)
 	}
@@ -110,10 +111,13 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		}
 	}
 	why := "the same run with real peers: the same digest"
-	if runs[0].Timed() {
+	switch {
+	case runs[0].Timed():
 		why = "the same run with real peers, which take their own time"
+	case sims[0].looksAhead():
+		why = "a run of as many rounds with real peers, whose step sizes follow from them: another digest"
 	}
-	c.next(file.command("lab"), why)
+	c.next(sims[0].again(file, "lab"), why)
 	return nil
 }
 
@@ -178,14 +182,9 @@ func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simula
 }
 
 // train simulates the run to its end and reports the results.
-func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration, ends until) error {
-	ending, goal := ends.ending(s.run)
-	scores := func(e report.Event) {
-		goal.Score(e)
-		s.event(e)
-	}
-	means := newAverager(s.run, scores)
-	result, err := sim.Run(ctx, simWorkers(s.run, workers, means, scores), sim.Options{
+func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
+	means := newAverager(s.run, s.event)
+	result, err := sim.Run(ctx, simWorkers(s.run, workers, means, s.event), sim.Options{
 		Network: s.network,
 		Entropy: s.run.Entropy(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
@@ -193,12 +192,13 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 		},
 		Rounds:  s.run.Config().Train.Rounds,
 		Every:   s.run.Config().Output.Every,
-		Ending:  ending,
+		Ending:  s.ends.sim(),
 		Observe: s.event,
 	})
 	if err != nil {
 		return err
 	}
+	s.ends.simulated(result.Time)
 	if s.models, err = s.concludeSim(ctx, workers, result); err != nil {
 		return err
 	}

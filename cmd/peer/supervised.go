@@ -89,7 +89,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer desk.close()
-	final, err := trainOn(ctx, n, run, worker, kept, outlet{dir: filepath.Dir(path), observe: o.Observe})
+	final, err := trainOn(ctx, n, run, worker, kept, outlet{dir: filepath.Dir(path), observe: o.Observe, arbiter: leash})
 	if err != nil {
 		return err
 	}

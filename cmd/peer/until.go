@@ -1,25 +1,32 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
 	"gossiptrainer/report"
-	"gossiptrainer/sim"
 )
 
-// An until is what ends a simulated run before its rounds are over.
+// An until is what ends a run before its rounds are over.
 type until struct {
-	time    time.Duration
+	time    time.Duration // virtual in sim, on the clock in lab
 	targets report.Targets
 }
 
-// parseUntil reads the values of --until.
-func parseUntil(settings []string) (until, error) {
+// addUntil adds the flag of commands whose runs may end early.
+func addUntil(cmd *cobra.Command, settings *[]string) {
+	cmd.Flags().StringArrayVar(settings, "until", nil, "end it early at a time, loss or accuracy: `key=value`; may be repeated")
+}
+
+// parseUntil reads the values of --until of a command.
+func parseUntil(command string, settings []string) (until, error) {
 	var u until
 	for _, s := range settings {
 		key, value, _ := strings.Cut(s, "=")
@@ -33,10 +40,10 @@ func parseUntil(settings []string) (until, error) {
 		case "accuracy":
 			u.targets.Accuracy = number
 		default:
-			return u, oneOf("sim: --until", key, []string{"time", "loss", "accuracy"})
+			return u, oneOf(command+": --until", key, []string{"time", "loss", "accuracy"})
 		}
 		if err != nil || !(number > 0) || math.IsInf(number, 0) || key == "accuracy" && number > 1 {
-			return u, usagef("sim: --until %s: want time=10m, loss=0.5 or accuracy=0.9", s)
+			return u, usagef("%s: --until %s: want time=10m, loss=0.5 or accuracy=0.9", command, s)
 		}
 	}
 	return u, nil
@@ -50,12 +57,13 @@ func (u until) check(run *experiment.Run) error {
 	return nil
 }
 
-// ending returns how the simulator ends a run, and what must see its scores.
-func (u until) ending(run *experiment.Run) (sim.Ending, *report.Goal) {
-	goal := report.NewGoal(u.targets, run.N())
-	e := sim.Ending{Time: u.time, Asynchronous: run.Asynchronous()}
-	if u.targets != (report.Targets{}) {
-		e.Until = goal.Reached
+// timeUp is what ends a run whose time is up, as in --until.
+func (u until) timeUp() string { return fmt.Sprintf("time=%v", u.time) }
+
+// reached is what ends a run at its target.
+func (u until) reached() string {
+	if u.targets.Loss > 0 {
+		return fmt.Sprintf("loss=%g", u.targets.Loss)
 	}
-	return e, goal
+	return fmt.Sprintf("accuracy=%g", u.targets.Accuracy)
 }

@@ -16,10 +16,11 @@ import (
 )
 
 // An outlet is where a worker's results go: its model into a folder, the scores of
-// its replica to whoever observes.
+// its replica to whoever observes. The arbiter, if any, may end its run early.
 type outlet struct {
 	dir     string
 	observe func(report.Event)
+	arbiter node.Arbiter
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
@@ -29,7 +30,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	final, err := n.Run(ctx, driven(ctx, run, w, to, node.Worker{Checkpoints: kept}))
 	if errors.Is(err, node.ErrLeftBehind) {
 		var place *node.Guest
-		if w, place, err = comeBack(ctx, n, run, w.Rank); err != nil {
+		if w, place, err = comeBack(ctx, n, run, w.Rank, to.arbiter); err != nil {
 			return final, err
 		}
 		final, err = n.Run(ctx, driven(ctx, run, w, to, node.Worker{Guest: place}))
@@ -48,6 +49,7 @@ func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to o
 	d.Gradient = scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	d.Theta, d.Bits, d.Save = w.Theta, w.Bits, w.Save
 	d.Rounds, d.Every, d.Asynchronous = cfg.Train.Rounds, cfg.Output.Every, run.Asynchronous()
+	d.Arbiter = to.arbiter
 	d.Lost, d.Tolerance = lostPolicy(cfg), cfg.Faults.Tolerance
 	d.MaxPayload, d.Layout, d.Entropy, d.Parameters = w.MaxPayload, w.Layout, run.Entropy(), run.Parameters()
 	return d
@@ -55,12 +57,12 @@ func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to o
 
 // comeBack builds a worker that was lost, for the place that it gets in the run that
 // goes on.
-func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank) (*experiment.Worker, *node.Guest, error) {
+func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter) (*experiment.Worker, *node.Guest, error) {
 	closing := run.Closing(rank)
 	if run.Asynchronous() { // a place begins with a round
 		closing = nil
 	}
-	place, s, err := n.ComeBack(ctx, closing)
+	place, s, err := n.ComeBack(ctx, closing, a)
 	if err != nil {
 		return nil, nil, err
 	}

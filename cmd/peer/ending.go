@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"gossiptrainer/report"
+	"gossiptrainer/sim"
+)
+
+// An ending watches a run for what ends it before its rounds are over.
+type ending struct {
+	until
+	goal    *report.Goal
+	steps   *report.Merge // of real peers with a target, who tell as they come
+	clock   bool          // time is that of real peers
+	trained time.Duration // in earlier parts of the run
+	timer   *time.Timer   // of this part, nil before its first round
+
+	over chan struct{} // closed when it is time
+	once sync.Once
+	what string // that was
+}
+
+// endAt makes the run of s end as u says.
+func (s *session) endAt(u until) {
+	s.ends = &ending{until: u, goal: report.NewGoal(u.targets, s.run.N()), over: make(chan struct{})}
+}
+
+// ended returns what has ended the run, "" if nothing has.
+func (s *session) ended() string {
+	if s.ends == nil {
+		return ""
+	}
+	return s.ends.reason()
+}
+
+// shorter returns how many rounds the run had that has ended early, 0 if it has not.
+func (s *session) shorter() (rounds int) {
+	finals, _ := s.results()
+	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.run.Config().Train.Rounds {
+		return 0
+	}
+	return finals[0].Rounds
+}
+
+// again returns the command that does the run that is over in another way.
+func (s *session) again(file *runFile, mode string) string {
+	rounds := s.shorter()
+	if rounds == 0 || s.run.Asynchronous() {
+		return file.command(mode)
+	}
+	as := runFile{name: file.name, set: append(slices.Clone(file.set), fmt.Sprintf("train.rounds=%d", rounds))}
+	return as.command(mode)
+}
+
+// looksAhead reports whether a run of as many rounds as this one has had, by its
+// ending, has other step sizes.
+func (s *session) looksAhead() bool {
+	return s.shorter() > 0 && s.run.Config().Train.Schedule != "constant"
+}
+
+// end says what ends the run. The first reason counts.
+func (e *ending) end(what string) {
+	e.once.Do(func() {
+		e.what = what
+		close(e.over)
+	})
+}
+
+// reason returns what has ended the run.
+func (e *ending) reason() string {
+	select {
+	case <-e.over:
+		return e.what
+	default:
+		return ""
+	}
+}
+
+// sim returns how the simulator ends the run, whose steps come in the order of time.
+func (e *ending) sim() sim.Ending {
+	if e.targets == (report.Targets{}) {
+		return sim.Ending{Time: e.time}
+	}
+	return sim.Ending{Time: e.time, Until: e.reaches}
+}
+
+// simulated takes how much virtual time a run took that has ended.
+func (e *ending) simulated(took time.Duration) {
+	if e.time > 0 && took >= e.time {
+		e.end(e.timeUp())
+	}
+}
+
+// reaches reports whether the target is reached with a step.
+func (e *ending) reaches(step report.Step) bool {
+	if !e.goal.Reached(step) {
+		return false
+	}
+	e.end(e.reached())
+	return true
+}
+
+// follow watches real peers, who go on with a run in which they have trained for some
+// time and of which the record is known.
+func (e *ending) follow(peers int, record []report.Event, trained time.Duration) {
+	e.clock, e.trained = true, trained
+	if e.targets == (report.Targets{}) {
+		return
+	}
+	e.steps = report.NewMerge(peers)
+	for _, event := range record {
+		e.note(event)
+	}
+}
+
+// see takes what happens in the run. Time begins with the first round of a peer.
+func (e *ending) see(event report.Event) {
+	e.note(event)
+	first := event.Status != nil && event.Status.State == report.Training
+	if first && e.clock && e.time > 0 && e.timer == nil {
+		e.timer = time.AfterFunc(e.time-e.trained, func() { e.end(e.timeUp()) })
+	}
+}
+
+// note takes what is on record.
+func (e *ending) note(event report.Event) {
+	e.goal.Score(event)
+	if e.steps == nil {
+		return
+	}
+	for _, step := range e.steps.See(event) {
+		e.reaches(step)
+	}
+}
+
+// close stops the clock.
+func (e *ending) close() {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}

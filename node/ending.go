@@ -1,0 +1,134 @@
+package node
+
+import (
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+)
+
+// An Arbiter ends a run before its rounds are over: it hears from all workers how many
+// rounds they have begun, while they hold still, and says how many the run has. See
+// gossip.Machine. Its methods may be called by several goroutines.
+type Arbiter interface {
+	// Hold returns a channel that is closed when no further round may begin.
+	Hold() <-chan struct{}
+	// Held takes how many rounds a worker has begun that holds still, or has done when
+	// none is left.
+	Held(begun int)
+	// Ended returns a channel that is closed when Last is known: how many rounds the
+	// run has.
+	Ended() <-chan struct{}
+	Last() int
+}
+
+// A verdict is what an arbiter says, as far as it is still to come.
+type verdict struct {
+	arbiter Arbiter
+	hold    <-chan struct{} // nil when it is known, or will not come
+	ended   <-chan struct{}
+	holding bool
+	unsaid  *report.Step // of the round after which the worker holds still: perhaps the last
+}
+
+func newVerdict(a Arbiter) verdict {
+	if a == nil {
+		return verdict{}
+	}
+	return verdict{arbiter: a, hold: a.Hold(), ended: a.Ended()}
+}
+
+// idle answers an arbiter for a worker that begins no round, until stop is called: those
+// who would give it a place hold still as well.
+func idle(a Arbiter) (stop func()) {
+	if a == nil {
+		return func() {}
+	}
+	stopped, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-a.Hold():
+			a.Held(0)
+		case <-stopped:
+		}
+	}()
+	return func() {
+		close(stopped)
+		<-gone
+	}
+}
+
+// listen takes in what the arbiter has said before the worker has begun.
+func (d *driver) listen() error {
+	select {
+	case <-d.verdict.hold:
+		d.holdStill()
+	default:
+	}
+	select {
+	case <-d.verdict.ended:
+		return d.conclude()
+	default:
+	}
+	return nil
+}
+
+// holdStill begins no further round and tells the arbiter so.
+func (d *driver) holdStill() {
+	d.verdict.hold, d.verdict.holding = nil, true
+	d.verdict.arbiter.Held(d.w.Machine.Hold())
+}
+
+// conclude makes the run one of as many rounds as the arbiter says. Where workers share
+// none each has ended by itself.
+func (d *driver) conclude() error {
+	v := &d.verdict
+	last := v.arbiter.Last()
+	v.hold, v.ended, v.holding = nil, nil, false
+	if err := d.w.Machine.End(last); err != nil {
+		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+	}
+	if d.w.Asynchronous {
+		return nil
+	}
+	d.w.Rounds = last
+	d.vitals.end(last)
+	if d.keeper != nil {
+		d.keeper.rounds = last
+	}
+	if m := d.mending; m != nil && m.inviting != nil && m.invited.Round >= last {
+		m.inviting <- invitation{over: true}
+		m.inviting = nil
+	}
+	if v.unsaid != nil && v.unsaid.Round == last {
+		d.observe(report.Event{Step: v.unsaid})
+	}
+	return nil
+}
+
+// miss does without the last word of a neighbour that has left. A worker without shared
+// rounds that died at its own end, and has come back, would wait for it for ever.
+func (d *driver) miss(s *standing) error {
+	machine, ok := d.w.Machine.(gossip.Elastic)
+	if !ok {
+		return nil
+	}
+	d.log.Warn("ending without a neighbour's last word", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
+	s.left = true
+	_, err := machine.Cut(s.rank)
+	return d.judge(err)
+}
+
+// recorded reports whether the round that has just been finished is put on record. One
+// after which the worker holds still may turn out to be the last.
+func (d *driver) recorded() bool {
+	if d.w.Every == 0 {
+		return false
+	}
+	if d.round%d.w.Every == 0 || d.round == d.w.Rounds {
+		return true
+	}
+	if d.verdict.holding {
+		d.verdict.unsaid = d.step()
+	}
+	return false
+}

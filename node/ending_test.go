@@ -1,0 +1,215 @@
+package node
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/report"
+	"gossiptrainer/topology"
+)
+
+// An umpire is the arbiter of n workers, who have a seat each.
+type umpire struct {
+	n           int
+	hold, ended chan struct{}
+	once        sync.Once
+
+	mu    sync.Mutex
+	begun map[int]int // by rank
+	last  int
+}
+
+func newUmpire(n int) *umpire {
+	return &umpire{n: n, hold: make(chan struct{}), ended: make(chan struct{}), begun: map[int]int{}}
+}
+
+// end ends the run, if it has not been ended before.
+func (u *umpire) end() { u.once.Do(func() { close(u.hold) }) }
+
+type seat struct {
+	*umpire
+	rank int
+}
+
+func (s seat) Hold() <-chan struct{}  { return s.hold }
+func (s seat) Ended() <-chan struct{} { return s.ended }
+
+func (s seat) Last() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+func (s seat) Held(begun int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun[s.rank] = max(s.begun[s.rank], begun)
+	if len(s.begun) == s.n && s.last == 0 {
+		s.last = slices.Max(slices.Collect(maps.Values(s.begun)))
+		close(s.ended)
+	}
+}
+
+func TestWorkersEndWithARoundThatAllHave(t *testing.T) {
+	tests := map[string]task{
+		"one worker alone":          {n: 1, dim: 100},
+		"two workers":               {n: 2, dim: 1000},
+		"ring of eight":             {n: 8, dim: 3000},
+		"all-reduce among five":     {n: 5, dim: 1003, allReduce: true},
+		"repairs on a ring of four": {n: 4, dim: 1000, verified: true},
+	}
+	for name, job := range tests {
+		t.Run(name, func(t *testing.T) {
+			u, last := newUmpire(job.n), make([]int, job.n) // round on record, by rank
+			job.rounds = 1 << 20
+			job.slow = func(rank, k int) {
+				if rank == job.n-1 && k == 20 {
+					u.end()
+				}
+			}
+			c := newCluster(t, job.n, job.dim, func(rank int, o *Options) {
+				o.Observe = func(e report.Event) {
+					if e.Step != nil && e.Step.Rank == rank {
+						last[rank] = e.Step.Round
+					}
+				}
+			})
+			finals, errs := c.runAs(t, t.Context(), job, func(w *Worker) {
+				w.Every, w.Arbiter = 1000, seat{u, int(w.Rank)}
+			})
+			job.rounds = u.last
+			for i, want := range job.lockStep(t) {
+				if errs[i] != nil {
+					t.Fatalf("worker %d: %v", i, errs[i])
+				}
+				if finals[i].Digest != want || finals[i].Rounds != u.last || last[i] != u.last {
+					t.Errorf("worker %d: digest %.8s, %d rounds and the last on record is %d, want %.8s and %d", i, finals[i].Digest, finals[i].Rounds, last[i], want, u.last)
+				}
+				if got := c.nodes[i].Status().Rounds; got != u.last {
+					t.Errorf("worker %d: says that there are %d rounds, want %d", i, got, u.last)
+				}
+			}
+			if u.last < 21 || u.last > 21+job.n {
+				t.Errorf("%d rounds, want few more than those of who ended it", u.last)
+			}
+		})
+	}
+}
+
+// Workers die when the run is being ended, and come back from checkpoints of before.
+func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
+	ring := task{n: 4, dim: 300, rounds: 5000, verified: true}
+	tests := map[string]struct {
+		job    task
+		pairs  bool
+		deaths []death
+	}{
+		"one":                 {job: ring, deaths: []death{{0, 0, 40, []int{2}}}},
+		"neighbours":          {job: ring, deaths: []death{{0, 0, 39, []int{1, 2}}}},
+		"all":                 {job: ring, deaths: []death{{0, 0, 40, []int{0, 1, 2, 3}}}},
+		"on a directed cycle": {job: task{n: 5, dim: 103, rounds: 5000, allReduce: true}, deaths: []death{{0, 0, 40, []int{2, 3}}}},
+		"without rounds":      {job: task{n: 4, dim: 50, rounds: 5000}, pairs: true, deaths: []death{{0, 0, 40, []int{2, 3}}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t, test.job, 7, test.deaths...)
+			f.pairs, f.umpire = test.pairs, newUmpire(test.job.n)
+			watch := f.job.slow
+			f.job.slow = func(rank, k int) {
+				if rank == 0 && k == 40 {
+					f.umpire.end()
+				}
+				watch(rank, k)
+			}
+			got := f.run()
+			if f.deaths[0].rank >= 0 || f.umpire.last < 41 || f.umpire.last > 100 {
+				t.Fatalf("%d rounds and the deaths %v, want one death, and little after it", f.umpire.last, f.deaths)
+			}
+			if test.pairs {
+				return // what they end with is theirs
+			}
+			test.job.rounds = f.umpire.last
+			for rank, want := range test.job.lockStep(t) {
+				if got[rank] != want {
+					t.Errorf("worker %d: digest %.8s, want %.8s", rank, got[rank], want)
+				}
+			}
+		})
+	}
+}
+
+// What an arbiter says that makes no sense ends the worker.
+func TestAnEndThatIsPastIsAnError(t *testing.T) {
+	u := newUmpire(1)
+	u.end()
+	_, err := drive(t, t.Context(), newScript(), func(w *Worker) {
+		w.Machine.Ready()
+		u.last = 9
+		close(u.ended)
+		w.Arbiter = seat{u, 0}
+	})
+	if err == nil || !strings.Contains(err.Error(), "worker 1 round 0: end after 9 rounds of 5") {
+		t.Errorf("error %v, want what is wrong with the end", err)
+	}
+}
+
+// A worker without shared rounds that died at its own end does not wait for the last
+// word of neighbours that have left.
+func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
+		machine, err := gossip.NewPair(w.Rank, w.Row, &algos.ADPSGD{
+			X: make([]float32, 4), Alpha: func(int) float32 { return 0.05 }, Weight: 0.5,
+			Codec: func(topology.Rank) algos.Codec { return algos.Full{} },
+		}, gossip.PairPlan{Workers: 3, Rounds: 5, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, peer := range []topology.Rank{0, 2} {
+			machine.Link(peer, false)
+		}
+		w.Machine, w.Asynchronous = machine, true
+		u := newUmpire(1)
+		u.end()
+		w.Arbiter = seat{u, 1}
+		d := newDriver(w, newScript())
+		d.ended = func(topology.Rank) bool { return true }
+		if err := d.run(t.Context()); err != nil || !d.done {
+			t.Errorf("done %t, error %v", d.done, err)
+		}
+	})
+}
+
+// Nobody is given a place by one that holds still, nor beyond the end.
+func TestNoPlaceBeyondTheEnd(t *testing.T) {
+	answer := make(chan invitation, 1)
+	u := newUmpire(1)
+	w := task{n: 3, dim: 4, rounds: 50}.worker(t, 1)
+	w.Lost, w.Arbiter = Reweight, seat{u, 1}
+	mending, err := newMending(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDriver(w, newScript())
+	d.mending = mending
+	d.holdStill()
+	if err := d.host(guest{rank: 0, answer: answer}); err != nil {
+		t.Fatal(err)
+	}
+	if in := <-answer; in.over || in.state != nil {
+		t.Errorf("answer %+v of one that holds still, want to be asked again", in)
+	}
+	mending.inviting, mending.invited = answer, Guest{Round: 1}
+	if err := d.conclude(); err != nil {
+		t.Fatal(err)
+	}
+	if in := <-answer; !in.over {
+		t.Errorf("answer %+v at the end, want that the run is over", in)
+	}
+}
