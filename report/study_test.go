@@ -217,6 +217,14 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 }
 
+func TestWhatWasTunedIsTold(t *testing.T) {
+	s := study(t, 1, 2)
+	s.Groups[0].Cells[0].Tuned = []string{"algorithm.gamma=0.3", "topology.slack=0.1"}
+	if text := s.Reproduce(); !strings.Contains(text, "tuned:   quick: algorithm.gamma=0.3 topology.slack=0.1,") || strings.Count(text, "tuned:") != 1 {
+		t.Errorf("%q does not say what was chosen", text)
+	}
+}
+
 func TestTables(t *testing.T) {
 	s := study(t, 1, 2)
 	var tex, tidy bytes.Buffer

@@ -204,12 +204,18 @@ func (s *Study) suspicious(g *Group, where string) []string {
 	return nil
 }
 
-// Reproduce says how the comparison was made.
+// Reproduce says how the comparison was made, and what was chosen for it.
 func (s *Study) Reproduce() string {
-	return strings.Join([]string{
+	lines := []string{
 		"command: " + s.Command,
 		"version: " + s.Version,
 		"machine: " + s.Machine,
 		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
-	}, "\n")
+	}
+	for _, g := range s.on(s.Groups[0].Network.Name) {
+		if tuned := g.Cells[0].Tuned; len(tuned) > 0 {
+			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned, " ")))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
