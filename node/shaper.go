@@ -16,6 +16,7 @@ import (
 // shaper does nothing.
 type shaper struct {
 	network shape.Network
+	alarms  func() alarm
 	began   time.Time
 	open    sync.WaitGroup // connections that may still pass bytes on
 
@@ -33,7 +34,7 @@ func newShaper(n shape.Network) *shaper {
 	if !n.Limited() {
 		return nil
 	}
-	return &shaper{network: n, began: time.Now(), sender: n.NewSender(outside)}
+	return &shaper{network: n, alarms: newAlarm, began: time.Now(), sender: n.NewSender(outside)}
 }
 
 // know enters who goes by which rank, so that links with a limit of their own

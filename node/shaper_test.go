@@ -26,10 +26,17 @@ type pipeConn struct{ net.Conn }
 func (pipeConn) LocalMultiaddr() ma.Multiaddr  { return nil }
 func (pipeConn) RemoteMultiaddr() ma.Multiaddr { return nil }
 
+// dreamed is a shaper whose time passes as tests in a bubble want it.
+func dreamed(n shape.Network) *shaper {
+	s := newShaper(n)
+	s.alarms = newRuntimeAlarm
+	return s
+}
+
 // shapedPipe returns the ends of a connection of which one is shaped.
 func shapedPipe(l shape.Link) (shaped manet.Conn, far net.Conn) {
 	a, b := net.Pipe()
-	s := newShaper(shape.Network{Uplink: l})
+	s := dreamed(shape.Network{Uplink: l})
 	return s.shape(pipeConn{a}, func() peer.ID { return "" }), b
 }
 
