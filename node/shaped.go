@@ -35,8 +35,9 @@ type parcel struct {
 	arrives time.Time
 }
 
-// parcelLen bounds a parcel: small enough that a fast link is shaped smoothly.
-const parcelLen = 8 << 10
+// parcelLen bounds a parcel: a full TLS record, which is of no use to its reader
+// before its last byte has come.
+const parcelLen = 16<<10 + 22
 
 // mostFree bounds the buffers that wait for bytes: a burst of many small writes
 // needs more of them than it is worth to keep.
