@@ -54,7 +54,8 @@ type Budget struct {
 	Target bool          // when the target of the report is reached
 }
 
-// Tuning is the short run on which choices are made: of a seed of its own.
+// Tuning is the short run on which choices are made: of a seed that no cell has, so
+// that no algorithm is tuned to the runs that are reported.
 type Tuning struct {
 	Rounds int // 0 = a quarter of the run's
 	Seed   uint64
@@ -195,47 +196,54 @@ func (c *Comparison) checkBase(r *comparisonReader) []Problem {
 }
 
 // checkCells loads the first cell of every algorithm on every network: seeds
-// change nothing about what is allowed.
+// change nothing about what is allowed. What is wrong with an algorithm is said
+// once, not of every network.
 func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
 	var problems []Problem
-	ids := map[string]string{}
+	ids, said := map[string]string{}, map[[3]string]bool{}
 	for _, cell := range c.Cells() {
-		if first, taken := ids[cell.ID()]; taken && first != cell.String() {
-			problems = append(problems, Problem{Key: "algorithms", Source: r.doc.name,
-				Message: fmt.Sprintf("%q and %q would have the same folder: give them other names", first, cell)})
-		}
-		ids[cell.ID()] = cell.String()
 		if cell.Seed != c.Seeds[0] {
 			continue
 		}
+		if first, taken := ids[cell.ID()]; taken {
+			return append(problems, Problem{Key: "algorithms", Source: r.doc.name,
+				Message: fmt.Sprintf("%q and %q would have the same folder: give them other names", first, cell)})
+		}
+		ids[cell.ID()] = cell.String()
 		for _, choices := range Combinations(cell.Tune) {
 			_, err := Load(Source{File: c.Base, Env: env, Set: Arguments(slices.Concat(cell.Set, choices))})
-			problems = append(problems, r.locate(c, cell, err)...)
+			for _, p := range problemsOf(err) {
+				if what := [3]string{cell.Label, p.Key, p.Message}; !said[what] {
+					said[what] = true
+					problems = append(problems, r.locate(c, cell, p))
+				}
+			}
 		}
 	}
 	return problems
 }
 
-// locate moves the problems of a cell to the place of its algorithm.
-func (r *comparisonReader) locate(c *Comparison, cell Cell, err error) []Problem {
-	if err == nil {
+// problemsOf returns what is wrong with a run file.
+func problemsOf(err error) []Problem {
+	e, ok := err.(*Error)
+	switch {
+	case err == nil:
 		return nil
+	case !ok:
+		return []Problem{{Message: err.Error()}}
+	}
+	return e.Problems
+}
+
+// locate moves a problem of a cell to the place of its algorithm.
+func (r *comparisonReader) locate(c *Comparison, cell Cell, p Problem) Problem {
+	p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+	if p.Line > 0 {
+		return p
 	}
 	at := slices.IndexFunc(c.Algorithms, func(v Variant) bool { return v.Label == cell.Label })
 	place := r.doc.nearest(fmt.Sprintf("algorithms.%d", at)).key
-	var problems []Problem
-	e, ok := err.(*Error)
-	if !ok {
-		return []Problem{r.doc.at(Problem{Message: err.Error()}, place.Line, place.Column)}
-	}
-	for _, p := range e.Problems {
-		p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
-		if p.Line == 0 {
-			p = r.doc.at(p, place.Line, place.Column)
-		}
-		problems = append(problems, p)
-	}
-	return problems
+	return r.doc.at(p, place.Line, place.Column)
 }
 
 // Combinations lists all ways to choose, one override per choice; without

@@ -60,6 +60,10 @@ func (r *comparisonReader) read() *Comparison {
 	if _, given := tuning["seed"]; given {
 		c.Tuning.Seed = uint64(r.count(tuning, "tuning", "seed"))
 	}
+	searched := slices.ContainsFunc(c.Algorithms, func(v Variant) bool { return len(v.Tune) > 0 })
+	if searched && slices.Contains(c.Seeds, c.Tuning.Seed) {
+		r.wrong("tuning.seed", "%d is the seed of cells: the search needs one of its own", c.Tuning.Seed)
+	}
 	c.Targets = r.targets(root)
 	c.Budget = r.budget(root)
 	if c.Budget.Target && c.Targets == (Targets{}) {

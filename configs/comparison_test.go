@@ -96,7 +96,7 @@ func TestCombinations(t *testing.T) {
 func TestComparisonMistakes(t *testing.T) {
 	change := func(old, new string) string { return strings.Replace(smallComparison, old, new, 1) }
 	for name, test := range map[string]struct{ text, want string }{
-		"not yaml":           {"{", ":1:"},
+		"not yaml":           {"{", "could not find"},
 		"no section":         {"[1]", "key: value"},
 		"unknown key":        {change("networks", "network"), "did you mean networks?"},
 		"unknown network":    {change("rate: 1mbit", "speed: 1mbit"), "unknown key; networks.0 has"},
@@ -106,6 +106,7 @@ func TestComparisonMistakes(t *testing.T) {
 		"no label":           {change("label: D-PSGD, ", ""), "needs a label"},
 		"no algorithm":       {"name: x\nbase: ring8\n", "must list at least one"},
 		"zero seeds":         {change("[3, 4]", "[]"), "must list 1 to"},
+		"seed of tuning":     {change("[3, 4]", "[3, 9]"), "9 is the seed of cells"},
 		"a seed twice":       {change("[3, 4]", "[3, 3]"), "given twice"},
 		"a seed below 0":     {change("[3, 4]", "[3, -4]"), "whole number from 0"},
 		"no rate":            {change("1mbit", "0bit"), "must be a rate above 0"},
@@ -130,7 +131,7 @@ func TestComparisonMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := LoadComparison(writeFile(t, test.text), nil)
 			var e *Error
-			if !errors.As(err, &e) || !strings.Contains(e.Detail(), test.want) {
+			if !errors.As(err, &e) || strings.Count(e.Detail(), test.want) != 1 {
 				t.Fatalf("error %v, want one with %q", err, test.want)
 			}
 			if !strings.Contains(e.Detail(), "comparison.yaml") {

@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/wire"
 	"gossiptrainer/wire/entropy"
 )
@@ -21,16 +22,7 @@ import (
 // other end, or the way to it, is gone: a slow link carries bytes all the time,
 // and a slow computation does not keep a writer from its signs. Pings would not
 // do, since an answer has to wait behind what is on its way to who gives it.
-//
-// A chunk and yamux's header of 12 bytes make one of its messages, which fills
-// whole TLS records: one byte more would travel in a message of its own.
-const (
-	chunk     = 64<<10 - 12
-	writeTime = 60 * time.Second // for a chunk, of a neighbour that lives and does not read
-)
-
-// record is what the first message of a frame fills: one TLS record.
-const record = 16<<10 - 12
+const writeTime = 60 * time.Second // for a piece, of a neighbour that lives and does not read
 
 // A link is one stream, with one goroutine that writes and one that reads. A
 // frame that is only half read or written makes the stream unusable, so any
@@ -94,7 +86,7 @@ func (k *link) wait() (why error, left bool) {
 // what a neighbour that is not done asks for.
 func (k *link) write() error {
 	shaper := k.edge.links.bytes.shaper
-	buf, due := make([]byte, min(record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
+	buf, due := make([]byte, min(shape.Record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
 	idle := time.NewTicker(k.edge.links.detect / beatsPerDetect)
 	defer idle.Stop()
 	for {

@@ -50,7 +50,7 @@ func (p *pace) best() float64 {
 // buffers hold, a reader always: so that frames come in slowly counts for those
 // that go out, as the links of a run are alike. Where neither tells, it is 0.
 func (e *edge) toll() entropy.Toll {
-	if limit := e.links.bytes.shaper.rate(e.id); limit > 0 {
+	if limit := e.links.bytes.shaper.link(e.id).Rate; limit > 0 {
 		return entropy.TollOf(limit)
 	}
 	return entropy.TollOf(8 * min(e.received.pace.best(), e.sent.pace.best()))

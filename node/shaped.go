@@ -16,7 +16,7 @@ type shapedConn struct {
 	manet.Conn
 	shaper *shaper
 	peer   func() peer.ID // "" before the handshake has told
-	over   chan struct{}  // closed when what has not gone is given up
+	clock  alarm          // of run; rings when what has not gone is given up
 
 	mu       sync.Mutex
 	change   *sync.Cond
@@ -35,8 +35,9 @@ type parcel struct {
 	arrives time.Time
 }
 
-// parcelLen bounds a parcel: small enough that a fast link is shaped smoothly.
-const parcelLen = 8 << 10
+// parcelLen bounds a parcel: a full TLS record, which is of no use to its reader
+// before its last byte has come.
+const parcelLen = 16<<10 + 22
 
 // mostFree bounds the buffers that wait for bytes: a burst of many small writes
 // needs more of them than it is worth to keep.
@@ -51,7 +52,7 @@ func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
 	if s == nil {
 		return raw
 	}
-	c := &shapedConn{Conn: raw, shaper: s, peer: id, over: make(chan struct{})}
+	c := &shapedConn{Conn: raw, shaper: s, peer: id, clock: s.alarms()}
 	c.change = sync.NewCond(&c.mu)
 	c.alarm = time.AfterFunc(time.Hour, c.ring)
 	c.alarm.Stop()
@@ -102,18 +103,14 @@ func (c *shapedConn) put(part []byte, room int) error {
 // run passes parcels on, each at its time, until the connection is closed and
 // all have gone.
 func (c *shapedConn) run() {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	defer c.clock.stop()
 	for {
 		p, ok := c.next()
 		if !ok {
 			c.Conn.Close()
 			return
 		}
-		timer.Reset(time.Until(p.arrives))
-		select {
-		case <-timer.C:
-		case <-c.over:
+		if !c.clock.sleep(p.arrives) {
 			return
 		}
 		_, err := c.Conn.Write(p.bytes)
@@ -193,7 +190,7 @@ func (c *shapedConn) Close() error {
 	c.alarm.Stop()
 	c.change.Broadcast()
 	time.AfterFunc(lastWords, func() {
-		close(c.over)
+		c.clock.ring()
 		c.Conn.Close()
 	})
 	return c.Conn.SetReadDeadline(time.Unix(1, 0))

@@ -16,6 +16,7 @@ import (
 // shaper does nothing.
 type shaper struct {
 	network shape.Network
+	alarms  func() alarm
 	began   time.Time
 	open    sync.WaitGroup // connections that may still pass bytes on
 
@@ -33,7 +34,7 @@ func newShaper(n shape.Network) *shaper {
 	if !n.Limited() {
 		return nil
 	}
-	return &shaper{network: n, began: time.Now(), sender: n.NewSender(outside)}
+	return &shaper{network: n, alarms: newAlarm, began: time.Now(), sender: n.NewSender(outside)}
 }
 
 // know enters who goes by which rank, so that links with a limit of their own
@@ -70,9 +71,7 @@ func (s *shaper) book(id peer.ID, bytes int) time.Time {
 // room returns how many bytes may be under way to id: what the link holds, what
 // frames may wait, and what leaves while a sleeper oversleeps.
 func (s *shaper) room(id peer.ID) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.sender.Link(s.rank(id))
+	l := s.link(id)
 	if l.Rate <= 0 {
 		return unlimitedRoom
 	}
@@ -86,15 +85,14 @@ const (
 	oversleep     = 4 * time.Millisecond
 )
 
-// rate returns the bits per second that the link to id is limited to, 0 if it is
-// not.
-func (s *shaper) rate(id peer.ID) float64 {
+// link returns what messages to id go through.
+func (s *shaper) link(id peer.ID) shape.Link {
 	if s == nil {
-		return 0
+		return shape.Link{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sender.Link(s.rank(id)).Rate
+	return s.sender.Link(s.rank(id))
 }
 
 // slowest returns the least bits per second of all links of the run, 0 if none is
@@ -162,22 +160,8 @@ func (s *shaper) pace(id peer.ID, bytes int, over <-chan struct{}) {
 // keep the link busy while a sleeper oversleeps.
 const ahead = 20 * time.Millisecond
 
-// Bounds of a piece, and how long the link should need for it: what is not a
-// frame waits for one piece at most, and small ones cost headers.
-const (
-	leastPiece = 4 << 10
-	mostPiece  = 16 << 10
-	pieceTime  = 50 * time.Millisecond
-)
-
 // pieces returns how many bytes of a frame to id are written at once.
-func (s *shaper) pieces(id peer.ID) int {
-	rate := s.rate(id)
-	if rate <= 0 {
-		return chunk
-	}
-	return int(min(max(rate/8*pieceTime.Seconds(), leastPiece), mostPiece))
-}
+func (s *shaper) pieces(id peer.ID) int { return s.link(id).Piece() }
 
 // wait waits until closed connections have passed on their last words.
 func (s *shaper) wait() {

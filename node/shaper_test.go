@@ -26,10 +26,17 @@ type pipeConn struct{ net.Conn }
 func (pipeConn) LocalMultiaddr() ma.Multiaddr  { return nil }
 func (pipeConn) RemoteMultiaddr() ma.Multiaddr { return nil }
 
+// dreamed is a shaper whose time passes as tests in a bubble want it.
+func dreamed(n shape.Network) *shaper {
+	s := newShaper(n)
+	s.alarms = newRuntimeAlarm
+	return s
+}
+
 // shapedPipe returns the ends of a connection of which one is shaped.
 func shapedPipe(l shape.Link) (shaped manet.Conn, far net.Conn) {
 	a, b := net.Pipe()
-	s := newShaper(shape.Network{Uplink: l})
+	s := dreamed(shape.Network{Uplink: l})
 	return s.shape(pipeConn{a}, func() peer.ID { return "" }), b
 }
 
@@ -142,15 +149,6 @@ func TestPaceTakesTurns(t *testing.T) {
 	})
 }
 
-func TestPiecesFitTheRate(t *testing.T) {
-	for rate, want := range map[float64]int{1e5: leastPiece, 1e6: 6250, 1e8: mostPiece, 0: chunk} {
-		s := newShaper(shape.Network{Uplink: shape.Link{Rate: rate, Latency: 1}})
-		if got := s.pieces(""); got != want {
-			t.Errorf("%g bit/s: pieces of %d bytes, want %d", rate, got, want)
-		}
-	}
-}
-
 // Closing the host waits for what its connections still pass on.
 func TestShaperWaitsForLastWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +215,7 @@ func (s *slowStream) Read(b []byte) (int, error) {
 	if !time.Now().Before(s.deadline) {
 		return 0, os.ErrDeadlineExceeded
 	}
-	return min(len(b), leastPiece), nil
+	return min(len(b), 4<<10), nil
 }
 
 // Many links that share a slow uplink bring a piece each now and then: that is
@@ -226,7 +224,7 @@ func TestSlowFramesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(slowStream)
 		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
-		if err := k.fill(make([]byte, 2*chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
+		if err := k.fill(make([]byte, 2*shape.Chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
 			t.Errorf("a piece every ten seconds: %v", err)
 		}
 	})

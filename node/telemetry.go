@@ -37,10 +37,13 @@ func (b *board) post(e report.Event) {
 }
 
 // Bulletins come every second, or less often where they would take more than
-// newsShare of a link: every peer passes on those of all others.
+// newsShare of a link: every peer passes on those of all others. Ten seconds are
+// long enough, though, while they take no more than mostShare.
 const (
 	newsEvery     = time.Second
-	newsShare     = 0.02
+	newsLate      = 10 * time.Second
+	newsShare     = 0.005
+	mostShare     = 0.02
 	bulletinBytes = 900 // of one at the socket, as gossipsub signs it
 )
 
@@ -50,7 +53,9 @@ func newsPeriod(n int, rate float64) time.Duration {
 	if rate <= 0 {
 		return newsEvery
 	}
-	return max(newsEvery, time.Duration(float64(n*bulletinBytes*8)/(newsShare*rate)*float64(time.Second)))
+	round := float64(n*bulletinBytes*8) / rate * float64(time.Second) // one bulletin of each
+	rare, often := time.Duration(round/newsShare), time.Duration(round/mostShare)
+	return max(newsEvery, min(rare, newsLate), often)
 }
 
 // publish repeats the bulletin for as long as the board is open.

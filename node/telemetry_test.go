@@ -24,9 +24,11 @@ func TestBulletinsLeaveSlowLinksToTheRun(t *testing.T) {
 	}{
 		{8, shape.Network{}, time.Second},
 		{8, shape.Network{Uplink: shape.Link{Rate: 1e8}}, time.Second},
-		{8, shape.Network{Uplink: shape.Link{Rate: 1e6}}, 2880 * time.Millisecond},
-		{8, slow, 9600 * time.Millisecond},
-		{2, slow, 2400 * time.Millisecond},
+		{8, shape.Network{Uplink: shape.Link{Rate: 5e6}}, 2304 * time.Millisecond},
+		{8, shape.Network{Uplink: shape.Link{Rate: 1e6}}, 10 * time.Second},
+		{2, slow, 9600 * time.Millisecond},
+		{8, slow, 10 * time.Second},
+		{16, slow, 19200 * time.Millisecond},
 	} {
 		if got := newsPeriod(test.n, newShaper(test.network).slowest()); got.Round(time.Millisecond) != test.want {
 			t.Errorf("%d peers: a bulletin every %v, want %v", test.n, got, test.want)

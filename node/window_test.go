@@ -67,7 +67,7 @@ func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *
 	ends[0], ends[1] = net.Pipe()
 	var sessions [2]*yamux.Session
 	for i, open := range []func(net.Conn, *yamux.Config, func() (yamux.MemoryManager, error)) (*yamux.Session, error){yamux.Client, yamux.Server} {
-		shapers[i] = newShaper(shape.Network{Uplink: link})
+		shapers[i] = dreamed(shape.Network{Uplink: link})
 		var err error
 		if sessions[i], err = open(shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" }), yamuxConfig(shapers[i].window()), nil); err != nil {
 			t.Fatal(err)

@@ -26,16 +26,17 @@ func runStyle(i int) draw.LineStyle {
 	return draw.LineStyle{Color: colors[i%len(colors)], Dashes: dashes[i%len(dashes)], Width: vg.Points(1.6)}
 }
 
-// Shape of the legend above a comparison.
+// Shape of the legend above a comparison, in points.
 const (
-	legendColumns = 4
-	legendRow     = 16 // points
+	legendColumns = 4 // at most
+	legendRow     = 16
+	legendMargin  = 8
 )
 
 // WriteComparison draws the test accuracy and the test loss of runs against
 // rounds, one line per run. format is png, svg or pdf.
 func WriteComparison(w io.Writer, runs []*Run, format string) error {
-	canvas, err := newCanvas(format)
+	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
 	if err != nil {
 		return err
 	}
@@ -90,22 +91,32 @@ func widen(p *plot.Plot) {
 	}
 }
 
+// shapeLegend returns how many entries of a legend stand side by side on a page, and
+// how high it is.
+func shapeLegend(page draw.Canvas, entries []plot.Legend) (columns int, height vg.Length) {
+	columns = min(legendColumns, len(entries))
+	width := page.Max.X - page.Min.X - 2*legendMargin
+	for _, e := range entries {
+		columns = max(1, min(columns, int(width/(e.Rectangle(page).Size().X+legendMargin))))
+	}
+	rows := (len(entries) + columns - 1) / columns
+	return columns, vg.Length(rows*legendRow) + legendMargin
+}
+
 // drawLegend draws the legend in rows along the top of the page, where it
 // covers nothing, and returns its height.
 func drawLegend(page draw.Canvas, entries []plot.Legend) vg.Length {
-	columns := min(legendColumns, len(entries))
-	rows := (len(entries) + columns - 1) / columns
-	const margin = 8
-	width := (page.Max.X - page.Min.X - 2*margin) / vg.Length(columns)
+	columns, height := shapeLegend(page, entries)
+	width := (page.Max.X - page.Min.X - 2*legendMargin) / vg.Length(columns)
 	for i := range entries {
 		row, column := i/columns, i%columns
 		cell := page
-		cell.Min.X += margin + vg.Length(column)*width
+		cell.Min.X += legendMargin + vg.Length(column)*width
 		cell.Max.X = cell.Min.X + width
-		cell.Max.Y -= margin/2 + vg.Length(row*legendRow)
+		cell.Max.Y -= legendMargin/2 + vg.Length(row*legendRow)
 		entries[i].Draw(cell)
 	}
-	return vg.Length(rows*legendRow) + margin
+	return height
 }
 
 // Labels names runs by algorithm and bits, and by their folder too where that

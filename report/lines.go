@@ -26,7 +26,7 @@ type Lines struct {
 // logarithmic, and one legend above both. All values must be numbers, those of
 // Y above 0. format is png, svg or pdf.
 func WriteLines(w io.Writer, left, right Lines, format string) error {
-	canvas, err := newCanvas(format)
+	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
 	if err != nil {
 		return err
 	}

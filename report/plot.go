@@ -27,6 +27,14 @@ const (
 	figureDPI    = 110
 )
 
+// Size of a figure for one column of a paper: two panels one above the other, below
+// the legend. At 3.3 inches its letters have 6 points and more.
+const (
+	columnWidth  = 5 * vg.Inch
+	columnHeight = 6 * vg.Inch // of the panels
+	columnDPI    = 150
+)
+
 // Colours of Okabe and Ito: told apart by colour-blind readers.
 var (
 	blue   = color.RGBA{0, 114, 178, 255}
@@ -52,7 +60,7 @@ func WriteFigure(w io.Writer, run *Run, format string) error {
 	if err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
-	canvas, err := newCanvas(format)
+	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
 	if err != nil {
 		return err
 	}
@@ -72,12 +80,18 @@ func WriteFigure(w io.Writer, run *Run, format string) error {
 }
 
 // drawPanels draws panels side by side.
-func drawPanels(page draw.Canvas, row ...*plot.Plot) {
-	panels := [][]*plot.Plot{row}
-	tiles := draw.Tiles{Rows: 1, Cols: len(row), PadX: vg.Points(14), PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10}
-	cells := plot.Align(panels, tiles, page)
-	for i, p := range panels[0] {
-		p.Draw(cells[0][i])
+func drawPanels(page draw.Canvas, row ...*plot.Plot) { drawGrid(page, [][]*plot.Plot{row}) }
+
+// drawGrid draws rows of as many panels each.
+func drawGrid(page draw.Canvas, panels [][]*plot.Plot) {
+	tiles := draw.Tiles{
+		Rows: len(panels), Cols: len(panels[0]), PadX: vg.Points(14), PadY: vg.Points(8),
+		PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10,
+	}
+	for i, row := range plot.Align(panels, tiles, page) {
+		for j, cell := range row {
+			panels[i][j].Draw(cell)
+		}
 	}
 }
 
@@ -89,14 +103,14 @@ type writableCanvas interface {
 	io.WriterTo
 }
 
-func newCanvas(format string) (writableCanvas, error) {
+func newCanvas(format string, width, height vg.Length, dpi int) (writableCanvas, error) {
 	switch format {
 	case "png":
-		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(figureWidth, figureHeight), vgimg.UseDPI(figureDPI))}, nil
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}, nil
 	case "svg":
-		return vgsvg.New(figureWidth, figureHeight), nil
+		return vgsvg.New(width, height), nil
 	case "pdf":
-		return vgpdf.New(figureWidth, figureHeight), nil
+		return vgpdf.New(width, height), nil
 	}
 	return nil, fmt.Errorf("report: figure: format %q is none of png, svg, pdf", format)
 }
@@ -207,10 +221,24 @@ func addLines(p *plot.Plot, steps [][]*Step, at func(*Step) plotter.XY) error {
 	}
 	p.Add(line)
 	p.Legend.Add("mean over the peers", line)
-	if positive {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
-	}
+	scale(p, positive)
 	return nil
+}
+
+// scale gives a panel its vertical axis, logarithmic if all that it shows is
+// positive. Of one value alone there is no such axis, and none of nothing.
+func scale(p *plot.Plot, positive bool) {
+	low, high := p.Y.Min, p.Y.Max
+	several := high-low > narrow*max(math.Abs(low), math.Abs(high))
+	switch {
+	case several && positive && low > 0:
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	case several:
+	case low <= high && low != 0:
+		p.Y.Min, p.Y.Max = min(0, 2*low), max(0, 2*high)
+	default:
+		p.Y.Min, p.Y.Max = 0, 1
+	}
 }
 
 func newLine(points plotter.XYs, c color.Color, width float64) (*plotter.Line, error) {

@@ -39,13 +39,27 @@ func (s *Study) bars(network Network, groups []*Group) *Figure {
 	s.addParts(f, groups)
 	for _, p := range []*plot.Plot{f.left, f.right} {
 		p.NominalX(labels...)
-		p.X.Tick.Label.Rotation = math.Pi / 7
+		p.X.Tick.Label.Rotation = slant(len(groups))
 		p.X.Tick.Length = vg.Points(3) // off the bars
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
 		p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
 		p.Y.Min = 0
+		p.Y.Max *= headroom
 	}
 	return f
+}
+
+// headroom keeps bars and their lines off the upper edge.
+const headroom = 1.04
+
+// slant is the angle of the labels of so many bars, in radians: many must be
+// steeper, so as not to meet.
+func slant(bars int) float64 {
+	const many = 8
+	if bars > many {
+		return math.Pi / 4
+	}
+	return math.Pi / 7
 }
 
 const barHalf = 0.36 // of the distance of two bars

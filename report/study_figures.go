@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // A Figure is a picture of a study, drawn in any format.
@@ -22,15 +23,30 @@ type Figure struct {
 	legend  []plot.Legend
 }
 
-// Draw returns the figure as png, svg or pdf.
+// Draw returns the figure as png, svg or pdf, its panels side by side.
 func (f *Figure) Draw(format string) ([]byte, error) {
-	canvas, err := newCanvas(format)
+	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
 	if err != nil {
 		return nil, err
 	}
+	return f.on(canvas, [][]*plot.Plot{{f.left, f.right}})
+}
+
+// DrawColumn returns the figure as Draw does, its panels one above the other, for
+// one column of a paper.
+func (f *Figure) DrawColumn(format string) ([]byte, error) {
+	_, height := shapeLegend(draw.New(vgsvg.New(columnWidth, columnHeight)), f.legend)
+	canvas, err := newCanvas(format, columnWidth, columnHeight+height, columnDPI)
+	if err != nil {
+		return nil, err
+	}
+	return f.on(canvas, [][]*plot.Plot{{f.left}, {f.right}})
+}
+
+func (f *Figure) on(canvas writableCanvas, panels [][]*plot.Plot) ([]byte, error) {
 	page := draw.New(canvas)
 	height := drawLegend(page, f.legend)
-	drawPanels(draw.Crop(page, 0, 0, 0, -height), f.left, f.right)
+	drawGrid(draw.Crop(page, 0, 0, 0, -height), panels)
 	var out bytes.Buffer
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return nil, fmt.Errorf("report: figure %s: %w", f.Name, err)
@@ -54,6 +70,7 @@ func (s *Study) Figures() []*Figure {
 		}
 		s.addBands(f, groups, f.left, func(m Moment) float64 { return m.Time.Seconds() }, lossOf)
 		s.addBands(f, groups, f.right, func(m Moment) float64 { return float64(m.Sent.Wire) / 1e6 }, lossOf)
+		cutLosses(groups, f.left, f.right)
 		all = append(all, f, s.bars(network, groups))
 	}
 	groups := s.on(s.Groups[0].Network.Name)
@@ -63,6 +80,7 @@ func (s *Study) Figures() []*Figure {
 	}
 	round := func(m Moment) float64 { return m.Round }
 	s.addBands(f, groups, f.left, round, lossOf)
+	cutLosses(groups, f.left)
 	s.addBands(f, groups, f.right, round, func(moments []Moment) []float64 {
 		gaps := make([]float64, len(moments))
 		for i, m := range moments {
@@ -74,6 +92,24 @@ func (s *Study) Figures() []*Figure {
 }
 
 func lossOf(moments []Moment) []float64 { return smooth(moments) }
+
+// cutLosses ends the axes of losses at twice the largest of the first ones, so that
+// a run that diverges does not press the others to the ground.
+func cutLosses(groups []*Group, panels ...*plot.Plot) {
+	top := 0.0
+	for _, g := range groups {
+		for _, run := range g.runs {
+			if losses := lossOf(run.moments); len(losses) > 0 {
+				top = max(top, 2*losses[0])
+			}
+		}
+	}
+	for _, p := range panels {
+		if top > p.Y.Min {
+			p.Y.Max = min(p.Y.Max, top)
+		}
+	}
+}
 
 // slug makes a file name of a name.
 func slug(name string) string {
@@ -115,14 +151,12 @@ func (s *Study) addBands(f *Figure, groups []*Group, p *plot.Plot, x func(Moment
 		if len(curves) > 1 {
 			if area, err := plotter.NewPolygon(band); err == nil {
 				area.Color, area.LineStyle.Width = washed(line.Color), 0
-				p.Add(area)
+				p.Add(clipped{area})
 			}
 		}
 		p.Add(line)
 	}
-	if positive && p.Y.Min > 0 && p.Y.Max > p.Y.Min {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
-	}
+	scale(p, positive)
 }
 
 func legendEntry(p *plot.Plot, label string, line *plotter.Line) plot.Legend {
@@ -131,6 +165,22 @@ func legendEntry(p *plot.Plot, label string, line *plotter.Line) plot.Legend {
 	entry.Top, entry.Left = true, true
 	entry.Add(label, line)
 	return entry
+}
+
+// clipped is an area of which nothing is drawn outside the axes.
+type clipped struct{ *plotter.Polygon }
+
+// Plot implements plot.Plotter.
+func (c clipped) Plot(canvas draw.Canvas, p *plot.Plot) {
+	inside := *c.Polygon
+	inside.XYs = make([]plotter.XYs, len(c.XYs))
+	for i, ring := range c.XYs {
+		inside.XYs[i] = make(plotter.XYs, len(ring))
+		for j, at := range ring {
+			inside.XYs[i][j] = plotter.XY{X: at.X, Y: min(at.Y, p.Y.Max)}
+		}
+	}
+	inside.Plot(canvas, p)
 }
 
 // washed is a colour that a band may have behind lines.

@@ -29,10 +29,7 @@ func (s *Study) rows(network string) []row {
 			Round: g.estimate(perRound).String(), Least: g.estimate(s.leastPerRound(g)).String(),
 			Accuracy: percent(g.estimate(finalAccuracy)), Loss: g.estimate(finalLoss).String(),
 			MB: g.estimate(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
-			Best: g == best, Speedup: "-",
-		}
-		if ratio := ratioOf(base.values(toTarget), g.values(toTarget), s.Seeds); ratio.N == max(len(g.Cells), len(base.Cells)) {
-			r.Speedup = fmt.Sprintf("%.2f", ratio.Mean)
+			Best: g == best, Speedup: s.speedup(g, base),
 		}
 		if n := g.ended(CellDiverged); n > 0 {
 			r.Diverged = fmt.Sprintf("%d of %d diverged", n, len(g.Cells))
@@ -40,6 +37,16 @@ func (s *Study) rows(network string) []row {
 		all = append(all, r)
 	}
 	return all
+}
+
+// speedup writes how many times sooner g reaches the target than base, paired by
+// seed, where all runs of both do.
+func (s *Study) speedup(g, base *Group) string {
+	ratio := ratioOf(base.values(toTarget), g.values(toTarget), s.Seeds)
+	if ratio.N == 0 || ratio.N < max(len(g.Cells), len(base.Cells)) {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", ratio.Mean)
 }
 
 // inAll writes an estimate with how many runs it is of, where some have no value:

@@ -185,6 +185,10 @@ func TestCaveats(t *testing.T) {
 		}
 	}
 	s := study(t, 1)
+	s.Seeds = []uint64{1, 2} // of which the second is still to be run
+	if all := strings.Join(s.Caveats(), "\n"); !strings.Contains(all, "3 of 6 cells have not been run") {
+		t.Errorf("%q does not say that cells have not been run", all)
+	}
 	s.Mode = "lab"
 	s.Networks[0].Rate = 0
 	for _, g := range s.Groups {
@@ -213,6 +217,14 @@ func TestPageNeedsNothingElse(t *testing.T) {
 	}
 }
 
+func TestWhatWasTunedIsTold(t *testing.T) {
+	s := study(t, 1, 2)
+	s.Groups[0].Cells[0].Tuned = []string{"algorithm.gamma=0.3", "topology.slack=0.1"}
+	if text := s.Reproduce(); !strings.Contains(text, "tuned:   quick: algorithm.gamma=0.3 topology.slack=0.1,") || strings.Count(text, "tuned:") != 1 {
+		t.Errorf("%q does not say what was chosen", text)
+	}
+}
+
 func TestTables(t *testing.T) {
 	s := study(t, 1, 2)
 	var tex, tidy bytes.Buffer
@@ -232,13 +244,22 @@ func TestTables(t *testing.T) {
 func TestFigures(t *testing.T) {
 	for _, f := range study(t, 1, 2).Figures() {
 		for _, format := range []string{"png", "svg", "pdf"} {
-			if picture, err := f.Draw(format); err != nil || len(picture) < 1000 {
-				t.Errorf("%s.%s: %d bytes, error %v", f.Name, format, len(picture), err)
+			for _, draw := range []func(string) ([]byte, error){f.Draw, f.DrawColumn} {
+				if picture, err := draw(format); err != nil || len(picture) < 1000 {
+					t.Errorf("%s.%s: %d bytes, error %v", f.Name, format, len(picture), err)
+				}
 			}
 		}
 	}
+	s := study(t, 1)
+	for i, m := range s.Groups[0].runs[1].moments { // diverges, but for the cut
+		s.Groups[0].runs[1].moments[i].Loss = 2 * math.Pow(10, m.Round/10)
+	}
+	if f := s.Figures()[0]; f.left.Y.Max > 100 || f.right.Y.Max > 100 || f.left.Y.Max < 2 {
+		t.Errorf("losses up to %g and %g are shown, want twice the first one", f.left.Y.Max, f.right.Y.Max)
+	}
 	// nothing has trained: empty panels, no panic
-	s := &Study{Comparison: Comparison{Networks: []Network{{Name: "n"}}}}
+	s = &Study{Comparison: Comparison{Networks: []Network{{Name: "n"}}}}
 	s.Groups = []*Group{{Network: s.Networks[0], Label: "a", Cells: []Cell{{Status: CellDiverged}}}}
 	for _, f := range s.Figures() {
 		if _, err := f.Draw("png"); err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // WriteTargets prints the time to the target of every algorithm on every network
-// and, in brackets, how many times sooner than the reference that is: means over
-// the seeds where all runs reached it.
+// and, in brackets, how many times sooner than the reference that is, paired by
+// seed: means over the seeds where all runs reached it.
 func (s *Study) WriteTargets(w io.Writer) error {
 	target := s.Targets.String()
 	if target == "" {
@@ -32,7 +32,7 @@ func (s *Study) WriteTargets(w io.Writer) error {
 				fmt.Fprint(t, "\t")
 				continue
 			}
-			fmt.Fprintf(t, "%s\t", timeToTarget(groups[at], reference(groups)))
+			fmt.Fprintf(t, "%s\t", s.timeToTarget(groups[at], reference(groups)))
 		}
 		fmt.Fprintln(t)
 	}
@@ -43,13 +43,13 @@ func (s *Study) WriteTargets(w io.Writer) error {
 }
 
 // timeToTarget writes the time of g and by how much it is sooner than base.
-func timeToTarget(g, base *Group) string {
-	own, other := g.estimate(toTarget), base.estimate(toTarget)
-	switch {
-	case own.N == 0 || own.N < len(g.Cells):
+func (s *Study) timeToTarget(g, base *Group) string {
+	own := g.estimate(toTarget)
+	if own.N == 0 || own.N < len(g.Cells) {
 		return "-"
-	case other.N < len(base.Cells):
-		return own.String()
 	}
-	return fmt.Sprintf("%s (%.2f)", own, other.Mean/own.Mean)
+	if sooner := s.speedup(g, base); sooner != "-" {
+		return fmt.Sprintf("%s (%s)", own, sooner)
+	}
+	return own.String()
 }

@@ -37,12 +37,15 @@ func (round125) Ticks(lo, hi float64) []plot.Tick {
 }
 
 // decades marks a logarithmic axis at 1 to 9 times each power of ten and
-// labels 1, 2 and 5. A short axis, on which that are one or two, is marked like
-// a linear one.
+// labels 1, 2 and 5, on a long axis 1 alone. A short axis, on which that are one or
+// two, is marked like a linear one.
 type decades struct{}
 
-// fewest labels tell that an axis is logarithmic.
-const fewest = 3
+// fewest labels tell that an axis is logarithmic, and most of them do not meet.
+const (
+	fewest = 3
+	most   = 8
+)
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(lo, hi float64) []plot.Tick {
@@ -62,8 +65,15 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 			ticks = append(ticks, t)
 		}
 	}
-	if labels < fewest {
+	switch {
+	case labels < fewest:
 		return round125{}.Ticks(lo, hi)
+	case labels > most:
+		for i := range ticks {
+			if ticks[i].Label != label(math.Pow(10, math.Round(math.Log10(ticks[i].Value)))) {
+				ticks[i].Label = ""
+			}
+		}
 	}
 	return ticks
 }

@@ -132,6 +132,9 @@ func (s *Study) Caveats() []string {
 	if len(s.Seeds) < enoughSeeds {
 		add("%d of at least %d seeds: intervals are wide or missing", len(s.Seeds), enoughSeeds)
 	}
+	if all, run := len(s.Networks)*len(s.Labels)*len(s.Seeds), len(s.Cells); run < all {
+		add("%d of %d cells have not been run: means are over fewer seeds, or rows are missing", all-run, all)
+	}
 	easy := 0
 	for _, g := range s.Groups {
 		where := fmt.Sprintf("%s on %s", g.Label, g.Network.Name)
@@ -201,12 +204,18 @@ func (s *Study) suspicious(g *Group, where string) []string {
 	return nil
 }
 
-// Reproduce says how the comparison was made.
+// Reproduce says how the comparison was made, and what was chosen for it.
 func (s *Study) Reproduce() string {
-	return strings.Join([]string{
+	lines := []string{
 		"command: " + s.Command,
 		"version: " + s.Version,
 		"machine: " + s.Machine,
 		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
-	}, "\n")
+	}
+	for _, g := range s.on(s.Groups[0].Network.Name) {
+		if tuned := g.Cells[0].Tuned; len(tuned) > 0 {
+			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned, " ")))
+		}
+	}
+	return strings.Join(lines, "\n")
 }

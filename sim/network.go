@@ -2,15 +2,16 @@ package sim
 
 import (
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/wire"
 )
 
-// Bytes that TLS 1.3 and yamux add on a stream: a yamux header of 12 bytes per
-// message of at most 64 KiB, and a TLS record of at most 16 KiB with 5 bytes of
-// header, 1 of content type and 16 of tag.
+// Bytes that TLS 1.3 and yamux add to a piece of a frame: it is one message of
+// yamux with a header of 12 bytes, in TLS records of at most 16 KiB with 5 bytes
+// of header, 1 of content type and 16 of tag each.
 const (
-	yamuxMessage, yamuxHeader = 64 << 10, 12
-	tlsRecord, tlsOverhead    = 16 << 10, 22
+	yamuxHeader            = 12
+	tlsRecord, tlsOverhead = 16 << 10, 22
 )
 
 // StreamBytes returns the bytes of a frame on the stream.
@@ -25,9 +26,16 @@ func payloadBytes(f *gossip.Frame) int64 {
 	return int64(len(f.Payload))
 }
 
-// WireBytes returns the bytes at the socket of n bytes on the stream, as TLS
-// and yamux make them.
-func WireBytes(n int) int {
-	n += yamuxHeader * ((n + yamuxMessage - 1) / yamuxMessage)
-	return n + tlsOverhead*((n+tlsRecord-1)/tlsRecord)
+// WireBytes returns the bytes at the socket of a frame of n bytes on the stream of
+// a link, as TLS and yamux make them of its pieces. The first piece fills one TLS
+// record at most. Telemetry, which takes no more than a fiftieth of a link, is not
+// in it.
+func WireBytes(n int, link shape.Link) int {
+	bytes, piece := 0, min(link.Piece(), shape.Record)
+	for n > 0 {
+		message := min(n, piece) + yamuxHeader
+		bytes += message + tlsOverhead*((message+tlsRecord-1)/tlsRecord)
+		n, piece = n-piece, link.Piece()
+	}
+	return bytes
 }

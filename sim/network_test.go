@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "gossiptrainer/internal/proptest"
+	"gossiptrainer/internal/shape"
 )
 
 func TestQueueYieldsInOrderOfTimeThenCreation(t *testing.T) {
@@ -31,14 +32,22 @@ func TestQueueYieldsInOrderOfTimeThenCreation(t *testing.T) {
 }
 
 func TestWireBytes(t *testing.T) {
-	for stream, want := range map[int]int{
-		0:         0,
-		100:       100 + 12 + 22,
-		65536:     65536 + 12 + 5*22,
-		1_000_000: 1_000_000 + 16*12 + 62*22,
+	const record = 16<<10 - 12 // with its header of 12 bytes one TLS record
+	for _, test := range []struct {
+		stream int
+		rate   float64
+		want   int
+	}{
+		{0, 0, 0},
+		{100, 0, 100 + 12 + 22},
+		{record, 0, record + 12 + 22},
+		{65536, 0, 65536 + 2*12 + 5*22},
+		{1_000_000, 0, 1_000_000 + 17*12 + (1+15*4+1)*22},
+		{100_000, 1e8, 100_000 + 7*(12+22)},
+		{100_000, 1e6, 100_000 + 16*(12+22)},
 	} {
-		if got := WireBytes(stream); got != want {
-			t.Errorf("WireBytes(%d) = %d, want %d", stream, got, want)
+		if got := WireBytes(test.stream, shape.Link{Rate: test.rate}); got != test.want {
+			t.Errorf("%d bytes at %g bit/s take %d, want %d", test.stream, test.rate, got, test.want)
 		}
 	}
 }

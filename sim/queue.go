@@ -16,6 +16,7 @@ type event struct {
 	worker topology.Rank
 	frame  *gossip.Frame
 	stream int // bytes of the frame on the stream
+	wire   int // and at the socket
 	server *server
 	turn   int // of the server, when that was expected
 }

@@ -14,9 +14,9 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 	if err != nil {
 		return err
 	}
+	stream := StreamBytes(size)
 	for _, f := range frames {
-		stream := StreamBytes(size)
-		bytes := WireBytes(stream)
+		bytes := WireBytes(stream, p.uplink.Link(f.To))
 		p.sent.Payload += payloadBytes(&f)
 		p.sent.Stream += int64(stream)
 		p.sent.Wire += int64(bytes)
@@ -24,7 +24,7 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 			p.messages.Count++
 			p.messages.Stream += int64(stream)
 		}
-		server := p.uplink.Send(f.To, s.now, bytes, event{worker: f.To, frame: s.frame(f), stream: stream})
+		server := p.uplink.Send(f.To, s.now, bytes, event{worker: f.To, frame: s.frame(f), stream: stream, wire: bytes})
 		s.attend(p, server)
 	}
 	return nil

@@ -165,7 +165,7 @@ func (s *simulation) handle(e event) error {
 	if e.frame != nil {
 		p.got.Payload += payloadBytes(e.frame)
 		p.got.Stream += int64(e.stream)
-		p.got.Wire += int64(WireBytes(e.stream))
+		p.got.Wire += int64(e.wire)
 		err = p.Machine.Receive(*e.frame)
 		s.frames = append(s.frames, e.frame)
 	} else {

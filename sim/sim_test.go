@@ -86,11 +86,11 @@ func run(t *testing.T, workers []Worker, opt Options) Result {
 
 func TestTimeOfARound(t *testing.T) {
 	const d = 1000
-	frame := WireBytes(StreamBytes(4 * d))
+	network := shape.Network{Uplink: shape.Link{Rate: 8e6, Latency: 3 * time.Millisecond}}
+	frame := WireBytes(StreamBytes(4*d), network.Uplink)
 	send := func(frames int) time.Duration { // 1 byte a microsecond
 		return time.Duration(frames*frame) * time.Microsecond
 	}
-	network := shape.Network{Uplink: shape.Link{Rate: 8e6, Latency: 3 * time.Millisecond}}
 	const slow, fast = 50 * time.Millisecond, time.Millisecond
 	for _, c := range []struct {
 		name    string
@@ -118,7 +118,7 @@ func TestBytesAreThoseSent(t *testing.T) {
 		want := report.Bytes{
 			Payload: rounds * 2 * 4 * d,
 			Stream:  rounds * 2 * int64(StreamBytes(4*d)),
-			Wire:    rounds * 2 * int64(WireBytes(StreamBytes(4*d))),
+			Wire:    rounds * 2 * int64(WireBytes(StreamBytes(4*d), shape.Link{})),
 		}
 		if sent != want {
 			t.Errorf("worker %d sent %+v, want %+v", i, sent, want)

@@ -33,7 +33,7 @@ func forecastOf(run *experiment.Run) (forecast, error) {
 		return forecast{}, err
 	}
 	p := run.Predict()
-	wire := sim.WireBytes(sim.StreamBytes(p.Payload))
+	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
 	f := forecast{
 		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
 		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)),

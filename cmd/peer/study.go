@@ -38,13 +38,8 @@ func (c *console) reportStudy(dir string) error {
 	}
 	for _, f := range study.Figures() {
 		for _, format := range []string{"png", "svg", "pdf"} {
-			files["figures/"+f.Name+"."+format] = func(w io.Writer) error {
-				picture, err := f.Draw(format)
-				if err == nil {
-					_, err = w.Write(picture)
-				}
-				return err
-			}
+			files["figures/"+f.Name+"."+format] = drawn(f.Draw, format)
+			files["figures/column/"+f.Name+"."+format] = drawn(f.DrawColumn, format)
 		}
 	}
 	for name, write := range files {
@@ -65,6 +60,17 @@ func (c *console) reportStudy(dir string) error {
 		}
 		return study.WriteTargets(w)
 	})
+}
+
+// drawn returns what writes a figure.
+func drawn(draw func(format string) ([]byte, error), format string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		picture, err := draw(format)
+		if err == nil {
+			_, err = w.Write(picture)
+		}
+		return err
+	}
 }
 
 // reportAgreement prints how well two comparisons agree.

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const killedComparison = `
+name: killed
+base: ring8
+compute: 5ms
+networks: [{name: slow, rate: 1mbit, latency: 1ms}, {name: fast}]
+algorithms:
+  - {label: A, name: dpsgd, bits: 8}
+  - {label: B, name: dpsgd, bits: 1, set: {topology: {slack: "tune(0.1, 0.3)"}}}
+seeds: [1, 2]
+budget: {rounds: 150}
+tuning: {rounds: 100}
+report: {targets: {loss: 0.5}}
+`
+
+// A comparison that is killed while it searches and in its first and third run of
+// cells ends, when it is started again, as one that nobody has disturbed.
+func TestKilledComparisonEndsTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "killed.yaml"), []byte(killedComparison), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	compareUntil(t, dir, "quiet", "")
+	for _, word := range []string{"tuning B: topology.slack=0.1", "cell 1 of 8", "cell 3 of 8"} {
+		compareUntil(t, dir, "killed", word)
+	}
+	compareUntil(t, dir, "killed", "")
+	want, got := resultOf(t, filepath.Join(dir, "quiet")), resultOf(t, filepath.Join(dir, "killed"))
+	if !reflect.DeepEqual(want, got) {
+		t.Errorf("the results differ:\n%v\n%v", want, got)
+	}
+	for _, name := range []string{"data/progress.csv", "tables/tables.tex", "figures/loss-slow.svg", "figures/bars-fast.svg"} {
+		want, err := os.ReadFile(filepath.Join(dir, "quiet", reportFolder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "killed", reportFolder, name)); err != nil || string(got) != string(want) {
+			t.Errorf("%s differs, error %v", name, err)
+		}
+	}
+}
+
+// compareUntil runs the comparison into a folder, to its end or until it has said a
+// word: then it is killed.
+func compareUntil(t *testing.T, dir, folder, word string) {
+	t.Helper()
+	cmd := exec.Command("peer", "compare", "killed.yaml", "-o", folder)
+	cmd.Dir = dir
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	var all []string
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		all = append(all, lines.Text())
+		if word != "" && !killed && strings.Contains(lines.Text(), word) {
+			killed = true
+			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); (err != nil) != killed || killed != (word != "") {
+		t.Fatalf("until %q: error %v:\n%s", word, err, strings.Join(all, "\n"))
+	}
+}
+
+// resultOf reads the result of a comparison without what the clock and the command
+// line say.
+func resultOf(t *testing.T, folder string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "comparison.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result map[string]any
+	if err := json.Unmarshal(text, &result); err != nil {
+		t.Fatal(err)
+	}
+	delete(result, "command")
+	cells := result["cells"].([]any)
+	if len(cells) != 8 {
+		t.Fatalf("%d cells in %s, want 8", len(cells), folder)
+	}
+	for _, cell := range cells {
+		delete(cell.(map[string]any), "wall_s")
+	}
+	return result
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package node
+
+func newAlarm() alarm { return newRuntimeAlarm() }

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"bytes"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// In a browser the figures of the page show, its console stays empty, and nothing
+// is asked for but what the browser asks for on its own.
+func TestPageInABrowser(t *testing.T) {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("no chromium")
+	}
+	dir, err := os.MkdirTemp("", "page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) // what chromium still writes there is no failure
+	var page bytes.Buffer
+	if err := study(t, 1, 2, 3).WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "index.html")
+	if err := os.WriteFile(path, page.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, own, _ := browse(t, dir, "about:blank")
+	drawn, hosts, console := browse(t, dir, "file://"+path)
+	for host := range hosts {
+		if !own[host] {
+			t.Errorf("the page asks %s for something", host)
+		}
+	}
+	if len(console) > 0 {
+		t.Errorf("the console says %s", bytes.Join(console, []byte("\n")))
+	}
+	if drawn < 1000 {
+		t.Errorf("%d pixels of the first colour of figures: they do not show", drawn)
+	}
+}
+
+// browse opens a page and returns how many of its pixels are blue like the first
+// line of a figure, which hosts were asked for something, and what the console says.
+func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, console [][]byte) {
+	t.Helper()
+	shot, net := filepath.Join(dir, "shot.png"), filepath.Join(dir, "net.json")
+	cmd := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr",
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--log-net-log="+net, "--window-size=1100,2400", "--screenshot="+shot, url)
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("chromium: %v\n%s", err, said)
+	}
+	for line := range bytes.SplitSeq(said, []byte("\n")) {
+		if bytes.Contains(line, []byte("CONSOLE")) {
+			console = append(console, line)
+		}
+	}
+	log, err := os.ReadFile(net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts = map[string]bool{}
+	for _, found := range regexp.MustCompile(`"url":"https?://([^/"]*)`).FindAllSubmatch(log, -1) {
+		hosts[string(found[1])] = true
+	}
+	picture, err := os.Open(shot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer picture.Close()
+	seen, err := png.Decode(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, g, b, _ := blue.RGBA()
+	for y := range seen.Bounds().Dy() {
+		for x := range seen.Bounds().Dx() {
+			if r2, g2, b2, _ := seen.At(x, y).RGBA(); r2 == r && g2 == g && b2 == b {
+				drawn++
+			}
+		}
+	}
+	return drawn, hosts, console
+}
