@@ -235,7 +235,7 @@ var algorithmRules = []rule{
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
-			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use certified or fixed")
+			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use adaptive, certified or fixed")
 		}
 	}},
 }

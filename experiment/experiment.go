@@ -29,7 +29,8 @@ type Run struct {
 	schedule train.Schedule
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func() (*moniqua.Control, error)
-	bound    float64 // of the update direction, 0 = none
+	audit    *moniqua.Audit // nil where the workers are not together, or verify
+	bound    float64        // of the update direction, 0 = none
 	layout   []model.Param
 	dim      int
 	data     *dataset // nil for an objective without data

@@ -122,6 +122,16 @@ func (r *Run) levels() int {
 	return 1 << r.cfg.Algorithm.Bits
 }
 
+// Levels returns the N of the modulo codec where its grid is a matter of the run
+// file: 0 without one, and where N or θ follow the run, so that what is far too
+// large there does not stay so.
+func (r *Run) Levels() int {
+	if !r.quantized() || r.controlled() || r.cfg.Algorithm.Theta.Rule == "adaptive" {
+		return 0
+	}
+	return r.levels()
+}
+
 func (r *Run) codec(rank topology.Rank) (algos.Codec, error) {
 	if !r.quantized() {
 		return algos.Full{}, nil

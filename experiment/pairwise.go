@@ -73,7 +73,7 @@ func (r *Run) linkCodec(rank, peer topology.Rank, control *moniqua.PairControl) 
 		return nil, err
 	}
 	return moniqua.NewPair(moniqua.Codec{
-		Levels: r.levels(), Rounding: rounding, Seed: rng.Edge(r.cfg.Seed, int(rank), int(peer)), Rank: rank, Verify: a.Theta.Verify,
+		Levels: r.levels(), Rounding: rounding, Seed: rng.Edge(r.cfg.Seed, int(rank), int(peer)), Rank: rank, Verify: a.Theta.Verify, Audit: r.audit,
 	}, peer, control)
 }
 

@@ -104,21 +104,22 @@ func TestASlowWorkerHoldsUpSynchronousRunsAlone(t *testing.T) {
 // What goes wrong between pairs is counted and repaired as it is in rounds.
 func TestViolationsOfPairsAreCountedAndRepaired(t *testing.T) {
 	for _, test := range []struct {
-		name, theta     string
-		violated, known bool
+		name, theta        string
+		violated, verified bool
 	}{
 		{"adaptive", "{rule: adaptive}", true, true},
 		{"far too small", "{rule: fixed, value: 1e-4}", true, true},
 		{"large enough", "{rule: fixed, value: 8}", false, true},
-		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", false, false},
+		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", true, false},
+		{"large enough, not verified", "{rule: fixed, value: 8, verify: false}", false, false},
 	} {
 		r := assemble(t, append([]string{"topology.size=3", "algorithm.name=adpsgd", "algorithm.theta=" + test.theta}, quick...)...)
 		_, res := simulate(t, r, workers(t, r))
 		got := summarize(t, r, res).Theta
-		if known := got.Violations != nil; known != test.known {
-			t.Fatalf("%s: violations known: %v, want %v", test.name, known, test.known)
+		if got.Violations == nil {
+			t.Fatalf("%s: violations are not known, though all workers are here", test.name)
 		}
-		if test.known && ((*got.Violations > 0) != test.violated || got.Repaired > *got.Violations || test.violated && got.Repaired == 0) {
+		if (*got.Violations > 0) != test.violated || got.Repaired > *got.Violations || (got.Repaired > 0) != (test.violated && test.verified) {
 			t.Errorf("%s: %d violations, %d repaired, want some: %v", test.name, *got.Violations, got.Repaired, test.violated)
 		}
 		if !(got.Value > 0) {

@@ -126,7 +126,7 @@ func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Verify = a.Theta.Verify
+	c.Verify, c.Audit = a.Theta.Verify, r.audit
 	if r.controlled() {
 		c.Levels, c.Bits = 1<<a.Controller.MaxBits, r.chosen()
 	}
@@ -164,8 +164,18 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 	return r.theta
 }
 
+// audited returns the run with workers that are in one process: what they recover
+// wrongly is known there even if they do not verify.
+func (r *Run) audited() *Run {
+	own := *r
+	if r.quantized() && !r.cfg.Algorithm.Theta.Verify {
+		own.audit = moniqua.NewAudit()
+	}
+	return &own
+}
+
 // bounds says what became of the bound of a machine that has done some rounds.
-func bounds(m gossip.Machine, theta func(k int) float64, rounds int) report.Theta {
+func (r *Run) bounds(rank topology.Rank, m gossip.Machine, theta func(k int) float64, rounds int) report.Theta {
 	var t report.Theta
 	if theta != nil {
 		t.Value = theta(rounds - 1)
@@ -174,6 +184,10 @@ func bounds(m gossip.Machine, theta func(k int) float64, rounds int) report.Thet
 		if seen := b.Repairs(); seen.Verified {
 			t.Violations, t.Repaired = &seen.Violations, seen.Repaired
 		}
+	}
+	if r.audit != nil {
+		wrong := r.audit.Wrong(rank)
+		t.Violations = &wrong
 	}
 	return t
 }

@@ -10,13 +10,13 @@ import (
 // time. A theta that is large enough is never repaired.
 func TestViolationsAreCountedAndRepaired(t *testing.T) {
 	tests := []struct {
-		name, theta string
-		violated    bool
-		known       bool
+		name, theta        string
+		violated, verified bool
 	}{
 		{"far too small", "{rule: fixed, value: 1e-4}", true, true},
 		{"certified", "{rule: certified}", false, true},
-		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", false, false},
+		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", true, false},
+		{"certified, not verified", "{rule: certified, verify: false}", false, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -25,14 +25,14 @@ func TestViolationsAreCountedAndRepaired(t *testing.T) {
 			res := drive(t, r, all, 1)
 			evaluate(t, all, res)
 			got := summarize(t, r, res).Theta
-			if known := got.Violations != nil; known != test.known {
-				t.Fatalf("violations known: %v, want %v", known, test.known)
+			if got.Violations == nil {
+				t.Fatal("violations are not known, though all workers are here")
 			}
-			if test.known && (*got.Violations > 0) != test.violated {
+			if (*got.Violations > 0) != test.violated {
 				t.Errorf("%d violations, want some: %v", *got.Violations, test.violated)
 			}
-			if test.known && *got.Violations != got.Repaired {
-				t.Errorf("%d violations, %d repaired", *got.Violations, got.Repaired)
+			if want := *got.Violations; test.verified && got.Repaired != want || !test.verified && got.Repaired != 0 {
+				t.Errorf("%d violations, %d repaired", want, got.Repaired)
 			}
 		})
 	}

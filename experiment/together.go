@@ -43,9 +43,9 @@ func Together(runs []*Run) ([][]*Worker, error) {
 	}
 	all := [][]*Worker{first}
 	for _, r := range runs[1:] {
-		others := make([]*Worker, len(first))
+		others, own := make([]*Worker, len(first)), r.audited()
 		for i, w := range first {
-			if others[i], err = r.body(w.Rank, slices.Clone(w.Machine.Params()), nil); err != nil {
+			if others[i], err = own.body(w.Rank, slices.Clone(w.Machine.Params()), nil); err != nil {
 				return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
 			}
 		}

@@ -82,10 +82,10 @@ func (r *Run) Workers() ([]*Worker, error) {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 	}
-	workers := make([]*Worker, r.N())
+	workers, own := make([]*Worker, r.N()), r.audited()
 	for i := range workers {
 		var err error
-		if workers[i], err = r.worker(topology.Rank(i), shards[i], nil); err != nil {
+		if workers[i], err = own.worker(topology.Rank(i), shards[i], nil); err != nil {
 			return nil, err
 		}
 	}
@@ -154,6 +154,6 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	bits, mean := own.bits()
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
-		Bound: func(rounds int) report.Theta { return bounds(machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
+		Bound: func(rounds int) report.Theta { return r.bounds(rank, machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
 	}, nil
 }

@@ -36,6 +36,21 @@ func (g graph) verified(dim, rounds int, order algos.Order, codec moniqua.Codec)
 	return s
 }
 
+// verifiedD2 is the same for D².
+func (g graph) verifiedD2(dim, rounds int, codec moniqua.Codec) setup {
+	with := func(codec func() algos.Codec) setup {
+		return g.compressing(dim, rounds, func(x []float32, _ topology.Row, _ algos.Compression) gossip.Algorithm {
+			return &algos.D2{X: x, Alpha: decreasing, Codec: codec()}
+		})
+	}
+	make := func() *moniqua.Codec {
+		return &moniqua.Codec{Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed, Verify: true}
+	}
+	s := with(func() algos.Codec { return make() })
+	s.exact = with(func() algos.Codec { return exact{make()} }).alg
+	return s
+}
+
 // exact is the codec of a run without errors on the same grid: what it sends are
 // the indices.
 type exact struct{ *moniqua.Codec }
@@ -66,20 +81,29 @@ func (c exact) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Me
 // θ far too small on a ring: messages are repaired, and the parameters are those
 // of the run without errors.
 func TestThetaTooSmallIsRepaired(t *testing.T) {
+	const dim, rounds = 2000, 10
 	g := graph{{1: true, 3: true}, {0: true, 2: true}, {1: true, 3: true}, {0: true, 2: true}}
-	s := g.verified(2000, 10, algos.CTA, moniqua.Codec{Levels: 16, Theta: constantly(0.2), Seed: 1})
-	want := lockstep(t, s)
-	d := newNetwork(t, s)
-	d.finish()
-	d.check(want)
-	for i, w := range d.machines {
-		r := w.Repairs()
-		if !r.Verified || r.Violations < 5 || r.Violations != r.Repaired {
-			t.Errorf("worker %d: %+v, want violations in many of 20 messages, all of them repaired", i, r)
-		}
-		if w.ExtraMemory() < 100 {
-			t.Errorf("worker %d: %d bytes of extra memory: the quotients of two rounds are kept", i, w.ExtraMemory())
-		}
+	like := moniqua.Codec{Levels: 16, Theta: constantly(0.2), Seed: 1}
+	for name, s := range map[string]setup{
+		"dpsgd, cta": g.verified(dim, rounds, algos.CTA, like),
+		"dpsgd, atc": g.verified(dim, rounds, algos.ATC, like),
+		"d2":         g.verifiedD2(dim, rounds, like),
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := lockstep(t, s)
+			d := newNetwork(t, s)
+			d.finish()
+			d.check(want)
+			for i, w := range d.machines {
+				r := w.Repairs()
+				if !r.Verified || r.Violations < 5 || r.Violations != r.Repaired {
+					t.Errorf("worker %d: %+v, want violations in many of 20 messages, all of them repaired", i, r)
+				}
+				if w.ExtraMemory() < 100 {
+					t.Errorf("worker %d: %d bytes of extra memory: the quotients of two rounds are kept", i, w.ExtraMemory())
+				}
+			}
+		})
 	}
 }
 

@@ -31,6 +31,7 @@ type Codec struct {
 	Rank     topology.Rank       // whose own noise Stochastic takes
 	Verify   bool                // payloads end with the index hash, see AppendRepair
 	Control  *Control            // where Theta comes from, if it changes with the run; of this worker
+	Audit    *Audit              // of all workers of this process, if they do not verify; nil: nobody looks on
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 
 	verification verification
@@ -105,14 +106,14 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		end   = start + r.packing.Len(len(x))
 		kept  *repair
 	)
-	if c.Verify {
+	if c.Verify || c.Audit != nil {
 		kept = c.verification.begin(k)
 	}
 	dst = slices.Grow(dst, end-start+HashLen)
 	switch width := r.byteWidth(); {
 	case width == 0:
 		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
-	case c.Verify:
+	case kept != nil:
 		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
 	default:
 		err = r.encodeBytes(dst[start:end], x, width)
@@ -121,9 +122,12 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		return dst[:start], err
 	}
 	dst = dst[:end]
-	if c.Verify {
+	switch {
+	case c.Verify:
 		kept.valid = true
 		dst = binary.LittleEndian.AppendUint64(dst, c.verification.hash.Sum())
+	case c.Audit != nil:
+		c.Audit.enter(c, k, c.verification.hash.Sum())
 	}
 	return dst, nil
 }
@@ -184,11 +188,16 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	if err := r.checkMix(acc, x, mine, in); err != nil {
 		return algos.Mixed{}, err
 	}
-	if c.Verify {
+	switch {
+	case c.Verify:
 		if err := c.verification.check(&r, x, in); err != nil {
 			return algos.Mixed{}, err
 		}
 		c.verification.start(in)
+	case c.Audit != nil:
+		if err := c.Audit.compare(c, &r, x, in); err != nil {
+			return algos.Mixed{}, err
+		}
 	}
 	var saw algos.Mixed
 	switch width := r.byteWidth(); {

@@ -56,8 +56,12 @@ func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
 	return dst, false
 }
 
-// ExtraMemory returns the bytes allocated for the quotients of two rounds.
+// ExtraMemory returns the bytes allocated for the quotients of two rounds; who
+// looks on is no part of the method.
 func (c *Codec) ExtraMemory() int {
+	if !c.Verify {
+		return 0
+	}
 	v := &c.verification
 	return cap(v.kept[0].data) + cap(v.kept[1].data)
 }

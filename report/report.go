@@ -177,10 +177,10 @@ type Accuracy struct {
 }
 
 // Theta is the modulo codec's bound at the end of a run and what became of it.
-// Without verification nobody can know of violations: what is recovered then
-// looks like any other model.
+// Without verification only a simulation, which has all models, knows of
+// violations: to a peer what is recovered then looks like any other model.
 type Theta struct {
 	Value      float64 `json:"value"`      // 0 where there is none
-	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null where they are not verified
+	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null where nobody can know
 	Repaired   int64   `json:"repaired"`   // those of them that were repaired before use
 }

@@ -4,35 +4,55 @@ import "fmt"
 
 // Bounds of what a Watch complains about.
 const (
-	idleShare = 1e-3 // of the coordinates, below which next to nothing is exchanged
-	idleSteps = 3    // records in a row, from the first one on
+	idleShare  = 1e-3 // of the coordinates, below which next to nothing is exchanged
+	watchSteps = 3    // records in a row, from the first one on
+	coarse     = 2    // grid steps that no difference of neighbours exceeds
+	fineLevels = 64   // of a grid on which such differences use next to nothing of θ
 )
 
-// A Watch notices in the records of a run what no verification can: a θ so large
-// that the indices of all neighbours are equal. No hash fails then, the losses
-// fall, and every worker trains for itself.
+// A Watch notices in the records of a run what no verification can: a θ far too
+// large. With rounding to nearest the indices of all neighbours are equal then: no
+// hash fails, the losses fall, and every worker trains for itself. With random
+// rounding neighbours are as far apart as the noise of a grid on which they
+// should not differ by more than a step or two.
 type Watch struct {
-	Dim int // parameters of the model
+	Dim    int // parameters of the model
+	Levels int // N of the grid; 0: unknown
 
-	idle   int // records so far, all of them idle
-	silent bool
+	seen, idle, noisy int // records so far, and how many of each kind
+	silent            bool
 }
 
 // See looks at a record and returns what is wrong, once, or "". It says nothing
-// once some record has shown an exchange: where models have met, equal indices
-// are what they should be.
+// once some record has shown differences that the grid is made for: where models
+// have met, equal indices are what they should be.
 func (w *Watch) See(s Step) string {
-	if w.silent || s.Theta == 0 || w.Dim == 0 || s.Round < idleSteps {
+	if w.silent || s.Theta == 0 || w.Dim == 0 || s.Round < watchSteps {
 		return ""
 	}
-	if float64(s.Moved) >= idleShare*float64(w.Dim) {
-		w.silent = true
-		return ""
+	w.seen++
+	if float64(s.Moved) < idleShare*float64(w.Dim) {
+		w.idle++
 	}
-	if w.idle++; w.idle < idleSteps {
+	if w.grainy(s) {
+		w.noisy++
+	}
+	w.silent = w.idle < w.seen && w.noisy < w.seen
+	if w.silent || w.seen < watchSteps {
 		return ""
 	}
 	w.silent = true
-	return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours': theta %.3g is far too large, or the models are equal: nothing is exchanged",
-		s.Rank, s.Round, s.Moved, w.Dim, s.Theta)
+	if w.idle == w.seen {
+		return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours': theta %.3g is far too large, or the models are equal: nothing is exchanged",
+			s.Rank, s.Round, s.Moved, w.Dim, s.Theta)
+	}
+	return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours', by at most %d of %d levels: theta %.3g is far too large: models differ by less than %.2g, mostly noise of the rounding: set algorithm.theta.rule: adaptive",
+		s.Rank, s.Round, s.Moved, w.Dim, coarse, w.Levels, s.Theta, s.Gap)
+}
+
+// grainy reports whether a record shows differences of a few steps at most on a
+// grid that is fine enough for many.
+func (w *Watch) grainy(s Step) bool {
+	step := 2 * s.Theta / float64(w.Levels-1)
+	return w.Levels >= fineLevels && s.Gap < (coarse+0.5)*step
 }

@@ -48,7 +48,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if err != nil {
 		return nil, err
 	}
-	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim()}}
+	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim(), Levels: run.Levels()}}
 	if dir == "" {
 		s.folder, err = makeFolder(run.Config(), s.began)
 	} else {

@@ -56,7 +56,7 @@ type codecCase struct {
 	Mode           string
 	Theta          float64
 	Delta, B, Step float64
-	Seed           uint64 `json:",string"`
+	Seed           seed
 	Round          int
 	X, Y           []float32
 	U              []float64
@@ -77,9 +77,9 @@ type codecCase struct {
 // codec returns the sender's codec.
 func (c *codecCase) codec(t *testing.T) *moniqua.Codec {
 	t.Helper()
-	seed := c.Seed
+	seed := uint64(c.Seed)
 	if c.Mode == "stochastic" {
-		seed = seedOf(c.Seed)
+		seed = seedOf(seed)
 	}
 	codec, err := moniqua.New(c.Levels, mustGrid(t, c.Theta, c.Levels, c.Mode).Rounding, func(int) float64 { return c.Theta }, seed, 0)
 	if err != nil {
@@ -122,10 +122,11 @@ func (c *codecCase) checkNoise(t *testing.T) {
 	if c.U == nil {
 		return
 	}
-	if c.Mode == "stochastic" && rng.Stream(seedOf(c.Seed), 0) != c.Seed {
-		t.Fatalf("no seed for stream %d", c.Seed)
+	stream := uint64(c.Seed)
+	if c.Mode == "stochastic" && rng.Stream(seedOf(stream), 0) != stream {
+		t.Fatalf("no seed for stream %d", stream)
 	}
-	key := rng.At(c.Seed, c.Round)
+	key := rng.At(stream, c.Round)
 	for i, want := range c.U {
 		if got := float64(key.Uniform(uint32(i))); got != want {
 			t.Fatalf("u[%d] = %v, want %v", i, got, want)

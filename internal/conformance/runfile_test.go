@@ -131,7 +131,6 @@ func loadRuns(t *testing.T) []runFile {
 	}
 	runs := make([]runFile, len(files))
 	for i, file := range files {
-		runs[i].Topology.Slack = 1 // where the file says nothing
 		Load(t, path.Join("runs", filepath.Base(file)), &runs[i])
 	}
 	return runs

@@ -1,12 +1,13 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"gossiptrainer/topology"
 )
@@ -19,10 +20,10 @@ type topologySpec struct {
 	Slack         float64
 }
 
-// graph builds it.
+// graph builds it; a file that says nothing of slack means none.
 func (s topologySpec) graph(t *testing.T) *topology.Graph {
 	t.Helper()
-	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges, Slack: s.Slack})
+	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges, Slack: cmp.Or(s.Slack, 1)})
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -58,12 +59,12 @@ func TestConformanceTopology(t *testing.T) {
 			if g.N() != c.N {
 				t.Fatalf("N() = %d, want %d", g.N(), c.N)
 			}
-			if diff := cmp.Diff(c.Edges, g.Edges()); diff != "" {
+			if diff := gocmp.Diff(c.Edges, g.Edges()); diff != "" {
 				t.Errorf("edges (-want +got):\n%s", diff)
 			}
 			w := g.W()
 			for i := range c.N {
-				if diff := cmp.Diff(c.Neighbors[i], g.Neighbors(topology.Rank(i))); diff != "" {
+				if diff := gocmp.Diff(c.Neighbors[i], g.Neighbors(topology.Rank(i))); diff != "" {
 					t.Errorf("neighbours of %d (-want +got):\n%s", i, diff)
 				}
 				for j := range c.N {

@@ -1,0 +1,63 @@
+package moniqua
+
+import (
+	"gossiptrainer/algos"
+	"gossiptrainer/topology"
+)
+
+// Nothing on the wire of a run without verification tells that a message was
+// recovered wrongly. Where all workers are in one process, as in a simulation,
+// their indices can be compared beside the wire: what is sent and mixed stays as
+// it is, and who looks on knows how often θ was too small.
+
+// An Audit counts the messages that the workers of one process recover wrongly.
+// The workers of a run without verification share one; it is not safe for
+// concurrent use.
+type Audit struct {
+	sent  map[audited][2]sealed
+	wrong map[topology.Rank]int64
+}
+
+// An audited is who sends: Seed tells the links of AD-PSGD apart.
+type audited struct {
+	seed uint64
+	from topology.Rank
+}
+
+// A sealed is the index hash of a round.
+type sealed struct {
+	k    int
+	hash uint64
+}
+
+// NewAudit returns one that has seen nothing.
+func NewAudit() *Audit {
+	return &Audit{sent: map[audited][2]sealed{}, wrong: map[topology.Rank]int64{}}
+}
+
+// Wrong returns how many messages worker rank has recovered wrongly, and used.
+func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
+
+// enter keeps the hash of what c has encoded for round k, beside the one before.
+func (a *Audit) enter(c *Codec, k int, hash uint64) {
+	who := audited{c.Seed, c.Rank}
+	a.sent[who] = [2]sealed{{k, hash}, a.sent[who][0]}
+}
+
+// compare counts those of the messages of a round that c recovers otherwise than
+// they were meant.
+func (a *Audit) compare(c *Codec, r *round, x []float32, in []algos.Message) error {
+	v := &c.verification
+	v.start(in)
+	if err := v.recover(r, x, in); err != nil {
+		return err
+	}
+	for j, m := range in {
+		for _, sent := range a.sent[audited{c.Seed, m.From}] {
+			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() {
+				a.wrong[c.Rank]++
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package moniqua
+
+import (
+	"slices"
+	"testing"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/rng"
+	"gossiptrainer/topology"
+)
+
+// What an audit counts are the messages of which Decode gives other indices than
+// the sender's; payloads and models are those of codecs that nobody audits.
+func TestAnAuditCountsWhatIsRecoveredWrongly(t *testing.T) {
+	const dim, rounds = 300, 40
+	for _, levels := range []int{2, 5, 16, 256, 1000} {
+		audit := NewAudit()
+		seen, plain := codecPair(levels, audit), codecPair(levels, nil)
+		var wrong [2]int64
+		for k := range rounds {
+			x := [2][]float32{apart(dim, k, 0), apart(dim, k, 1)}
+			var sent [2][]byte
+			for i := range x {
+				sent[i] = mustEncode(t, seen[i], k, x[i])
+				if !slices.Equal(sent[i], mustEncode(t, plain[i], k, x[i])) {
+					t.Fatalf("%d levels: another payload", levels)
+				}
+			}
+			for i := range x {
+				if !slices.Equal(mixedWith(t, seen[i], k, x[i], sent[i], sent[1-i]), mixedWith(t, plain[i], k, x[i], sent[i], sent[1-i])) {
+					t.Fatalf("%d levels: the audit changes the model", levels)
+				}
+				own, got := make([]int32, dim), make([]int32, dim)
+				if err := plain[1-i].Indices(own, k, x[1-i]); err != nil {
+					t.Fatal(err)
+				}
+				if err := plain[i].Decode(got, k, x[i], sent[1-i]); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got, own) {
+					wrong[i]++
+				}
+			}
+		}
+		for i, want := range wrong {
+			if got := audit.Wrong(topology.Rank(i)); got != want || got == 0 || got == rounds {
+				t.Errorf("%d levels: worker %d: %d messages, want %d, some but not all", levels, i, got, want)
+			}
+			if got := seen[i].ExtraMemory(); got != 0 {
+				t.Errorf("%d levels: %d bytes of extra memory", levels, got)
+			}
+		}
+	}
+}
+
+// codecPair returns the codecs of two workers.
+func codecPair(levels int, audit *Audit) (c [2]*Codec) {
+	for i := range c {
+		c[i] = &Codec{Levels: levels, Theta: func(int) float64 { return 0.1 }, Seed: 3, Rank: topology.Rank(i), Audit: audit}
+	}
+	return c
+}
+
+// mixedWith returns x after the other worker's message.
+func mixedWith(t *testing.T, c *Codec, k int, x []float32, mine, theirs []byte) []float32 {
+	t.Helper()
+	x = slices.Clone(x)
+	if _, err := c.Mix(x, k, x, mine, []algos.Message{{From: 1 - c.Rank, Weight: 0.5, Payload: theirs}}); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// apart returns the model of one of two workers, which in every other round are
+// within theta of each other throughout.
+func apart(dim, k, i int) []float32 {
+	common, own := rng.At(9, k), rng.At(uint64(10+i), k)
+	x, reach := make([]float32, dim), float32(0.09)
+	if k%2 == 1 {
+		reach = 0.5
+	}
+	for c := range x {
+		x[c] = 4*common.Uniform(uint32(c)) - 2 + reach*own.Uniform(uint32(c))
+	}
+	return x
+}
