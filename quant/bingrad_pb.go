@@ -1,6 +1,10 @@
 package quant
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // BinGradPB sends one bit: −b1 or b1, at random for values between and the
 // nearer one for those outside (Xu, Huo and Huang, "Optimal Gradient
@@ -19,6 +23,8 @@ type BinGradPB struct {
 	sizes  []float32
 	sorter sorter
 	points
+	drawer kernel.Cells
+	laned  bool // drawer is set
 }
 
 // NewBinGradPB returns the compressor; a bucket of 0 is the whole vector. seed
@@ -38,6 +44,11 @@ func (b *BinGradPB) fit(header, z []float32) {
 	}
 	header[0] = float32(saturation(b.sorter.sort(b.sizes)))
 	b.level = float64(header[0])
+	b.laned = b.drawer.Set([]float64{-b.level, b.level}, 0)
+}
+
+func (b *BinGradPB) lanes(packed []byte, z []float32, first int) bool {
+	return b.laned && b.drawn(packed, z, first, &b.drawer)
 }
 
 // saturation returns b1 for the ascending magnitudes a.

@@ -48,6 +48,10 @@ func (o *ORQ) fit(header, z []float32) {
 	o.use(header)
 }
 
+func (o *ORQ) lanes(packed []byte, z []float32, first int) bool {
+	return o.laned && o.drawn(packed, z, first, &o.drawer)
+}
+
 // halve chooses the levels between the first and the last for the ascending w.
 func halve(levels, w []float32) {
 	last := len(levels) - 1

@@ -164,12 +164,7 @@ func (l *Levels) fit(header, z []float32) {
 }
 
 func (l *Levels) lanes(packed []byte, z []float32, first int) bool {
-	if !l.laned {
-		return false
-	}
-	v := &l.vectors
-	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, &l.drawer, l.key, v.doubt[:])
-	return l.settle(packed, z, first, done, doubtful)
+	return l.laned && l.drawn(packed, z, first, &l.drawer)
 }
 
 func (l *Levels) round(symbols []uint16, z, u []float32) {

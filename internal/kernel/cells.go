@@ -22,7 +22,8 @@ import (
 // has an error below 2⁻²⁰ if no cell is narrower than 2⁻²⁴ of its levels; u lacks
 // its last step, which changes it by up to 2⁻¹⁶. So u and p that are 2⁻¹⁴ or more
 // apart are ordered like those of the definition. The others, one in 8,192, are
-// doubtful and left to the caller.
+// doubtful and left to the caller. Cells without width are never entered, but for
+// the last by a v that is the level, so a float: p is 0.
 type Cells struct {
 	words [80]uint32
 	few   bool // at most 8 cells
@@ -32,7 +33,7 @@ type Cells struct {
 const MaxCells = 16
 
 // Set prepares c for levels from the lowest to the highest v, and reports whether
-// the lanes can do it: they need at most 16 cells, none too narrow. With sign not
+// the lanes can do it: they need at most 16 cells, none too narrow that is not empty. With sign not
 // 0, v is |x|.
 func (c *Cells) Set(levels []float64, sign byte) bool {
 	inner := len(levels) - 1
@@ -45,13 +46,18 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 	}
 	for j, level := range levels[:inner] {
 		width := levels[j+1] - level
-		if !(width > 0x1p-100 && width < 0x1p100 && width >= 0x1p-24*max(math.Abs(level), math.Abs(levels[j+1]))) {
+		if width != 0 && !(width > 0x1p-100 && width < 0x1p100 && width >= 0x1p-24*max(math.Abs(level), math.Abs(levels[j+1]))) {
 			return false
 		}
 		high := float32(level)
+		if width == 0 && j == inner-1 && float64(high) != level {
+			return false
+		}
 		c.words[16+j] = math.Float32bits(high)
 		c.words[32+j] = math.Float32bits(float32(level - float64(high)))
-		c.words[48+j] = math.Float32bits(float32(1 / width))
+		if c.words[48+j] = 0; width > 0 {
+			c.words[48+j] = math.Float32bits(float32(1 / width))
+		}
 		if float64(high) < level {
 			high = math.Nextafter32(high, float32(math.Inf(1)))
 		}

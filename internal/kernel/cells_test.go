@@ -37,6 +37,9 @@ func TestLanesDrawLikeTheDefinition(t *testing.T) {
 				sign := byte(rapid.IntRange(0, 1).Draw(t, "sign")) * 128
 				levels := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1), 2, MaxCells+1, func(l float64) float64 { return l }).Draw(t, "levels")
 				slices.Sort(levels)
+				if again := rapid.IntRange(0, len(levels)-1).Draw(t, "again"); again > 0 {
+					levels[again-1] = levels[again] // an empty cell
+				}
 				for j := range levels {
 					if sign == 0 {
 						levels[j] -= 0.5
@@ -90,7 +93,7 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 
 func TestCellsRefuseWhatLanesCannotDo(t *testing.T) {
 	var c Cells
-	for _, levels := range [][]float64{nil, {1}, {0, 0, 1}, {0, 1, 1 + 0x1p-30}, {0, 0x1p-120}, make([]float64, MaxCells+2)} {
+	for _, levels := range [][]float64{nil, {1}, {0, 0.1, 0.1}, {0, 1, 1 + 0x1p-30}, {0, 0x1p-120}, make([]float64, MaxCells+2)} {
 		if c.Set(levels, 0) {
 			t.Errorf("%v were accepted", levels)
 		}
