@@ -32,7 +32,7 @@ func drawTiered(t *rapid.T) tiered {
 	norm := Norm(rapid.IntRange(0, 1).Draw(t, "norm"))
 	form := Form(rapid.IntRange(0, 1).Draw(t, "form"))
 	seed := rapid.Uint64().Draw(t, "seed")
-	switch rapid.SampledFrom([]string{"qsgd", "minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb"}).Draw(t, "name") {
+	switch rapid.SampledFrom([]string{"qsgd", "minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb", "bingrad_b"}).Draw(t, "name") {
 	case "qsgd":
 		return laned(NewQSGD(bits, bucket, norm, seed))
 	case "minmax":
@@ -49,6 +49,8 @@ func drawTiered(t *rapid.T) tiered {
 		return laned(NewQuantiles(rapid.IntRange(2, 40).Draw(t, "s"), bucket, seed))
 	case "bingrad_pb":
 		return laned(NewBinGradPB(bucket, seed))
+	case "bingrad_b":
+		return laned(NewBinGradB(Threshold(norm), bucket))
 	}
 	table := drawTable(t, bits, form)
 	return laned(NewLevels(table, bucket, norm, seed))
