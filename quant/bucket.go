@@ -364,25 +364,3 @@ func checkScale(header []float32) error {
 	}
 	return nil
 }
-
-// clipped returns z with its coordinates limited to c standard deviations, in
-// the memory of dst.
-func clipped(dst, z []float32, c float64) []float32 {
-	mean := 0.0
-	for _, v := range z {
-		mean += float64(v)
-	}
-	mean /= float64(len(z))
-	squares := 0.0
-	for _, v := range z {
-		off := float64(v) - mean
-		squares += float64(off * off)
-	}
-	limit := magnitude(float32(c * math.Sqrt(squares/float64(len(z)))))
-	dst = slices.Grow(dst[:0], len(z))[:len(z)]
-	for i, v := range z {
-		m := magnitude(v)
-		dst[i] = math.Float32frombits(math.Float32bits(v) ^ m ^ min(m, limit))
-	}
-	return dst
-}

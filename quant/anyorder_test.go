@@ -65,3 +65,45 @@ func TestCrossingIsTheDefinition(t *testing.T) {
 		t.Error("that of noise is not sure")
 	}
 }
+
+func TestSoonLimitIsTheDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		z, c := drawVector(t), rapid.Float64Range(0.1, 5).Draw(t, "c")
+		if got, sure := soonLimit(z, c); sure && got != clipLimit(z, c) {
+			t.Fatalf("limit %v, want %v", got, clipLimit(z, c))
+		}
+	})
+	if _, sure := soonLimit(noise(8192), 2.5); !sure {
+		t.Error("that of noise is not sure")
+	}
+}
+
+func TestBestLevelsAreThoseOfTheDefinition(t *testing.T) {
+	var (
+		a ascending
+		s sorter
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		w := s.sort(drawVector(t))
+		a.set(w)
+		i := rapid.IntRange(0, len(w)-1).Draw(t, "low")
+		j := rapid.IntRange(i, len(w)-1).Draw(t, "high")
+		low, high := w[i], w[j]
+		var inside []float32
+		sum := 0.0
+		for _, v := range w {
+			if v >= low && v <= high {
+				inside = append(inside, v)
+				sum += float64(v) - float64(low)
+			}
+		}
+		want := low
+		if low < high {
+			up := int(math.Floor(sum/(float64(high)-float64(low)) + 1e-12))
+			want = inside[min(max(len(inside)-up, 1), len(inside))-1]
+		}
+		if got := a.best(low, high); got != want {
+			t.Fatalf("%v between %v and %v, want %v", got, low, high, want)
+		}
+	})
+}
