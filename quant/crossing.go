@@ -63,7 +63,7 @@ func (c *crossing) narrow(shift uint, m float64) bool {
 		kept := 0
 		for _, key := range c.keys {
 			c.keys[kept] = key
-			kept += int((uint64(key>>shift^edge>>shift) - 1) >> 63) // 1 if they are equal
+			kept += equal(key>>shift, edge>>shift)
 		}
 		c.keys = c.keys[:kept]
 		return true
