@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/vec"
 )
 
 // bucketed is what the compressors that cut a vector into buckets have in
@@ -158,13 +159,13 @@ func (b *bucketed) CompressWith(dst []byte, z, u []float32) ([]byte, error) {
 }
 
 func (b *bucketed) compress(dst []byte, k int, z []float32) ([]byte, error) {
-	if err := checkVector(b.name, k, z); err != nil {
-		return dst, err
-	}
 	start := len(dst)
 	dst = slices.Grow(dst, b.Len(len(z)))
 	for first := 0; first < len(z); {
 		end := b.end(first, len(z))
+		if !vec.Finite(z[first:end]) { // while it is near
+			return dst[:start], checkVector(b.name, k, z)
+		}
 		bucket, err := b.measure(z[first:end])
 		if err != nil {
 			return dst[:start], fmt.Errorf("quant: %s: round %d: bucket at %d: %w", b.name, k, first, err)

@@ -22,46 +22,61 @@ import (
 // has an error below 2⁻²⁰ if no cell is narrower than 2⁻²⁴ of its levels; u lacks
 // its last step, which changes it by up to 2⁻¹⁶. So u and p that are 2⁻¹⁴ or more
 // apart are ordered like those of the definition. The others, one in 8,192, are
-// doubtful and left to the caller. Cells without width are never entered, but for
+// doubtful and left to the caller. Where no cell is narrower than 2⁻⁷ of its levels,
+// v/width − l_j/width is as good: each term has an error below 2⁻¹⁷. Cells without width are never entered, but for
 // the last by a v that is the level, so a float: p is 0.
 type Cells struct {
-	words [80]uint32
-	few   bool // at most 8 cells
+	words [80]uint32 // starts; high and low, or l_j/width; 1/width; what all lanes share
+	form  cellForm
 }
+
+// A cellForm is what kind of table it is.
+type cellForm uint8
+
+const (
+	manyCells cellForm = iota // 16 cells of any width
+	fewCells                  // 8, none narrower than 2⁻⁷ of its levels
+	oneCell                   // such a one
+)
 
 // MaxCells is the largest number of cells that the lanes can do.
 const MaxCells = 16
 
 // Set prepares c for levels from the lowest to the highest v, and reports whether
-// the lanes can do it: they need at most 16 cells, none too narrow that is not empty. With sign not
-// 0, v is |x|.
+// the lanes can do it: they need at most 16 cells, none too narrow that is not
+// empty. With sign not 0, v is |x|.
 func (c *Cells) Set(levels []float64, sign byte) bool {
 	inner := len(levels) - 1
 	if inner < 1 || inner > MaxCells {
 		return false
 	}
-	c.few = inner <= MaxCells/2
 	for j := range MaxCells {
 		c.words[j] = math.Float32bits(float32(math.Inf(1))) // no such cell
 	}
+	narrow := false
 	for j, level := range levels[:inner] {
-		width := levels[j+1] - level
-		if width != 0 && !(width > 0x1p-100 && width < 0x1p100 && width >= 0x1p-24*max(math.Abs(level), math.Abs(levels[j+1]))) {
+		width, largest := levels[j+1]-level, max(math.Abs(level), math.Abs(levels[j+1]))
+		if width != 0 && !(width > 0x1p-100 && width < 0x1p100 && width >= 0x1p-24*largest) {
 			return false
 		}
 		high := float32(level)
 		if width == 0 && j == inner-1 && float64(high) != level {
 			return false
 		}
-		c.words[16+j] = math.Float32bits(high)
-		c.words[32+j] = math.Float32bits(float32(level - float64(high)))
-		if c.words[48+j] = 0; width > 0 {
-			c.words[48+j] = math.Float32bits(float32(1 / width))
+		narrow = narrow || width > 0 && width < 0x1p-7*largest
+		c.setCell(j, level, width)
+	}
+	switch c.form = manyCells; {
+	case narrow || inner > MaxCells/2:
+	case inner == 1:
+		c.form = oneCell
+	default:
+		c.form = fewCells
+	}
+	if c.form != manyCells {
+		for j, level := range levels[:inner] {
+			c.words[32+j] = math.Float32bits(float32(float64(level * inverse(levels[j+1]-level))))
 		}
-		if float64(high) < level {
-			high = math.Nextafter32(high, float32(math.Inf(1)))
-		}
-		c.words[j] = math.Float32bits(high)
 	}
 	mask := ^uint32(0)
 	if sign != 0 {
@@ -71,6 +86,32 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 		c.words[64+lane], c.words[72+lane] = mask, uint32(sign)
 	}
 	return true
+}
+
+// setCell sets what is looked up for cell j.
+func (c *Cells) setCell(j int, level, width float64) {
+	high := float32(level)
+	c.words[16+j] = math.Float32bits(high)
+	c.words[32+j] = math.Float32bits(float32(level - float64(high)))
+	c.words[48+j] = math.Float32bits(float32(inverse(width)))
+	c.words[j] = math.Float32bits(start(level))
+}
+
+// start returns the least float that is no less than level.
+func start(level float64) float32 {
+	f := float32(level)
+	if float64(f) < level {
+		f = math.Nextafter32(f, float32(math.Inf(1)))
+	}
+	return f
+}
+
+// inverse returns 1/width, 0 for an empty cell.
+func inverse(width float64) float64 {
+	if width == 0 {
+		return 0
+	}
+	return 1 / width
 }
 
 // Draw writes the symbols of x, whose first coordinate has the index first. It
@@ -85,11 +126,15 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 	var doubts uint32
 	symbols, x = symbols[:n], x[:n]
 	switch {
-	case t == AVX512 && c.few:
+	case t == AVX512 && c.form == oneCell:
+		doubts = drawOneAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
+	case t == AVX512 && c.form == fewCells:
 		doubts = drawFewAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
 	case t == AVX512:
 		doubts = drawManyAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	case c.few:
+	case c.form == oneCell:
+		doubts = drawOneAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
+	case c.form == fewCells:
 		doubts = drawFewAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
 	default:
 		doubts = drawManyAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)

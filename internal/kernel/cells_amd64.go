@@ -4,6 +4,11 @@
 
 package kernel
 
+// drawOneAVX2 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+
 // drawFewAVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
@@ -13,6 +18,11 @@ func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32
 //
 //go:noescape
 func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+
+// drawOneAVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
 
 // drawFewAVX512 rounds len(x) coordinates, a multiple of 64.
 //

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
+TEXT ·drawOneAVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -23,124 +23,17 @@ TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 128(AX), Y4
+	VBROADCASTSS 192(AX), Y5
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VPXOR        Y6, Y6, Y6
-	VPOR         cellsstep1<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep2<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep3<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPERMPS      64(AX), Y6, Y7
-	VSUBPS       Y7, Y5, Y5
-	VPERMPS      128(AX), Y6, Y7
-	VSUBPS       Y7, Y5, Y5
-	VPERMPS      192(AX), Y6, Y7
-	VMULPS       Y7, Y5, Y5
-	VPXOR        Y2, Y1, Y7
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPXOR        Y8, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPMULLD      cellssecond<>+0(SB), Y7, Y7
-	VPSRLD       $0x0f, Y7, Y8
-	VPXOR        Y8, Y7, Y7
-	VPMULLD      cellsthird<>+0(SB), Y7, Y7
-	VPSRLD       $0x08, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y7
-	VPSUBD       Y7, Y6, Y6
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y6, Y7
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y7, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y6, Y6
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, (BX)
-	ORQ          R8, SI
-	VMOVDQU      32(CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VPXOR        Y7, Y7, Y7
-	VPOR         cellsstep1<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep2<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep3<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPERMPS      64(AX), Y7, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      128(AX), Y7, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      192(AX), Y7, Y8
-	VMULPS       Y8, Y5, Y5
-	VPXOR        Y2, Y1, Y8
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPADDD       Y3, Y8, Y8
-	VPMULLD      cellssecond<>+0(SB), Y8, Y8
-	VPSRLD       $0x0f, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPMULLD      cellsthird<>+0(SB), Y8, Y8
-	VPSRLD       $0x08, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y8
-	VPSUBD       Y8, Y7, Y7
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y7, Y8
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y8, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y7, Y7
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y4
-	VPAND        256(AX), Y4, Y5
+	VMOVDQU      (CX), Y6
+	VPAND        256(AX), Y6, Y7
 	VPXOR        Y8, Y8, Y8
-	VPOR         cellsstep1<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep2<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep3<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPERMPS      64(AX), Y8, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      128(AX), Y8, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      192(AX), Y8, Y9
-	VMULPS       Y9, Y5, Y5
+	VFMSUB132PS  Y5, Y4, Y7
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -153,40 +46,23 @@ loop:
 	VPMULLD      cellsthird<>+0(SB), Y9, Y9
 	VPSRLD       $0x08, Y9, Y9
 	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y9
 	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
 	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y9, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y8, Y8
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 2(BX)
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y9, Y6, Y6
+	VPAND        288(AX), Y6, Y6
+	VPOR         Y6, Y8, Y8
+	VMOVMSKPS    Y7, R8
+	MOVB         R8, (BX)
 	ORQ          R8, SI
-	VMOVDQU      96(CX), Y4
-	VPAND        256(AX), Y4, Y5
+	VMOVDQU      32(CX), Y6
+	VPAND        256(AX), Y6, Y7
 	VPXOR        Y9, Y9, Y9
-	VPOR         cellsstep1<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep2<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep3<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPERMPS      64(AX), Y9, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      128(AX), Y9, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      192(AX), Y9, Y10
-	VMULPS       Y10, Y5, Y5
+	VFMSUB132PS  Y5, Y4, Y7
 	VPXOR        Y2, Y1, Y10
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
@@ -199,25 +75,83 @@ loop:
 	VPMULLD      cellsthird<>+0(SB), Y10, Y10
 	VPSRLD       $0x08, Y10, Y10
 	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y10
 	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
 	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y10, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y9, Y9
-	VMOVMSKPS    Y5, R8
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y10, Y6, Y6
+	VPAND        288(AX), Y6, Y6
+	VPOR         Y6, Y9, Y9
+	VMOVMSKPS    Y7, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y6
+	VPAND        256(AX), Y6, Y7
+	VPXOR        Y10, Y10, Y10
+	VFMSUB132PS  Y5, Y4, Y7
+	VPXOR        Y2, Y1, Y11
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y11
+	VPSUBD       Y11, Y10, Y10
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
+	VPCMPGTD     Y0, Y10, Y11
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y11, Y6, Y6
+	VPAND        288(AX), Y6, Y6
+	VPOR         Y6, Y10, Y10
+	VMOVMSKPS    Y7, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y6
+	VPAND        256(AX), Y6, Y7
+	VPXOR        Y11, Y11, Y11
+	VFMSUB132PS  Y5, Y4, Y7
+	VPXOR        Y2, Y1, Y12
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y12, Y12
+	VPSRLD       $0x10, Y12, Y13
+	VPXOR        Y13, Y12, Y12
+	VPADDD       Y3, Y12, Y12
+	VPMULLD      cellssecond<>+0(SB), Y12, Y12
+	VPSRLD       $0x0f, Y12, Y13
+	VPXOR        Y13, Y12, Y12
+	VPMULLD      cellsthird<>+0(SB), Y12, Y12
+	VPSRLD       $0x08, Y12, Y12
+	VCVTDQ2PS    Y12, Y12
+	VFNMADD231PS cellsscale<>+0(SB), Y12, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y12
+	VPSUBD       Y12, Y11, Y11
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
+	VPCMPGTD     Y0, Y11, Y12
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPAND        288(AX), Y6, Y6
+	VPOR         Y6, Y11, Y11
+	VMOVMSKPS    Y7, R8
 	MOVB         R8, 3(BX)
 	ORQ          R8, SI
-	VPACKUSDW    Y7, Y6, Y6
 	VPACKUSDW    Y9, Y8, Y8
-	VPACKUSWB    Y8, Y6, Y6
-	VMOVDQU      cellsordered8<>+0(SB), Y4
-	VPERMD       Y6, Y4, Y6
-	VMOVDQU      Y6, (DX)
+	VPACKUSDW    Y11, Y10, Y10
+	VPACKUSWB    Y10, Y8, Y8
+	VMOVDQU      cellsordered8<>+0(SB), Y6
+	VPERMD       Y8, Y6, Y8
+	VMOVDQU      Y8, (DX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000004, BX
 	ADDQ         $0x00000020, DX
@@ -369,6 +303,222 @@ DATA cellsordered8<>+20(SB)/4, $0x00000006
 DATA cellsordered8<>+24(SB)/4, $0x00000003
 DATA cellsordered8<>+28(SB)/4, $0x00000007
 GLOBL cellsordered8<>(SB), RODATA|NOPTR, $32
+
+// func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y6, Y6, Y6
+	VPOR         cellsstep1<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPOR         cellsstep2<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPOR         cellsstep3<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPERMPS      192(AX), Y6, Y7
+	VPERMPS      128(AX), Y6, Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y6, Y7
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y7, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y7, Y7, Y7
+	VPOR         cellsstep1<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPOR         cellsstep2<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPOR         cellsstep3<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPERMPS      192(AX), Y7, Y8
+	VPERMPS      128(AX), Y7, Y9
+	VFMSUB132PS  Y8, Y9, Y5
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y7, Y8
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y8, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y8, Y8, Y8
+	VPOR         cellsstep1<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPOR         cellsstep2<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPOR         cellsstep3<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPERMPS      192(AX), Y8, Y9
+	VPERMPS      128(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y5
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y8, Y9
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y8, Y8
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y9, Y9, Y9
+	VPOR         cellsstep1<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPOR         cellsstep2<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPOR         cellsstep3<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPERMPS      192(AX), Y9, Y10
+	VPERMPS      128(AX), Y9, Y11
+	VFMSUB132PS  Y10, Y11, Y5
+	VPXOR        Y2, Y1, Y10
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       Y3, Y10, Y10
+	VPMULLD      cellssecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VPSRLD       $0x08, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y9, Y10
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y10, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y9, Y9
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y6, Y6
+	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
 
 // func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
@@ -654,6 +804,187 @@ done:
 	VZEROUPPER
 	RET
 
+// func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawOneAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000008, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000002, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X13
+	VPBROADCASTD X13, Z13
+	MOVL         $0x38800000, DI
+	VMOVD        DI, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X15
+	VPBROADCASTD X15, Z15
+	VBROADCASTSS 128(AX), Z16
+	VBROADCASTSS 192(AX), Z17
+	VBROADCASTSS 256(AX), Z18
+	VBROADCASTSS 288(AX), Z19
+	VPXORD       Z8, Z8, Z8
+	MOVQ         x_len+32(FP), AX
+	TESTQ        AX, AX
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z20
+	VPANDD       Z18, Z20, Z21
+	VPXORD       Z9, Z9, Z9
+	VFMSUB132PS  Z17, Z16, Z21
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z13, Z22, Z21
+	VCMPPS       $0x0e, Z8, Z21, K1
+	VPADDD       Z7, Z9, K1, Z9
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K1
+	VPMOVD2M     Z20, K2
+	VPTESTMD     Z9, Z9, K2, K2
+	VPORD        Z19, Z9, K2, Z9
+	VPMOVDB      Z9, (DX)
+	VMOVDQU32    64(CX), Z20
+	VPANDD       Z18, Z20, Z21
+	VPXORD       Z10, Z10, Z10
+	VFMSUB132PS  Z17, Z16, Z21
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z13, Z22, Z21
+	VCMPPS       $0x0e, Z8, Z21, K2
+	VPADDD       Z7, Z10, K2, Z10
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K2
+	VPMOVD2M     Z20, K3
+	VPTESTMD     Z10, Z10, K3, K3
+	VPORD        Z19, Z10, K3, Z10
+	VPMOVDB      Z10, 16(DX)
+	VMOVDQU32    128(CX), Z20
+	VPANDD       Z18, Z20, Z21
+	VPXORD       Z11, Z11, Z11
+	VFMSUB132PS  Z17, Z16, Z21
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z13, Z22, Z21
+	VCMPPS       $0x0e, Z8, Z21, K3
+	VPADDD       Z7, Z11, K3, Z11
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K3
+	VPMOVD2M     Z20, K4
+	VPTESTMD     Z11, Z11, K4, K4
+	VPORD        Z19, Z11, K4, Z11
+	VPMOVDB      Z11, 32(DX)
+	VMOVDQU32    192(CX), Z20
+	VPANDD       Z18, Z20, Z21
+	VPXORD       Z12, Z12, Z12
+	VFMSUB132PS  Z17, Z16, Z21
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z13, Z22, Z21
+	VCMPPS       $0x0e, Z8, Z21, K4
+	VPADDD       Z7, Z12, K4, Z12
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K4
+	VPMOVD2M     Z20, K5
+	VPTESTMD     Z12, Z12, K5, K5
+	VPORD        Z19, Z12, K5, Z12
+	VPMOVDB      Z12, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, DI
+	MOVQ         DI, (BX)
+	ORQ          DI, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, AX
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
 // func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F
 TEXT ·drawFewAVX512(SB), NOSPLIT, $0-100
@@ -706,184 +1037,171 @@ TEXT ·drawFewAVX512(SB), NOSPLIT, $0-100
 	VMOVD        DI, X17
 	VPBROADCASTD X17, Z17
 	VMOVUPS      (AX), Z18
-	VMOVUPS      64(AX), Z19
-	VMOVUPS      128(AX), Z20
-	VMOVUPS      192(AX), Z21
-	VBROADCASTSS 256(AX), Z22
-	VBROADCASTSS 288(AX), Z23
+	VMOVUPS      128(AX), Z19
+	VMOVUPS      192(AX), Z20
+	VBROADCASTSS 256(AX), Z21
+	VBROADCASTSS 288(AX), Z22
 	VPXORD       Z8, Z8, Z8
 	MOVQ         x_len+32(FP), AX
 	TESTQ        AX, AX
 	JZ           done
 
 loop:
-	VMOVDQU32    (CX), Z24
-	VPANDD       Z22, Z24, Z25
+	VMOVDQU32    (CX), Z23
+	VPANDD       Z21, Z23, Z24
 	VPXORD       Z9, Z9, Z9
-	VPORD        Z7, Z9, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K1
-	VMOVDQA32    Z26, K1, Z9
-	VPORD        Z13, Z9, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K1
-	VMOVDQA32    Z26, K1, Z9
-	VPORD        Z14, Z9, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K1
-	VMOVDQA32    Z26, K1, Z9
+	VPORD        Z7, Z9, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K1
+	VMOVDQA32    Z25, K1, Z9
+	VPORD        Z13, Z9, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K1
+	VMOVDQA32    Z25, K1, Z9
+	VPORD        Z14, Z9, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K1
+	VMOVDQA32    Z25, K1, Z9
+	VPERMPS      Z20, Z9, Z25
 	VPERMPS      Z19, Z9, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z9, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z9, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VFMSUB132PS  Z25, Z26, Z24
+	VPXORD       Z1, Z0, Z25
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K1
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z15, Z25, Z24
+	VCMPPS       $0x0e, Z8, Z24, K1
 	VPADDD       Z14, Z9, K1, Z9
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K1
-	VPMOVD2M     Z24, K2
+	VPANDD       Z17, Z24, Z24
+	VCMPPS       $0x02, Z16, Z24, K1
+	VPMOVD2M     Z23, K2
 	VPTESTMD     Z9, Z9, K2, K2
-	VPORD        Z23, Z9, K2, Z9
+	VPORD        Z22, Z9, K2, Z9
 	VPMOVDB      Z9, (DX)
-	VMOVDQU32    64(CX), Z24
-	VPANDD       Z22, Z24, Z25
+	VMOVDQU32    64(CX), Z23
+	VPANDD       Z21, Z23, Z24
 	VPXORD       Z10, Z10, Z10
-	VPORD        Z7, Z10, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K2
-	VMOVDQA32    Z26, K2, Z10
-	VPORD        Z13, Z10, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K2
-	VMOVDQA32    Z26, K2, Z10
-	VPORD        Z14, Z10, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K2
-	VMOVDQA32    Z26, K2, Z10
+	VPORD        Z7, Z10, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K2
+	VMOVDQA32    Z25, K2, Z10
+	VPORD        Z13, Z10, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K2
+	VMOVDQA32    Z25, K2, Z10
+	VPORD        Z14, Z10, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K2
+	VMOVDQA32    Z25, K2, Z10
+	VPERMPS      Z20, Z10, Z25
 	VPERMPS      Z19, Z10, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z10, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z10, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VFMSUB132PS  Z25, Z26, Z24
+	VPXORD       Z1, Z0, Z25
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K2
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z15, Z25, Z24
+	VCMPPS       $0x0e, Z8, Z24, K2
 	VPADDD       Z14, Z10, K2, Z10
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K2
-	VPMOVD2M     Z24, K3
+	VPANDD       Z17, Z24, Z24
+	VCMPPS       $0x02, Z16, Z24, K2
+	VPMOVD2M     Z23, K3
 	VPTESTMD     Z10, Z10, K3, K3
-	VPORD        Z23, Z10, K3, Z10
+	VPORD        Z22, Z10, K3, Z10
 	VPMOVDB      Z10, 16(DX)
-	VMOVDQU32    128(CX), Z24
-	VPANDD       Z22, Z24, Z25
+	VMOVDQU32    128(CX), Z23
+	VPANDD       Z21, Z23, Z24
 	VPXORD       Z11, Z11, Z11
-	VPORD        Z7, Z11, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K3
-	VMOVDQA32    Z26, K3, Z11
-	VPORD        Z13, Z11, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K3
-	VMOVDQA32    Z26, K3, Z11
-	VPORD        Z14, Z11, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K3
-	VMOVDQA32    Z26, K3, Z11
+	VPORD        Z7, Z11, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K3
+	VMOVDQA32    Z25, K3, Z11
+	VPORD        Z13, Z11, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K3
+	VMOVDQA32    Z25, K3, Z11
+	VPORD        Z14, Z11, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K3
+	VMOVDQA32    Z25, K3, Z11
+	VPERMPS      Z20, Z11, Z25
 	VPERMPS      Z19, Z11, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z11, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z11, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VFMSUB132PS  Z25, Z26, Z24
+	VPXORD       Z1, Z0, Z25
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K3
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z15, Z25, Z24
+	VCMPPS       $0x0e, Z8, Z24, K3
 	VPADDD       Z14, Z11, K3, Z11
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K3
-	VPMOVD2M     Z24, K4
+	VPANDD       Z17, Z24, Z24
+	VCMPPS       $0x02, Z16, Z24, K3
+	VPMOVD2M     Z23, K4
 	VPTESTMD     Z11, Z11, K4, K4
-	VPORD        Z23, Z11, K4, Z11
+	VPORD        Z22, Z11, K4, Z11
 	VPMOVDB      Z11, 32(DX)
-	VMOVDQU32    192(CX), Z24
-	VPANDD       Z22, Z24, Z25
+	VMOVDQU32    192(CX), Z23
+	VPANDD       Z21, Z23, Z24
 	VPXORD       Z12, Z12, Z12
-	VPORD        Z7, Z12, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K4
-	VMOVDQA32    Z26, K4, Z12
-	VPORD        Z13, Z12, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K4
-	VMOVDQA32    Z26, K4, Z12
-	VPORD        Z14, Z12, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K4
-	VMOVDQA32    Z26, K4, Z12
+	VPORD        Z7, Z12, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K4
+	VMOVDQA32    Z25, K4, Z12
+	VPORD        Z13, Z12, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K4
+	VMOVDQA32    Z25, K4, Z12
+	VPORD        Z14, Z12, Z25
+	VPERMPS      Z18, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z24, K4
+	VMOVDQA32    Z25, K4, Z12
+	VPERMPS      Z20, Z12, Z25
 	VPERMPS      Z19, Z12, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z12, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z12, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VFMSUB132PS  Z25, Z26, Z24
+	VPXORD       Z1, Z0, Z25
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K4
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z15, Z25, Z24
+	VCMPPS       $0x0e, Z8, Z24, K4
 	VPADDD       Z14, Z12, K4, Z12
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K4
-	VPMOVD2M     Z24, K5
+	VPANDD       Z17, Z24, Z24
+	VCMPPS       $0x02, Z16, Z24, K4
+	VPMOVD2M     Z23, K5
 	VPTESTMD     Z12, Z12, K5, K5
-	VPORD        Z23, Z12, K5, Z12
+	VPORD        Z22, Z12, K5, Z12
 	VPMOVDB      Z12, 48(DX)
 	KUNPCKWD     K1, K2, K1
 	KUNPCKWD     K3, K4, K3

@@ -4,11 +4,19 @@
 
 package kernel
 
+func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
 func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 

@@ -26,15 +26,16 @@ const (
 // cells writes the rounding to a table of each tier, see Cells.
 func cells(c *build.Context) {
 	for _, w := range widths(c, "cells") {
-		(&drawer{symbols: symbols{width: w}, few: true}).write("drawFew")
-		(&drawer{symbols: symbols{width: w}}).write("drawMany")
+		(&drawer{symbols: symbols{width: w}, cells: 1}).write("drawOne")
+		(&drawer{symbols: symbols{width: w}, cells: 8}).write("drawFew")
+		(&drawer{symbols: symbols{width: w}, cells: 16}).write("drawMany")
 	}
 }
 
 // A drawer writes one function.
 type drawer struct {
 	symbols
-	few bool // at most 8 cells, else 16
+	cells int // at most: 1, 8 or 16; up to 8 by another formula
 
 	words                      operand.Mem
 	stream                     stream
@@ -60,7 +61,13 @@ func (z *drawer) write(name string) {
 	z.one = z.steps[3]
 	z.scale, z.guard = z.stream.word("scale", 0x33800000), z.stream.word("guard", 0x38800000) // 2⁻²⁴, 2⁻¹⁴
 	z.magnitude = z.stream.word("magnitude", 0x7FFFFFFF)
-	z.starts, z.high, z.low, z.factors = z.find(cStarts), z.find(cHigh), z.find(cLow), z.find(cFactors)
+	if z.cells > 1 {
+		z.starts = z.find(cStarts)
+	}
+	if z.cells > 8 {
+		z.high = z.find(cHigh)
+	}
+	z.low, z.factors = z.find(cLow), z.find(cFactors)
 	z.mask, z.sign = z.words.Offset(cMask), z.words.Offset(cSign)
 	if z.wide {
 		mask, sign := z.vector(), z.vector()
@@ -77,6 +84,11 @@ func (z *drawer) write(name string) {
 
 // find looks up one of the 16 floats at a place of the words.
 func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
+	if z.cells == 1 {
+		only := z.vector()
+		z.VBROADCASTSS(z.words.Offset(at), only)
+		return func(reg.VecVirtual) reg.VecVirtual { return only }
+	}
 	if z.wide {
 		table := z.vector()
 		z.VMOVUPS(z.words.Offset(at), table)
@@ -86,7 +98,7 @@ func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 			return v
 		}
 	}
-	if z.few {
+	if z.cells == 8 {
 		return func(index reg.VecVirtual) reg.VecVirtual {
 			v := z.vector()
 			z.VPERMPS(z.words.Offset(at), index, v)
@@ -104,21 +116,17 @@ func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 
 // draw rounds one vector.
 func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
-	v, j, p := z.vector(), z.vector(), z.vector()
+	v, j := z.vector(), z.vector()
 	z.and(z.mask, x, v)
-	if z.few {
-		z.clear(j)
+	z.search(v, j)
+	p := v
+	if z.cells > 8 {
+		z.VSUBPS(z.high(j), v, p)
+		z.VSUBPS(z.low(j), p, p)
+		z.VMULPS(z.factors(j), p, p)
 	} else {
-		z.halve(v, j)
+		z.VFMSUB132PS(z.factors(j), z.low(j), p)
 	}
-	for _, step := range z.steps[1:] {
-		next := z.vector()
-		z.or(step, j, next)
-		z.choose(v, z.starts(next), next, j)
-	}
-	z.VSUBPS(z.high(j), v, p)
-	z.VSUBPS(z.low(j), p, p)
-	z.VMULPS(z.factors(j), p, p)
 	u := z.stream.raw()
 	z.VPSRLD(operand.U8(8), u, u)
 	z.VCVTDQ2PS(u, u)
@@ -137,6 +145,23 @@ func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
 	z.VPAND(z.magnitude, p, p)
 	z.VCMPPS(lessEqual, z.guard, p, p)
 	return j, p
+}
+
+// search makes j the cell of v.
+func (z *drawer) search(v, j reg.VecVirtual) {
+	if z.cells == 16 {
+		z.halve(v, j)
+	} else {
+		z.clear(j)
+	}
+	if z.cells == 1 {
+		return
+	}
+	for _, step := range z.steps[1:] {
+		next := z.vector()
+		z.or(step, j, next)
+		z.choose(v, z.starts(next), next, j)
+	}
 }
 
 // halve makes j 8 where v is in the upper half of 16 cells, else 0.
