@@ -34,9 +34,11 @@ type Cells struct {
 type cellForm uint8
 
 const (
-	manyCells cellForm = iota // 16 cells of any width
-	fewCells                  // 8, none narrower than 2⁻⁷ of its levels
-	oneCell                   // such a one
+	narrowCells cellForm = iota // at most 16, of any width
+	manyCells                   // at most 16, none narrower than 2⁻⁷ of its levels
+	someCells                   // at most 8 such
+	fewCells                    // at most 4
+	oneCell
 )
 
 // MaxCells is the largest number of cells that the lanes can do.
@@ -66,16 +68,12 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 		narrow = narrow || width > 0 && width < 0x1p-7*largest
 		c.setCell(j, level, width)
 	}
-	switch c.form = manyCells; {
-	case narrow || inner > MaxCells/2:
-	case inner == 1:
-		c.form = oneCell
-	default:
-		c.form = fewCells
-	}
-	if c.form != manyCells {
+	c.form = formOf(inner)
+	if narrow {
+		c.form = narrowCells
+	} else {
 		for j, level := range levels[:inner] {
-			c.words[32+j] = math.Float32bits(float32(float64(level * inverse(levels[j+1]-level))))
+			c.words[32+j] = math.Float32bits(float32(level * inverse(levels[j+1]-level)))
 		}
 	}
 	mask := ^uint32(0)
@@ -86,6 +84,19 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 		c.words[64+lane], c.words[72+lane] = mask, uint32(sign)
 	}
 	return true
+}
+
+// formOf returns that of so many cells, none of them narrow.
+func formOf(cells int) cellForm {
+	switch {
+	case cells == 1:
+		return oneCell
+	case cells <= 4:
+		return fewCells
+	case cells <= 8:
+		return someCells
+	}
+	return manyCells
 }
 
 // setCell sets what is looked up for cell j.
@@ -123,21 +134,10 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 	if t == Off || n == 0 {
 		return 0, false
 	}
-	var doubts uint32
-	symbols, x = symbols[:n], x[:n]
-	switch {
-	case t == AVX512 && c.form == oneCell:
-		doubts = drawOneAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	case t == AVX512 && c.form == fewCells:
-		doubts = drawFewAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	case t == AVX512:
-		doubts = drawManyAVX512(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	case c.form == oneCell:
-		doubts = drawOneAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	case c.form == fewCells:
-		doubts = drawFewAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	default:
-		doubts = drawManyAVX2(symbols, x, uint32(first), key.K0, key.K1, &c.words, doubt)
-	}
+	draw := [2][oneCell + 1]func(symbols []byte, x []float32, first, k0, k1 uint32, words *[80]uint32, doubt []byte) uint32{
+		{drawNarrowAVX2, drawManyAVX2, drawSomeAVX2, drawFewAVX2, drawOneAVX2},
+		{drawNarrowAVX512, drawManyAVX512, drawSomeAVX512, drawFewAVX512, drawOneAVX512},
+	}[t-AVX2][c.form]
+	doubts := draw(symbols[:n], x[:n], uint32(first), key.K0, key.K1, &c.words, doubt)
 	return n, doubts != 0
 }

@@ -331,6 +331,206 @@ loop:
 	VMOVDQU      (CX), Y4
 	VPAND        256(AX), Y4, Y5
 	VPXOR        Y6, Y6, Y6
+	VPOR         cellsstep2<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPOR         cellsstep3<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPERMPS      192(AX), Y6, Y7
+	VPERMPS      128(AX), Y6, Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y6, Y7
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y7, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y7, Y7, Y7
+	VPOR         cellsstep2<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPOR         cellsstep3<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPERMPS      192(AX), Y7, Y8
+	VPERMPS      128(AX), Y7, Y9
+	VFMSUB132PS  Y8, Y9, Y5
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y7, Y8
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y8, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y8, Y8, Y8
+	VPOR         cellsstep2<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPOR         cellsstep3<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPERMPS      192(AX), Y8, Y9
+	VPERMPS      128(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y5
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y8, Y9
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y8, Y8
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y9, Y9, Y9
+	VPOR         cellsstep2<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPOR         cellsstep3<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPERMPS      192(AX), Y9, Y10
+	VPERMPS      128(AX), Y9, Y11
+	VFMSUB132PS  Y10, Y11, Y5
+	VPXOR        Y2, Y1, Y10
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       Y3, Y10, Y10
+	VPMULLD      cellssecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VPSRLD       $0x08, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y9, Y10
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y10, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y9, Y9
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y6, Y6
+	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·drawSomeAVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VPXOR        Y6, Y6, Y6
 	VPOR         cellsstep1<>+0(SB), Y6, Y7
 	VPERMPS      (AX), Y7, Y8
 	VCMPPS       $0x0d, Y8, Y5, Y8
@@ -523,6 +723,270 @@ done:
 // func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·drawManyAVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y6
+	VCMPPS       $0x0d, Y6, Y5, Y7
+	VPAND        cellsstep0<>+0(SB), Y7, Y6
+	VPOR         cellsstep1<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep2<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep3<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPERMPS      192(AX), Y6, Y8
+	VPERMPS      224(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VPERMPS      128(AX), Y6, Y9
+	VPERMPS      160(AX), Y6, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VFMSUB132PS  Y8, Y9, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y6, Y7
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y7, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y7
+	VPOR         cellsstep1<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep2<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep3<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPERMPS      192(AX), Y7, Y9
+	VPERMPS      224(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VPERMPS      128(AX), Y7, Y10
+	VPERMPS      160(AX), Y7, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VFMSUB132PS  Y9, Y10, Y5
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y7, Y8
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y8, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y8
+	VCMPPS       $0x0d, Y8, Y5, Y9
+	VPAND        cellsstep0<>+0(SB), Y9, Y8
+	VPOR         cellsstep1<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep2<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep3<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPERMPS      192(AX), Y8, Y10
+	VPERMPS      224(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VPERMPS      128(AX), Y8, Y11
+	VPERMPS      160(AX), Y8, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VFMSUB132PS  Y10, Y11, Y5
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y8, Y9
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y8, Y8
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y4
+	VPAND        256(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y9
+	VCMPPS       $0x0d, Y9, Y5, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y9
+	VPOR         cellsstep1<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep2<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep3<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPERMPS      192(AX), Y9, Y11
+	VPERMPS      224(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VPERMPS      128(AX), Y9, Y12
+	VPERMPS      160(AX), Y9, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VFMSUB132PS  Y11, Y12, Y5
+	VPXOR        Y2, Y1, Y10
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       Y3, Y10, Y10
+	VPMULLD      cellssecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VPSRLD       $0x08, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y9, Y10
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y10, Y4, Y4
+	VPAND        288(AX), Y4, Y4
+	VPOR         Y4, Y9, Y9
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y6, Y6
+	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·drawNarrowAVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -1022,6 +1486,228 @@ TEXT ·drawFewAVX512(SB), NOSPLIT, $0-100
 	VMOVD        DI, X7
 	VPBROADCASTD X7, Z7
 	MOVL         $0x00000002, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X13
+	VPBROADCASTD X13, Z13
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0x38800000, DI
+	VMOVD        DI, X15
+	VPBROADCASTD X15, Z15
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X16
+	VPBROADCASTD X16, Z16
+	VMOVUPS      (AX), Z17
+	VMOVUPS      128(AX), Z18
+	VMOVUPS      192(AX), Z19
+	VBROADCASTSS 256(AX), Z20
+	VBROADCASTSS 288(AX), Z21
+	VPXORD       Z8, Z8, Z8
+	MOVQ         x_len+32(FP), AX
+	TESTQ        AX, AX
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z22
+	VPANDD       Z20, Z22, Z23
+	VPXORD       Z9, Z9, Z9
+	VPORD        Z7, Z9, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K1
+	VMOVDQA32    Z24, K1, Z9
+	VPORD        Z13, Z9, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K1
+	VMOVDQA32    Z24, K1, Z9
+	VPERMPS      Z19, Z9, Z24
+	VPERMPS      Z18, Z9, Z25
+	VFMSUB132PS  Z24, Z25, Z23
+	VPXORD       Z1, Z0, Z24
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z24, Z24
+	VPSRLD       $0x10, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPADDD       Z2, Z24, Z24
+	VPMULLD      Z4, Z24, Z24
+	VPSRLD       $0x0f, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPMULLD      Z5, Z24, Z24
+	VPSRLD       $0x08, Z24, Z24
+	VCVTDQ2PS    Z24, Z24
+	VFNMADD231PS Z14, Z24, Z23
+	VCMPPS       $0x0e, Z8, Z23, K1
+	VPADDD       Z13, Z9, K1, Z9
+	VPANDD       Z16, Z23, Z23
+	VCMPPS       $0x02, Z15, Z23, K1
+	VPMOVD2M     Z22, K2
+	VPTESTMD     Z9, Z9, K2, K2
+	VPORD        Z21, Z9, K2, Z9
+	VPMOVDB      Z9, (DX)
+	VMOVDQU32    64(CX), Z22
+	VPANDD       Z20, Z22, Z23
+	VPXORD       Z10, Z10, Z10
+	VPORD        Z7, Z10, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K2
+	VMOVDQA32    Z24, K2, Z10
+	VPORD        Z13, Z10, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K2
+	VMOVDQA32    Z24, K2, Z10
+	VPERMPS      Z19, Z10, Z24
+	VPERMPS      Z18, Z10, Z25
+	VFMSUB132PS  Z24, Z25, Z23
+	VPXORD       Z1, Z0, Z24
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z24, Z24
+	VPSRLD       $0x10, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPADDD       Z2, Z24, Z24
+	VPMULLD      Z4, Z24, Z24
+	VPSRLD       $0x0f, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPMULLD      Z5, Z24, Z24
+	VPSRLD       $0x08, Z24, Z24
+	VCVTDQ2PS    Z24, Z24
+	VFNMADD231PS Z14, Z24, Z23
+	VCMPPS       $0x0e, Z8, Z23, K2
+	VPADDD       Z13, Z10, K2, Z10
+	VPANDD       Z16, Z23, Z23
+	VCMPPS       $0x02, Z15, Z23, K2
+	VPMOVD2M     Z22, K3
+	VPTESTMD     Z10, Z10, K3, K3
+	VPORD        Z21, Z10, K3, Z10
+	VPMOVDB      Z10, 16(DX)
+	VMOVDQU32    128(CX), Z22
+	VPANDD       Z20, Z22, Z23
+	VPXORD       Z11, Z11, Z11
+	VPORD        Z7, Z11, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K3
+	VMOVDQA32    Z24, K3, Z11
+	VPORD        Z13, Z11, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K3
+	VMOVDQA32    Z24, K3, Z11
+	VPERMPS      Z19, Z11, Z24
+	VPERMPS      Z18, Z11, Z25
+	VFMSUB132PS  Z24, Z25, Z23
+	VPXORD       Z1, Z0, Z24
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z24, Z24
+	VPSRLD       $0x10, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPADDD       Z2, Z24, Z24
+	VPMULLD      Z4, Z24, Z24
+	VPSRLD       $0x0f, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPMULLD      Z5, Z24, Z24
+	VPSRLD       $0x08, Z24, Z24
+	VCVTDQ2PS    Z24, Z24
+	VFNMADD231PS Z14, Z24, Z23
+	VCMPPS       $0x0e, Z8, Z23, K3
+	VPADDD       Z13, Z11, K3, Z11
+	VPANDD       Z16, Z23, Z23
+	VCMPPS       $0x02, Z15, Z23, K3
+	VPMOVD2M     Z22, K4
+	VPTESTMD     Z11, Z11, K4, K4
+	VPORD        Z21, Z11, K4, Z11
+	VPMOVDB      Z11, 32(DX)
+	VMOVDQU32    192(CX), Z22
+	VPANDD       Z20, Z22, Z23
+	VPXORD       Z12, Z12, Z12
+	VPORD        Z7, Z12, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K4
+	VMOVDQA32    Z24, K4, Z12
+	VPORD        Z13, Z12, Z24
+	VPERMPS      Z17, Z24, Z25
+	VCMPPS       $0x0d, Z25, Z23, K4
+	VMOVDQA32    Z24, K4, Z12
+	VPERMPS      Z19, Z12, Z24
+	VPERMPS      Z18, Z12, Z25
+	VFMSUB132PS  Z24, Z25, Z23
+	VPXORD       Z1, Z0, Z24
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z24, Z24
+	VPSRLD       $0x10, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPADDD       Z2, Z24, Z24
+	VPMULLD      Z4, Z24, Z24
+	VPSRLD       $0x0f, Z24, Z25
+	VPXORD       Z25, Z24, Z24
+	VPMULLD      Z5, Z24, Z24
+	VPSRLD       $0x08, Z24, Z24
+	VCVTDQ2PS    Z24, Z24
+	VFNMADD231PS Z14, Z24, Z23
+	VCMPPS       $0x0e, Z8, Z23, K4
+	VPADDD       Z13, Z12, K4, Z12
+	VPANDD       Z16, Z23, Z23
+	VCMPPS       $0x02, Z15, Z23, K4
+	VPMOVD2M     Z22, K5
+	VPTESTMD     Z12, Z12, K5, K5
+	VPORD        Z21, Z12, K5, Z12
+	VPMOVDB      Z12, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, DI
+	MOVQ         DI, (BX)
+	ORQ          DI, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, AX
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawSomeAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000008, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000002, DI
 	VMOVD        DI, X13
 	VPBROADCASTD X13, Z13
 	MOVL         $0x00000001, DI
@@ -1226,6 +1912,252 @@ done:
 // func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F
 TEXT ·drawManyAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000008, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
+	MOVL         $0x00000002, DI
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X11
+	VPBROADCASTD X11, Z11
+	MOVL         $0x38800000, DI
+	VMOVD        DI, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X13
+	VPBROADCASTD X13, Z13
+	VMOVUPS      (AX), Z14
+	VMOVUPS      128(AX), Z15
+	VMOVUPS      192(AX), Z16
+	VBROADCASTSS 256(AX), Z17
+	VBROADCASTSS 288(AX), Z18
+	VPXORD       Z19, Z19, Z19
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VBROADCASTSS 32(AX), Z22
+	VCMPPS       $0x0d, Z22, Z21, K1
+	VMOVDQA32.Z  Z7, K1, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z10, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z11, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K1
+	VPADDD       Z10, Z22, K1, Z22
+	VPANDD       Z13, Z21, Z21
+	VCMPPS       $0x02, Z12, Z21, K1
+	VPMOVD2M     Z20, K2
+	VPTESTMD     Z22, Z22, K2, K2
+	VPORD        Z18, Z22, K2, Z22
+	VPMOVDB      Z22, (DX)
+	VMOVDQU32    64(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VBROADCASTSS 32(AX), Z22
+	VCMPPS       $0x0d, Z22, Z21, K2
+	VMOVDQA32.Z  Z7, K2, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z10, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z11, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K2
+	VPADDD       Z10, Z22, K2, Z22
+	VPANDD       Z13, Z21, Z21
+	VCMPPS       $0x02, Z12, Z21, K2
+	VPMOVD2M     Z20, K3
+	VPTESTMD     Z22, Z22, K3, K3
+	VPORD        Z18, Z22, K3, Z22
+	VPMOVDB      Z22, 16(DX)
+	VMOVDQU32    128(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VBROADCASTSS 32(AX), Z22
+	VCMPPS       $0x0d, Z22, Z21, K3
+	VMOVDQA32.Z  Z7, K3, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z10, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z11, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K3
+	VPADDD       Z10, Z22, K3, Z22
+	VPANDD       Z13, Z21, Z21
+	VCMPPS       $0x02, Z12, Z21, K3
+	VPMOVD2M     Z20, K4
+	VPTESTMD     Z22, Z22, K4, K4
+	VPORD        Z18, Z22, K4, Z22
+	VPMOVDB      Z22, 32(DX)
+	VMOVDQU32    192(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VBROADCASTSS 32(AX), Z22
+	VCMPPS       $0x0d, Z22, Z21, K4
+	VMOVDQA32.Z  Z7, K4, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z10, Z22, Z23
+	VPERMPS      Z14, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z11, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K4
+	VPADDD       Z10, Z22, K4, Z22
+	VPANDD       Z13, Z21, Z21
+	VCMPPS       $0x02, Z12, Z21, K4
+	VPMOVD2M     Z20, K5
+	VPTESTMD     Z22, Z22, K5, K5
+	VPORD        Z18, Z22, K5, Z22
+	VPMOVDB      Z22, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R8
+	MOVQ         R8, (BX)
+	ORQ          R8, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawNarrowAVX512(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX

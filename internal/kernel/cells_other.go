@@ -12,7 +12,15 @@ func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32
 	panic("kernel: no assembly in this build")
 }
 
+func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
@@ -24,6 +32,14 @@ func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint
 	panic("kernel: no assembly in this build")
 }
 
+func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }

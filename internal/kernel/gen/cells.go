@@ -27,15 +27,18 @@ const (
 func cells(c *build.Context) {
 	for _, w := range widths(c, "cells") {
 		(&drawer{symbols: symbols{width: w}, cells: 1}).write("drawOne")
-		(&drawer{symbols: symbols{width: w}, cells: 8}).write("drawFew")
+		(&drawer{symbols: symbols{width: w}, cells: 4}).write("drawFew")
+		(&drawer{symbols: symbols{width: w}, cells: 8}).write("drawSome")
 		(&drawer{symbols: symbols{width: w}, cells: 16}).write("drawMany")
+		(&drawer{symbols: symbols{width: w}, cells: 16, narrow: true}).write("drawNarrow")
 	}
 }
 
 // A drawer writes one function.
 type drawer struct {
 	symbols
-	cells int // at most: 1, 8 or 16; up to 8 by another formula
+	cells  int  // at most: 1, 4, 8 or 16
+	narrow bool // against their levels, which takes another formula
 
 	words                      operand.Mem
 	stream                     stream
@@ -64,7 +67,7 @@ func (z *drawer) write(name string) {
 	if z.cells > 1 {
 		z.starts = z.find(cStarts)
 	}
-	if z.cells > 8 {
+	if z.narrow {
 		z.high = z.find(cHigh)
 	}
 	z.low, z.factors = z.find(cLow), z.find(cFactors)
@@ -98,7 +101,7 @@ func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 			return v
 		}
 	}
-	if z.cells == 8 {
+	if z.cells < 16 {
 		return func(index reg.VecVirtual) reg.VecVirtual {
 			v := z.vector()
 			z.VPERMPS(z.words.Offset(at), index, v)
@@ -120,7 +123,7 @@ func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
 	z.and(z.mask, x, v)
 	z.search(v, j)
 	p := v
-	if z.cells > 8 {
+	if z.narrow {
 		z.VSUBPS(z.high(j), v, p)
 		z.VSUBPS(z.low(j), p, p)
 		z.VMULPS(z.factors(j), p, p)
@@ -154,10 +157,8 @@ func (z *drawer) search(v, j reg.VecVirtual) {
 	} else {
 		z.clear(j)
 	}
-	if z.cells == 1 {
-		return
-	}
-	for _, step := range z.steps[1:] {
+	steps := map[int]int{1: 4, 4: 2, 8: 1, 16: 1}[z.cells]
+	for _, step := range z.steps[steps:] {
 		next := z.vector()
 		z.or(step, j, next)
 		z.choose(v, z.starts(next), next, j)
