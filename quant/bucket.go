@@ -27,6 +27,8 @@ type bucketed struct {
 
 	// robust: it is a contraction also of what it sees clipped.
 	robust bool
+	// telling: of a vector with NaN or Inf the header is NaN or Inf.
+	telling bool
 	// bound is q of Scale for m coordinates where a paper bounds it; where nil,
 	// it is what the bucket gives.
 	bound  func(m int) float64
@@ -163,11 +165,14 @@ func (b *bucketed) compress(dst []byte, k int, z []float32) ([]byte, error) {
 	dst = slices.Grow(dst, b.Len(len(z)))
 	for first := 0; first < len(z); {
 		end := b.end(first, len(z))
-		if !vec.Finite(z[first:end]) { // while it is near
+		if !(b.telling && b.clip == 0) && !vec.Finite(z[first:end]) { // while it is near
 			return dst[:start], checkVector(b.name, k, z)
 		}
 		bucket, err := b.measure(z[first:end])
 		if err != nil {
+			if why := checkVector(b.name, k, z); why != nil {
+				return dst[:start], why
+			}
 			return dst[:start], fmt.Errorf("quant: %s: round %d: bucket at %d: %w", b.name, k, first, err)
 		}
 		dst = b.append(dst, bucket, first)

@@ -132,6 +132,7 @@ func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Level
 	}
 	l := &Levels{norm: norm, form: t.Form, levels: slices.Clone(t.Levels)}
 	l.bucketed, err = newBucketed(name, l, Properties{Unbiased: true}, 1, 1<<b, bucket, seed)
+	l.telling = true
 	return l, err
 }
 

@@ -31,6 +31,7 @@ func NewTernGrad(bucket int, seed uint64) (*TernGrad, error) {
 	t := &TernGrad{}
 	var err error
 	t.bucketed, err = newBucketed("terngrad", t, Properties{Unbiased: true}, 1, 3, bucket, seed)
+	t.telling = true
 	return t, err
 }
 

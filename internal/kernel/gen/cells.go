@@ -47,7 +47,8 @@ type drawer struct {
 	magnitude                  operand.Op
 	starts, high, low, factors func(index reg.VecVirtual) reg.VecVirtual
 	nothing                    reg.VecVirtual
-	upper                      reg.VecVirtual // lanes of v in the upper half of 16 cells
+	middle                     reg.VecVirtual // where the upper half of the cells starts
+	upper                      reg.VecVirtual // lanes of v in it
 }
 
 func (z *drawer) write(name string) {
@@ -66,6 +67,10 @@ func (z *drawer) write(name string) {
 	z.magnitude = z.stream.word("magnitude", 0x7FFFFFFF)
 	if z.cells > 1 {
 		z.starts = z.find(cStarts)
+		if z.wide {
+			z.middle = z.vector()
+			z.VBROADCASTSS(z.words.Offset(cStarts+4*z.cells/2), z.middle)
+		}
 	}
 	if z.narrow {
 		z.high = z.find(cHigh)
@@ -152,32 +157,34 @@ func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
 
 // search makes j the cell of v.
 func (z *drawer) search(v, j reg.VecVirtual) {
-	if z.cells == 16 {
-		z.halve(v, j)
-	} else {
+	if z.cells == 1 {
 		z.clear(j)
+		return
 	}
-	steps := map[int]int{1: 4, 4: 2, 8: 1, 16: 1}[z.cells]
-	for _, step := range z.steps[steps:] {
+	steps := z.steps[z.first():]
+	z.halve(v, j, steps[0])
+	for _, step := range steps[1:] {
 		next := z.vector()
 		z.or(step, j, next)
 		z.choose(v, z.starts(next), next, j)
 	}
 }
 
-// halve makes j 8 where v is in the upper half of 16 cells, else 0.
-func (z *drawer) halve(v, j reg.VecVirtual) {
-	middle := z.vector()
-	z.VBROADCASTSS(z.words.Offset(cStarts+4*8), middle)
+// first returns the number of the first step.
+func (z *drawer) first() int { return map[int]int{4: 2, 8: 1, 16: 0}[z.cells] }
+
+// halve makes j the first step where v is in the upper half of the cells, else 0.
+func (z *drawer) halve(v, j reg.VecVirtual, step operand.Op) {
 	if z.wide {
 		k := z.K()
-		z.VCMPPS(greaterEqual, middle, v, k)
-		z.VMOVDQA32_Z(z.steps[0], k, j)
+		z.VCMPPS(greaterEqual, z.middle, v, k)
+		z.VMOVDQA32_Z(step, k, j)
 		return
 	}
 	z.upper = z.vector()
-	z.VCMPPS(greaterEqual, middle, v, z.upper)
-	z.VPAND(z.steps[0], z.upper, j)
+	z.VBROADCASTSS(z.words.Offset(cStarts+4*z.cells/2), z.upper)
+	z.VCMPPS(greaterEqual, z.upper, v, z.upper)
+	z.VPAND(step, z.upper, j)
 }
 
 // choose makes j next where v is at least start.
