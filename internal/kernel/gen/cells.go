@@ -1,14 +1,16 @@
 package main
 
 import (
+	"math/bits"
+
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The places of the words of Cells, in bytes: tables of 16, and words eight times.
+// The places of the words of Cells, in bytes: tables of 64, and words eight times.
 const (
-	cStarts = 64 * iota
+	cStarts = 256 * iota
 	cHigh
 	cLow
 	cFactors
@@ -31,19 +33,23 @@ func cells(c *build.Context) {
 		(&drawer{symbols: symbols{width: w}, cells: 8}).write("drawSome")
 		(&drawer{symbols: symbols{width: w}, cells: 16}).write("drawMany")
 		(&drawer{symbols: symbols{width: w}, cells: 16, narrow: true}).write("drawNarrow")
+		if w.wide {
+			(&drawer{symbols: symbols{width: w}, cells: 32}).write("drawDouble")
+			(&drawer{symbols: symbols{width: w}, cells: 64}).write("drawFourfold")
+		}
 	}
 }
 
 // A drawer writes one function.
 type drawer struct {
 	symbols
-	cells  int  // at most: 1, 4, 8 or 16
+	cells  int  // at most: 1, 4, 8, 16, 32 or 64
 	narrow bool // against their levels, which takes another formula
 
 	words                      operand.Mem
 	stream                     stream
 	mask, scale, guard, one    operand.Op
-	steps                      [4]operand.Op // 8, 4, 2, 1
+	steps                      [6]operand.Op // 32, 16, ..., 1
 	magnitude                  operand.Op
 	starts, high, low, factors func(index reg.VecVirtual) reg.VecVirtual
 	nothing                    reg.VecVirtual
@@ -52,7 +58,7 @@ type drawer struct {
 }
 
 func (z *drawer) write(name string) {
-	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)",
+	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
 	r := z.GP64()
 	z.Load(z.Param("words"), r)
@@ -60,10 +66,16 @@ func (z *drawer) write(name string) {
 	z.begin()
 	z.stream = z.newStream()
 	for i := range z.steps {
-		z.steps[i] = z.stream.word("step"+string(rune('0'+i)), 8>>i)
+		if 32>>i < max(2, z.cells) {
+			z.steps[i] = z.stream.word("step"+string(rune('0'+i)), 32>>i)
+		}
 	}
-	z.one = z.steps[3]
-	z.scale, z.guard = z.stream.word("scale", 0x33800000), z.stream.word("guard", 0x38800000) // 2⁻²⁴, 2⁻¹⁴
+	z.one = z.steps[5]
+	guard := uint32(0x38800000) // 2⁻¹⁴
+	if z.cells > 16 {
+		guard = 0x39800000 // 2⁻¹²
+	}
+	z.scale, z.guard = z.stream.word("scale", 0x33800000), z.stream.word("guard", guard) // 2⁻²⁴
 	z.magnitude = z.stream.word("magnitude", 0x7FFFFFFF)
 	if z.cells > 1 {
 		z.starts = z.find(cStarts)
@@ -90,12 +102,15 @@ func (z *drawer) write(name string) {
 	z.each(z.draw)
 }
 
-// find looks up one of the 16 floats at a place of the words.
+// find looks up one of the floats at a place of the words.
 func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 	if z.cells == 1 {
 		only := z.vector()
 		z.VBROADCASTSS(z.words.Offset(at), only)
 		return func(reg.VecVirtual) reg.VecVirtual { return only }
+	}
+	if z.cells > 16 {
+		return z.findMany(at)
 	}
 	if z.wide {
 		table := z.vector()
@@ -119,6 +134,25 @@ func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
 		z.VPERMPS(z.words.Offset(at+32), index, above)
 		z.VBLENDVPS(z.upper, above, below, below)
 		return below
+	}
+}
+
+// findMany is find for 32 or 64 floats: two vectors at a time.
+func (z *drawer) findMany(at int) func(index reg.VecVirtual) reg.VecVirtual {
+	of32 := func(at int, index reg.VecVirtual) reg.VecVirtual {
+		v := z.vector()
+		z.VMOVUPS(z.words.Offset(at), v)
+		z.VPERMT2PS(z.words.Offset(at+64), index, v)
+		return v
+	}
+	return func(index reg.VecVirtual) reg.VecVirtual {
+		v := of32(at, index)
+		if z.cells == 64 {
+			k := z.K()
+			z.VPTESTMD(z.steps[0], index, k)
+			z.VMOVAPS(of32(at+128, index), k, v)
+		}
+		return v
 	}
 }
 
@@ -161,7 +195,7 @@ func (z *drawer) search(v, j reg.VecVirtual) {
 		z.clear(j)
 		return
 	}
-	steps := z.steps[z.first():]
+	steps := z.steps[6-bits.Len(uint(z.cells-1)):]
 	z.halve(v, j, steps[0])
 	for _, step := range steps[1:] {
 		next := z.vector()
@@ -169,9 +203,6 @@ func (z *drawer) search(v, j reg.VecVirtual) {
 		z.choose(v, z.starts(next), next, j)
 	}
 }
-
-// first returns the number of the first step.
-func (z *drawer) first() int { return map[int]int{4: 2, 8: 1, 16: 0}[z.cells] }
 
 // halve makes j the first step where v is in the upper half of the cells, else 0.
 func (z *drawer) halve(v, j reg.VecVirtual, step operand.Op) {
