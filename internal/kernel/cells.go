@@ -22,12 +22,15 @@ import (
 // has an error below 2⁻²⁰ if no cell is narrower than 2⁻²⁴ of its levels; u lacks
 // its last step, which changes it by up to 2⁻¹⁶. So u and p that are 2⁻¹⁴ or more
 // apart are ordered like those of the definition. The others, one in 8,192, are
-// doubtful and left to the caller. Where no cell is narrower than 2⁻⁷ of its levels,
-// v/width − l_j/width is as good: each term has an error below 2⁻¹⁷. With more than
-// 16 cells it is 2⁻⁹, 2⁻¹⁵, and 2⁻¹² for what is doubtful. Cells without width are never entered, but for
-// the last by a v that is the level, so a float: p is 0.
+// doubtful and left to the caller. Where no cell is narrower than 2⁻⁷ of its
+// levels, v/width − l_j/width is as good: each term has an error below 2⁻¹⁷. With
+// more than 16 cells these are 2⁻⁹ and 2⁻¹⁵, and what is 2⁻¹² apart is doubtful.
+// Cells without width are never entered, but for the last by a v that is the
+// level, so a float: p is 0.
 type Cells struct {
-	words [4*MaxCells + 16]uint32 // starts; high and low, or l_j/width; 1/width; what all lanes share
+	// Tables of MaxCells: where cells start; high and low parts of l_j, or in place of
+	// low l_j/width; 1/width. Then what all lanes share.
+	words [4*MaxCells + 16]uint32
 	form  cellForm
 }
 
