@@ -153,11 +153,14 @@ func (a *Adaptive) Len(d int) int {
 // Compress fits the table if that is due and appends the buckets of z and it.
 // A norm beyond the floats is an error, after which the table is the old one.
 func (a *Adaptive) Compress(dst []byte, k int, z []float32) ([]byte, error) {
-	if err := checkVector(a.levels.name, k, z); err != nil || len(z) == 0 {
-		return dst, err
+	if len(z) == 0 {
+		return dst, nil
 	}
 	table, fitted := a.own, a.due(k)
 	if fitted {
+		if err := checkVector(a.levels.name, k, z); err != nil {
+			return dst, err
+		}
 		if err := a.refit(k, z); err != nil {
 			return dst, err
 		}

@@ -11,6 +11,7 @@ import (
 func field() map[string]compressor {
 	const bucket = 8192
 	return map[string]compressor{
+		"full":            Full{},
 		"linear":          must(NewLinear(0.01, Stochastic, 1)),
 		"minmax/8":        must(NewMinMax(8, bucket, Nearest, 1)),
 		"qsgd/4":          must(NewQSGD(4, bucket, LInf, 1)),

@@ -3,6 +3,8 @@ package quant
 import (
 	"fmt"
 	"math"
+
+	"gossiptrainer/internal/kernel"
 )
 
 // BinGradB sends one bit: whether a value is at least b0, and for either side its
@@ -59,12 +61,23 @@ func NewBinGradB(threshold Threshold, bucket int) (*BinGradB, error) {
 const maxLloyd = 1000
 
 func (b *BinGradB) fit(header, z []float32) {
+	b0, low, high, sure := b.split(z)
+	if !sure {
+		b0, low, high = b.define(z)
+	}
+	header[0], header[1] = float32(low), float32(high)
+	b.least = least(b0)
+	b.means = [2]float32{header[0], header[1]}
+}
+
+// define returns b0 and the two means, with the sums in order.
+func (b *BinGradB) define(z []float32) (b0, low, high float64) {
 	sum := 0.0
 	for _, v := range z {
 		sum += float64(v)
 	}
-	b0 := sum / float64(len(z))
-	low, high := means(z, b0)
+	b0 = sum / float64(len(z))
+	low, high = means(z, b0)
 	for range maxLloyd {
 		middle := (low + high) / 2
 		if b.threshold == Mean || middle == b0 {
@@ -73,9 +86,37 @@ func (b *BinGradB) fit(header, z []float32) {
 		b0 = middle
 		low, high = means(z, b0)
 	}
-	header[0], header[1] = float32(low), float32(high)
-	b.least = least(b0)
-	b.means = [2]float32{header[0], header[1]}
+	return b0, low, high
+}
+
+// split is define with the sums in any order, and says whether that is sure to
+// give the same sides and the same floats. off bounds the error of a sum.
+func (b *BinGradB) split(z []float32) (b0, low, high float64, sure bool) {
+	tier, n := kernel.Best(), len(z)
+	all, _ := tier.AtLeast(z, float32(math.Inf(-1)))
+	off := tier.Magnitudes(z) * (float64(n) + 8) * 0x1p-51
+	b0 = all / float64(n)
+	wrong := off / float64(n) // bounds the error of b0
+	for before, steps := -1, 0; steps <= maxLloyd; steps++ {
+		if least(b0-wrong) != least(b0+wrong) {
+			return 0, 0, 0, false
+		}
+		above, k := tier.AtLeast(z, ordered(least(b0)))
+		low, high = b0, b0
+		lowest, highest := wrong, wrong // bound the errors of the means
+		if k < n {
+			low, lowest = (all-above)/float64(n-k), 2*off/float64(n-k)
+		}
+		if k > 0 {
+			high, highest = above/float64(k), off/float64(k)
+		}
+		if b.threshold == Mean || k == before { // the same sides have the same means
+			sure = float32(low-lowest) == float32(low+lowest) && float32(high-highest) == float32(high+highest)
+			return b0, low, high, sure
+		}
+		b0, wrong, before = (low+high)/2, (lowest+highest)/2, k
+	}
+	return 0, 0, 0, false
 }
 
 // means returns those of the values of z below b0 and of the others.
@@ -102,6 +143,11 @@ func (b *BinGradB) round(symbols []uint16, z, _ []float32) {
 	for i, v := range z {
 		symbols[i] = uint16(uint64(b.least-order(v)-1) >> 63)
 	}
+}
+
+func (b *BinGradB) lanes(packed []byte, z []float32, _ int) bool {
+	b.vectors.tier.Signs(packed, z, ordered(b.least))
+	return true
 }
 
 func (b *BinGradB) spread(z []float32) float64 {

@@ -1,6 +1,10 @@
 package quant
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // BinGradPB sends one bit: −b1 or b1, at random for values between and the
 // nearer one for those outside (Xu, Huo and Huang, "Optimal Gradient
@@ -15,10 +19,13 @@ import "math"
 // A bucket is b1 as a float and one bit per coordinate, 1 for +: 4 + ⌈m/8⌉ bytes.
 type BinGradPB struct {
 	bucketed
-	level  float64 // b1 of the bucket fitted last
-	sizes  []float32
-	sorter sorter
+	level    float64 // b1 of the bucket fitted last
+	crossing crossing
+	sizes    []float32 // and sorter: where crossing is not sure
+	sorter   sorter
 	points
+	drawer kernel.Cells
+	laned  bool // drawer is set
 }
 
 // NewBinGradPB returns the compressor; a bucket of 0 is the whole vector. seed
@@ -32,12 +39,20 @@ func NewBinGradPB(bucket int, seed uint64) (*BinGradPB, error) {
 }
 
 func (b *BinGradPB) fit(header, z []float32) {
-	b.sizes = b.sizes[:0]
-	for _, v := range z {
-		b.sizes = append(b.sizes, math.Float32frombits(magnitude(v)))
+	level, sure := b.crossing.level(z)
+	if !sure {
+		b.sizes = b.sizes[:0]
+		for _, v := range z {
+			b.sizes = append(b.sizes, math.Float32frombits(magnitude(v)))
+		}
+		level = float32(saturation(b.sorter.sort(b.sizes)))
 	}
-	header[0] = float32(saturation(b.sorter.sort(b.sizes)))
-	b.level = float64(header[0])
+	header[0], b.level = level, float64(level)
+	b.laned = b.drawer.Set([]float64{-b.level, b.level}, 0)
+}
+
+func (b *BinGradPB) lanes(packed []byte, z []float32, first int) bool {
+	return b.laned && b.drawn(packed, z, first, &b.drawer)
 }
 
 // saturation returns b1 for the ascending magnitudes a.

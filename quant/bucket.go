@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/vec"
 )
 
 // bucketed is what the compressors that cut a vector into buckets have in
@@ -26,6 +27,8 @@ type bucketed struct {
 
 	// robust: it is a contraction also of what it sees clipped.
 	robust bool
+	// telling: of a vector with NaN or Inf the header is NaN or Inf.
+	telling bool
 	// bound is q of Scale for m coordinates where a paper bounds it; where nil,
 	// it is what the bucket gives.
 	bound  func(m int) float64
@@ -158,15 +161,18 @@ func (b *bucketed) CompressWith(dst []byte, z, u []float32) ([]byte, error) {
 }
 
 func (b *bucketed) compress(dst []byte, k int, z []float32) ([]byte, error) {
-	if err := checkVector(b.name, k, z); err != nil {
-		return dst, err
-	}
 	start := len(dst)
 	dst = slices.Grow(dst, b.Len(len(z)))
 	for first := 0; first < len(z); {
 		end := b.end(first, len(z))
+		if !(b.telling && b.clip == 0) && !vec.Finite(z[first:end]) { // while it is near
+			return dst[:start], checkVector(b.name, k, z)
+		}
 		bucket, err := b.measure(z[first:end])
 		if err != nil {
+			if why := checkVector(b.name, k, z); why != nil {
+				return dst[:start], why
+			}
 			return dst[:start], fmt.Errorf("quant: %s: round %d: bucket at %d: %w", b.name, k, first, err)
 		}
 		dst = b.append(dst, bucket, first)
@@ -363,26 +369,4 @@ func checkScale(header []float32) error {
 		return fmt.Errorf("%v is no scale", header[0])
 	}
 	return nil
-}
-
-// clipped returns z with its coordinates limited to c standard deviations, in
-// the memory of dst.
-func clipped(dst, z []float32, c float64) []float32 {
-	mean := 0.0
-	for _, v := range z {
-		mean += float64(v)
-	}
-	mean /= float64(len(z))
-	squares := 0.0
-	for _, v := range z {
-		off := float64(v) - mean
-		squares += float64(off * off)
-	}
-	limit := magnitude(float32(c * math.Sqrt(squares/float64(len(z)))))
-	dst = slices.Grow(dst[:0], len(z))[:len(z)]
-	for i, v := range z {
-		m := magnitude(v)
-		dst[i] = math.Float32frombits(math.Float32bits(v) ^ m ^ min(m, limit))
-	}
-	return dst
 }

@@ -1,6 +1,10 @@
 package quant
 
-import "fmt"
+import (
+	"fmt"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // carried is the part of a rule that ORQ and Linear share: levels that are
 // chosen for each bucket and sent in its header, between which values are
@@ -10,6 +14,8 @@ type carried struct {
 	sorter sorter
 	levels []float64
 	points
+	drawer kernel.Cells
+	laned  bool // drawer is set
 }
 
 // use makes the header the levels to round to.
@@ -19,6 +25,7 @@ func (c *carried) use(header []float32) {
 		c.levels = append(c.levels, float64(level))
 	}
 	c.cells.reset(c.levels, 1)
+	c.laned = c.drawer.Set(c.levels, 0)
 }
 
 func (c *carried) round(symbols []uint16, z, u []float32) { c.cells.round(symbols, z, u) }

@@ -68,12 +68,13 @@ func TestOrderIsThatOfTheNumbers(t *testing.T) {
 func TestSorterSorts(t *testing.T) {
 	var s sorter
 	rapid.Check(t, func(rt *rapid.T) {
-		n := rapid.SampledFrom([]int{0, 1, 2, fewest - 1, fewest, 3000}).Draw(rt, "n")
+		n := rapid.SampledFrom([]int{0, 1, 2, fewest - 1, fewest, 3000, dense}).Draw(rt, "n")
 		seed := rapid.Uint64().Draw(rt, "seed")
+		apart := rapid.Uint32Range(1, 31).Draw(rt, "bits in which values differ")
 		z := make([]float32, n)
 		for i := range z {
 			seed = seed*6364136223846793005 + 1442695040888963407
-			if z[i] = math.Float32frombits(uint32(seed >> 32)); !finite(z[i]) {
+			if z[i] = math.Float32frombits(uint32(seed>>32) >> (32 - apart)); !finite(z[i]) {
 				z[i] = 1
 			}
 		}

@@ -1,6 +1,10 @@
 package quant
 
-import "gossiptrainer/internal/kernel"
+import (
+	"math/bits"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // A laner is a rule that finds the symbols of a block in vector lanes, to the
 // same bits as round: several times as fast.
@@ -21,20 +25,27 @@ func (p *points) table() *points { return p }
 // lanework is what the frame needs for lanes.
 type lanework struct {
 	tier   kernel.Tier
-	laner  laner  // nil: the rule has none
-	tabled tabled // nil: it has none
-	bytes  [blockLen]byte
+	laner  laner   // nil: the rule has none
+	tabled tabled  // nil: it has none
+	width  int     // bits of a symbol in the upper bits of its byte
+	digits *digits // of groups; nil: symbols are a bit stream
+	bytes  [blockLen + digitsSlack]byte
 	doubt  [blockLen / 8]byte
 }
 
 // useLanes looks for what the rule can do in the lanes of a tier.
 func (b *bucketed) useLanes(tier kernel.Tier) {
-	b.vectors.tier, b.vectors.laner, b.vectors.tabled = tier, nil, nil
-	if b.packing.width < 1 || b.packing.width > 8 || tier == kernel.Off {
+	v := &b.vectors
+	v.tier, v.laner, v.tabled, v.digits, v.width = tier, nil, nil, nil, b.packing.width
+	switch levels := b.packing.Levels(); {
+	case tier == kernel.Off || levels > maxLevels || v.width == 0 && levels > manyDigits:
 		return
+	case v.width == 0:
+		v.width = max(4, bits.Len(uint(levels-1)))
+		v.digits = newDigits(b.packing, v.width)
 	}
-	b.vectors.laner, _ = b.rule.(laner)
-	b.vectors.tabled, _ = b.rule.(tabled)
+	v.laner, _ = b.rule.(laner)
+	v.tabled, _ = b.rule.(tabled)
 }
 
 // packed writes the symbols of the block z in lanes, if it can.
@@ -68,8 +79,19 @@ func (b *bucketed) settle(packed []byte, z []float32, first, done int, doubtful 
 		})
 	}
 	define(done, len(z))
-	b.vectors.tier.Pack(packed, b.packing.width, b.vectors.bytes[:len(z)])
+	if v := &b.vectors; v.digits != nil {
+		v.digits.pack(packed, v.bytes[:len(z)])
+	} else {
+		v.tier.Pack(packed, v.width, v.bytes[:len(z)])
+	}
 	return true
+}
+
+// drawn writes the symbols that cells draws, packed.
+func (b *bucketed) drawn(packed []byte, z []float32, first int, c *kernel.Cells) bool {
+	v := &b.vectors
+	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, c, b.key, v.doubt[:])
+	return b.settle(packed, z, first, done, doubtful)
 }
 
 // addLanes adds the values of n packed symbols to acc by table, if it can.
@@ -82,11 +104,15 @@ func (b *bucketed) addLanes(acc []float32, packed []byte) bool {
 	if table == nil {
 		return false
 	}
-	symbols := packed
-	if width := b.packing.width; width < 8 {
-		symbols = v.bytes[:len(acc)]
-		v.tier.Unpack(symbols, width, packed)
+	symbols := v.bytes[:len(acc)]
+	switch {
+	case v.digits != nil:
+		v.digits.unpack(v.bytes[:], len(acc), packed)
+	case v.width < 8:
+		v.tier.Unpack(symbols, v.width, packed)
+	default:
+		symbols = packed
 	}
-	v.tier.AddPoints(acc, symbols, b.packing.width, (*[256]float32)(table))
+	v.tier.AddPoints(acc, symbols, v.width, (*[256]float32)(table))
 	return true
 }

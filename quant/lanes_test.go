@@ -32,7 +32,7 @@ func drawTiered(t *rapid.T) tiered {
 	norm := Norm(rapid.IntRange(0, 1).Draw(t, "norm"))
 	form := Form(rapid.IntRange(0, 1).Draw(t, "form"))
 	seed := rapid.Uint64().Draw(t, "seed")
-	switch rapid.SampledFrom([]string{"qsgd", "minmax", "sign", "nuqsgd", "levels"}).Draw(t, "name") {
+	switch rapid.SampledFrom([]string{"qsgd", "minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb", "bingrad_b"}).Draw(t, "name") {
 	case "qsgd":
 		return laned(NewQSGD(bits, bucket, norm, seed))
 	case "minmax":
@@ -41,6 +41,16 @@ func drawTiered(t *rapid.T) tiered {
 		return laned(NewSign(bucket))
 	case "nuqsgd":
 		return laned(NewNUQSGD(bits, bucket, norm, form, seed))
+	case "terngrad":
+		return laned(NewTernGrad(bucket, seed))
+	case "orq":
+		return laned(NewORQ(1+1<<min(bits-1, 5), bucket, seed))
+	case "linear_s":
+		return laned(NewQuantiles(rapid.IntRange(2, 40).Draw(t, "s"), bucket, seed))
+	case "bingrad_pb":
+		return laned(NewBinGradPB(bucket, seed))
+	case "bingrad_b":
+		return laned(NewBinGradB(Threshold(norm), bucket))
 	}
 	table := drawTable(t, bits, form)
 	return laned(NewLevels(table, bucket, norm, seed))
@@ -126,6 +136,7 @@ func TestLanesAllocateNothing(t *testing.T) {
 		for name, c := range map[string]tiered{
 			"qsgd": laned(NewQSGD(4, 1000, LInf, 1)), "minmax": laned(NewMinMax(8, 1000, Stochastic, 1)),
 			"sign": laned(NewSign(1000)), "nuqsgd": laned(NewNUQSGD(4, 1000, L2, Zero, 1)),
+			"terngrad": laned(NewTernGrad(1000, 1)), "orq": laned(NewORQ(9, 1000, 1)), "bingrad_pb": laned(NewBinGradPB(1000, 1)),
 		} {
 			c.useLanes(tier)
 			payload, k := []byte(nil), 0

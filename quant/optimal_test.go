@@ -20,11 +20,13 @@ func TestORQFindsTheBestLevel(t *testing.T) {
 			table.reset([]float64{float64(a), float64(level), float64(c)}, 1)
 			return table.spread(w)
 		}
-		got := risk(best(w, a, c))
+		var levels ascending
+		levels.set(w)
+		got := risk(levels.best(a, c))
 		for i, v := range w {
 			for _, other := range []float32{v, v + (w[min(i+1, len(w)-1)]-v)/3} {
 				if want := risk(other); got > want*(1+1e-9)+1e-10 {
-					rt.Fatalf("level %v has an error of %v, %v one of %v", best(w, a, c), got, other, want)
+					rt.Fatalf("level %v has an error of %v, %v one of %v", levels.best(a, c), got, other, want)
 				}
 			}
 		}

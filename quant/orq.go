@@ -1,10 +1,6 @@
 package quant
 
-import (
-	"fmt"
-	"math"
-	"sort"
-)
+import "fmt"
 
 // ORQ rounds at random to s levels that make the expected squared error small
 // (Xu, Huo and Huang, "Optimal Gradient Quantization Condition for
@@ -23,6 +19,7 @@ import (
 type ORQ struct {
 	bucketed
 	carried
+	ascending ascending
 }
 
 // maxORQ is the largest s.
@@ -44,33 +41,22 @@ func NewORQ(s, bucket int, seed uint64) (*ORQ, error) {
 func (o *ORQ) fit(header, z []float32) {
 	w := o.sorter.sort(z)
 	header[0], header[len(header)-1] = w[0], w[len(w)-1]
-	halve(header, w)
+	o.ascending.set(w)
+	o.halve(header)
 	o.use(header)
 }
 
-// halve chooses the levels between the first and the last for the ascending w.
-func halve(levels, w []float32) {
+// halve chooses the levels between the first and the last.
+func (o *ORQ) halve(levels []float32) {
 	last := len(levels) - 1
 	if last < 2 {
 		return
 	}
-	levels[last/2] = best(w, levels[0], levels[last])
-	halve(levels[:last/2+1], w)
-	halve(levels[last/2:], w)
+	levels[last/2] = o.ascending.best(levels[0], levels[last])
+	o.halve(levels[:last/2+1])
+	o.halve(levels[last/2:])
 }
 
-// best returns the level between a and c, both of which are in w.
-func best(w []float32, a, c float32) float32 {
-	if a == c {
-		return a
-	}
-	w = w[sort.Search(len(w), func(i int) bool { return w[i] >= a }):]
-	w = w[:sort.Search(len(w), func(i int) bool { return w[i] > c })]
-	sum := 0.0
-	for _, v := range w {
-		sum += float64(v) - float64(a)
-	}
-	// The small number makes up for a sum that ends just below an integer.
-	up := int(math.Floor(sum/(float64(c)-float64(a)) + 1e-12))
-	return w[min(max(len(w)-up, 1), len(w))-1]
+func (o *ORQ) lanes(packed []byte, z []float32, first int) bool {
+	return o.laned && o.drawn(packed, z, first, &o.drawer)
 }

@@ -40,7 +40,7 @@ func NewQSGD(bits, bucket int, norm Norm, seed uint64) (*QSGD, error) {
 	q := &QSGD{norm: norm, top: 1<<(bits-1) - 1}
 	var err error
 	q.bucketed, err = newBucketed("qsgd", q, Properties{Unbiased: true}, 1, 1<<bits, bucket, seed)
-	q.bound = q.variance
+	q.bound, q.telling = q.variance, true
 	return q, err
 }
 

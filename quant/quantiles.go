@@ -38,3 +38,7 @@ func (q *Quantiles) fit(header, z []float32) {
 	}
 	q.use(header)
 }
+
+func (q *Quantiles) lanes(packed []byte, z []float32, first int) bool {
+	return q.laned && q.drawn(packed, z, first, &q.drawer)
+}

@@ -55,7 +55,7 @@ func (s *Sign) round(symbols []uint16, z, _ []float32) {
 }
 
 func (s *Sign) lanes(packed []byte, z []float32, _ int) bool {
-	s.vectors.tier.Signs(packed, z)
+	s.vectors.tier.Signs(packed, z, 0)
 	return true
 }
 

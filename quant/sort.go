@@ -9,15 +9,19 @@ type sorter struct {
 }
 
 const (
-	digitLen = 11  // bits sorted by in one pass: three make a float
-	fewest   = 512 // values for which passes pay
+	digitLen = 11      // bits sorted by in one pass: three make a float
+	fewest   = 512     // values for which passes pay
+	dense    = 1 << 14 // values so many that their upper two digits are often the same
 )
 
 // sort returns the finite values z in ascending order, valid until the next
-// call. Zeros of either sign are equal.
+// call. Zeros of either sign are equal. Passes are made for each digit, from the
+// lowest; of fewer values than dense few have the two upper digits in common,
+// and those are put in order afterwards.
 func (s *sorter) sort(z []float32) []float32 {
-	s.values = append(s.values[:0], z...)
+	s.values = slices.Grow(s.values[:0], len(z))[:len(z)]
 	if len(z) < fewest {
+		copy(s.values, z)
 		slices.Sort(s.values)
 		return s.values
 	}
@@ -27,31 +31,73 @@ func (s *sorter) sort(z []float32) []float32 {
 	for i, v := range z {
 		key := uint32(order(v)) ^ 1<<31
 		s.keys[i] = key
-		counts[0][digit(key, 0)]++
 		counts[1][digit(key, 1)]++
 		counts[2][digit(key, 2)]++
 	}
-	for pass := range counts {
-		s.scatter(&counts[pass], pass)
+	if len(z) >= dense {
+		for _, key := range s.keys {
+			counts[0][digit(key, 0)]++
+		}
+		s.scatter(&counts[0], 0)
 	}
-	for i, key := range s.keys {
-		s.values[i] = ordered(int64(int32(key ^ 1<<31)))
+	s.scatter(&counts[1], 1)
+	s.finish(&counts[2])
+	if len(z) < dense {
+		mend(s.values)
 	}
 	return s.values
 }
 
 // scatter orders the keys by one digit, those of which counts has counted.
 func (s *sorter) scatter(counts *[1 << digitLen]uint32, pass int) {
-	total := uint32(0)
-	for d, n := range counts {
-		counts[d], total = total, total+n
-	}
+	begin(counts)
 	for _, key := range s.keys {
 		d := digit(key, pass)
 		s.out[counts[d]] = key
 		counts[d]++
 	}
 	s.keys, s.out = s.out, s.keys
+}
+
+// finish orders the keys by the upper digit, and makes values of them.
+func (s *sorter) finish(counts *[1 << digitLen]uint32) {
+	begin(counts)
+	for _, key := range s.keys {
+		d := digit(key, 2)
+		s.values[counts[d]] = ordered(int64(int32(key ^ 1<<31)))
+		counts[d]++
+	}
+}
+
+// begin replaces numbers of keys by where the first of them goes.
+func begin(counts *[1 << digitLen]uint32) {
+	total := uint32(0)
+	for d, n := range counts {
+		counts[d], total = total, total+n
+	}
+}
+
+// mend sorts values that are in order but for the lowest digit.
+func mend(values []float32) {
+	for i := 1; i < len(values); i++ {
+		if !(values[i] < values[i-1]) {
+			continue
+		}
+		first, end := i-1, i+1
+		for first > 0 && alike(values[first-1], values[i]) {
+			first--
+		}
+		for end < len(values) && alike(values[end], values[i]) {
+			end++
+		}
+		slices.Sort(values[first:end])
+		i = end
+	}
+}
+
+// alike reports whether the keys of a and b have the same upper digits.
+func alike(a, b float32) bool {
+	return (order(a)^order(b))>>digitLen == 0
 }
 
 func digit(key uint32, pass int) uint32 {

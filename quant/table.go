@@ -132,6 +132,7 @@ func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Level
 	}
 	l := &Levels{norm: norm, form: t.Form, levels: slices.Clone(t.Levels)}
 	l.bucketed, err = newBucketed(name, l, Properties{Unbiased: true}, 1, 1<<b, bucket, seed)
+	l.telling = true
 	return l, err
 }
 
@@ -164,12 +165,7 @@ func (l *Levels) fit(header, z []float32) {
 }
 
 func (l *Levels) lanes(packed []byte, z []float32, first int) bool {
-	if !l.laned {
-		return false
-	}
-	v := &l.vectors
-	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, &l.drawer, l.key, v.doubt[:])
-	return l.settle(packed, z, first, done, doubtful)
+	return l.laned && l.drawn(packed, z, first, &l.drawer)
 }
 
 func (l *Levels) round(symbols []uint16, z, u []float32) {

@@ -1,6 +1,11 @@
 package quant
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+
+	"gossiptrainer/internal/kernel"
+)
 
 // TernGrad keeps −1, 0 or 1 times the largest magnitude of a bucket (Wen et al.,
 // "TernGrad", NeurIPS 2017, equation 2):
@@ -16,6 +21,8 @@ type TernGrad struct {
 	bucketed
 	scale float64 // of the bucket fitted last
 	points
+	drawer kernel.Cells
+	laned  bool // drawer is set
 }
 
 // NewTernGrad returns the compressor; a bucket of 0 is the whole vector. seed
@@ -24,12 +31,29 @@ func NewTernGrad(bucket int, seed uint64) (*TernGrad, error) {
 	t := &TernGrad{}
 	var err error
 	t.bucketed, err = newBucketed("terngrad", t, Properties{Unbiased: true}, 1, 3, bucket, seed)
+	t.telling = true
 	return t, err
 }
 
 func (t *TernGrad) fit(header, z []float32) {
 	header[0] = LInf.of(z)
 	t.scale = float64(header[0])
+	t.laned = t.drawer.Set([]float64{0, t.scale}, 2)
+}
+
+// lanes draws 0 for 0, 1 for 1 and 3 for −1, which become 1, 2 and 0: more by one,
+// modulo 4.
+func (t *TernGrad) lanes(packed []byte, z []float32, first int) bool {
+	if !t.laned {
+		return false
+	}
+	v := &t.vectors
+	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, &t.drawer, t.key, v.doubt[:])
+	for part := v.bytes[:done]; len(part) >= 8; part = part[8:] {
+		const ones, threes = 0x0101010101010101, 0x0303030303030303
+		binary.LittleEndian.PutUint64(part, (binary.LittleEndian.Uint64(part)+ones)&threes)
+	}
+	return t.settle(packed, z, first, done, doubtful)
 }
 
 func (t *TernGrad) round(symbols []uint16, z, u []float32) {

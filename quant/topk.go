@@ -11,7 +11,10 @@ import (
 // the lowest index (Stich, Cordonnier and Jaggi, "Sparsified SGD with Memory",
 // NeurIPS 2018). They are sent as pairs of index, uint32, and value, float32,
 // with increasing index: 8K bytes. It is a contraction with ω ≥ K/d.
-type TopK struct{ k int }
+type TopK struct {
+	k    int
+	keys []uint32 // magnitudes that may be the k-th largest
+}
 
 // NewTopK returns the compressor that keeps k ≥ 1 coordinates. A vector with
 // fewer is refused.
@@ -19,7 +22,7 @@ func NewTopK(k int) (*TopK, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("quant: topk: k %d: must be at least 1", k)
 	}
-	return &TopK{k}, nil
+	return &TopK{k: k}, nil
 }
 
 // Properties: a contraction.
@@ -38,7 +41,7 @@ func (t *TopK) Compress(dst []byte, round int, z []float32) ([]byte, error) {
 	if err := t.fits(len(z)); err != nil {
 		return dst, err
 	}
-	least, ties := threshold(z, t.k)
+	least, ties := t.threshold(z)
 	dst = slices.Grow(dst, pairLen*t.k)
 	for c, v := range z {
 		m := magnitude(v)
@@ -65,28 +68,48 @@ func (t *TopK) fits(d int) error {
 func magnitude(v float32) uint32 { return math.Float32bits(v) &^ (1 << 31) }
 
 // threshold returns the magnitude of the k-th largest of z, and how many of
-// that magnitude are among the k largest. It finds 11, 10 and 10 bits of it in
-// three passes, by counting.
-func threshold(z []float32, k int) (least uint32, ties int) {
+// that magnitude are among the k largest. It finds 11, 10 and 10 bits of it by
+// counting; after the first only magnitudes with the same bits are left.
+func (t *TopK) threshold(z []float32) (least uint32, ties int) {
 	var counts [1 << 11]int
-	rest := k
-	for _, digit := range [3]struct{ low, width uint }{{20, 11}, {10, 10}, {0, 10}} {
-		clear(counts[:])
-		above := digit.low + digit.width
-		for _, v := range z {
-			if m := magnitude(v); m>>above == least>>above {
-				counts[m>>digit.low&(1<<digit.width-1)]++
-			}
-		}
-		bucket := uint32(1<<digit.width - 1)
-		for counts[bucket] < rest {
-			rest -= counts[bucket]
-			bucket--
-		}
-		least |= bucket << digit.low
+	for _, v := range z {
+		counts[magnitude(v)>>20]++
 	}
-	return least, rest
+	first, rest := kth(&counts, 1<<11-1, t.k)
+	t.keys = slices.Grow(t.keys[:0], len(z))[:len(z)]
+	kept := 0
+	for _, v := range z {
+		m := magnitude(v)
+		t.keys[kept] = m
+		kept += equal(m>>20, first)
+	}
+	keys := t.keys[:kept]
+	clear(counts[:])
+	for _, m := range keys {
+		counts[m>>10&(1<<10-1)]++
+	}
+	second, rest := kth(&counts, 1<<10-1, rest)
+	clear(counts[:])
+	for _, m := range keys {
+		if m>>10 == first<<10|second {
+			counts[m&(1<<10-1)]++
+		}
+	}
+	third, rest := kth(&counts, 1<<10-1, rest)
+	return first<<20 | second<<10 | third, rest
 }
+
+// kth returns the digit of the k-th largest of those counted, digits up to largest,
+// and its place among those with this digit.
+func kth(counts *[1 << 11]int, largest uint32, k int) (digit uint32, rest int) {
+	for digit = largest; counts[digit] < k; digit-- {
+		k -= counts[digit]
+	}
+	return digit, k
+}
+
+// equal returns 1 if a and b are equal, else 0.
+func equal(a, b uint32) int { return int((uint64(a^b) - 1) >> 63) }
 
 // Check makes sure that payload holds K coordinates of d in increasing order.
 func (t *TopK) Check(d int, payload []byte) error {

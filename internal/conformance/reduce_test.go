@@ -5,9 +5,40 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
+
+// compressed returns worker i's update rule with its compressors.
+func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
+	t.Helper()
+	a := r.Algorithm
+	of := func(j topology.Rank) algos.Compressor {
+		return a.Compressor.compressor(t, rng.Stream(uint64(a.Seed), int(j)))
+	}
+	row := r.rows[i]
+	c := algos.Compression{Own: of(topology.Rank(i))}
+	for _, e := range row.In {
+		c.In = append(c.In, of(e.Peer))
+	}
+	switch a.Name {
+	case "choco":
+		return &algos.Choco{X: x, Alpha: r.alpha, Gamma: float32(a.Gamma), Compression: c}
+	case "deepsqueeze":
+		return &algos.DeepSqueeze{X: x, Alpha: r.alpha, Eta: float32(a.Eta), Compression: c}
+	case "dcd":
+		return &algos.DCD{X: x, Alpha: r.alpha, Row: row, Compression: c}
+	case "ecd":
+		return &algos.ECD{X: x, Alpha: r.alpha, Row: row, Compression: c}
+	case "naive":
+		return &algos.Naive{X: x, Alpha: r.alpha, Compression: c}
+	case "allreduce":
+		return r.reducing(i, x, c, of(topology.Rank(len(r.rows))))
+	}
+	t.Fatalf("%s takes no compressor", a.Name)
+	return nil
+}
 
 // reduceRows returns whom n workers of an all-reduce hear and tell: the graph of
 // the file plays no part.

@@ -4,22 +4,62 @@
 
 package kernel
 
+// drawOneAVX2 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
 // drawFewAVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawSomeAVX2 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 
 // drawManyAVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawNarrowAVX2 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawOneAVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 
 // drawFewAVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawSomeAVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 
 // drawManyAVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawNarrowAVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawDoubleAVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawDoubleAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+
+// drawFourfoldAVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func drawFourfoldAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
+TEXT ·drawOneAVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -23,124 +23,17 @@ TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 512(AX), Y4
+	VBROADCASTSS 768(AX), Y5
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VPXOR        Y6, Y6, Y6
-	VPOR         cellsstep1<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep2<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep3<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPERMPS      64(AX), Y6, Y7
-	VSUBPS       Y7, Y5, Y5
-	VPERMPS      128(AX), Y6, Y7
-	VSUBPS       Y7, Y5, Y5
-	VPERMPS      192(AX), Y6, Y7
-	VMULPS       Y7, Y5, Y5
-	VPXOR        Y2, Y1, Y7
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPXOR        Y8, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPMULLD      cellssecond<>+0(SB), Y7, Y7
-	VPSRLD       $0x0f, Y7, Y8
-	VPXOR        Y8, Y7, Y7
-	VPMULLD      cellsthird<>+0(SB), Y7, Y7
-	VPSRLD       $0x08, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y7
-	VPSUBD       Y7, Y6, Y6
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y6, Y7
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y7, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y6, Y6
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, (BX)
-	ORQ          R8, SI
-	VMOVDQU      32(CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VPXOR        Y7, Y7, Y7
-	VPOR         cellsstep1<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep2<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep3<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPERMPS      64(AX), Y7, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      128(AX), Y7, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      192(AX), Y7, Y8
-	VMULPS       Y8, Y5, Y5
-	VPXOR        Y2, Y1, Y8
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPADDD       Y3, Y8, Y8
-	VPMULLD      cellssecond<>+0(SB), Y8, Y8
-	VPSRLD       $0x0f, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPMULLD      cellsthird<>+0(SB), Y8, Y8
-	VPSRLD       $0x08, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y8
-	VPSUBD       Y8, Y7, Y7
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y7, Y8
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y8, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y7, Y7
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y4
-	VPAND        256(AX), Y4, Y5
+	VMOVDQU      (CX), Y6
+	VPAND        1024(AX), Y6, Y7
 	VPXOR        Y8, Y8, Y8
-	VPOR         cellsstep1<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep2<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep3<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPERMPS      64(AX), Y8, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      128(AX), Y8, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      192(AX), Y8, Y9
-	VMULPS       Y9, Y5, Y5
+	VFMSUB132PS  Y5, Y4, Y7
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -153,40 +46,23 @@ loop:
 	VPMULLD      cellsthird<>+0(SB), Y9, Y9
 	VPSRLD       $0x08, Y9, Y9
 	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y9
 	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
 	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y9, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y8, Y8
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 2(BX)
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y9, Y6, Y6
+	VPAND        1056(AX), Y6, Y6
+	VPOR         Y6, Y8, Y8
+	VMOVMSKPS    Y7, R8
+	MOVB         R8, (BX)
 	ORQ          R8, SI
-	VMOVDQU      96(CX), Y4
-	VPAND        256(AX), Y4, Y5
+	VMOVDQU      32(CX), Y6
+	VPAND        1024(AX), Y6, Y7
 	VPXOR        Y9, Y9, Y9
-	VPOR         cellsstep1<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep2<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep3<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPERMPS      64(AX), Y9, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      128(AX), Y9, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      192(AX), Y9, Y10
-	VMULPS       Y10, Y5, Y5
+	VFMSUB132PS  Y5, Y4, Y7
 	VPXOR        Y2, Y1, Y10
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
@@ -199,25 +75,83 @@ loop:
 	VPMULLD      cellsthird<>+0(SB), Y10, Y10
 	VPSRLD       $0x08, Y10, Y10
 	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y10
 	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
 	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y10, Y4, Y4
-	VPAND        288(AX), Y4, Y4
-	VPOR         Y4, Y9, Y9
-	VMOVMSKPS    Y5, R8
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y10, Y6, Y6
+	VPAND        1056(AX), Y6, Y6
+	VPOR         Y6, Y9, Y9
+	VMOVMSKPS    Y7, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y6
+	VPAND        1024(AX), Y6, Y7
+	VPXOR        Y10, Y10, Y10
+	VFMSUB132PS  Y5, Y4, Y7
+	VPXOR        Y2, Y1, Y11
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y11
+	VPSUBD       Y11, Y10, Y10
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
+	VPCMPGTD     Y0, Y10, Y11
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y11, Y6, Y6
+	VPAND        1056(AX), Y6, Y6
+	VPOR         Y6, Y10, Y10
+	VMOVMSKPS    Y7, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y6
+	VPAND        1024(AX), Y6, Y7
+	VPXOR        Y11, Y11, Y11
+	VFMSUB132PS  Y5, Y4, Y7
+	VPXOR        Y2, Y1, Y12
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y12, Y12
+	VPSRLD       $0x10, Y12, Y13
+	VPXOR        Y13, Y12, Y12
+	VPADDD       Y3, Y12, Y12
+	VPMULLD      cellssecond<>+0(SB), Y12, Y12
+	VPSRLD       $0x0f, Y12, Y13
+	VPXOR        Y13, Y12, Y12
+	VPMULLD      cellsthird<>+0(SB), Y12, Y12
+	VPSRLD       $0x08, Y12, Y12
+	VCVTDQ2PS    Y12, Y12
+	VFNMADD231PS cellsscale<>+0(SB), Y12, Y7
+	VCMPPS       $0x0e, Y0, Y7, Y12
+	VPSUBD       Y12, Y11, Y11
+	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
+	VPCMPGTD     Y0, Y11, Y12
+	VPSRAD       $0x1f, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPAND        1056(AX), Y6, Y6
+	VPOR         Y6, Y11, Y11
+	VMOVMSKPS    Y7, R8
 	MOVB         R8, 3(BX)
 	ORQ          R8, SI
-	VPACKUSDW    Y7, Y6, Y6
 	VPACKUSDW    Y9, Y8, Y8
-	VPACKUSWB    Y8, Y6, Y6
-	VMOVDQU      cellsordered8<>+0(SB), Y4
-	VPERMD       Y6, Y4, Y6
-	VMOVDQU      Y6, (DX)
+	VPACKUSDW    Y11, Y10, Y10
+	VPACKUSWB    Y10, Y8, Y8
+	VMOVDQU      cellsordered8<>+0(SB), Y6
+	VPERMD       Y8, Y6, Y8
+	VMOVDQU      Y8, (DX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000004, BX
 	ADDQ         $0x00000020, DX
@@ -290,45 +224,15 @@ DATA cellsafterAVX2<>+24(SB)/4, $0x00000008
 DATA cellsafterAVX2<>+28(SB)/4, $0x00000008
 GLOBL cellsafterAVX2<>(SB), RODATA|NOPTR, $32
 
-DATA cellsstep0<>+0(SB)/4, $0x00000008
-DATA cellsstep0<>+4(SB)/4, $0x00000008
-DATA cellsstep0<>+8(SB)/4, $0x00000008
-DATA cellsstep0<>+12(SB)/4, $0x00000008
-DATA cellsstep0<>+16(SB)/4, $0x00000008
-DATA cellsstep0<>+20(SB)/4, $0x00000008
-DATA cellsstep0<>+24(SB)/4, $0x00000008
-DATA cellsstep0<>+28(SB)/4, $0x00000008
-GLOBL cellsstep0<>(SB), RODATA|NOPTR, $32
-
-DATA cellsstep1<>+0(SB)/4, $0x00000004
-DATA cellsstep1<>+4(SB)/4, $0x00000004
-DATA cellsstep1<>+8(SB)/4, $0x00000004
-DATA cellsstep1<>+12(SB)/4, $0x00000004
-DATA cellsstep1<>+16(SB)/4, $0x00000004
-DATA cellsstep1<>+20(SB)/4, $0x00000004
-DATA cellsstep1<>+24(SB)/4, $0x00000004
-DATA cellsstep1<>+28(SB)/4, $0x00000004
-GLOBL cellsstep1<>(SB), RODATA|NOPTR, $32
-
-DATA cellsstep2<>+0(SB)/4, $0x00000002
-DATA cellsstep2<>+4(SB)/4, $0x00000002
-DATA cellsstep2<>+8(SB)/4, $0x00000002
-DATA cellsstep2<>+12(SB)/4, $0x00000002
-DATA cellsstep2<>+16(SB)/4, $0x00000002
-DATA cellsstep2<>+20(SB)/4, $0x00000002
-DATA cellsstep2<>+24(SB)/4, $0x00000002
-DATA cellsstep2<>+28(SB)/4, $0x00000002
-GLOBL cellsstep2<>(SB), RODATA|NOPTR, $32
-
-DATA cellsstep3<>+0(SB)/4, $0x00000001
-DATA cellsstep3<>+4(SB)/4, $0x00000001
-DATA cellsstep3<>+8(SB)/4, $0x00000001
-DATA cellsstep3<>+12(SB)/4, $0x00000001
-DATA cellsstep3<>+16(SB)/4, $0x00000001
-DATA cellsstep3<>+20(SB)/4, $0x00000001
-DATA cellsstep3<>+24(SB)/4, $0x00000001
-DATA cellsstep3<>+28(SB)/4, $0x00000001
-GLOBL cellsstep3<>(SB), RODATA|NOPTR, $32
+DATA cellsstep5<>+0(SB)/4, $0x00000001
+DATA cellsstep5<>+4(SB)/4, $0x00000001
+DATA cellsstep5<>+8(SB)/4, $0x00000001
+DATA cellsstep5<>+12(SB)/4, $0x00000001
+DATA cellsstep5<>+16(SB)/4, $0x00000001
+DATA cellsstep5<>+20(SB)/4, $0x00000001
+DATA cellsstep5<>+24(SB)/4, $0x00000001
+DATA cellsstep5<>+28(SB)/4, $0x00000001
+GLOBL cellsstep5<>(SB), RODATA|NOPTR, $32
 
 DATA cellsscale<>+0(SB)/4, $0x33800000
 DATA cellsscale<>+4(SB)/4, $0x33800000
@@ -370,9 +274,9 @@ DATA cellsordered8<>+24(SB)/4, $0x00000003
 DATA cellsordered8<>+28(SB)/4, $0x00000007
 GLOBL cellsordered8<>(SB), RODATA|NOPTR, $32
 
-// func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawManyAVX2(SB), NOSPLIT, $0-100
+TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -395,40 +299,17 @@ TEXT ·drawManyAVX2(SB), NOSPLIT, $0-100
 
 loop:
 	VMOVDQU      (CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y6
-	VCMPPS       $0x0d, Y6, Y5, Y7
-	VPAND        cellsstep0<>+0(SB), Y7, Y6
-	VPOR         cellsstep1<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPOR         cellsstep2<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPOR         cellsstep3<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPERMPS      64(AX), Y6, Y8
-	VPERMPS      96(AX), Y6, Y9
-	VBLENDVPS    Y7, Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      128(AX), Y6, Y8
-	VPERMPS      160(AX), Y6, Y9
-	VBLENDVPS    Y7, Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      192(AX), Y6, Y8
-	VPERMPS      224(AX), Y6, Y9
-	VBLENDVPS    Y7, Y9, Y8, Y8
-	VMULPS       Y8, Y5, Y5
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 8(AX), Y6
+	VCMPPS       $0x0d, Y6, Y5, Y6
+	VPAND        cellsstep4<>+0(SB), Y6, Y6
+	VPOR         cellsstep5<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPERMPS      768(AX), Y6, Y7
+	VPERMPS      512(AX), Y6, Y8
+	VFMSUB132PS  Y7, Y8, Y5
 	VPXOR        Y2, Y1, Y7
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
@@ -449,46 +330,23 @@ loop:
 	VPCMPGTD     Y0, Y6, Y7
 	VPSRAD       $0x1f, Y4, Y4
 	VPAND        Y7, Y4, Y4
-	VPAND        288(AX), Y4, Y4
+	VPAND        1056(AX), Y4, Y4
 	VPOR         Y4, Y6, Y6
 	VMOVMSKPS    Y5, R8
 	MOVB         R8, (BX)
 	ORQ          R8, SI
 	VMOVDQU      32(CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y7
-	VCMPPS       $0x0d, Y7, Y5, Y8
-	VPAND        cellsstep0<>+0(SB), Y8, Y7
-	VPOR         cellsstep1<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPOR         cellsstep2<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPOR         cellsstep3<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPERMPS      64(AX), Y7, Y9
-	VPERMPS      96(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      128(AX), Y7, Y9
-	VPERMPS      160(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      192(AX), Y7, Y9
-	VPERMPS      224(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VMULPS       Y9, Y5, Y5
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 8(AX), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep4<>+0(SB), Y7, Y7
+	VPOR         cellsstep5<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPERMPS      768(AX), Y7, Y8
+	VPERMPS      512(AX), Y7, Y9
+	VFMSUB132PS  Y8, Y9, Y5
 	VPXOR        Y2, Y1, Y8
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
@@ -509,46 +367,23 @@ loop:
 	VPCMPGTD     Y0, Y7, Y8
 	VPSRAD       $0x1f, Y4, Y4
 	VPAND        Y8, Y4, Y4
-	VPAND        288(AX), Y4, Y4
+	VPAND        1056(AX), Y4, Y4
 	VPOR         Y4, Y7, Y7
 	VMOVMSKPS    Y5, R8
 	MOVB         R8, 1(BX)
 	ORQ          R8, SI
 	VMOVDQU      64(CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y8
-	VCMPPS       $0x0d, Y8, Y5, Y9
-	VPAND        cellsstep0<>+0(SB), Y9, Y8
-	VPOR         cellsstep1<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPOR         cellsstep2<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPOR         cellsstep3<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPERMPS      64(AX), Y8, Y10
-	VPERMPS      96(AX), Y8, Y11
-	VBLENDVPS    Y9, Y11, Y10, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      128(AX), Y8, Y10
-	VPERMPS      160(AX), Y8, Y11
-	VBLENDVPS    Y9, Y11, Y10, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      192(AX), Y8, Y10
-	VPERMPS      224(AX), Y8, Y11
-	VBLENDVPS    Y9, Y11, Y10, Y10
-	VMULPS       Y10, Y5, Y5
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 8(AX), Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VPAND        cellsstep4<>+0(SB), Y8, Y8
+	VPOR         cellsstep5<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPERMPS      768(AX), Y8, Y9
+	VPERMPS      512(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y5
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -569,46 +404,23 @@ loop:
 	VPCMPGTD     Y0, Y8, Y9
 	VPSRAD       $0x1f, Y4, Y4
 	VPAND        Y9, Y4, Y4
-	VPAND        288(AX), Y4, Y4
+	VPAND        1056(AX), Y4, Y4
 	VPOR         Y4, Y8, Y8
 	VMOVMSKPS    Y5, R8
 	MOVB         R8, 2(BX)
 	ORQ          R8, SI
 	VMOVDQU      96(CX), Y4
-	VPAND        256(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y9
-	VCMPPS       $0x0d, Y9, Y5, Y10
-	VPAND        cellsstep0<>+0(SB), Y10, Y9
-	VPOR         cellsstep1<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPOR         cellsstep2<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPOR         cellsstep3<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPERMPS      64(AX), Y9, Y11
-	VPERMPS      96(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VSUBPS       Y11, Y5, Y5
-	VPERMPS      128(AX), Y9, Y11
-	VPERMPS      160(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VSUBPS       Y11, Y5, Y5
-	VPERMPS      192(AX), Y9, Y11
-	VPERMPS      224(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VMULPS       Y11, Y5, Y5
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 8(AX), Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         cellsstep5<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPERMPS      768(AX), Y9, Y10
+	VPERMPS      512(AX), Y9, Y11
+	VFMSUB132PS  Y10, Y11, Y5
 	VPXOR        Y2, Y1, Y10
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
@@ -629,7 +441,7 @@ loop:
 	VPCMPGTD     Y0, Y9, Y10
 	VPSRAD       $0x1f, Y4, Y4
 	VPAND        Y10, Y4, Y4
-	VPAND        288(AX), Y4, Y4
+	VPAND        1056(AX), Y4, Y4
 	VPOR         Y4, Y9, Y9
 	VMOVMSKPS    Y5, R8
 	MOVB         R8, 3(BX)
@@ -654,7 +466,965 @@ done:
 	VZEROUPPER
 	RET
 
-// func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+DATA cellsstep4<>+0(SB)/4, $0x00000002
+DATA cellsstep4<>+4(SB)/4, $0x00000002
+DATA cellsstep4<>+8(SB)/4, $0x00000002
+DATA cellsstep4<>+12(SB)/4, $0x00000002
+DATA cellsstep4<>+16(SB)/4, $0x00000002
+DATA cellsstep4<>+20(SB)/4, $0x00000002
+DATA cellsstep4<>+24(SB)/4, $0x00000002
+DATA cellsstep4<>+28(SB)/4, $0x00000002
+GLOBL cellsstep4<>(SB), RODATA|NOPTR, $32
+
+// func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·drawSomeAVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 16(AX), Y6
+	VCMPPS       $0x0d, Y6, Y5, Y6
+	VPAND        cellsstep3<>+0(SB), Y6, Y6
+	VPOR         cellsstep4<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPOR         cellsstep5<>+0(SB), Y6, Y7
+	VPERMPS      (AX), Y7, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VBLENDVPS    Y8, Y7, Y6, Y6
+	VPERMPS      768(AX), Y6, Y7
+	VPERMPS      512(AX), Y6, Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y6, Y7
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y7, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 16(AX), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep3<>+0(SB), Y7, Y7
+	VPOR         cellsstep4<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPOR         cellsstep5<>+0(SB), Y7, Y8
+	VPERMPS      (AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y7, Y7
+	VPERMPS      768(AX), Y7, Y8
+	VPERMPS      512(AX), Y7, Y9
+	VFMSUB132PS  Y8, Y9, Y5
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y7, Y8
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y8, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 16(AX), Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VPAND        cellsstep3<>+0(SB), Y8, Y8
+	VPOR         cellsstep4<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPOR         cellsstep5<>+0(SB), Y8, Y9
+	VPERMPS      (AX), Y9, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y8, Y8
+	VPERMPS      768(AX), Y8, Y9
+	VPERMPS      512(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y5
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y8, Y9
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y8, Y8
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 16(AX), Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y9
+	VPOR         cellsstep4<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPOR         cellsstep5<>+0(SB), Y9, Y10
+	VPERMPS      (AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y9, Y9
+	VPERMPS      768(AX), Y9, Y10
+	VPERMPS      512(AX), Y9, Y11
+	VFMSUB132PS  Y10, Y11, Y5
+	VPXOR        Y2, Y1, Y10
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       Y3, Y10, Y10
+	VPMULLD      cellssecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VPSRLD       $0x08, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y9, Y10
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y10, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y9, Y9
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y6, Y6
+	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+DATA cellsstep3<>+0(SB)/4, $0x00000004
+DATA cellsstep3<>+4(SB)/4, $0x00000004
+DATA cellsstep3<>+8(SB)/4, $0x00000004
+DATA cellsstep3<>+12(SB)/4, $0x00000004
+DATA cellsstep3<>+16(SB)/4, $0x00000004
+DATA cellsstep3<>+20(SB)/4, $0x00000004
+DATA cellsstep3<>+24(SB)/4, $0x00000004
+DATA cellsstep3<>+28(SB)/4, $0x00000004
+GLOBL cellsstep3<>(SB), RODATA|NOPTR, $32
+
+// func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·drawManyAVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y6
+	VPOR         cellsstep3<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep4<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep5<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPERMPS      768(AX), Y6, Y8
+	VPERMPS      800(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VPERMPS      512(AX), Y6, Y9
+	VPERMPS      544(AX), Y6, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VFMSUB132PS  Y8, Y9, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y6, Y7
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y7, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VPAND        cellsstep2<>+0(SB), Y8, Y7
+	VPOR         cellsstep3<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep4<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep5<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPERMPS      768(AX), Y7, Y9
+	VPERMPS      800(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VPERMPS      512(AX), Y7, Y10
+	VPERMPS      544(AX), Y7, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VFMSUB132PS  Y9, Y10, Y5
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y7, Y8
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y8, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y8
+	VPOR         cellsstep3<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep4<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep5<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPERMPS      768(AX), Y8, Y10
+	VPERMPS      800(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VPERMPS      512(AX), Y8, Y11
+	VPERMPS      544(AX), Y8, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VFMSUB132PS  Y10, Y11, Y5
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y8, Y9
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y8, Y8
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VPAND        cellsstep2<>+0(SB), Y10, Y9
+	VPOR         cellsstep3<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep4<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep5<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPERMPS      768(AX), Y9, Y11
+	VPERMPS      800(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VPERMPS      512(AX), Y9, Y12
+	VPERMPS      544(AX), Y9, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VFMSUB132PS  Y11, Y12, Y5
+	VPXOR        Y2, Y1, Y10
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       Y3, Y10, Y10
+	VPMULLD      cellssecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VPSRLD       $0x08, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y9, Y10
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y10, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y9, Y9
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y6, Y6
+	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+DATA cellsstep2<>+0(SB)/4, $0x00000008
+DATA cellsstep2<>+4(SB)/4, $0x00000008
+DATA cellsstep2<>+8(SB)/4, $0x00000008
+DATA cellsstep2<>+12(SB)/4, $0x00000008
+DATA cellsstep2<>+16(SB)/4, $0x00000008
+DATA cellsstep2<>+20(SB)/4, $0x00000008
+DATA cellsstep2<>+24(SB)/4, $0x00000008
+DATA cellsstep2<>+28(SB)/4, $0x00000008
+GLOBL cellsstep2<>(SB), RODATA|NOPTR, $32
+
+// func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·drawNarrowAVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y6
+	VPOR         cellsstep3<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep4<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPOR         cellsstep5<>+0(SB), Y6, Y8
+	VPERMPS      (AX), Y8, Y9
+	VPERMPS      32(AX), Y8, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VBLENDVPS    Y9, Y8, Y6, Y6
+	VPERMPS      256(AX), Y6, Y8
+	VPERMPS      288(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VSUBPS       Y8, Y5, Y5
+	VPERMPS      512(AX), Y6, Y8
+	VPERMPS      544(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VSUBPS       Y8, Y5, Y5
+	VPERMPS      768(AX), Y6, Y8
+	VPERMPS      800(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y6, Y7
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y7, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y8
+	VCMPPS       $0x0d, Y8, Y5, Y8
+	VPAND        cellsstep2<>+0(SB), Y8, Y7
+	VPOR         cellsstep3<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep4<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPOR         cellsstep5<>+0(SB), Y7, Y9
+	VPERMPS      (AX), Y9, Y10
+	VPERMPS      32(AX), Y9, Y11
+	VBLENDVPS    Y8, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VBLENDVPS    Y10, Y9, Y7, Y7
+	VPERMPS      256(AX), Y7, Y9
+	VPERMPS      288(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VSUBPS       Y9, Y5, Y5
+	VPERMPS      512(AX), Y7, Y9
+	VPERMPS      544(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VSUBPS       Y9, Y5, Y5
+	VPERMPS      768(AX), Y7, Y9
+	VPERMPS      800(AX), Y7, Y10
+	VBLENDVPS    Y8, Y10, Y9, Y9
+	VMULPS       Y9, Y5, Y5
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y7, Y8
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y8, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VMOVDQU      64(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y9
+	VCMPPS       $0x0d, Y9, Y5, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y8
+	VPOR         cellsstep3<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep4<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPOR         cellsstep5<>+0(SB), Y8, Y10
+	VPERMPS      (AX), Y10, Y11
+	VPERMPS      32(AX), Y10, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VCMPPS       $0x0d, Y11, Y5, Y11
+	VBLENDVPS    Y11, Y10, Y8, Y8
+	VPERMPS      256(AX), Y8, Y10
+	VPERMPS      288(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VSUBPS       Y10, Y5, Y5
+	VPERMPS      512(AX), Y8, Y10
+	VPERMPS      544(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VSUBPS       Y10, Y5, Y5
+	VPERMPS      768(AX), Y8, Y10
+	VPERMPS      800(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VMULPS       Y10, Y5, Y5
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y8, Y9
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y9, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y8, Y8
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y4
+	VPAND        1024(AX), Y4, Y5
+	VBROADCASTSS 32(AX), Y10
+	VCMPPS       $0x0d, Y10, Y5, Y10
+	VPAND        cellsstep2<>+0(SB), Y10, Y9
+	VPOR         cellsstep3<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep4<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPOR         cellsstep5<>+0(SB), Y9, Y11
+	VPERMPS      (AX), Y11, Y12
+	VPERMPS      32(AX), Y11, Y13
+	VBLENDVPS    Y10, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y5, Y12
+	VBLENDVPS    Y12, Y11, Y9, Y9
+	VPERMPS      256(AX), Y9, Y11
+	VPERMPS      288(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VSUBPS       Y11, Y5, Y5
+	VPERMPS      512(AX), Y9, Y11
+	VPERMPS      544(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VSUBPS       Y11, Y5, Y5
+	VPERMPS      768(AX), Y9, Y11
+	VPERMPS      800(AX), Y9, Y12
+	VBLENDVPS    Y10, Y12, Y11, Y11
+	VMULPS       Y11, Y5, Y5
+	VPXOR        Y2, Y1, Y10
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
+	VPSRLD       $0x10, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPADDD       Y3, Y10, Y10
+	VPMULLD      cellssecond<>+0(SB), Y10, Y10
+	VPSRLD       $0x0f, Y10, Y11
+	VPXOR        Y11, Y10, Y10
+	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VPSRLD       $0x08, Y10, Y10
+	VCVTDQ2PS    Y10, Y10
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
+	VCMPPS       $0x0e, Y0, Y5, Y10
+	VPSUBD       Y10, Y9, Y9
+	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
+	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
+	VPCMPGTD     Y0, Y9, Y10
+	VPSRAD       $0x1f, Y4, Y4
+	VPAND        Y10, Y4, Y4
+	VPAND        1056(AX), Y4, Y4
+	VPOR         Y4, Y9, Y9
+	VMOVMSKPS    Y5, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y6, Y6
+	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y6, Y4, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawOneAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
+	MOVL         $0x38800000, DI
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
+	VBROADCASTSS 512(AX), Z11
+	VBROADCASTSS 768(AX), Z12
+	VBROADCASTSS 1024(AX), Z13
+	VBROADCASTSS 1056(AX), Z14
+	VPXORD       Z15, Z15, Z15
+	MOVQ         x_len+32(FP), AX
+	TESTQ        AX, AX
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z16
+	VPANDD       Z13, Z16, Z17
+	VPXORD       Z18, Z18, Z18
+	VFMSUB132PS  Z12, Z11, Z17
+	VPXORD       Z1, Z0, Z19
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z19, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z2, Z19, Z19
+	VPMULLD      Z4, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z5, Z19, Z19
+	VPSRLD       $0x08, Z19, Z19
+	VCVTDQ2PS    Z19, Z19
+	VFNMADD231PS Z8, Z19, Z17
+	VCMPPS       $0x0e, Z15, Z17, K1
+	VPADDD       Z7, Z18, K1, Z18
+	VPANDD       Z10, Z17, Z17
+	VCMPPS       $0x02, Z9, Z17, K1
+	VPMOVD2M     Z16, K2
+	VPTESTMD     Z18, Z18, K2, K2
+	VPORD        Z14, Z18, K2, Z18
+	VPMOVDB      Z18, (DX)
+	VMOVDQU32    64(CX), Z16
+	VPANDD       Z13, Z16, Z17
+	VPXORD       Z21, Z21, Z21
+	VFMSUB132PS  Z12, Z11, Z17
+	VPXORD       Z1, Z0, Z19
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z19, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z2, Z19, Z19
+	VPMULLD      Z4, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z5, Z19, Z19
+	VPSRLD       $0x08, Z19, Z19
+	VCVTDQ2PS    Z19, Z19
+	VFNMADD231PS Z8, Z19, Z17
+	VCMPPS       $0x0e, Z15, Z17, K2
+	VPADDD       Z7, Z21, K2, Z21
+	VPANDD       Z10, Z17, Z17
+	VCMPPS       $0x02, Z9, Z17, K2
+	VPMOVD2M     Z16, K3
+	VPTESTMD     Z21, Z21, K3, K3
+	VPORD        Z14, Z21, K3, Z21
+	VPMOVDB      Z21, 16(DX)
+	VMOVDQU32    128(CX), Z16
+	VPANDD       Z13, Z16, Z17
+	VPXORD       Z22, Z22, Z22
+	VFMSUB132PS  Z12, Z11, Z17
+	VPXORD       Z1, Z0, Z19
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z19, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z2, Z19, Z19
+	VPMULLD      Z4, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z5, Z19, Z19
+	VPSRLD       $0x08, Z19, Z19
+	VCVTDQ2PS    Z19, Z19
+	VFNMADD231PS Z8, Z19, Z17
+	VCMPPS       $0x0e, Z15, Z17, K3
+	VPADDD       Z7, Z22, K3, Z22
+	VPANDD       Z10, Z17, Z17
+	VCMPPS       $0x02, Z9, Z17, K3
+	VPMOVD2M     Z16, K4
+	VPTESTMD     Z22, Z22, K4, K4
+	VPORD        Z14, Z22, K4, Z22
+	VPMOVDB      Z22, 32(DX)
+	VMOVDQU32    192(CX), Z16
+	VPANDD       Z13, Z16, Z17
+	VPXORD       Z23, Z23, Z23
+	VFMSUB132PS  Z12, Z11, Z17
+	VPXORD       Z1, Z0, Z19
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z19, Z19
+	VPSRLD       $0x10, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPADDD       Z2, Z19, Z19
+	VPMULLD      Z4, Z19, Z19
+	VPSRLD       $0x0f, Z19, Z20
+	VPXORD       Z20, Z19, Z19
+	VPMULLD      Z5, Z19, Z19
+	VPSRLD       $0x08, Z19, Z19
+	VCVTDQ2PS    Z19, Z19
+	VFNMADD231PS Z8, Z19, Z17
+	VCMPPS       $0x0e, Z15, Z17, K4
+	VPADDD       Z7, Z23, K4, Z23
+	VPANDD       Z10, Z17, Z17
+	VCMPPS       $0x02, Z9, Z17, K4
+	VPMOVD2M     Z16, K5
+	VPTESTMD     Z23, Z23, K5, K5
+	VPORD        Z14, Z23, K5, Z23
+	VPMOVDB      Z23, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, DI
+	MOVQ         DI, (BX)
+	ORQ          DI, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, AX
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F
 TEXT ·drawFewAVX512(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
@@ -684,207 +1454,161 @@ TEXT ·drawFewAVX512(SB), NOSPLIT, $0-100
 	MOVL         $0x00000010, DI
 	VMOVD        DI, X6
 	VPBROADCASTD X6, Z6
-	MOVL         $0x00000008, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x00000004, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
 	MOVL         $0x00000002, DI
-	VMOVD        DI, X13
-	VPBROADCASTD X13, Z13
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
 	MOVL         $0x00000001, DI
-	VMOVD        DI, X14
-	VPBROADCASTD X14, Z14
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
 	MOVL         $0x33800000, DI
-	VMOVD        DI, X15
-	VPBROADCASTD X15, Z15
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
 	MOVL         $0x38800000, DI
-	VMOVD        DI, X16
-	VPBROADCASTD X16, Z16
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
 	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X17
-	VPBROADCASTD X17, Z17
-	VMOVUPS      (AX), Z18
-	VMOVUPS      64(AX), Z19
-	VMOVUPS      128(AX), Z20
-	VMOVUPS      192(AX), Z21
-	VBROADCASTSS 256(AX), Z22
-	VBROADCASTSS 288(AX), Z23
-	VPXORD       Z8, Z8, Z8
+	VMOVD        DI, X11
+	VPBROADCASTD X11, Z11
+	VMOVUPS      (AX), Z12
+	VBROADCASTSS 8(AX), Z13
+	VMOVUPS      512(AX), Z14
+	VMOVUPS      768(AX), Z15
+	VBROADCASTSS 1024(AX), Z16
+	VBROADCASTSS 1056(AX), Z17
+	VPXORD       Z18, Z18, Z18
 	MOVQ         x_len+32(FP), AX
 	TESTQ        AX, AX
 	JZ           done
 
 loop:
-	VMOVDQU32    (CX), Z24
-	VPANDD       Z22, Z24, Z25
-	VPXORD       Z9, Z9, Z9
-	VPORD        Z7, Z9, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K1
-	VMOVDQA32    Z26, K1, Z9
-	VPORD        Z13, Z9, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K1
-	VMOVDQA32    Z26, K1, Z9
-	VPORD        Z14, Z9, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K1
-	VMOVDQA32    Z26, K1, Z9
-	VPERMPS      Z19, Z9, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z9, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z9, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VMOVDQU32    (CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z13, Z20, K1
+	VMOVDQA32.Z  Z7, K1, Z21
+	VPORD        Z8, Z21, Z22
+	VPERMPS      Z12, Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K1
+	VMOVDQA32    Z22, K1, Z21
+	VPERMPS      Z15, Z21, Z22
+	VPERMPS      Z14, Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K1
-	VPADDD       Z14, Z9, K1, Z9
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K1
-	VPMOVD2M     Z24, K2
-	VPTESTMD     Z9, Z9, K2, K2
-	VPORD        Z23, Z9, K2, Z9
-	VPMOVDB      Z9, (DX)
-	VMOVDQU32    64(CX), Z24
-	VPANDD       Z22, Z24, Z25
-	VPXORD       Z10, Z10, Z10
-	VPORD        Z7, Z10, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K2
-	VMOVDQA32    Z26, K2, Z10
-	VPORD        Z13, Z10, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K2
-	VMOVDQA32    Z26, K2, Z10
-	VPORD        Z14, Z10, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K2
-	VMOVDQA32    Z26, K2, Z10
-	VPERMPS      Z19, Z10, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z10, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z10, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z9, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K1
+	VPADDD       Z8, Z21, K1, Z21
+	VPANDD       Z11, Z20, Z20
+	VCMPPS       $0x02, Z10, Z20, K1
+	VPMOVD2M     Z19, K2
+	VPTESTMD     Z21, Z21, K2, K2
+	VPORD        Z17, Z21, K2, Z21
+	VPMOVDB      Z21, (DX)
+	VMOVDQU32    64(CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z13, Z20, K2
+	VMOVDQA32.Z  Z7, K2, Z21
+	VPORD        Z8, Z21, Z22
+	VPERMPS      Z12, Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K2
+	VMOVDQA32    Z22, K2, Z21
+	VPERMPS      Z15, Z21, Z22
+	VPERMPS      Z14, Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K2
-	VPADDD       Z14, Z10, K2, Z10
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K2
-	VPMOVD2M     Z24, K3
-	VPTESTMD     Z10, Z10, K3, K3
-	VPORD        Z23, Z10, K3, Z10
-	VPMOVDB      Z10, 16(DX)
-	VMOVDQU32    128(CX), Z24
-	VPANDD       Z22, Z24, Z25
-	VPXORD       Z11, Z11, Z11
-	VPORD        Z7, Z11, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K3
-	VMOVDQA32    Z26, K3, Z11
-	VPORD        Z13, Z11, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K3
-	VMOVDQA32    Z26, K3, Z11
-	VPORD        Z14, Z11, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K3
-	VMOVDQA32    Z26, K3, Z11
-	VPERMPS      Z19, Z11, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z11, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z11, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z9, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K2
+	VPADDD       Z8, Z21, K2, Z21
+	VPANDD       Z11, Z20, Z20
+	VCMPPS       $0x02, Z10, Z20, K2
+	VPMOVD2M     Z19, K3
+	VPTESTMD     Z21, Z21, K3, K3
+	VPORD        Z17, Z21, K3, Z21
+	VPMOVDB      Z21, 16(DX)
+	VMOVDQU32    128(CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z13, Z20, K3
+	VMOVDQA32.Z  Z7, K3, Z21
+	VPORD        Z8, Z21, Z22
+	VPERMPS      Z12, Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K3
+	VMOVDQA32    Z22, K3, Z21
+	VPERMPS      Z15, Z21, Z22
+	VPERMPS      Z14, Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K3
-	VPADDD       Z14, Z11, K3, Z11
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K3
-	VPMOVD2M     Z24, K4
-	VPTESTMD     Z11, Z11, K4, K4
-	VPORD        Z23, Z11, K4, Z11
-	VPMOVDB      Z11, 32(DX)
-	VMOVDQU32    192(CX), Z24
-	VPANDD       Z22, Z24, Z25
-	VPXORD       Z12, Z12, Z12
-	VPORD        Z7, Z12, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K4
-	VMOVDQA32    Z26, K4, Z12
-	VPORD        Z13, Z12, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K4
-	VMOVDQA32    Z26, K4, Z12
-	VPORD        Z14, Z12, Z26
-	VPERMPS      Z18, Z26, Z27
-	VCMPPS       $0x0d, Z27, Z25, K4
-	VMOVDQA32    Z26, K4, Z12
-	VPERMPS      Z19, Z12, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z20, Z12, Z26
-	VSUBPS       Z26, Z25, Z25
-	VPERMPS      Z21, Z12, Z26
-	VMULPS       Z26, Z25, Z25
-	VPXORD       Z1, Z0, Z26
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z9, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K3
+	VPADDD       Z8, Z21, K3, Z21
+	VPANDD       Z11, Z20, Z20
+	VCMPPS       $0x02, Z10, Z20, K3
+	VPMOVD2M     Z19, K4
+	VPTESTMD     Z21, Z21, K4, K4
+	VPORD        Z17, Z21, K4, Z21
+	VPMOVDB      Z21, 32(DX)
+	VMOVDQU32    192(CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z13, Z20, K4
+	VMOVDQA32.Z  Z7, K4, Z21
+	VPORD        Z8, Z21, Z22
+	VPERMPS      Z12, Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K4
+	VMOVDQA32    Z22, K4, Z21
+	VPERMPS      Z15, Z21, Z22
+	VPERMPS      Z14, Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
 	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z26, Z26
-	VPSRLD       $0x10, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPADDD       Z2, Z26, Z26
-	VPMULLD      Z4, Z26, Z26
-	VPSRLD       $0x0f, Z26, Z27
-	VPXORD       Z27, Z26, Z26
-	VPMULLD      Z5, Z26, Z26
-	VPSRLD       $0x08, Z26, Z26
-	VCVTDQ2PS    Z26, Z26
-	VFNMADD231PS Z15, Z26, Z25
-	VCMPPS       $0x0e, Z8, Z25, K4
-	VPADDD       Z14, Z12, K4, Z12
-	VPANDD       Z17, Z25, Z25
-	VCMPPS       $0x02, Z16, Z25, K4
-	VPMOVD2M     Z24, K5
-	VPTESTMD     Z12, Z12, K5, K5
-	VPORD        Z23, Z12, K5, Z12
-	VPMOVDB      Z12, 48(DX)
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z9, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K4
+	VPADDD       Z8, Z21, K4, Z21
+	VPANDD       Z11, Z20, Z20
+	VCMPPS       $0x02, Z10, Z20, K4
+	VPMOVD2M     Z19, K5
+	VPTESTMD     Z21, Z21, K5, K5
+	VPORD        Z17, Z21, K5, Z21
+	VPMOVDB      Z21, 48(DX)
 	KUNPCKWD     K1, K2, K1
 	KUNPCKWD     K3, K4, K3
 	KUNPCKDQ     K1, K3, K1
@@ -905,7 +1629,231 @@ done:
 	VZEROUPPER
 	RET
 
-// func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32)
+// func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawSomeAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000002, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x38800000, DI
+	VMOVD        DI, X11
+	VPBROADCASTD X11, Z11
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X12
+	VPBROADCASTD X12, Z12
+	VMOVUPS      (AX), Z13
+	VBROADCASTSS 16(AX), Z14
+	VMOVUPS      512(AX), Z15
+	VMOVUPS      768(AX), Z16
+	VBROADCASTSS 1024(AX), Z17
+	VBROADCASTSS 1056(AX), Z18
+	VPXORD       Z19, Z19, Z19
+	MOVQ         x_len+32(FP), AX
+	TESTQ        AX, AX
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z14, Z21, K1
+	VMOVDQA32.Z  Z7, K1, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z10, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K1
+	VPADDD       Z9, Z22, K1, Z22
+	VPANDD       Z12, Z21, Z21
+	VCMPPS       $0x02, Z11, Z21, K1
+	VPMOVD2M     Z20, K2
+	VPTESTMD     Z22, Z22, K2, K2
+	VPORD        Z18, Z22, K2, Z22
+	VPMOVDB      Z22, (DX)
+	VMOVDQU32    64(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z14, Z21, K2
+	VMOVDQA32.Z  Z7, K2, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z10, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K2
+	VPADDD       Z9, Z22, K2, Z22
+	VPANDD       Z12, Z21, Z21
+	VCMPPS       $0x02, Z11, Z21, K2
+	VPMOVD2M     Z20, K3
+	VPTESTMD     Z22, Z22, K3, K3
+	VPORD        Z18, Z22, K3, Z22
+	VPMOVDB      Z22, 16(DX)
+	VMOVDQU32    128(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z14, Z21, K3
+	VMOVDQA32.Z  Z7, K3, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z10, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K3
+	VPADDD       Z9, Z22, K3, Z22
+	VPANDD       Z12, Z21, Z21
+	VCMPPS       $0x02, Z11, Z21, K3
+	VPMOVD2M     Z20, K4
+	VPTESTMD     Z22, Z22, K4, K4
+	VPORD        Z18, Z22, K4, Z22
+	VPMOVDB      Z22, 32(DX)
+	VMOVDQU32    192(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z14, Z21, K4
+	VMOVDQA32.Z  Z7, K4, Z22
+	VPORD        Z8, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z9, Z22, Z23
+	VPERMPS      Z13, Z23, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPERMPS      Z16, Z22, Z23
+	VPERMPS      Z15, Z22, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z10, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K4
+	VPADDD       Z9, Z22, K4, Z22
+	VPANDD       Z12, Z21, Z21
+	VCMPPS       $0x02, Z11, Z21, K4
+	VPMOVD2M     Z20, K5
+	VPTESTMD     Z22, Z22, K5, K5
+	VPORD        Z18, Z22, K5, Z22
+	VPMOVDB      Z22, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, DI
+	MOVQ         DI, (BX)
+	ORQ          DI, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, AX
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX512BW, AVX512DQ, AVX512F
 TEXT ·drawManyAVX512(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
@@ -957,21 +1905,20 @@ TEXT ·drawManyAVX512(SB), NOSPLIT, $0-100
 	VMOVD        DI, X13
 	VPBROADCASTD X13, Z13
 	VMOVUPS      (AX), Z14
-	VMOVUPS      64(AX), Z15
-	VMOVUPS      128(AX), Z16
-	VMOVUPS      192(AX), Z17
-	VBROADCASTSS 256(AX), Z18
-	VBROADCASTSS 288(AX), Z19
+	VBROADCASTSS 32(AX), Z15
+	VMOVUPS      512(AX), Z16
+	VMOVUPS      768(AX), Z17
+	VBROADCASTSS 1024(AX), Z18
+	VBROADCASTSS 1056(AX), Z19
 	VPXORD       Z20, Z20, Z20
-	MOVQ         x_len+32(FP), DI
-	TESTQ        DI, DI
+	MOVQ         x_len+32(FP), AX
+	TESTQ        AX, AX
 	JZ           done
 
 loop:
 	VMOVDQU32    (CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VBROADCASTSS 32(AX), Z23
-	VCMPPS       $0x0d, Z23, Z22, K1
+	VCMPPS       $0x0d, Z15, Z22, K1
 	VMOVDQA32.Z  Z7, K1, Z23
 	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
@@ -985,12 +1932,9 @@ loop:
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K1
 	VMOVDQA32    Z24, K1, Z23
-	VPERMPS      Z15, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
 	VPERMPS      Z17, Z23, Z24
-	VMULPS       Z24, Z22, Z22
+	VPERMPS      Z16, Z23, Z25
+	VFMSUB132PS  Z24, Z25, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
 	VPMULLD      Z3, Z24, Z24
@@ -1014,8 +1958,7 @@ loop:
 	VPMOVDB      Z23, (DX)
 	VMOVDQU32    64(CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VBROADCASTSS 32(AX), Z23
-	VCMPPS       $0x0d, Z23, Z22, K2
+	VCMPPS       $0x0d, Z15, Z22, K2
 	VMOVDQA32.Z  Z7, K2, Z23
 	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
@@ -1029,12 +1972,9 @@ loop:
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K2
 	VMOVDQA32    Z24, K2, Z23
-	VPERMPS      Z15, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
 	VPERMPS      Z17, Z23, Z24
-	VMULPS       Z24, Z22, Z22
+	VPERMPS      Z16, Z23, Z25
+	VFMSUB132PS  Z24, Z25, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
 	VPMULLD      Z3, Z24, Z24
@@ -1058,8 +1998,7 @@ loop:
 	VPMOVDB      Z23, 16(DX)
 	VMOVDQU32    128(CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VBROADCASTSS 32(AX), Z23
-	VCMPPS       $0x0d, Z23, Z22, K3
+	VCMPPS       $0x0d, Z15, Z22, K3
 	VMOVDQA32.Z  Z7, K3, Z23
 	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
@@ -1073,12 +2012,9 @@ loop:
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K3
 	VMOVDQA32    Z24, K3, Z23
-	VPERMPS      Z15, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
 	VPERMPS      Z17, Z23, Z24
-	VMULPS       Z24, Z22, Z22
+	VPERMPS      Z16, Z23, Z25
+	VFMSUB132PS  Z24, Z25, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
 	VPMULLD      Z3, Z24, Z24
@@ -1102,8 +2038,7 @@ loop:
 	VPMOVDB      Z23, 32(DX)
 	VMOVDQU32    192(CX), Z21
 	VPANDD       Z18, Z21, Z22
-	VBROADCASTSS 32(AX), Z23
-	VCMPPS       $0x0d, Z23, Z22, K4
+	VCMPPS       $0x0d, Z15, Z22, K4
 	VMOVDQA32.Z  Z7, K4, Z23
 	VPORD        Z8, Z23, Z24
 	VPERMPS      Z14, Z24, Z25
@@ -1117,12 +2052,9 @@ loop:
 	VPERMPS      Z14, Z24, Z25
 	VCMPPS       $0x0d, Z25, Z22, K4
 	VMOVDQA32    Z24, K4, Z23
-	VPERMPS      Z15, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
-	VPERMPS      Z16, Z23, Z24
-	VSUBPS       Z24, Z22, Z22
 	VPERMPS      Z17, Z23, Z24
-	VMULPS       Z24, Z22, Z22
+	VPERMPS      Z16, Z23, Z25
+	VFMSUB132PS  Z24, Z25, Z22
 	VPXORD       Z1, Z0, Z24
 	VPADDD       Z6, Z0, Z0
 	VPMULLD      Z3, Z24, Z24
@@ -1144,6 +2076,963 @@ loop:
 	VPTESTMD     Z23, Z23, K5, K5
 	VPORD        Z19, Z23, K5, Z23
 	VPMOVDB      Z23, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, DI
+	MOVQ         DI, (BX)
+	ORQ          DI, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, AX
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawNarrowAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000008, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
+	MOVL         $0x00000002, DI
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X11
+	VPBROADCASTD X11, Z11
+	MOVL         $0x38800000, DI
+	VMOVD        DI, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X13
+	VPBROADCASTD X13, Z13
+	VMOVUPS      (AX), Z14
+	VBROADCASTSS 32(AX), Z15
+	VMOVUPS      256(AX), Z16
+	VMOVUPS      512(AX), Z17
+	VMOVUPS      768(AX), Z18
+	VBROADCASTSS 1024(AX), Z19
+	VBROADCASTSS 1056(AX), Z20
+	VPXORD       Z21, Z21, Z21
+	MOVQ         x_len+32(FP), AX
+	TESTQ        AX, AX
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z22
+	VPANDD       Z19, Z22, Z23
+	VCMPPS       $0x0d, Z15, Z23, K1
+	VMOVDQA32.Z  Z7, K1, Z24
+	VPORD        Z8, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K1
+	VMOVDQA32    Z25, K1, Z24
+	VPORD        Z9, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K1
+	VMOVDQA32    Z25, K1, Z24
+	VPORD        Z10, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K1
+	VMOVDQA32    Z25, K1, Z24
+	VPERMPS      Z16, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z17, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z18, Z24, Z25
+	VMULPS       Z25, Z23, Z23
+	VPXORD       Z1, Z0, Z25
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z11, Z25, Z23
+	VCMPPS       $0x0e, Z21, Z23, K1
+	VPADDD       Z10, Z24, K1, Z24
+	VPANDD       Z13, Z23, Z23
+	VCMPPS       $0x02, Z12, Z23, K1
+	VPMOVD2M     Z22, K2
+	VPTESTMD     Z24, Z24, K2, K2
+	VPORD        Z20, Z24, K2, Z24
+	VPMOVDB      Z24, (DX)
+	VMOVDQU32    64(CX), Z22
+	VPANDD       Z19, Z22, Z23
+	VCMPPS       $0x0d, Z15, Z23, K2
+	VMOVDQA32.Z  Z7, K2, Z24
+	VPORD        Z8, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K2
+	VMOVDQA32    Z25, K2, Z24
+	VPORD        Z9, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K2
+	VMOVDQA32    Z25, K2, Z24
+	VPORD        Z10, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K2
+	VMOVDQA32    Z25, K2, Z24
+	VPERMPS      Z16, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z17, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z18, Z24, Z25
+	VMULPS       Z25, Z23, Z23
+	VPXORD       Z1, Z0, Z25
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z11, Z25, Z23
+	VCMPPS       $0x0e, Z21, Z23, K2
+	VPADDD       Z10, Z24, K2, Z24
+	VPANDD       Z13, Z23, Z23
+	VCMPPS       $0x02, Z12, Z23, K2
+	VPMOVD2M     Z22, K3
+	VPTESTMD     Z24, Z24, K3, K3
+	VPORD        Z20, Z24, K3, Z24
+	VPMOVDB      Z24, 16(DX)
+	VMOVDQU32    128(CX), Z22
+	VPANDD       Z19, Z22, Z23
+	VCMPPS       $0x0d, Z15, Z23, K3
+	VMOVDQA32.Z  Z7, K3, Z24
+	VPORD        Z8, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K3
+	VMOVDQA32    Z25, K3, Z24
+	VPORD        Z9, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K3
+	VMOVDQA32    Z25, K3, Z24
+	VPORD        Z10, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K3
+	VMOVDQA32    Z25, K3, Z24
+	VPERMPS      Z16, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z17, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z18, Z24, Z25
+	VMULPS       Z25, Z23, Z23
+	VPXORD       Z1, Z0, Z25
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z11, Z25, Z23
+	VCMPPS       $0x0e, Z21, Z23, K3
+	VPADDD       Z10, Z24, K3, Z24
+	VPANDD       Z13, Z23, Z23
+	VCMPPS       $0x02, Z12, Z23, K3
+	VPMOVD2M     Z22, K4
+	VPTESTMD     Z24, Z24, K4, K4
+	VPORD        Z20, Z24, K4, Z24
+	VPMOVDB      Z24, 32(DX)
+	VMOVDQU32    192(CX), Z22
+	VPANDD       Z19, Z22, Z23
+	VCMPPS       $0x0d, Z15, Z23, K4
+	VMOVDQA32.Z  Z7, K4, Z24
+	VPORD        Z8, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K4
+	VMOVDQA32    Z25, K4, Z24
+	VPORD        Z9, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K4
+	VMOVDQA32    Z25, K4, Z24
+	VPORD        Z10, Z24, Z25
+	VPERMPS      Z14, Z25, Z26
+	VCMPPS       $0x0d, Z26, Z23, K4
+	VMOVDQA32    Z25, K4, Z24
+	VPERMPS      Z16, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z17, Z24, Z25
+	VSUBPS       Z25, Z23, Z23
+	VPERMPS      Z18, Z24, Z25
+	VMULPS       Z25, Z23, Z23
+	VPXORD       Z1, Z0, Z25
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z25, Z25
+	VPSRLD       $0x10, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPADDD       Z2, Z25, Z25
+	VPMULLD      Z4, Z25, Z25
+	VPSRLD       $0x0f, Z25, Z26
+	VPXORD       Z26, Z25, Z25
+	VPMULLD      Z5, Z25, Z25
+	VPSRLD       $0x08, Z25, Z25
+	VCVTDQ2PS    Z25, Z25
+	VFNMADD231PS Z11, Z25, Z23
+	VCMPPS       $0x0e, Z21, Z23, K4
+	VPADDD       Z10, Z24, K4, Z24
+	VPANDD       Z13, Z23, Z23
+	VCMPPS       $0x02, Z12, Z23, K4
+	VPMOVD2M     Z22, K5
+	VPTESTMD     Z24, Z24, K5, K5
+	VPORD        Z20, Z24, K5, Z24
+	VPMOVDB      Z24, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, DI
+	MOVQ         DI, (BX)
+	ORQ          DI, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, AX
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawDoubleAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawDoubleAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000008, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
+	MOVL         $0x00000002, DI
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X11
+	VPBROADCASTD X11, Z11
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x39800000, DI
+	VMOVD        DI, X13
+	VPBROADCASTD X13, Z13
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X14
+	VPBROADCASTD X14, Z14
+	VBROADCASTSS 64(AX), Z15
+	VBROADCASTSS 1024(AX), Z16
+	VBROADCASTSS 1056(AX), Z17
+	VPXORD       Z18, Z18, Z18
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z15, Z20, K1
+	VMOVDQA32.Z  Z7, K1, Z21
+	VPORD        Z8, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K1
+	VMOVDQA32    Z22, K1, Z21
+	VPORD        Z9, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K1
+	VMOVDQA32    Z22, K1, Z21
+	VPORD        Z10, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K1
+	VMOVDQA32    Z22, K1, Z21
+	VPORD        Z11, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K1
+	VMOVDQA32    Z22, K1, Z21
+	VMOVUPS      768(AX), Z22
+	VPERMT2PS    832(AX), Z21, Z22
+	VMOVUPS      512(AX), Z23
+	VPERMT2PS    576(AX), Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z12, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K1
+	VPADDD       Z11, Z21, K1, Z21
+	VPANDD       Z14, Z20, Z20
+	VCMPPS       $0x02, Z13, Z20, K1
+	VPMOVD2M     Z19, K2
+	VPTESTMD     Z21, Z21, K2, K2
+	VPORD        Z17, Z21, K2, Z21
+	VPMOVDB      Z21, (DX)
+	VMOVDQU32    64(CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z15, Z20, K2
+	VMOVDQA32.Z  Z7, K2, Z21
+	VPORD        Z8, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K2
+	VMOVDQA32    Z22, K2, Z21
+	VPORD        Z9, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K2
+	VMOVDQA32    Z22, K2, Z21
+	VPORD        Z10, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K2
+	VMOVDQA32    Z22, K2, Z21
+	VPORD        Z11, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K2
+	VMOVDQA32    Z22, K2, Z21
+	VMOVUPS      768(AX), Z22
+	VPERMT2PS    832(AX), Z21, Z22
+	VMOVUPS      512(AX), Z23
+	VPERMT2PS    576(AX), Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z12, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K2
+	VPADDD       Z11, Z21, K2, Z21
+	VPANDD       Z14, Z20, Z20
+	VCMPPS       $0x02, Z13, Z20, K2
+	VPMOVD2M     Z19, K3
+	VPTESTMD     Z21, Z21, K3, K3
+	VPORD        Z17, Z21, K3, Z21
+	VPMOVDB      Z21, 16(DX)
+	VMOVDQU32    128(CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z15, Z20, K3
+	VMOVDQA32.Z  Z7, K3, Z21
+	VPORD        Z8, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K3
+	VMOVDQA32    Z22, K3, Z21
+	VPORD        Z9, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K3
+	VMOVDQA32    Z22, K3, Z21
+	VPORD        Z10, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K3
+	VMOVDQA32    Z22, K3, Z21
+	VPORD        Z11, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K3
+	VMOVDQA32    Z22, K3, Z21
+	VMOVUPS      768(AX), Z22
+	VPERMT2PS    832(AX), Z21, Z22
+	VMOVUPS      512(AX), Z23
+	VPERMT2PS    576(AX), Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z12, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K3
+	VPADDD       Z11, Z21, K3, Z21
+	VPANDD       Z14, Z20, Z20
+	VCMPPS       $0x02, Z13, Z20, K3
+	VPMOVD2M     Z19, K4
+	VPTESTMD     Z21, Z21, K4, K4
+	VPORD        Z17, Z21, K4, Z21
+	VPMOVDB      Z21, 32(DX)
+	VMOVDQU32    192(CX), Z19
+	VPANDD       Z16, Z19, Z20
+	VCMPPS       $0x0d, Z15, Z20, K4
+	VMOVDQA32.Z  Z7, K4, Z21
+	VPORD        Z8, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K4
+	VMOVDQA32    Z22, K4, Z21
+	VPORD        Z9, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K4
+	VMOVDQA32    Z22, K4, Z21
+	VPORD        Z10, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K4
+	VMOVDQA32    Z22, K4, Z21
+	VPORD        Z11, Z21, Z22
+	VMOVUPS      (AX), Z23
+	VPERMT2PS    64(AX), Z22, Z23
+	VCMPPS       $0x0d, Z23, Z20, K4
+	VMOVDQA32    Z22, K4, Z21
+	VMOVUPS      768(AX), Z22
+	VPERMT2PS    832(AX), Z21, Z22
+	VMOVUPS      512(AX), Z23
+	VPERMT2PS    576(AX), Z21, Z23
+	VFMSUB132PS  Z22, Z23, Z20
+	VPXORD       Z1, Z0, Z22
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z22, Z22
+	VPSRLD       $0x10, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPADDD       Z2, Z22, Z22
+	VPMULLD      Z4, Z22, Z22
+	VPSRLD       $0x0f, Z22, Z23
+	VPXORD       Z23, Z22, Z22
+	VPMULLD      Z5, Z22, Z22
+	VPSRLD       $0x08, Z22, Z22
+	VCVTDQ2PS    Z22, Z22
+	VFNMADD231PS Z12, Z22, Z20
+	VCMPPS       $0x0e, Z18, Z20, K4
+	VPADDD       Z11, Z21, K4, Z21
+	VPANDD       Z14, Z20, Z20
+	VCMPPS       $0x02, Z13, Z20, K4
+	VPMOVD2M     Z19, K5
+	VPTESTMD     Z21, Z21, K5, K5
+	VPORD        Z17, Z21, K5, Z21
+	VPMOVDB      Z21, 48(DX)
+	KUNPCKWD     K1, K2, K1
+	KUNPCKWD     K3, K4, K3
+	KUNPCKDQ     K1, K3, K1
+	KMOVQ        K1, R8
+	MOVQ         R8, (BX)
+	ORQ          R8, SI
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000008, BX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000040, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func drawFourfoldAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
+TEXT ·drawFourfoldAVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x00000020, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Z8
+	MOVL         $0x00000008, DI
+	VMOVD        DI, X9
+	VPBROADCASTD X9, Z9
+	MOVL         $0x00000004, DI
+	VMOVD        DI, X10
+	VPBROADCASTD X10, Z10
+	MOVL         $0x00000002, DI
+	VMOVD        DI, X11
+	VPBROADCASTD X11, Z11
+	MOVL         $0x00000001, DI
+	VMOVD        DI, X12
+	VPBROADCASTD X12, Z12
+	MOVL         $0x33800000, DI
+	VMOVD        DI, X13
+	VPBROADCASTD X13, Z13
+	MOVL         $0x39800000, DI
+	VMOVD        DI, X14
+	VPBROADCASTD X14, Z14
+	MOVL         $0x7fffffff, DI
+	VMOVD        DI, X15
+	VPBROADCASTD X15, Z15
+	VBROADCASTSS 128(AX), Z16
+	VBROADCASTSS 1024(AX), Z17
+	VBROADCASTSS 1056(AX), Z18
+	VPXORD       Z19, Z19, Z19
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU32    (CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z16, Z21, K1
+	VMOVDQA32.Z  Z7, K1, Z22
+	VPORD        Z8, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K1
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K1, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z9, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K1
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K1, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z10, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K1
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K1, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z11, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K1
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K1, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VPORD        Z12, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K1
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K1, Z24
+	VCMPPS       $0x0d, Z24, Z21, K1
+	VMOVDQA32    Z23, K1, Z22
+	VMOVUPS      768(AX), Z23
+	VPERMT2PS    832(AX), Z22, Z23
+	VPTESTMD     Z7, Z22, K1
+	VMOVUPS      896(AX), Z24
+	VPERMT2PS    960(AX), Z22, Z24
+	VMOVAPS      Z24, K1, Z23
+	VMOVUPS      512(AX), Z24
+	VPERMT2PS    576(AX), Z22, Z24
+	VPTESTMD     Z7, Z22, K1
+	VMOVUPS      640(AX), Z25
+	VPERMT2PS    704(AX), Z22, Z25
+	VMOVAPS      Z25, K1, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z13, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K1
+	VPADDD       Z12, Z22, K1, Z22
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K1
+	VPMOVD2M     Z20, K2
+	VPTESTMD     Z22, Z22, K2, K2
+	VPORD        Z18, Z22, K2, Z22
+	VPMOVDB      Z22, (DX)
+	VMOVDQU32    64(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z16, Z21, K2
+	VMOVDQA32.Z  Z7, K2, Z22
+	VPORD        Z8, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K2
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K2, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z9, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K2
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K2, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z10, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K2
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K2, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z11, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K2
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K2, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VPORD        Z12, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K2
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K2, Z24
+	VCMPPS       $0x0d, Z24, Z21, K2
+	VMOVDQA32    Z23, K2, Z22
+	VMOVUPS      768(AX), Z23
+	VPERMT2PS    832(AX), Z22, Z23
+	VPTESTMD     Z7, Z22, K2
+	VMOVUPS      896(AX), Z24
+	VPERMT2PS    960(AX), Z22, Z24
+	VMOVAPS      Z24, K2, Z23
+	VMOVUPS      512(AX), Z24
+	VPERMT2PS    576(AX), Z22, Z24
+	VPTESTMD     Z7, Z22, K2
+	VMOVUPS      640(AX), Z25
+	VPERMT2PS    704(AX), Z22, Z25
+	VMOVAPS      Z25, K2, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z13, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K2
+	VPADDD       Z12, Z22, K2, Z22
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K2
+	VPMOVD2M     Z20, K3
+	VPTESTMD     Z22, Z22, K3, K3
+	VPORD        Z18, Z22, K3, Z22
+	VPMOVDB      Z22, 16(DX)
+	VMOVDQU32    128(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z16, Z21, K3
+	VMOVDQA32.Z  Z7, K3, Z22
+	VPORD        Z8, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K3
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K3, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z9, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K3
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K3, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z10, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K3
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K3, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z11, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K3
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K3, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VPORD        Z12, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K3
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K3, Z24
+	VCMPPS       $0x0d, Z24, Z21, K3
+	VMOVDQA32    Z23, K3, Z22
+	VMOVUPS      768(AX), Z23
+	VPERMT2PS    832(AX), Z22, Z23
+	VPTESTMD     Z7, Z22, K3
+	VMOVUPS      896(AX), Z24
+	VPERMT2PS    960(AX), Z22, Z24
+	VMOVAPS      Z24, K3, Z23
+	VMOVUPS      512(AX), Z24
+	VPERMT2PS    576(AX), Z22, Z24
+	VPTESTMD     Z7, Z22, K3
+	VMOVUPS      640(AX), Z25
+	VPERMT2PS    704(AX), Z22, Z25
+	VMOVAPS      Z25, K3, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z13, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K3
+	VPADDD       Z12, Z22, K3, Z22
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K3
+	VPMOVD2M     Z20, K4
+	VPTESTMD     Z22, Z22, K4, K4
+	VPORD        Z18, Z22, K4, Z22
+	VPMOVDB      Z22, 32(DX)
+	VMOVDQU32    192(CX), Z20
+	VPANDD       Z17, Z20, Z21
+	VCMPPS       $0x0d, Z16, Z21, K4
+	VMOVDQA32.Z  Z7, K4, Z22
+	VPORD        Z8, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K4
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K4, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z9, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K4
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K4, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z10, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K4
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K4, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z11, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K4
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K4, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VPORD        Z12, Z22, Z23
+	VMOVUPS      (AX), Z24
+	VPERMT2PS    64(AX), Z23, Z24
+	VPTESTMD     Z7, Z23, K4
+	VMOVUPS      128(AX), Z25
+	VPERMT2PS    192(AX), Z23, Z25
+	VMOVAPS      Z25, K4, Z24
+	VCMPPS       $0x0d, Z24, Z21, K4
+	VMOVDQA32    Z23, K4, Z22
+	VMOVUPS      768(AX), Z23
+	VPERMT2PS    832(AX), Z22, Z23
+	VPTESTMD     Z7, Z22, K4
+	VMOVUPS      896(AX), Z24
+	VPERMT2PS    960(AX), Z22, Z24
+	VMOVAPS      Z24, K4, Z23
+	VMOVUPS      512(AX), Z24
+	VPERMT2PS    576(AX), Z22, Z24
+	VPTESTMD     Z7, Z22, K4
+	VMOVUPS      640(AX), Z25
+	VPERMT2PS    704(AX), Z22, Z25
+	VMOVAPS      Z25, K4, Z24
+	VFMSUB132PS  Z23, Z24, Z21
+	VPXORD       Z1, Z0, Z23
+	VPADDD       Z6, Z0, Z0
+	VPMULLD      Z3, Z23, Z23
+	VPSRLD       $0x10, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPADDD       Z2, Z23, Z23
+	VPMULLD      Z4, Z23, Z23
+	VPSRLD       $0x0f, Z23, Z24
+	VPXORD       Z24, Z23, Z23
+	VPMULLD      Z5, Z23, Z23
+	VPSRLD       $0x08, Z23, Z23
+	VCVTDQ2PS    Z23, Z23
+	VFNMADD231PS Z13, Z23, Z21
+	VCMPPS       $0x0e, Z19, Z21, K4
+	VPADDD       Z12, Z22, K4, Z22
+	VPANDD       Z15, Z21, Z21
+	VCMPPS       $0x02, Z14, Z21, K4
+	VPMOVD2M     Z20, K5
+	VPTESTMD     Z22, Z22, K5, K5
+	VPORD        Z18, Z22, K5, Z22
+	VPMOVDB      Z22, 48(DX)
 	KUNPCKWD     K1, K2, K1
 	KUNPCKWD     K3, K4, K3
 	KUNPCKDQ     K1, K3, K1

@@ -4,18 +4,50 @@
 
 package kernel
 
-func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[80]uint32, doubt []byte) (doubts uint32) {
+func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawDoubleAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func drawFourfoldAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }

@@ -35,8 +35,17 @@ func TestLanesDrawLikeTheDefinition(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				scale := math.Exp2(rapid.Float64Range(-50, 50).Draw(t, "log2 scale"))
 				sign := byte(rapid.IntRange(0, 1).Draw(t, "sign")) * 128
-				levels := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1), 2, MaxCells+1, func(l float64) float64 { return l }).Draw(t, "levels")
+				most := map[Tier]int{AVX2: sixteen, AVX512: MaxCells}[tier]
+				levels := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1), 2, 1+rapid.SampledFrom([]int{1, 4, 8, sixteen, 2 * sixteen, MaxCells}).Filter(func(n int) bool { return n <= most }).Draw(t, "most"), func(l float64) float64 { return l }).Draw(t, "levels")
 				slices.Sort(levels)
+				if rapid.Bool().Draw(t, "even") { // many at random are too narrow
+					for j := range levels {
+						levels[j] = (float64(j) + levels[j]/2) / float64(len(levels))
+					}
+				}
+				if again := rapid.IntRange(0, len(levels)-1).Draw(t, "again"); again > 0 {
+					levels[again-1] = levels[again] // an empty cell
+				}
 				for j := range levels {
 					if sign == 0 {
 						levels[j] -= 0.5
@@ -90,7 +99,7 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 
 func TestCellsRefuseWhatLanesCannotDo(t *testing.T) {
 	var c Cells
-	for _, levels := range [][]float64{nil, {1}, {0, 0, 1}, {0, 1, 1 + 0x1p-30}, {0, 0x1p-120}, make([]float64, MaxCells+2)} {
+	for _, levels := range [][]float64{nil, {1}, {0, 0.1, 0.1}, {0, 1, 1 + 0x1p-30}, {0, 0x1p-120}, make([]float64, MaxCells+2)} {
 		if c.Set(levels, 0) {
 			t.Errorf("%v were accepted", levels)
 		}

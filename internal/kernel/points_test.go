@@ -68,15 +68,16 @@ func TestExtremesAreThoseOfTheOrder(t *testing.T) {
 func TestSignsAreBits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := drawEdges(t, 0)
+		limit := rapid.SampledFrom(append(x[:len(x):len(x)], 0, 1e-40, -0.3)).Draw(t, "limit")
 		want := make([]byte, (len(x)+7)/8)
 		for i, v := range x {
-			if v >= 0 {
+			if v >= limit {
 				want[i/8] |= 1 << (i % 8)
 			}
 		}
 		for _, tier := range Available() {
 			got := bytes.Repeat([]byte{0xA5}, len(want))
-			if tier.Signs(got, x); !bytes.Equal(got, want) {
+			if tier.Signs(got, x, limit); !bytes.Equal(got, want) {
 				t.Fatalf("%v: %x, want %x", tier, got, want)
 			}
 		}

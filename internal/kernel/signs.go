@@ -1,21 +1,21 @@
 package kernel
 
 // Signs writes a bit for each of x to the ⌈len(x)/8⌉ bytes of dst, the first to
-// the lowest bit: 1 unless it is below 0.
-func (t Tier) Signs(dst []byte, x []float32) {
+// the lowest bit: 1 unless it is below limit.
+func (t Tier) Signs(dst []byte, x []float32, limit float32) {
 	n := len(x) &^ 63
 	switch t {
 	case AVX512:
-		signsAVX512(dst, x[:n])
+		signsAVX512(dst, x[:n], limit)
 	case AVX2:
-		signsAVX2(dst, x[:n])
+		signsAVX2(dst, x[:n], limit)
 	default:
 		n = 0
 	}
 	dst = dst[n/8:]
 	clear(dst[:(len(x)-n+7)/8])
 	for i, v := range x[n:] {
-		if !(v < 0) {
+		if !(v < limit) {
 			dst[i/8] |= 1 << (i % 8)
 		}
 	}

@@ -7,9 +7,9 @@ package kernel
 // signsAVX2 writes a bit for each of len(x) floats, a multiple of 64.
 //
 //go:noescape
-func signsAVX2(dst []byte, x []float32)
+func signsAVX2(dst []byte, x []float32, limit float32)
 
 // signsAVX512 writes a bit for each of len(x) floats, a multiple of 64.
 //
 //go:noescape
-func signsAVX512(dst []byte, x []float32)
+func signsAVX512(dst []byte, x []float32, limit float32)

@@ -4,15 +4,15 @@
 
 #include "textflag.h"
 
-// func signsAVX2(dst []byte, x []float32)
-// Requires: AVX, AVX2
-TEXT ·signsAVX2(SB), NOSPLIT, $0-48
-	MOVQ  dst_base+0(FP), AX
-	MOVQ  x_base+24(FP), CX
-	MOVQ  x_len+32(FP), DX
-	VPXOR Y0, Y0, Y0
-	TESTQ DX, DX
-	JZ    done
+// func signsAVX2(dst []byte, x []float32, limit float32)
+// Requires: AVX
+TEXT ·signsAVX2(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS limit+48(FP), Y0
+	TESTQ        DX, DX
+	JZ           done
 
 loop:
 	VMOVUPS   (CX), Y1
@@ -28,15 +28,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func signsAVX512(dst []byte, x []float32)
+// func signsAVX512(dst []byte, x []float32, limit float32)
 // Requires: AVX, AVX512F
-TEXT ·signsAVX512(SB), NOSPLIT, $0-48
-	MOVQ   dst_base+0(FP), AX
-	MOVQ   x_base+24(FP), CX
-	MOVQ   x_len+32(FP), DX
-	VPXORD Z0, Z0, Z0
-	TESTQ  DX, DX
-	JZ     done
+TEXT ·signsAVX512(SB), NOSPLIT, $0-52
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS limit+48(FP), Z0
+	TESTQ        DX, DX
+	JZ           done
 
 loop:
 	VMOVUPS (CX), Z1

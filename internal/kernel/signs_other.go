@@ -4,6 +4,6 @@
 
 package kernel
 
-func signsAVX2(dst []byte, x []float32) { panic("kernel: no assembly in this build") }
+func signsAVX2(dst []byte, x []float32, limit float32) { panic("kernel: no assembly in this build") }
 
-func signsAVX512(dst []byte, x []float32) { panic("kernel: no assembly in this build") }
+func signsAVX512(dst []byte, x []float32, limit float32) { panic("kernel: no assembly in this build") }

@@ -47,3 +47,29 @@ func (t Tier) Magnitudes(x []float32) float64 {
 	}
 	return total
 }
+
+// AtLeast returns the sum and the number of the x_i ≥ limit, the sum in the order
+// that suits the tier: n terms have a sum within n·2⁻⁵²·Σ|x_i| of that in any other.
+func (t Tier) AtLeast(x []float32, limit float32) (sum float64, count int) {
+	var sums, counts [8]float64
+	n := len(x) &^ 31
+	switch t {
+	case AVX512:
+		atLeastAVX512(x[:n], limit, &sums, &counts)
+	case AVX2:
+		atLeastAVX2(x[:n], limit, &sums, &counts)
+	default:
+		n = 0
+	}
+	for i, s := range sums {
+		sum += s
+		count += int(counts[i])
+	}
+	for _, v := range x[n:] {
+		if v >= limit {
+			sum += float64(v)
+			count++
+		}
+	}
+	return sum, count
+}

@@ -14,6 +14,11 @@ func squaresAVX2(x []float32, out *[8]float64)
 //go:noescape
 func magnitudesAVX2(x []float32, out *[8]float64)
 
+// atLeastAVX2 writes sums and counts; len(x) is a multiple of 32.
+//
+//go:noescape
+func atLeastAVX2(x []float32, limit float32, sums *[8]float64, counts *[8]float64)
+
 // squaresAVX512 writes sums; len(x) is a multiple of 32.
 //
 //go:noescape
@@ -23,3 +28,8 @@ func squaresAVX512(x []float32, out *[8]float64)
 //
 //go:noescape
 func magnitudesAVX512(x []float32, out *[8]float64)
+
+// atLeastAVX512 writes sums and counts; len(x) is a multiple of 32.
+//
+//go:noescape
+func atLeastAVX512(x []float32, limit float32, sums *[8]float64, counts *[8]float64)

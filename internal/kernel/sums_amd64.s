@@ -80,6 +80,62 @@ done:
 	VZEROUPPER
 	RET
 
+// func atLeastAVX2(x []float32, limit float32, sums *[8]float64, counts *[8]float64)
+// Requires: AVX, AVX2
+TEXT ·atLeastAVX2(SB), NOSPLIT, $0-48
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSS limit+24(FP), Y0
+	VCVTPS2PD    X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+	VPSRLQ       $0x36, Y1, Y1
+	VPSLLQ       $0x34, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	TESTQ        CX, CX
+	JZ           done
+
+loop:
+	VCVTPS2PD (AX), Y6
+	VCMPPD    $0x0d, Y0, Y6, Y7
+	VANDPD    Y7, Y6, Y6
+	VANDPD    Y7, Y1, Y7
+	VADDPD    Y6, Y2, Y2
+	VADDPD    Y7, Y3, Y3
+	VCVTPS2PD 16(AX), Y6
+	VCMPPD    $0x0d, Y0, Y6, Y7
+	VANDPD    Y7, Y6, Y6
+	VANDPD    Y7, Y1, Y7
+	VADDPD    Y6, Y4, Y4
+	VADDPD    Y7, Y5, Y5
+	VCVTPS2PD 32(AX), Y6
+	VCMPPD    $0x0d, Y0, Y6, Y7
+	VANDPD    Y7, Y6, Y6
+	VANDPD    Y7, Y1, Y7
+	VADDPD    Y6, Y2, Y2
+	VADDPD    Y7, Y3, Y3
+	VCVTPS2PD 48(AX), Y6
+	VCMPPD    $0x0d, Y0, Y6, Y7
+	VANDPD    Y7, Y6, Y6
+	VANDPD    Y7, Y1, Y7
+	VADDPD    Y6, Y4, Y4
+	VADDPD    Y7, Y5, Y5
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, CX
+	JNZ       loop
+
+done:
+	VADDPD  Y4, Y2, Y2
+	MOVQ    sums+32(FP), AX
+	VMOVUPD Y2, (AX)
+	VADDPD  Y5, Y3, Y3
+	MOVQ    counts+40(FP), AX
+	VMOVUPD Y3, (AX)
+	VZEROUPPER
+	RET
+
 // func squaresAVX512(x []float32, out *[8]float64)
 // Requires: AVX, AVX512F
 TEXT ·squaresAVX512(SB), NOSPLIT, $0-32
@@ -153,5 +209,54 @@ done:
 	VADDPD  Z4, Z3, Z3
 	VADDPD  Z3, Z1, Z1
 	VMOVUPD Z1, (DX)
+	VZEROUPPER
+	RET
+
+// func atLeastAVX512(x []float32, limit float32, sums *[8]float64, counts *[8]float64)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·atLeastAVX512(SB), NOSPLIT, $0-48
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSS limit+24(FP), Z0
+	VCVTPS2PD    Y0, Z0
+	VPCMPEQD     Y1, Y1, Y1
+	VPMOVSXDQ    Y1, Z1
+	VPSRLQ       $0x36, Z1, Z1
+	VPSLLQ       $0x34, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	TESTQ        CX, CX
+	JZ           done
+
+loop:
+	VCVTPS2PD (AX), Z6
+	VCMPPD    $0x0d, Z0, Z6, K1
+	VADDPD    Z6, Z2, K1, Z2
+	VADDPD    Z1, Z3, K1, Z3
+	VCVTPS2PD 32(AX), Z6
+	VCMPPD    $0x0d, Z0, Z6, K1
+	VADDPD    Z6, Z4, K1, Z4
+	VADDPD    Z1, Z5, K1, Z5
+	VCVTPS2PD 64(AX), Z6
+	VCMPPD    $0x0d, Z0, Z6, K1
+	VADDPD    Z6, Z2, K1, Z2
+	VADDPD    Z1, Z3, K1, Z3
+	VCVTPS2PD 96(AX), Z6
+	VCMPPD    $0x0d, Z0, Z6, K1
+	VADDPD    Z6, Z4, K1, Z4
+	VADDPD    Z1, Z5, K1, Z5
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, CX
+	JNZ       loop
+
+done:
+	VADDPD  Z4, Z2, Z2
+	MOVQ    sums+32(FP), AX
+	VMOVUPD Z2, (AX)
+	VADDPD  Z5, Z3, Z3
+	MOVQ    counts+40(FP), AX
+	VMOVUPD Z3, (AX)
 	VZEROUPPER
 	RET

@@ -8,6 +8,14 @@ func squaresAVX2(x []float32, out *[8]float64) { panic("kernel: no assembly in t
 
 func magnitudesAVX2(x []float32, out *[8]float64) { panic("kernel: no assembly in this build") }
 
+func atLeastAVX2(x []float32, limit float32, sums *[8]float64, counts *[8]float64) {
+	panic("kernel: no assembly in this build")
+}
+
 func squaresAVX512(x []float32, out *[8]float64) { panic("kernel: no assembly in this build") }
 
 func magnitudesAVX512(x []float32, out *[8]float64) { panic("kernel: no assembly in this build") }
+
+func atLeastAVX512(x []float32, limit float32, sums *[8]float64, counts *[8]float64) {
+	panic("kernel: no assembly in this build")
+}

@@ -51,8 +51,16 @@ func rows() []row {
 	add("BinGrad-b", 2, quantized("bingrad_b"))
 	add("BinGrad-b with feedback", 2, append(quantized("bingrad_b"), feedback))
 	add("sign with feedback", 2, append(quantized("sign"), feedback))
+	for _, name := range []string{"BinGrad-b", "sign"} {
+		of := strings.ToLower(strings.ReplaceAll(name, "-", "_"))
+		add(name+", no momentum", 2, append(quantized(of), plain))
+		add(name+" with feedback, no momentum", 2, append(quantized(of), feedback, plain))
+	}
 	return all
 }
+
+// plain makes what workers compress a gradient.
+const plain = "train.momentum=0"
 
 // feedback adds what was lost to the next gradient.
 const feedback = "algorithm.error_feedback=true"

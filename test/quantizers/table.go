@@ -67,6 +67,8 @@ all-gather, %d rounds with each of the seeds 1 to %d. The bucket is the default;
 * Bits per parameter: of a message, scales and tables included. Sent: payload that a worker sends in a round; by all-gather to seven others.
 * Relative error: mean of |C(g) - g|^2/|g|^2 over the rounds of worker 0 and the seeds, g with momentum, as it is sent. Error feedback adds what
   was lost to the next g; the error here is that of g alone.
+* Workers compress their momentum buffers, in which a gradient counts ten times. Steps that suit these are too large for what feedback brings
+  late; in the last four rows what is compressed is a gradient.
 * Accuracy: on the test set, mean over the seeds; the replicas of a run are equal. Spread: standard deviation over the seeds.
 * diverged: in at least one of the runs.
 

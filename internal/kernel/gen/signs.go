@@ -5,25 +5,26 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// signs writes the signs of floats as bits, see Tier.Signs.
+// signs writes as bits which floats are no less than another, see Tier.Signs.
 func signs(c *build.Context) {
 	const notLess = operand.U8(5)
 	for _, w := range widths(c, "signs") {
-		function(c, "signs"+w.tier, "func(dst []byte, x []float32)", "writes a bit for each of len(x) floats, a multiple of 64.")
-		dst, x, n, zero := w.base("dst"), w.base("x"), w.length("x"), w.vector()
-		w.clear(zero)
+		function(c, "signs"+w.tier, "func(dst []byte, x []float32, limit float32)", "writes a bit for each of len(x) floats, a multiple of 64.")
+		dst, x, n, limit := w.base("dst"), w.base("x"), w.length("x"), w.vector()
+		argument, _ := w.Param("limit").Resolve()
+		w.VBROADCASTSS(argument.Addr, limit)
 		lanes := w.bytes / 4
 		w.loop(n, func() {
 			v := w.vector()
 			w.VMOVUPS(x, v)
 			if w.wide {
 				k, r := w.K(), w.GP32()
-				w.VCMPPS(notLess, zero, v, k)
+				w.VCMPPS(notLess, limit, v, k)
 				w.KMOVW(k, r)
 				w.MOVW(r.As16(), dst)
 			} else {
 				r := w.GP32()
-				w.VCMPPS(notLess, zero, v, v)
+				w.VCMPPS(notLess, limit, v, v)
 				w.VMOVMSKPS(v, r)
 				w.MOVB(r.As8(), dst)
 			}

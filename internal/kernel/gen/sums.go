@@ -20,7 +20,62 @@ func sums(c *build.Context) {
 				w.VADDPD(v, sum, sum)
 			}
 		})
+		w.atLeast()
 	}
+}
+
+// atLeast writes the sum of numbers that are no less than a limit, and their number.
+func (w width) atLeast() {
+	function(w.Context, "atLeast"+w.tier, "func(x []float32, limit float32, sums, counts *[8]float64)", "writes sums and counts; len(x) is a multiple of 32.")
+	x, n := w.base("x"), w.length("x")
+	limit, ones := w.vector(), w.vector()
+	argument, _ := w.Param("limit").Resolve()
+	w.VBROADCASTSS(argument.Addr, limit)
+	if w.wide {
+		w.VCVTPS2PD(limit.AsY(), limit)
+	} else {
+		w.VCVTPS2PD(limit.AsX(), limit)
+	}
+	w.VPCMPEQD(ones.AsY(), ones.AsY(), ones.AsY())
+	if w.wide {
+		w.VPMOVSXDQ(ones.AsY(), ones)
+	}
+	w.VPSRLQ(operand.U8(54), ones, ones)
+	w.VPSLLQ(operand.U8(52), ones, ones) // 1.0
+	var sum, count [2]reg.VecVirtual
+	for i := range sum {
+		sum[i], count[i] = w.vector(), w.vector()
+		w.clear(sum[i])
+		w.clear(count[i])
+	}
+	w.loop(n, func() {
+		for i := range 4 {
+			v := w.vector()
+			w.VCVTPS2PD(x.Offset(i*w.bytes/2), v)
+			if w.wide {
+				k := w.K()
+				w.VCMPPD(greaterEqual, limit, v, k)
+				w.VADDPD(v, sum[i%2], k, sum[i%2])
+				w.VADDPD(ones, count[i%2], k, count[i%2])
+				continue
+			}
+			at := w.vector()
+			w.VCMPPD(greaterEqual, limit, v, at)
+			w.VANDPD(at, v, v)
+			w.VANDPD(at, ones, at)
+			w.VADDPD(v, sum[i%2], sum[i%2])
+			w.VADDPD(at, count[i%2], count[i%2])
+		}
+		w.ADDQ(operand.U32(2*w.bytes), x.Base)
+		w.SUBQ(operand.U32(w.bytes/2), n)
+	})
+	for i, v := range [][2]reg.VecVirtual{sum, count} {
+		w.VADDPD(v[1], v[0], v[0])
+		r := w.GP64()
+		w.Load(w.Param([]string{"sums", "counts"}[i]), r)
+		w.VMOVUPD(v[0], operand.Mem{Base: r})
+	}
+	w.finish()
 }
 
 // sum writes one function.
