@@ -59,7 +59,7 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 		return
 	}
 	n := len(finals)
-	s.Rounds = finals[0].Rounds
+	s.Rounds, s.PerWorker = finals[0].Rounds, make([]int, r.N())
 	s.Theta = sumThetas(finals)
 	mean, least := 0.0, math.Inf(1)
 	var sent report.Bytes
@@ -67,6 +67,9 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	for _, f := range finals {
 		s.Rounds = min(s.Rounds, f.Rounds)
 		s.Steps += f.Rounds
+		if r.checkRank(topology.Rank(f.Rank)) == nil {
+			s.PerWorker[f.Rank] = f.Rounds
+		}
 		s.Time = max(s.Time, f.Time.Seconds())
 		s.Loss += f.Loss / float64(n)
 		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)

@@ -3,6 +3,7 @@ package experiment
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +21,8 @@ func TestSummaryOfARun(t *testing.T) {
 		res.Finals[i].ExtraMemory = int64(i)
 	}
 	s := summarize(t, r, res)
-	if s.Steps != 36 || s.Rate != 12 {
-		t.Errorf("%d steps, %v a second, want 36 and 12", s.Steps, s.Rate)
+	if s.Steps != 36 || s.Rate != 12 || !slices.Equal(s.PerWorker, []int{12, 12, 12}) {
+		t.Errorf("%d steps, %v a second, %v by worker, want 36, 12 and 12 each", s.Steps, s.Rate, s.PerWorker)
 	}
 	if s.Mode != "test" || s.Run != "run" || s.Algorithm != "moniqua" || s.Bits != 8 || s.Peers != 3 || s.Rounds != 12 || s.Seed != 1 || s.Version != "v0" {
 		t.Errorf("heading: %+v", s)

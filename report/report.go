@@ -147,10 +147,11 @@ type Summary struct {
 	Algorithm    string   `json:"algorithm"`
 	Bits         int      `json:"bits"` // per parameter, the most where they change
 	Peers        int      `json:"peers"`
-	Rounds       int      `json:"rounds"`          // of the worker that did the fewest
-	Steps        int      `json:"steps"`           // of all workers
-	Ended        string   `json:"ended,omitempty"` // what ended the run before its rounds were over: time=10m0s, loss=0.4 or accuracy=0.9
-	Rate         float64  `json:"steps_per_s"`     // Steps / Time
+	Rounds       int      `json:"rounds"`           // of the worker that did the fewest
+	Steps        int      `json:"steps"`            // of all workers
+	PerWorker    []int    `json:"steps_per_worker"` // by rank; 0 where nothing is known of one
+	Ended        string   `json:"ended,omitempty"`  // what ended the run before its rounds were over: time=10m0s, loss=0.4 or accuracy=0.9
+	Rate         float64  `json:"steps_per_s"`      // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set
