@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 type PeerError struct {
 	Rank   int
 	Unmet  bool     // it ended before all were ready
-	Round  int      // rounds it had finished, as last heard
+	Round  int      // rounds it had finished, as last on record
 	Reason string   // what the peer said of itself, or how its process ended
 	Hint   string   // what the peer advises; may be empty
 	Code   int      // the exit code the peer asks for, or its process's; −1 if killed by a signal
@@ -77,7 +77,7 @@ type PeerError struct {
 }
 
 func (e *PeerError) Error() string {
-	where := "before the first round"
+	where := "before its first record"
 	switch {
 	case e.Unmet:
 		where = "before all peers had met"
