@@ -53,7 +53,7 @@ func rows() []row {
 		{"ECD QSGD 2 bit", algorithm("ecd", qsgd)},
 		{"naive linear, step 0.01", algorithm("naive", linear, "compressor.step=0.01")},
 		{"AD-PSGD 32 bit", algorithm("adpsgd", full)},
-		{"Moniqua-AD 8 bit, θ 0.5", algorithm("adpsgd", "theta.rule=fixed theta.value=0.5")},
+		{"Moniqua-AD 8 bit", algorithm("adpsgd")},
 	}
 }
 
