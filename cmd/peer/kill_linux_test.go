@@ -65,7 +65,7 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 		if want[which] == "" {
 			want[which] = digestPrinted(t, dir, append([]string{"sim", "killed.yaml"}, overrides(set)...)...)
 		}
-		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random}
+		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 149}
 		n := min(kills, perRun)
 		got := run.lead(append(overrides(set), "--restart", "100"), n).Digest
 		absences = append(absences, run.absences...)
@@ -93,11 +93,11 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 	}
 	for i, set := range append(killedAlgorithms[:2:2], []string{"algorithm.name=adpsgd"}) {
 		set = append(slices.Clone(set), "train.schedule=constant")
-		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random}
-		endless := append(overrides(append(set, "train.rounds=1000000")), "--restart", "100", "--until", "time=1s")
+		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20, spare: 2500 * time.Millisecond}
+		endless := append(overrides(append(set, "train.rounds=1000000")), "--restart", "100", "--until", "time=3s")
 		early := run.lead(endless, killsPerRun)
 		t.Logf("%v: %d rounds, killed %v", set, early.Rounds, run.killed)
-		if early.Ended != "time=1s" || early.Rounds == 0 {
+		if early.Ended != "time=3s" || early.Rounds == 0 {
 			t.Errorf("%v: %d rounds, ended by %q", set, early.Rounds, early.Ended)
 		}
 		if early.Steps != 8*early.Rounds {
@@ -141,6 +141,9 @@ type killedLab struct {
 	t        *testing.T
 	dir      string
 	random   *rand.Rand
+	within   int           // rounds, in which they are
+	spare    time.Duration // since the first record, after which nobody is killed: whoever is done does not come back; 0 = never
+	begun    time.Time     // when there was a record
 	record   *bufio.Reader
 	part     string      // of a line that is being written
 	rounds   map[int]int // by rank
@@ -188,7 +191,7 @@ func (l *killedLab) haunt(c *longCommand, n int, ended chan error) {
 	defer look.Stop()
 	moments := make([]int, n) // rounds; a random part of one passes until it happens
 	for i := range moments {
-		moments[i] = l.random.IntN(149)
+		moments[i] = l.random.IntN(l.within)
 	}
 	slices.Sort(moments)
 	away := make(map[int]time.Time)
@@ -208,7 +211,7 @@ func (l *killedLab) haunt(c *longCommand, n int, ended chan error) {
 			}
 		}
 		victim := l.random.IntN(8)
-		if len(moments) == 0 || len(away) > 0 || l.rounds[victim] < moments[0] {
+		if len(moments) == 0 || len(away) > 0 || l.rounds[victim] < moments[0] || l.spares() {
 			continue
 		}
 		processes := c.processes()
@@ -228,6 +231,9 @@ func (l *killedLab) haunt(c *longCommand, n int, ended chan error) {
 	}
 }
 
+// spares reports whether it is too late to kill.
+func (l *killedLab) spares() bool { return l.spare > 0 && time.Since(l.begun) > l.spare }
+
 // read takes in what is new in the record.
 func (l *killedLab) read() {
 	if l.record == nil {
@@ -240,7 +246,7 @@ func (l *killedLab) read() {
 			l.t.Fatal(err)
 		}
 		l.t.Cleanup(func() { file.Close() })
-		l.record = bufio.NewReader(file)
+		l.record, l.begun = bufio.NewReader(file), time.Now()
 	}
 	for {
 		text, err := l.record.ReadString('\n')
