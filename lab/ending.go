@@ -41,6 +41,15 @@ func (s *supervisor) agree() {
 
 // brief tells a process that starts what the others know.
 func (s *supervisor) brief(p *process) {
+	var through []int
+	for rank, other := range s.procs {
+		if other.through {
+			through = append(through, rank)
+		}
+	}
+	if through != nil {
+		p.orders <- order{Through: through}
+	}
 	if s.holding {
 		p.orders <- order{Hold: true}
 	}

@@ -119,7 +119,7 @@ func TestAnEndAtAnyTime(t *testing.T) {
 func TestNoRoundOnRecordIsBeyondTheEnd(t *testing.T) {
 	s := &supervisor{procs: make([]*process, 2)}
 	for i := range s.procs {
-		s.procs[i] = &process{orders: make(chan order, ordersPerLife), round: 20 + i, begun: 10, still: true}
+		s.procs[i] = &process{orders: make(chan order, ordersPerLife(1)), round: 20 + i, begun: 10, still: true}
 	}
 	s.hold()
 	for rank, p := range s.procs {

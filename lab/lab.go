@@ -60,6 +60,8 @@ func Run(ctx context.Context, o Options) error {
 	s := &supervisor{options: o, news: make(chan news, 4*o.Peers), procs: make([]*process, o.Peers)}
 	for rank := range s.procs {
 		s.procs[rank] = new(process)
+	}
+	for rank := range s.procs {
 		s.start(rank)
 	}
 	return s.loop(ctx)

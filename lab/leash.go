@@ -20,8 +20,9 @@ var (
 // A Leash is a supervised peer's connection to its supervisor. Its methods may
 // be called from several goroutines.
 type Leash struct {
-	mu  sync.Mutex
-	out *json.Encoder
+	mu      sync.Mutex
+	out     *json.Encoder
+	through map[int]bool // by rank
 
 	roster chan []Contact
 	hold   chan struct{} // closed when no further round may begin
@@ -35,7 +36,7 @@ type Leash struct {
 // output. Nothing else may use them from then on.
 func Attach(in io.Reader, out io.Writer) *Leash {
 	l := &Leash{
-		out: json.NewEncoder(out), roster: make(chan []Contact, 1),
+		out: json.NewEncoder(out), through: map[int]bool{}, roster: make(chan []Contact, 1),
 		hold: make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go l.listen(in)
@@ -57,6 +58,8 @@ func (l *Leash) listen(in io.Reader) {
 			return
 		case o.Hold:
 			once(l.hold)
+		case o.Through != nil:
+			l.noteThrough(o.Through)
 		case o.End > 0:
 			if l.last == 0 {
 				l.last = o.End
@@ -69,6 +72,21 @@ func (l *Leash) listen(in io.Reader) {
 			}
 		}
 	}
+}
+
+func (l *Leash) noteThrough(ranks []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, rank := range ranks {
+		l.through[rank] = true
+	}
+}
+
+// Through reports whether a peer is known to have done its work and to be gone.
+func (l *Leash) Through(rank int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.through[rank]
 }
 
 // once closes c, which no other goroutine does, if it is open.

@@ -25,6 +25,7 @@ type process struct {
 	still   bool // begins no other until the end is known
 	scored  int  // of the latest score
 	done    bool
+	through bool // and its process has ended, which others may not have heard of
 	lost    bool // the run goes on without it
 	failed  bool // has said why it gives up
 	words   words
@@ -33,13 +34,14 @@ type process struct {
 	total   report.Past // and of the present one, as last heard
 }
 
-// ordersPerLife is how many orders a process can get: one of each kind.
-const ordersPerLife = 4
+// ordersPerLife is how many orders a process of n can get: one of each kind, but of
+// those that are through one for each.
+func ordersPerLife(n int) int { return 4 + n }
 
 // start starts the peer of a rank, for the first time or after its last death.
 func (s *supervisor) start(rank int) {
 	p := s.procs[rank]
-	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife)
+	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife(len(s.procs)))
 	p.words, p.earlier, p.still = words{}, p.total, false
 	s.brief(p)
 	p.cmd.SysProcAttr = attributes()

@@ -12,6 +12,7 @@ import "gossiptrainer/report"
 //	peer     {"begun":57}                                   rounds begun by one that holds still, or has no more to do
 //	parent   {"end":58}                                     the run has so many rounds
 //	peer     {"done":true}                                  its work is over; it keeps serving the others
+//	parent   {"through":[2]}                                 these had done their work and are gone: nobody is to wait for them
 //	parent   {"stop":true}                                  once all are done, or to end the run early
 //	peer     {"failed":{"reason":"…","code":5}}             instead of done; the process ends by itself
 //
@@ -34,10 +35,11 @@ type Failure struct {
 
 // An order is one line to a peer: exactly one field is set.
 type order struct {
-	Roster []Contact `json:"roster,omitempty"`
-	Hold   bool      `json:"hold,omitempty"`
-	End    int       `json:"end,omitempty"`
-	Stop   bool      `json:"stop,omitempty"`
+	Roster  []Contact `json:"roster,omitempty"`
+	Hold    bool      `json:"hold,omitempty"`
+	End     int       `json:"end,omitempty"`
+	Through []int     `json:"through,omitempty"` // ranks
+	Stop    bool      `json:"stop,omitempty"`
 }
 
 // A notice is one line from a peer: exactly one field is set.

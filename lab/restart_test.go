@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -63,5 +64,34 @@ func TestAPeerThatSaysWhyItGivesUpIsNotStartedAnew(t *testing.T) {
 	peer, ok := errors.AsType[*PeerError](s.run(t.Context(), "wait", "fail"))
 	if !ok || peer.Code != 5 || strings.Contains(strings.Join(s.lines, "\n"), "started anew") {
 		t.Errorf("got %+v and the log %q, want its own words at once", peer, s.lines)
+	}
+}
+
+// Nobody is to wait for the last word of one that had done its work and is gone: neither
+// who is at work then nor who is started anew later.
+func TestPeersHearOfThoseThatAreThrough(t *testing.T) {
+	s := &supervisor{procs: make([]*process, 3)}
+	for i := range s.procs {
+		s.procs[i] = &process{orders: make(chan order, ordersPerLife(3))}
+	}
+	s.hear(news{rank: 2, notice: notice{Done: true}})
+	s.hear(news{rank: 2, ended: true, err: errors.New("killed")})
+	s.brief(s.procs[1])
+	for _, want := range []struct{ rank, orders int }{{0, 1}, {1, 2}, {2, 0}} {
+		p := s.procs[want.rank]
+		if len(p.orders) != want.orders {
+			t.Errorf("peer %d has %d orders, want %d", want.rank, len(p.orders), want.orders)
+		}
+		for range len(p.orders) {
+			if o := <-p.orders; !slices.Equal(o.Through, []int{2}) {
+				t.Errorf("peer %d is told %+v, want that peer 2 is through", want.rank, o)
+			}
+		}
+	}
+
+	leash := Attach(strings.NewReader(`{"through":[2]}{"stop":true}`), io.Discard)
+	<-leash.ended
+	if !leash.Through(2) || leash.Through(1) {
+		t.Errorf("peers 1 and 2 are through: %t and %t, want false and true", leash.Through(1), leash.Through(2))
 	}
 }

@@ -169,8 +169,22 @@ func (s *supervisor) bury(rank int, err error) {
 		return
 	}
 	s.exited++
+	if p.done && !s.stopping {
+		p.through = true
+		s.tellThrough(rank)
+	}
 	if end := ending(err); !due && !s.spares(rank, end) {
 		s.fail(rank, end)
+	}
+}
+
+// tellThrough tells those who work on that some peers are through: one that comes back
+// would wait for them, who cannot say so any more.
+func (s *supervisor) tellThrough(ranks ...int) {
+	for _, p := range s.procs {
+		if !p.done && !p.lost {
+			p.orders <- order{Through: ranks}
+		}
 	}
 }
 

@@ -1,7 +1,11 @@
 package node
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -184,6 +188,29 @@ func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
 			t.Errorf("done %t, error %v", d.done, err)
 		}
 	})
+}
+
+// A worker that died at its own end, and has come back, does not wait for the last words
+// of neighbours of which it is told that they are through.
+func TestOneThatComesBackToItsEndLeavesThoseThatAreThrough(t *testing.T) {
+	f := newFleet(t, task{n: 3, dim: 40, rounds: 9}, 4)
+	want := f.run()
+	for _, n := range f.nodes {
+		n.Close()
+	}
+	f.gone = func(rank topology.Rank) bool { return rank != 1 }
+	n, err := f.revive(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "journal")
+	got, err := f.live(n, 1, dir)
+	if err != nil || got != want[1] {
+		t.Errorf("digest %.8s and error %v, want %.8s", got, err, want[1])
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its journal: %v, want that it is gone", err)
+	}
 }
 
 // Nobody is given a place by one that holds still, nor beyond the end.

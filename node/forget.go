@@ -42,7 +42,7 @@ func (d *driver) close() {
 		return
 	}
 	for _, s := range d.peers {
-		if s.hears && s.durable != undurable && s.durable < d.journal.Next() {
+		if s.hears && s.durable != undurable && s.durable < d.journal.Next() && !d.ended(s.rank) {
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/journal"
+	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 
@@ -27,12 +28,14 @@ type fleet struct {
 	deaths []death
 	pairs  bool // AD-PSGD
 	umpire *umpire
-	dir    string // of the journals
+	gone   func(topology.Rank) bool // who has ended well; may be nil
+	dir    string                   // of the journals
 
 	mu    sync.Mutex
 	ids   []*Identity
 	known []Peer
 	kill  []func()
+	dying []bool // in this life
 	disks []disk
 	lives []int
 }
@@ -53,7 +56,7 @@ type disk struct {
 func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	f := &fleet{
 		t: t, job: job, every: every, deaths: deaths, dir: t.TempDir(),
-		kill: make([]func(), job.n), disks: make([]disk, job.n), lives: make([]int, job.n),
+		kill: make([]func(), job.n), dying: make([]bool, job.n), disks: make([]disk, job.n), lives: make([]int, job.n),
 	}
 	f.job.slow = f.watch
 	for range job.n {
@@ -78,6 +81,7 @@ func (f *fleet) watch(rank, k int) {
 		if d.rank == rank && d.life == f.lives[rank] && d.round == k {
 			f.deaths[i].rank = -1
 			for _, victim := range d.victims {
+				f.dying[victim] = true
 				go f.kill[victim]()
 			}
 		}
@@ -129,7 +133,8 @@ func (f *fleet) revive(rank int) (*Node, error) {
 	return n, n.SetRoster(f.known)
 }
 
-// live runs one life of a worker to its end.
+// live runs one life of a worker to its end. One that is through stays on its node, as
+// its process does while others are at work.
 func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute)
 	defer cancel()
@@ -143,18 +148,30 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 		w.Checkpoints.Journal = log
 	}
 	f.mu.Lock()
-	f.kill[rank] = func() {
+	f.dying[rank], f.kill[rank] = false, func() {
 		n.host.Close() // first: the others must not hear a word
 		cancel()
 	}
 	f.mu.Unlock()
 	final, err := n.Run(ctx, w)
-	return final.Digest, errors.Join(err, n.Close())
+	f.mu.Lock()
+	died := f.dying[rank]
+	f.kill[rank] = func() {}
+	f.mu.Unlock()
+	switch {
+	case died:
+		return "", errors.Join(context.Canceled, n.Close())
+	case err != nil:
+		return "", errors.Join(err, n.Close())
+	}
+	n.Say(report.Testing, "")
+	return final.Digest, nil
 }
 
 // worker returns one at its newest checkpoint.
 func (f *fleet) worker(rank int) Worker {
 	w := f.job.worker(f.t, rank)
+	w.Through = f.gone
 	if f.umpire != nil {
 		w.Arbiter = seat{f.umpire, rank}
 	}

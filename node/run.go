@@ -74,6 +74,10 @@ type Worker struct {
 	// Asynchronous says that the workers wait for nobody: neighbours may be any
 	// number of rounds apart.
 	Asynchronous bool
+	// Through reports whether another worker is known to have ended well, besides those
+	// who say so themselves: one that has come back at its own end does not wait for
+	// their last words. Nil: nothing is known. It may be called at any time.
+	Through func(topology.Rank) bool
 	// Arbiter ends the run before its rounds are over; nil: nobody does.
 	Arbiter Arbiter
 }
@@ -119,7 +123,8 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		d.guests = links.guests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.ended, d.vitals = board.stopped, board.ended, &n.vitals
+	d.stopped, d.vitals = board.stopped, &n.vitals
+	d.ended = func(rank topology.Rank) bool { return board.ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)

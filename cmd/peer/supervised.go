@@ -89,7 +89,10 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer desk.close()
-	final, err := trainOn(ctx, n, run, worker, kept, outlet{dir: filepath.Dir(path), observe: o.Observe, arbiter: leash})
+	final, err := trainOn(ctx, n, run, worker, kept, outlet{
+		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash,
+		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
+	})
 	if err != nil {
 		return err
 	}

@@ -16,11 +16,13 @@ import (
 )
 
 // An outlet is where a worker's results go: its model into a folder, the scores of
-// its replica to whoever observes. The arbiter, if any, may end its run early.
+// its replica to whoever observes. The arbiter, if any, may end its run early, and
+// through, if any, knows who has ended well and is gone.
 type outlet struct {
 	dir     string
 	observe func(report.Event)
 	arbiter node.Arbiter
+	through func(topology.Rank) bool
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
@@ -49,7 +51,7 @@ func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to o
 	d.Gradient = scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
 	d.Theta, d.Bits, d.Save = w.Theta, w.Bits, w.Save
 	d.Rounds, d.Every, d.Asynchronous = cfg.Train.Rounds, cfg.Output.Every, run.Asynchronous()
-	d.Arbiter = to.arbiter
+	d.Arbiter, d.Through = to.arbiter, to.through
 	d.Lost, d.Tolerance = lostPolicy(cfg), cfg.Faults.Tolerance
 	d.MaxPayload, d.Layout, d.Entropy, d.Parameters = w.MaxPayload, w.Layout, run.Entropy(), run.Parameters()
 	return d
