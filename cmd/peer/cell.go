@@ -195,14 +195,14 @@ func (m *matrix) try(ctx context.Context, cell configs.Cell, i int, choice []con
 		rounds = max(1, loaded.Config.Train.Rounds/share)
 	}
 	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
-	cell.Set = slices.Concat(cell.Set, choice, []configs.Override{
-		{Key: "seed", Value: fmt.Sprint(cell.Seed)}, {Key: "train.rounds", Value: fmt.Sprint(rounds)},
-	})
+	cell.Set = slices.Concat(cell.Set, choice)
+	short := *m
+	short.set = slices.Concat(m.set, []string{fmt.Sprintf("seed=%d", cell.Seed), fmt.Sprintf("train.rounds=%d", rounds)})
 	const mode = "sim"
-	done, err := m.finished(mode, cell)
+	done, err := short.finished(mode, cell)
 	if err == nil && done == nil {
 		done = new(report.Cell)
-		*done, err = m.runCell(ctx, mode, cell)
+		*done, err = short.runCell(ctx, mode, cell)
 	}
 	switch {
 	case err != nil:

@@ -47,6 +47,9 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 		}
 		file.Mode = f.mode
 	}
+	if m.sets("seed") {
+		return nil, usagef("compare: --set seed: cells have the seeds of the file, which would all become one: change its list of seeds")
+	}
 	var labels []string
 	for _, a := range file.Algorithms {
 		labels = append(labels, a.Label)
@@ -61,6 +64,7 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	for _, cell := range file.Cells() {
 		if slices.Contains(labels, cell.Label) {
+			cell.Tune = slices.DeleteFunc(slices.Clone(cell.Tune), func(c configs.Choice) bool { return m.sets(c.Key) })
 			m.cells = append(m.cells, cell)
 		}
 	}
@@ -77,6 +81,11 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
 	return m, nil
+}
+
+// sets reports whether a key has one value in all cells.
+func (m *matrix) sets(key string) bool {
+	return slices.ContainsFunc(m.set, func(s string) bool { return strings.HasPrefix(s, key+"=") })
 }
 
 // prepare loads every cell, measures what a gradient takes where the simulator
