@@ -49,7 +49,8 @@ type ControlPlan struct {
 type controlRule func(c *Control, e int) float64
 
 const (
-	growth      = 2    // on a violation
+	growth      = 2    // on a violation, and in halving before the first
+	wary        = 1.25 // on a violation, where the grid is as coarse as θ
 	decay       = 0.97 // after calm exchanges
 	calm        = 100  // exchanges without violation
 	roomy       = 0.4  // gap/θ below which θ is too large
@@ -64,9 +65,12 @@ const (
 // seen above 0.4 θ. Before the first violation it is halved instead after every
 // epoch of that kind in which anything moved, so that the start needs no tuning.
 //
-// Gaps are seen as recovered, up to one step D above the true ones. With one or two
-// bits, where D is about θ, it grows by doubling alone and hardly shrinks, for
-// nothing finer is known: there the start should be too small rather than too large.
+// Gaps are seen as recovered, up to one step D above the true ones. With one bit, where
+// D is 2θ, nothing finer than θ is known: it hardly shrinks, and the start should be
+// too small rather than too large. It also grows by 1.25 instead of 2 there: models
+// differ by the noise of the grid, which grows with θ, so that a θ which has doubled
+// without need may be violated by noise that it has made itself. Smaller steps stop
+// nearer to the need, and one too few costs repairs, which change no model.
 func Adaptive(plan ControlPlan) (*Control, error) {
 	return newControl(plan, (*Control).adapt)
 }

@@ -43,8 +43,9 @@ func (c *Control) adapt(e int) float64 {
 	switch {
 	case c.told&violated != 0:
 		c.found = true
-		for factor = growth; factor <= gap-c.plan.Step; {
-			factor *= growth
+		step := c.plan.growth()
+		for factor = step; factor <= gap-c.plan.Step; {
+			factor *= step
 		}
 	case !c.found && gap > 0 && gap < roomy:
 		factor = 1. / growth
@@ -59,6 +60,14 @@ func (c *Control) adapt(e int) float64 {
 		c.clean, c.peak = 0, 0
 	}
 	return c.change(e, scale, factor)
+}
+
+// growth returns by how much θ grows on a violation of which nothing more is known.
+func (p *ControlPlan) growth() float64 {
+	if p.Step >= 1 {
+		return wary
+	}
+	return growth
 }
 
 // change returns the scale of epoch e+1, unless it leaves the numbers that θ may

@@ -46,18 +46,24 @@ func TestAdaptiveGrowsToTheGapAtOnce(t *testing.T) {
 }
 
 // With one bit a gap is seen as a multiple of 2θ, whatever it is.
-func TestAdaptiveDoublesWhereStepsAreCoarse(t *testing.T) {
+func TestAdaptiveGrowsLittleWhereStepsAreCoarse(t *testing.T) {
 	c := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Step: 2, Unit: one})
 	c.mixed(0, nil, algos.Mixed{Gap: 2}, 1)
 	c.mixed(1, nil, algos.Mixed{}, 0)
-	if got := c.Theta(2); got != 2 {
-		t.Errorf("one step apart, which may be a little more than theta: theta %v, want 2", got)
+	if got := c.Theta(2); got != 1.25 {
+		t.Errorf("one step apart, which may be a little more than theta: theta %v, want 1.25", got)
 	}
 	c = mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Step: 2, Unit: one})
 	c.mixed(0, nil, algos.Mixed{Gap: 8}, 1)
 	c.mixed(1, nil, algos.Mixed{}, 0)
-	if got := c.Theta(2); got != 8 {
-		t.Errorf("four steps apart, three at least: theta %v, want 8", got)
+	if got := c.Theta(2); got <= 6 || got > 1.25*6 {
+		t.Errorf("four steps apart, three at least: theta %v, want the first above 6", got)
+	}
+	c = mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Step: 2. / 3, Unit: one})
+	c.mixed(0, nil, algos.Mixed{Gap: 1.2}, 1)
+	c.mixed(1, nil, algos.Mixed{}, 0)
+	if got := c.Theta(2); got != 2 {
+		t.Errorf("with two bits: theta %v, want 2", got)
 	}
 }
 
