@@ -32,7 +32,9 @@ import (
 // The search halves the cells. Step s looks up one of 2^s starts, where s bits of
 // the cell are known, and sets bit s: the bits of a cell, and all tables, are in
 // reversed order, so that what is known are the lower bits, by which lanes
-// permute. Bytes get their bits in order at the end.
+// permute. Bytes get their bits in order at the end. Each step waits for the one
+// before, longer than it takes: AVX-512 searches for four vectors side by side, and
+// for eight, in a pass of its own, from 64 cells on.
 type Cells struct {
 	// Tables of MaxCells: where cells start, 1/width, l_j/width. Then eight times what
 	// all lanes share: mask of x, what signs flip, whether u is mirrored, twice the
@@ -40,6 +42,8 @@ type Cells struct {
 	words [wordsAt + 80]uint32
 	steps int
 	shape cellShape // that words are set for
+
+	places [MaxCells]uint8 // of cells in the tables
 }
 
 // MaxCells is the largest number of cells.
@@ -80,14 +84,11 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 	if shape != c.shape {
 		c.reshape(shape)
 	}
-	guard := 0.0
-	for j, level := range levels[:shape.cells] {
-		guard = max(guard, c.setCell(j, level, levels[j+1]))
-	}
+	widest := c.setCells(levels)
 	if shape.sign != 0 || shape.mirrored {
 		c.setZero(levels)
 	}
-	near := math.Float32bits(float32(0x1p-15 + 0x1p-22*guard))
+	near := math.Float32bits(float32(0x1p-15 + 0x1p-22*widest))
 	for lane := range 8 {
 		c.words[wordsAt+24+lane] = 2 * near
 	}
@@ -114,6 +115,9 @@ func (c *Cells) reshape(shape cellShape) {
 	c.shape, c.steps = shape, 0
 	if shape.cells > 1 {
 		c.steps = max(2, bits.Len(uint(shape.cells-1)))
+	}
+	for j := range c.places {
+		c.places[j] = uint8(c.place(j))
 	}
 	for at := range 1 << c.steps {
 		c.words[startsAt+at] = math.Float32bits(float32(math.Inf(1))) // no such cell
@@ -144,23 +148,32 @@ func (c *Cells) reshape(shape cellShape) {
 // place returns cell with its bits in reversed order.
 func (c *Cells) place(cell int) int { return int(bits.Reverse8(uint8(cell))) >> (8 - c.steps) }
 
-// setCell sets what is looked up for cell j, and returns its L, 0 if all in it are
-// doubtful.
-func (c *Cells) setCell(j int, level, next float64) float64 {
-	at, width := c.place(j), next-level
-	c.words[startsAt+at] = start(level)
-	factor := 1 / width
-	widths := factor * max(-level, next)
-	switch {
-	case width >= leastCell && widths < looseCell:
-	case width == 0 && float64(float32(level)) == level:
-		factor, widths = 0, 0 // at most v = level is in it: p = 0
-	default:
-		factor, widths = math.NaN(), 0
+// setCells sets what is looked up, and returns the largest L of cells that are not
+// doubtful. It is called for each bucket of a vector, so it takes care of branches.
+func (c *Cells) setCells(levels []float64) (widest float64) {
+	level := levels[0]
+	for j, next := range levels[1:] {
+		at, width, largest := int(c.places[uint8(j)]), next-level, next
+		if -level > next {
+			largest = -level
+		}
+		factor := 1 / width
+		widths := factor * largest
+		if !(width >= leastCell && widths < looseCell) {
+			factor, widths = math.NaN(), 0
+			if width == 0 && float64(float32(level)) == level {
+				factor = 0 // at most v = level is in it: p = 0
+			}
+		}
+		if widths > widest {
+			widest = widths
+		}
+		c.words[startsAt+at] = start(level)
+		c.words[factorsAt+at] = math.Float32bits(float32(factor))
+		c.words[lowAt+at] = math.Float32bits(float32(level * factor))
+		level = next
 	}
-	c.words[factorsAt+at] = math.Float32bits(float32(factor))
-	c.words[lowAt+at] = math.Float32bits(float32(level * factor))
-	return widths
+	return widest
 }
 
 // setZero makes the first cell, if it has no inverse, that of 0 alone, which is
@@ -169,23 +182,16 @@ func (c *Cells) setZero(levels []float64) {
 	if len(levels) < 3 || !(levels[1]-levels[0] < leastCell && levels[2]-levels[1] < leastCell) || levels[2] == levels[1] || levels[1] == levels[0] {
 		return
 	}
-	c.words[startsAt+c.place(1)] = math.Float32bits(math.SmallestNonzeroFloat32)
-	c.words[factorsAt+c.place(0)] = 0
-	c.words[lowAt+c.place(0)] = math.Float32bits(float32(levels[0] / (levels[1] - levels[0])))
+	c.words[startsAt+int(c.places[1])] = math.Float32bits(math.SmallestNonzeroFloat32)
+	c.words[factorsAt+int(c.places[0])] = 0
+	c.words[lowAt+int(c.places[0])] = math.Float32bits(float32(levels[0] / (levels[1] - levels[0])))
 }
 
 // start returns the bits of the least float that is no less than level.
 func start(level float64) uint32 {
 	f := float32(level)
-	word := math.Float32bits(f)
-	switch {
-	case float64(f) >= level:
-	case f < 0:
-		word--
-	default:
-		word++
-	}
-	return word
+	word, below := math.Float32bits(f), uint32(math.Float64bits(float64(f)-level)>>63)
+	return word + below - 2*(below&(word>>31)) // towards 0 if it is negative
 }
 
 // Draw writes the symbols of x, whose first coordinate has the index first. It
@@ -201,6 +207,39 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 		{draw1AVX2, nil, draw4AVX2, draw8AVX2, draw16AVX2, draw32AVX2, draw64AVX2, draw128AVX2, draw256AVX2},
 		{draw1AVX512, nil, draw4AVX512, draw8AVX512, draw16AVX512, draw32AVX512, draw64AVX512, draw128AVX512, draw256AVX512},
 	}[t-AVX2][c.steps]
+	if t == AVX512 && c.steps >= findAlone {
+		c.find(symbols[:n], x[:n])
+	}
 	doubts := draw(symbols[:n], x[:n], uint32(first), key.K0, key.K1, &c.words, doubt)
 	return n, doubts != 0
+}
+
+// findAlone is from how many steps on a function of its own finds the cells, before
+// the one that draws.
+const findAlone = 6
+
+// find writes the cells of x in AVX-512, in reversed bits. What is left of twice a
+// Batch it does among zeros.
+func (c *Cells) find(cells []byte, x []float32) {
+	whole := len(x) &^ (2*Batch - 1)
+	c.findWhole(cells[:whole], x[:whole])
+	if whole < len(x) {
+		var rest [2 * Batch]float32
+		var found [2 * Batch]byte
+		copy(rest[:], x[whole:])
+		c.findWhole(found[:], rest[:])
+		copy(cells[whole:], found[:])
+	}
+}
+
+// findWhole calls by name, so that what it is given stays on the stack.
+func (c *Cells) findWhole(cells []byte, x []float32) {
+	switch c.steps {
+	case findAlone:
+		find64AVX512(cells, x, &c.words)
+	case findAlone + 1:
+		find128AVX512(cells, x, &c.words)
+	default:
+		find256AVX512(cells, x, &c.words)
+	}
 }

@@ -69,15 +69,30 @@ func draw16AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint3
 //go:noescape
 func draw32AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
+// find64AVX512 finds the cells of len(x) coordinates, a multiple of 128.
+//
+//go:noescape
+func find64AVX512(symbols []byte, x []float32, words *[848]uint32)
+
 // draw64AVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
 func draw64AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
+// find128AVX512 finds the cells of len(x) coordinates, a multiple of 128.
+//
+//go:noescape
+func find128AVX512(symbols []byte, x []float32, words *[848]uint32)
+
 // draw128AVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
 func draw128AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+
+// find256AVX512 finds the cells of len(x) coordinates, a multiple of 128.
+//
+//go:noescape
+func find256AVX512(symbols []byte, x []float32, words *[848]uint32)
 
 // draw256AVX512 rounds len(x) coordinates, a multiple of 64.
 //

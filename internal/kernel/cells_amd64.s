@@ -3338,6 +3338,202 @@ done:
 	VZEROUPPER
 	RET
 
+// func find64AVX512(symbols []byte, x []float32, words *[848]uint32)
+// Requires: AVX, AVX512F
+TEXT ·find64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         words+48(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	VBROADCASTSS 4(AX), Z0
+	VBROADCASTSS 3072(AX), Z1
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVDQU32      (CX), Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU32      64(CX), Z3
+	VPANDD         Z1, Z3, Z3
+	VMOVDQU32      128(CX), Z4
+	VPANDD         Z1, Z4, Z4
+	VMOVDQU32      192(CX), Z5
+	VPANDD         Z1, Z5, Z5
+	VMOVDQU32      256(CX), Z6
+	VPANDD         Z1, Z6, Z6
+	VMOVDQU32      320(CX), Z7
+	VPANDD         Z1, Z7, Z7
+	VMOVDQU32      384(CX), Z8
+	VPANDD         Z1, Z8, Z8
+	VMOVDQU32      448(CX), Z9
+	VPANDD         Z1, Z9, Z9
+	VCMPPS         $0x0d, Z0, Z2, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
+	VCMPPS         $0x0d, Z0, Z3, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z11
+	VCMPPS         $0x0d, Z0, Z4, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z12
+	VCMPPS         $0x0d, Z0, Z5, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z13
+	VCMPPS         $0x0d, Z0, Z6, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z14
+	VCMPPS         $0x0d, Z0, Z7, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z15
+	VCMPPS         $0x0d, Z0, Z8, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z16
+	VCMPPS         $0x0d, Z0, Z9, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS        8(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS        16(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS        32(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS        64(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS        128(AX), Z18
+	VMOVUPS        192(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z24, Z6, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z25, Z7, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z26, Z8, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z27, Z9, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z17, K1, Z17
+	VPMOVDB        Z10, (DX)
+	VPMOVDB        Z11, 16(DX)
+	VPMOVDB        Z12, 32(DX)
+	VPMOVDB        Z13, 48(DX)
+	VPMOVDB        Z14, 64(DX)
+	VPMOVDB        Z15, 80(DX)
+	VPMOVDB        Z16, 96(DX)
+	VPMOVDB        Z17, 112(DX)
+	ADDQ           $0x00000200, CX
+	ADDQ           $0x00000080, DX
+	SUBQ           $0x00000080, BX
+	JNZ            loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func draw64AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·draw64AVX512(SB), NOSPLIT, $0-100
@@ -3372,266 +3568,192 @@ TEXT ·draw64AVX512(SB), NOSPLIT, $0-100
 	VMOVD        DI, X7
 	VPBROADCASTD X7, Z7
 	VBROADCASTSS 4(AX), Z8
-	VBROADCASTSS 3104(AX), Z9
+	VBROADCASTSS 3104(AX), Z8
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VBROADCASTSS    3072(AX), Z10
-	VMOVDQU32       (CX), Z11
-	VPANDD          Z10, Z11, Z11
-	VMOVDQU32       64(CX), Z12
-	VPANDD          Z10, Z12, Z12
-	VMOVDQU32       128(CX), Z13
-	VPANDD          Z10, Z13, Z13
-	VMOVDQU32       192(CX), Z14
-	VPANDD          Z10, Z14, Z14
-	VCMPPS          $0x0d, Z8, Z11, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
-	VCMPPS          $0x0d, Z8, Z12, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
-	VCMPPS          $0x0d, Z8, Z13, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
-	VCMPPS          $0x0d, Z8, Z14, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
-	VMOVUPS         8(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
-	VMOVUPS         16(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z17, K1, Z17
-	VMOVUPS         32(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z17, K1, Z17
-	VMOVUPS         64(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z17, K1, Z17
-	VMOVUPS         128(AX), Z18
-	VMOVUPS         192(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VCMPPS          $0x0d, Z20, Z11, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z21, Z12, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z22, Z13, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z23, Z14, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z17, K1, Z17
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z10, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K2
-	VMOVUPS         1024(AX), Z18
-	VMOVUPS         1088(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         1152(AX), Z18
-	VMOVUPS         1216(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z22, K1, Z20
-	VMOVAPS         Z23, K2, Z21
-	VMOVUPS         2048(AX), Z18
-	VMOVUPS         2112(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         2176(AX), Z18
-	VMOVUPS         2240(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVAPS         Z24, K1, Z22
-	VMOVAPS         Z25, K2, Z23
-	VFMSUB132PS     Z20, Z22, Z11
-	VFMSUB132PS     Z21, Z23, Z12
-	VPXORD          Z1, Z0, Z18
-	VPADDD          Z6, Z0, Z0
-	VPXORD          Z1, Z0, Z20
-	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z18, Z18
-	VPMULLD         Z3, Z20, Z20
-	VPSRLD          $0x10, Z18, Z19
-	VPSRLD          $0x10, Z20, Z21
-	VPXORD          Z19, Z18, Z18
-	VPXORD          Z21, Z20, Z20
-	VPADDD          Z2, Z18, Z18
-	VPADDD          Z2, Z20, Z20
-	VPMULLD         Z4, Z18, Z18
-	VPMULLD         Z4, Z20, Z20
-	VPSRLD          $0x0f, Z18, Z19
-	VPSRLD          $0x0f, Z20, Z21
-	VPXORD          Z19, Z18, Z18
-	VPXORD          Z21, Z20, Z20
-	VPMULLD         Z5, Z18, Z18
-	VPMULLD         Z5, Z20, Z20
-	VBROADCASTSS    3136(AX), Z19
-	VBROADCASTSS    3168(AX), Z21
-	VPSRAD          $0x1f, (CX), Z22
-	VPTERNLOGD      $0x78, Z19, Z22, Z18
-	VCVTUDQ2PS      Z18, Z18
-	VPSRAD          $0x1f, 64(CX), Z22
-	VPTERNLOGD      $0x78, Z19, Z22, Z20
-	VCVTUDQ2PS      Z20, Z20
-	VFNMADD231PS    Z7, Z18, Z11
-	VFNMADD231PS    Z7, Z20, Z12
-	VPADDD          Z11, Z11, Z18
-	VPCMPD          $0x01, Z21, Z18, K1
-	VPADDD          Z12, Z12, Z20
-	VPCMPD          $0x01, Z21, Z20, K2
-	VPACKSSDW       Z12, Z11, Z11
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K3
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z17, K4
-	VMOVUPS         1024(AX), Z12
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPMOVZXBD       (DX), Z9
+	VPMOVZXBD       16(DX), Z14
+	VPMOVZXBD       32(DX), Z15
+	VPMOVZXBD       48(DX), Z16
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z9, K1
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z14, K2
+	VMOVUPS         1024(AX), Z17
 	VMOVUPS         1088(AX), Z18
-	VMOVDQA32       Z16, Z19
-	VPERMI2PS       Z18, Z12, Z19
-	VMOVDQA32       Z17, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         1152(AX), Z12
+	VMOVDQA32       Z9, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1152(AX), Z17
 	VMOVUPS         1216(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVAPS         Z21, K3, Z19
-	VMOVAPS         Z22, K4, Z20
-	VMOVUPS         2048(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z21, K1, Z19
+	VMOVAPS         Z22, K2, Z20
+	VMOVUPS         2048(AX), Z17
 	VMOVUPS         2112(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVUPS         2176(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2176(AX), Z17
 	VMOVUPS         2240(AX), Z18
-	VMOVDQA32       Z16, Z23
-	VPERMI2PS       Z18, Z12, Z23
-	VMOVDQA32       Z17, Z24
-	VPERMI2PS       Z18, Z12, Z24
-	VMOVAPS         Z23, K3, Z21
-	VMOVAPS         Z24, K4, Z22
-	VFMSUB132PS     Z19, Z21, Z13
-	VFMSUB132PS     Z20, Z22, Z14
-	VPXORD          Z1, Z0, Z12
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVAPS         Z23, K1, Z21
+	VMOVAPS         Z24, K2, Z22
+	VFMSUB132PS     Z19, Z21, Z10
+	VFMSUB132PS     Z20, Z22, Z11
+	VPXORD          Z1, Z0, Z17
 	VPADDD          Z6, Z0, Z0
 	VPXORD          Z1, Z0, Z19
 	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z12, Z12
+	VPMULLD         Z3, Z17, Z17
 	VPMULLD         Z3, Z19, Z19
-	VPSRLD          $0x10, Z12, Z18
+	VPSRLD          $0x10, Z17, Z18
 	VPSRLD          $0x10, Z19, Z20
-	VPXORD          Z18, Z12, Z12
+	VPXORD          Z18, Z17, Z17
 	VPXORD          Z20, Z19, Z19
-	VPADDD          Z2, Z12, Z12
+	VPADDD          Z2, Z17, Z17
 	VPADDD          Z2, Z19, Z19
-	VPMULLD         Z4, Z12, Z12
+	VPMULLD         Z4, Z17, Z17
 	VPMULLD         Z4, Z19, Z19
-	VPSRLD          $0x0f, Z12, Z18
+	VPSRLD          $0x0f, Z17, Z18
 	VPSRLD          $0x0f, Z19, Z20
-	VPXORD          Z18, Z12, Z12
+	VPXORD          Z18, Z17, Z17
 	VPXORD          Z20, Z19, Z19
-	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z5, Z17, Z17
 	VPMULLD         Z5, Z19, Z19
 	VBROADCASTSS    3136(AX), Z18
 	VBROADCASTSS    3168(AX), Z20
-	VPSRAD          $0x1f, 128(CX), Z21
-	VPTERNLOGD      $0x78, Z18, Z21, Z12
-	VCVTUDQ2PS      Z12, Z12
-	VPSRAD          $0x1f, 192(CX), Z21
+	VPSRAD          $0x1f, (CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VPSRAD          $0x1f, 64(CX), Z21
 	VPTERNLOGD      $0x78, Z18, Z21, Z19
 	VCVTUDQ2PS      Z19, Z19
-	VFNMADD231PS    Z7, Z12, Z13
-	VFNMADD231PS    Z7, Z19, Z14
-	VPADDD          Z13, Z13, Z12
-	VPCMPD          $0x01, Z20, Z12, K3
-	VPADDD          Z14, Z14, Z19
-	VPCMPD          $0x01, Z20, Z19, K4
-	VPACKSSDW       Z14, Z13, Z13
-	VPACKUSDW       Z15, Z10, Z10
-	VPACKUSDW       Z17, Z16, Z16
+	VFNMADD231PS    Z7, Z17, Z10
+	VFNMADD231PS    Z7, Z19, Z11
+	VPADDD          Z10, Z10, Z17
+	VPCMPD          $0x01, Z20, Z17, K1
+	VPADDD          Z11, Z11, Z19
+	VPCMPD          $0x01, Z20, Z19, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K3
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K4
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z15, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z20, K3, Z18
+	VMOVAPS         Z21, K4, Z19
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVAPS         Z22, K3, Z20
+	VMOVAPS         Z23, K4, Z21
+	VFMSUB132PS     Z18, Z20, Z12
+	VFMSUB132PS     Z19, Z21, Z13
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPMULLD         Z3, Z18, Z18
+	VPSRLD          $0x10, Z11, Z17
+	VPSRLD          $0x10, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPADDD          Z2, Z11, Z11
+	VPADDD          Z2, Z18, Z18
+	VPMULLD         Z4, Z11, Z11
+	VPMULLD         Z4, Z18, Z18
+	VPSRLD          $0x0f, Z11, Z17
+	VPSRLD          $0x0f, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPMULLD         Z5, Z11, Z11
+	VPMULLD         Z5, Z18, Z18
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 128(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VPSRAD          $0x1f, 192(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VFNMADD231PS    Z7, Z11, Z12
+	VFNMADD231PS    Z7, Z18, Z13
+	VPADDD          Z12, Z12, Z11
+	VPCMPD          $0x01, Z19, Z11, K3
+	VPADDD          Z13, Z13, Z18
+	VPCMPD          $0x01, Z19, Z18, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z14, Z9, Z9
+	VPACKUSDW       Z16, Z15, Z15
 	KUNPCKWD        K1, K2, K1
 	KUNPCKWD        K3, K4, K3
 	KUNPCKDQ        K1, K3, K1
 	KMOVQ           K1, R8
 	MOVQ            R8, (BX)
 	ORQ             R8, SI
-	VPACKUSWB       Z16, Z10, Z10
-	VPSRLW          $0x04, Z10, Z12
-	VPANDD.BCST     cellsfour<>+0(SB), Z12, Z12
-	VPANDD.BCST     cellsfour<>+0(SB), Z10, Z10
-	VBROADCASTI64X4 3232(AX), Z14
-	VPSHUFB         Z12, Z14, Z12
-	VBROADCASTI64X4 3200(AX), Z14
-	VPSHUFB         Z10, Z14, Z10
-	VPADDB          Z12, Z10, Z10
-	VPACKSSWB       Z13, Z11, Z11
-	VPMOVB2M        Z11, K1
-	VPMOVM2B        K1, Z11
-	VPADDB          Z11, Z10, Z10
-	VMOVDQU32       (CX), Z11
-	VMOVDQU32       128(CX), Z12
-	VPACKSSDW       64(CX), Z11, Z11
-	VPACKSSDW       192(CX), Z12, Z12
-	VPACKSSWB       Z12, Z11, Z11
-	VPMOVB2M        Z11, K1
-	VPTESTMB        Z10, Z10, K1, K1
-	VMOVDQU8.Z      Z9, K1, Z11
-	VPXORD          Z11, Z10, Z10
-	VMOVDQU32       cellsordered16<>+0(SB), Z11
-	VPERMD          Z10, Z11, Z10
-	VMOVDQU32       Z10, (DX)
+	VPACKUSWB       Z15, Z9, Z9
+	VPSRLW          $0x04, Z9, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z11, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z9, Z9
+	VBROADCASTI64X4 3232(AX), Z13
+	VPSHUFB         Z11, Z13, Z11
+	VBROADCASTI64X4 3200(AX), Z13
+	VPSHUFB         Z9, Z13, Z9
+	VPADDB          Z11, Z9, Z9
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z9, Z9
+	VMOVDQU32       (CX), Z10
+	VMOVDQU32       128(CX), Z11
+	VPACKSSDW       64(CX), Z10, Z10
+	VPACKSSDW       192(CX), Z11, Z11
+	VPACKSSWB       Z11, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPTESTMB        Z9, Z9, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z10
+	VPXORD          Z10, Z9, Z9
+	VMOVDQU32       cellsordered16<>+0(SB), Z10
+	VPERMD          Z9, Z10, Z9
+	VMOVDQU32       Z9, (DX)
 	ADDQ            $0x00000100, CX
 	ADDQ            $0x00000008, BX
 	ADDQ            $0x00000040, DX
@@ -3643,6 +3765,274 @@ done:
 	TESTQ SI, SI
 	SETNE AL
 	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func find128AVX512(symbols []byte, x []float32, words *[848]uint32)
+// Requires: AVX, AVX512F
+TEXT ·find128AVX512(SB), NOSPLIT, $0-56
+	MOVQ         words+48(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	VBROADCASTSS 4(AX), Z0
+	VBROADCASTSS 3072(AX), Z1
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVDQU32      (CX), Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU32      64(CX), Z3
+	VPANDD         Z1, Z3, Z3
+	VMOVDQU32      128(CX), Z4
+	VPANDD         Z1, Z4, Z4
+	VMOVDQU32      192(CX), Z5
+	VPANDD         Z1, Z5, Z5
+	VMOVDQU32      256(CX), Z6
+	VPANDD         Z1, Z6, Z6
+	VMOVDQU32      320(CX), Z7
+	VPANDD         Z1, Z7, Z7
+	VMOVDQU32      384(CX), Z8
+	VPANDD         Z1, Z8, Z8
+	VMOVDQU32      448(CX), Z9
+	VPANDD         Z1, Z9, Z9
+	VCMPPS         $0x0d, Z0, Z2, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
+	VCMPPS         $0x0d, Z0, Z3, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z11
+	VCMPPS         $0x0d, Z0, Z4, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z12
+	VCMPPS         $0x0d, Z0, Z5, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z13
+	VCMPPS         $0x0d, Z0, Z6, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z14
+	VCMPPS         $0x0d, Z0, Z7, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z15
+	VCMPPS         $0x0d, Z0, Z8, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z16
+	VCMPPS         $0x0d, Z0, Z9, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS        8(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS        16(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS        32(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS        64(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS        128(AX), Z18
+	VMOVUPS        192(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z24, Z6, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z25, Z7, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z26, Z8, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z27, Z9, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z17, K1, Z17
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z10, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z11, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z12, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z13, K4
+	VMOVUPS        256(AX), Z18
+	VMOVUPS        320(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        384(AX), Z18
+	VMOVUPS        448(AX), Z19
+	VMOVDQA32      Z10, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z11, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z12, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z13, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VMOVAPS        Z24, K1, Z20
+	VMOVAPS        Z25, K2, Z21
+	VMOVAPS        Z26, K3, Z22
+	VMOVAPS        Z27, K4, Z23
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z13, K1, Z13
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z14, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z15, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z16, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z17, K4
+	VMOVUPS        256(AX), Z2
+	VMOVUPS        320(AX), Z3
+	VMOVDQA32      Z14, Z4
+	VPERMI2PS      Z3, Z2, Z4
+	VMOVDQA32      Z15, Z5
+	VPERMI2PS      Z3, Z2, Z5
+	VMOVDQA32      Z16, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z17, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVUPS        384(AX), Z2
+	VMOVUPS        448(AX), Z3
+	VMOVDQA32      Z14, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z15, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVDQA32      Z16, Z22
+	VPERMI2PS      Z3, Z2, Z22
+	VMOVDQA32      Z17, Z23
+	VPERMI2PS      Z3, Z2, Z23
+	VMOVAPS        Z20, K1, Z4
+	VMOVAPS        Z21, K2, Z5
+	VMOVAPS        Z22, K3, Z18
+	VMOVAPS        Z23, K4, Z19
+	VCMPPS         $0x0d, Z4, Z6, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z5, Z7, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z18, Z8, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z19, Z9, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z17, K1, Z17
+	VPMOVDB        Z10, (DX)
+	VPMOVDB        Z11, 16(DX)
+	VPMOVDB        Z12, 32(DX)
+	VPMOVDB        Z13, 48(DX)
+	VPMOVDB        Z14, 64(DX)
+	VPMOVDB        Z15, 80(DX)
+	VPMOVDB        Z16, 96(DX)
+	VPMOVDB        Z17, 112(DX)
+	ADDQ           $0x00000200, CX
+	ADDQ           $0x00000080, DX
+	SUBQ           $0x00000080, BX
+	JNZ            loop
+
+done:
 	VZEROUPPER
 	RET
 
@@ -3680,370 +4070,260 @@ TEXT ·draw128AVX512(SB), NOSPLIT, $0-100
 	VMOVD        DI, X7
 	VPBROADCASTD X7, Z7
 	VBROADCASTSS 4(AX), Z8
-	VBROADCASTSS 3104(AX), Z9
+	VBROADCASTSS 3104(AX), Z8
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VBROADCASTSS    3072(AX), Z10
-	VMOVDQU32       (CX), Z11
-	VPANDD          Z10, Z11, Z11
-	VMOVDQU32       64(CX), Z12
-	VPANDD          Z10, Z12, Z12
-	VMOVDQU32       128(CX), Z13
-	VPANDD          Z10, Z13, Z13
-	VMOVDQU32       192(CX), Z14
-	VPANDD          Z10, Z14, Z14
-	VCMPPS          $0x0d, Z8, Z11, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
-	VCMPPS          $0x0d, Z8, Z12, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
-	VCMPPS          $0x0d, Z8, Z13, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
-	VCMPPS          $0x0d, Z8, Z14, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
-	VMOVUPS         8(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
-	VMOVUPS         16(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z17, K1, Z17
-	VMOVUPS         32(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z17, K1, Z17
-	VMOVUPS         64(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z17, K1, Z17
-	VMOVUPS         128(AX), Z18
-	VMOVUPS         192(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VCMPPS          $0x0d, Z20, Z11, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z21, Z12, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z22, Z13, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z23, Z14, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z17, K1, Z17
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z10, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K2
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K3
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z17, K4
-	VMOVUPS         256(AX), Z18
-	VMOVUPS         320(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         384(AX), Z18
-	VMOVUPS         448(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVDQA32       Z16, Z26
-	VPERMI2PS       Z19, Z18, Z26
-	VMOVDQA32       Z17, Z27
-	VPERMI2PS       Z19, Z18, Z27
-	VMOVAPS         Z24, K1, Z20
-	VMOVAPS         Z25, K2, Z21
-	VMOVAPS         Z26, K3, Z22
-	VMOVAPS         Z27, K4, Z23
-	VCMPPS          $0x0d, Z20, Z11, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z21, Z12, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z22, Z13, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z23, Z14, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z17, K1, Z17
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z10, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K2
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z10, K3
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K4
-	VMOVUPS         1024(AX), Z18
-	VMOVUPS         1088(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         1152(AX), Z18
-	VMOVUPS         1216(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z22, K1, Z20
-	VMOVAPS         Z23, K2, Z21
-	VMOVUPS         1280(AX), Z18
-	VMOVUPS         1344(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         1408(AX), Z18
-	VMOVUPS         1472(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVAPS         Z24, K1, Z22
-	VMOVAPS         Z25, K2, Z23
-	VMOVAPS         Z22, K3, Z20
-	VMOVAPS         Z23, K4, Z21
-	VMOVUPS         2048(AX), Z18
-	VMOVUPS         2112(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         2176(AX), Z18
-	VMOVUPS         2240(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVAPS         Z24, K1, Z22
-	VMOVAPS         Z25, K2, Z23
-	VMOVUPS         2304(AX), Z18
-	VMOVUPS         2368(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVUPS         2432(AX), Z18
-	VMOVUPS         2496(AX), Z19
-	VMOVDQA32       Z10, Z26
-	VPERMI2PS       Z19, Z18, Z26
-	VMOVDQA32       Z15, Z27
-	VPERMI2PS       Z19, Z18, Z27
-	VMOVAPS         Z26, K1, Z24
-	VMOVAPS         Z27, K2, Z25
-	VMOVAPS         Z24, K3, Z22
-	VMOVAPS         Z25, K4, Z23
-	VFMSUB132PS     Z20, Z22, Z11
-	VFMSUB132PS     Z21, Z23, Z12
-	VPXORD          Z1, Z0, Z18
-	VPADDD          Z6, Z0, Z0
-	VPXORD          Z1, Z0, Z20
-	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z18, Z18
-	VPMULLD         Z3, Z20, Z20
-	VPSRLD          $0x10, Z18, Z19
-	VPSRLD          $0x10, Z20, Z21
-	VPXORD          Z19, Z18, Z18
-	VPXORD          Z21, Z20, Z20
-	VPADDD          Z2, Z18, Z18
-	VPADDD          Z2, Z20, Z20
-	VPMULLD         Z4, Z18, Z18
-	VPMULLD         Z4, Z20, Z20
-	VPSRLD          $0x0f, Z18, Z19
-	VPSRLD          $0x0f, Z20, Z21
-	VPXORD          Z19, Z18, Z18
-	VPXORD          Z21, Z20, Z20
-	VPMULLD         Z5, Z18, Z18
-	VPMULLD         Z5, Z20, Z20
-	VBROADCASTSS    3136(AX), Z19
-	VBROADCASTSS    3168(AX), Z21
-	VPSRAD          $0x1f, (CX), Z22
-	VPTERNLOGD      $0x78, Z19, Z22, Z18
-	VCVTUDQ2PS      Z18, Z18
-	VPSRAD          $0x1f, 64(CX), Z22
-	VPTERNLOGD      $0x78, Z19, Z22, Z20
-	VCVTUDQ2PS      Z20, Z20
-	VFNMADD231PS    Z7, Z18, Z11
-	VFNMADD231PS    Z7, Z20, Z12
-	VPADDD          Z11, Z11, Z18
-	VPCMPD          $0x01, Z21, Z18, K1
-	VPADDD          Z12, Z12, Z20
-	VPCMPD          $0x01, Z21, Z20, K2
-	VPACKSSDW       Z12, Z11, Z11
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K3
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z17, K4
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K5
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z17, K6
-	VMOVUPS         1024(AX), Z12
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPMOVZXBD       (DX), Z9
+	VPMOVZXBD       16(DX), Z14
+	VPMOVZXBD       32(DX), Z15
+	VPMOVZXBD       48(DX), Z16
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z9, K1
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z14, K2
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z9, K3
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z14, K4
+	VMOVUPS         1024(AX), Z17
 	VMOVUPS         1088(AX), Z18
-	VMOVDQA32       Z16, Z19
-	VPERMI2PS       Z18, Z12, Z19
-	VMOVDQA32       Z17, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         1152(AX), Z12
+	VMOVDQA32       Z9, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1152(AX), Z17
 	VMOVUPS         1216(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z21, K1, Z19
+	VMOVAPS         Z22, K2, Z20
+	VMOVUPS         1280(AX), Z17
+	VMOVUPS         1344(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         1408(AX), Z17
+	VMOVUPS         1472(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVAPS         Z23, K1, Z21
+	VMOVAPS         Z24, K2, Z22
 	VMOVAPS         Z21, K3, Z19
 	VMOVAPS         Z22, K4, Z20
-	VMOVUPS         1280(AX), Z12
-	VMOVUPS         1344(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVUPS         1408(AX), Z12
-	VMOVUPS         1472(AX), Z18
-	VMOVDQA32       Z16, Z23
-	VPERMI2PS       Z18, Z12, Z23
-	VMOVDQA32       Z17, Z24
-	VPERMI2PS       Z18, Z12, Z24
-	VMOVAPS         Z23, K3, Z21
-	VMOVAPS         Z24, K4, Z22
-	VMOVAPS         Z21, K5, Z19
-	VMOVAPS         Z22, K6, Z20
-	VMOVUPS         2048(AX), Z12
+	VMOVUPS         2048(AX), Z17
 	VMOVUPS         2112(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVUPS         2176(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2176(AX), Z17
 	VMOVUPS         2240(AX), Z18
-	VMOVDQA32       Z16, Z23
-	VPERMI2PS       Z18, Z12, Z23
-	VMOVDQA32       Z17, Z24
-	VPERMI2PS       Z18, Z12, Z24
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVAPS         Z23, K1, Z21
+	VMOVAPS         Z24, K2, Z22
+	VMOVUPS         2304(AX), Z17
+	VMOVUPS         2368(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVUPS         2432(AX), Z17
+	VMOVUPS         2496(AX), Z18
+	VMOVDQA32       Z9, Z25
+	VPERMI2PS       Z18, Z17, Z25
+	VMOVDQA32       Z14, Z26
+	VPERMI2PS       Z18, Z17, Z26
+	VMOVAPS         Z25, K1, Z23
+	VMOVAPS         Z26, K2, Z24
 	VMOVAPS         Z23, K3, Z21
 	VMOVAPS         Z24, K4, Z22
-	VMOVUPS         2304(AX), Z12
-	VMOVUPS         2368(AX), Z18
-	VMOVDQA32       Z16, Z23
-	VPERMI2PS       Z18, Z12, Z23
-	VMOVDQA32       Z17, Z24
-	VPERMI2PS       Z18, Z12, Z24
-	VMOVUPS         2432(AX), Z12
-	VMOVUPS         2496(AX), Z18
-	VMOVDQA32       Z16, Z25
-	VPERMI2PS       Z18, Z12, Z25
-	VMOVDQA32       Z17, Z26
-	VPERMI2PS       Z18, Z12, Z26
-	VMOVAPS         Z25, K3, Z23
-	VMOVAPS         Z26, K4, Z24
-	VMOVAPS         Z23, K5, Z21
-	VMOVAPS         Z24, K6, Z22
-	VFMSUB132PS     Z19, Z21, Z13
-	VFMSUB132PS     Z20, Z22, Z14
-	VPXORD          Z1, Z0, Z12
+	VFMSUB132PS     Z19, Z21, Z10
+	VFMSUB132PS     Z20, Z22, Z11
+	VPXORD          Z1, Z0, Z17
 	VPADDD          Z6, Z0, Z0
 	VPXORD          Z1, Z0, Z19
 	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z12, Z12
+	VPMULLD         Z3, Z17, Z17
 	VPMULLD         Z3, Z19, Z19
-	VPSRLD          $0x10, Z12, Z18
+	VPSRLD          $0x10, Z17, Z18
 	VPSRLD          $0x10, Z19, Z20
-	VPXORD          Z18, Z12, Z12
+	VPXORD          Z18, Z17, Z17
 	VPXORD          Z20, Z19, Z19
-	VPADDD          Z2, Z12, Z12
+	VPADDD          Z2, Z17, Z17
 	VPADDD          Z2, Z19, Z19
-	VPMULLD         Z4, Z12, Z12
+	VPMULLD         Z4, Z17, Z17
 	VPMULLD         Z4, Z19, Z19
-	VPSRLD          $0x0f, Z12, Z18
+	VPSRLD          $0x0f, Z17, Z18
 	VPSRLD          $0x0f, Z19, Z20
-	VPXORD          Z18, Z12, Z12
+	VPXORD          Z18, Z17, Z17
 	VPXORD          Z20, Z19, Z19
-	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z5, Z17, Z17
 	VPMULLD         Z5, Z19, Z19
 	VBROADCASTSS    3136(AX), Z18
 	VBROADCASTSS    3168(AX), Z20
-	VPSRAD          $0x1f, 128(CX), Z21
-	VPTERNLOGD      $0x78, Z18, Z21, Z12
-	VCVTUDQ2PS      Z12, Z12
-	VPSRAD          $0x1f, 192(CX), Z21
+	VPSRAD          $0x1f, (CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VPSRAD          $0x1f, 64(CX), Z21
 	VPTERNLOGD      $0x78, Z18, Z21, Z19
 	VCVTUDQ2PS      Z19, Z19
-	VFNMADD231PS    Z7, Z12, Z13
-	VFNMADD231PS    Z7, Z19, Z14
-	VPADDD          Z13, Z13, Z12
-	VPCMPD          $0x01, Z20, Z12, K3
-	VPADDD          Z14, Z14, Z19
-	VPCMPD          $0x01, Z20, Z19, K4
-	VPACKSSDW       Z14, Z13, Z13
-	VPACKUSDW       Z15, Z10, Z10
-	VPACKUSDW       Z17, Z16, Z16
+	VFNMADD231PS    Z7, Z17, Z10
+	VFNMADD231PS    Z7, Z19, Z11
+	VPADDD          Z10, Z10, Z17
+	VPCMPD          $0x01, Z20, Z17, K1
+	VPADDD          Z11, Z11, Z19
+	VPCMPD          $0x01, Z20, Z19, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K3
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K4
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K5
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K6
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z15, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z20, K3, Z18
+	VMOVAPS         Z21, K4, Z19
+	VMOVUPS         1280(AX), Z11
+	VMOVUPS         1344(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         1408(AX), Z11
+	VMOVUPS         1472(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVAPS         Z22, K3, Z20
+	VMOVAPS         Z23, K4, Z21
+	VMOVAPS         Z20, K5, Z18
+	VMOVAPS         Z21, K6, Z19
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVAPS         Z22, K3, Z20
+	VMOVAPS         Z23, K4, Z21
+	VMOVUPS         2304(AX), Z11
+	VMOVUPS         2368(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVUPS         2432(AX), Z11
+	VMOVUPS         2496(AX), Z17
+	VMOVDQA32       Z15, Z24
+	VPERMI2PS       Z17, Z11, Z24
+	VMOVDQA32       Z16, Z25
+	VPERMI2PS       Z17, Z11, Z25
+	VMOVAPS         Z24, K3, Z22
+	VMOVAPS         Z25, K4, Z23
+	VMOVAPS         Z22, K5, Z20
+	VMOVAPS         Z23, K6, Z21
+	VFMSUB132PS     Z18, Z20, Z12
+	VFMSUB132PS     Z19, Z21, Z13
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPMULLD         Z3, Z18, Z18
+	VPSRLD          $0x10, Z11, Z17
+	VPSRLD          $0x10, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPADDD          Z2, Z11, Z11
+	VPADDD          Z2, Z18, Z18
+	VPMULLD         Z4, Z11, Z11
+	VPMULLD         Z4, Z18, Z18
+	VPSRLD          $0x0f, Z11, Z17
+	VPSRLD          $0x0f, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPMULLD         Z5, Z11, Z11
+	VPMULLD         Z5, Z18, Z18
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 128(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VPSRAD          $0x1f, 192(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VFNMADD231PS    Z7, Z11, Z12
+	VFNMADD231PS    Z7, Z18, Z13
+	VPADDD          Z12, Z12, Z11
+	VPCMPD          $0x01, Z19, Z11, K3
+	VPADDD          Z13, Z13, Z18
+	VPCMPD          $0x01, Z19, Z18, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z14, Z9, Z9
+	VPACKUSDW       Z16, Z15, Z15
 	KUNPCKWD        K1, K2, K1
 	KUNPCKWD        K3, K4, K3
 	KUNPCKDQ        K1, K3, K1
 	KMOVQ           K1, R8
 	MOVQ            R8, (BX)
 	ORQ             R8, SI
-	VPACKUSWB       Z16, Z10, Z10
-	VPSRLW          $0x04, Z10, Z12
-	VPANDD.BCST     cellsfour<>+0(SB), Z12, Z12
-	VPANDD.BCST     cellsfour<>+0(SB), Z10, Z10
-	VBROADCASTI64X4 3232(AX), Z14
-	VPSHUFB         Z12, Z14, Z12
-	VBROADCASTI64X4 3200(AX), Z14
-	VPSHUFB         Z10, Z14, Z10
-	VPADDB          Z12, Z10, Z10
-	VPACKSSWB       Z13, Z11, Z11
-	VPMOVB2M        Z11, K1
-	VPMOVM2B        K1, Z11
-	VPADDB          Z11, Z10, Z10
-	VMOVDQU32       (CX), Z11
-	VMOVDQU32       128(CX), Z12
-	VPACKSSDW       64(CX), Z11, Z11
-	VPACKSSDW       192(CX), Z12, Z12
-	VPACKSSWB       Z12, Z11, Z11
-	VPMOVB2M        Z11, K1
-	VPTESTMB        Z10, Z10, K1, K1
-	VMOVDQU8.Z      Z9, K1, Z11
-	VPXORD          Z11, Z10, Z10
-	VMOVDQU32       cellsordered16<>+0(SB), Z11
-	VPERMD          Z10, Z11, Z10
-	VMOVDQU32       Z10, (DX)
+	VPACKUSWB       Z15, Z9, Z9
+	VPSRLW          $0x04, Z9, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z11, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z9, Z9
+	VBROADCASTI64X4 3232(AX), Z13
+	VPSHUFB         Z11, Z13, Z11
+	VBROADCASTI64X4 3200(AX), Z13
+	VPSHUFB         Z9, Z13, Z9
+	VPADDB          Z11, Z9, Z9
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z9, Z9
+	VMOVDQU32       (CX), Z10
+	VMOVDQU32       128(CX), Z11
+	VPACKSSDW       64(CX), Z10, Z10
+	VPACKSSDW       192(CX), Z11, Z11
+	VPACKSSWB       Z11, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPTESTMB        Z9, Z9, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z10
+	VPXORD          Z10, Z9, Z9
+	VMOVDQU32       cellsordered16<>+0(SB), Z10
+	VPERMD          Z9, Z10, Z9
+	VMOVDQU32       Z9, (DX)
 	ADDQ            $0x00000100, CX
 	ADDQ            $0x00000008, BX
 	ADDQ            $0x00000040, DX
@@ -4055,6 +4335,426 @@ done:
 	TESTQ SI, SI
 	SETNE AL
 	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func find256AVX512(symbols []byte, x []float32, words *[848]uint32)
+// Requires: AVX, AVX512F
+TEXT ·find256AVX512(SB), NOSPLIT, $0-56
+	MOVQ         words+48(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	VBROADCASTSS 4(AX), Z0
+	VBROADCASTSS 3072(AX), Z1
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVDQU32      (CX), Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU32      64(CX), Z3
+	VPANDD         Z1, Z3, Z3
+	VMOVDQU32      128(CX), Z4
+	VPANDD         Z1, Z4, Z4
+	VMOVDQU32      192(CX), Z5
+	VPANDD         Z1, Z5, Z5
+	VMOVDQU32      256(CX), Z6
+	VPANDD         Z1, Z6, Z6
+	VMOVDQU32      320(CX), Z7
+	VPANDD         Z1, Z7, Z7
+	VMOVDQU32      384(CX), Z8
+	VPANDD         Z1, Z8, Z8
+	VMOVDQU32      448(CX), Z9
+	VPANDD         Z1, Z9, Z9
+	VCMPPS         $0x0d, Z0, Z2, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
+	VCMPPS         $0x0d, Z0, Z3, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z11
+	VCMPPS         $0x0d, Z0, Z4, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z12
+	VCMPPS         $0x0d, Z0, Z5, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z13
+	VCMPPS         $0x0d, Z0, Z6, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z14
+	VCMPPS         $0x0d, Z0, Z7, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z15
+	VCMPPS         $0x0d, Z0, Z8, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z16
+	VCMPPS         $0x0d, Z0, Z9, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS        8(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS        16(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS        32(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS        64(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS        128(AX), Z18
+	VMOVUPS        192(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z24, Z6, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z25, Z7, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z26, Z8, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z27, Z9, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z17, K1, Z17
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z10, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z11, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z12, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z13, K4
+	VMOVUPS        256(AX), Z18
+	VMOVUPS        320(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        384(AX), Z18
+	VMOVUPS        448(AX), Z19
+	VMOVDQA32      Z10, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z11, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z12, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z13, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VMOVAPS        Z24, K1, Z20
+	VMOVAPS        Z25, K2, Z21
+	VMOVAPS        Z26, K3, Z22
+	VMOVAPS        Z27, K4, Z23
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z13, K1, Z13
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z14, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z15, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z16, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z17, K4
+	VMOVUPS        256(AX), Z18
+	VMOVUPS        320(AX), Z19
+	VMOVDQA32      Z14, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z15, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z16, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z17, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        384(AX), Z18
+	VMOVUPS        448(AX), Z19
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VMOVAPS        Z24, K1, Z20
+	VMOVAPS        Z25, K2, Z21
+	VMOVAPS        Z26, K3, Z22
+	VMOVAPS        Z27, K4, Z23
+	VCMPPS         $0x0d, Z20, Z6, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z21, Z7, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z22, Z8, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z23, Z9, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z17, K1, Z17
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z10, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z11, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z10, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z11, K4
+	VMOVUPS        512(AX), Z18
+	VMOVUPS        576(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVUPS        640(AX), Z18
+	VMOVUPS        704(AX), Z19
+	VMOVDQA32      Z10, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z11, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVAPS        Z22, K1, Z20
+	VMOVAPS        Z23, K2, Z21
+	VMOVUPS        768(AX), Z18
+	VMOVUPS        832(AX), Z19
+	VMOVDQA32      Z10, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z11, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        896(AX), Z18
+	VMOVUPS        960(AX), Z19
+	VMOVDQA32      Z10, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z11, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVAPS        Z24, K1, Z22
+	VMOVAPS        Z25, K2, Z23
+	VMOVAPS        Z22, K3, Z20
+	VMOVAPS        Z23, K4, Z21
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z11, K1, Z11
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z12, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z13, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z12, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z13, K4
+	VMOVUPS        512(AX), Z2
+	VMOVUPS        576(AX), Z3
+	VMOVDQA32      Z12, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z13, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVUPS        640(AX), Z2
+	VMOVUPS        704(AX), Z3
+	VMOVDQA32      Z12, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z13, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVAPS        Z20, K1, Z18
+	VMOVAPS        Z21, K2, Z19
+	VMOVUPS        768(AX), Z2
+	VMOVUPS        832(AX), Z3
+	VMOVDQA32      Z12, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z13, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVUPS        896(AX), Z2
+	VMOVUPS        960(AX), Z3
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z3, Z2, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z3, Z2, Z23
+	VMOVAPS        Z22, K1, Z20
+	VMOVAPS        Z23, K2, Z21
+	VMOVAPS        Z20, K3, Z18
+	VMOVAPS        Z21, K4, Z19
+	VCMPPS         $0x0d, Z18, Z4, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z19, Z5, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z13, K1, Z13
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z14, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z15, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z14, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z15, K4
+	VMOVUPS        512(AX), Z2
+	VMOVUPS        576(AX), Z3
+	VMOVDQA32      Z14, Z4
+	VPERMI2PS      Z3, Z2, Z4
+	VMOVDQA32      Z15, Z5
+	VPERMI2PS      Z3, Z2, Z5
+	VMOVUPS        640(AX), Z2
+	VMOVUPS        704(AX), Z3
+	VMOVDQA32      Z14, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z15, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVAPS        Z18, K1, Z4
+	VMOVAPS        Z19, K2, Z5
+	VMOVUPS        768(AX), Z2
+	VMOVUPS        832(AX), Z3
+	VMOVDQA32      Z14, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z15, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVUPS        896(AX), Z2
+	VMOVUPS        960(AX), Z3
+	VMOVDQA32      Z14, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z15, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVAPS        Z20, K1, Z18
+	VMOVAPS        Z21, K2, Z19
+	VMOVAPS        Z18, K3, Z4
+	VMOVAPS        Z19, K4, Z5
+	VCMPPS         $0x0d, Z4, Z6, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z5, Z7, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z15, K1, Z15
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z16, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z17, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z16, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z17, K4
+	VMOVUPS        512(AX), Z2
+	VMOVUPS        576(AX), Z3
+	VMOVDQA32      Z16, Z4
+	VPERMI2PS      Z3, Z2, Z4
+	VMOVDQA32      Z17, Z5
+	VPERMI2PS      Z3, Z2, Z5
+	VMOVUPS        640(AX), Z2
+	VMOVUPS        704(AX), Z3
+	VMOVDQA32      Z16, Z6
+	VPERMI2PS      Z3, Z2, Z6
+	VMOVDQA32      Z17, Z7
+	VPERMI2PS      Z3, Z2, Z7
+	VMOVAPS        Z6, K1, Z4
+	VMOVAPS        Z7, K2, Z5
+	VMOVUPS        768(AX), Z2
+	VMOVUPS        832(AX), Z3
+	VMOVDQA32      Z16, Z6
+	VPERMI2PS      Z3, Z2, Z6
+	VMOVDQA32      Z17, Z7
+	VPERMI2PS      Z3, Z2, Z7
+	VMOVUPS        896(AX), Z2
+	VMOVUPS        960(AX), Z3
+	VMOVDQA32      Z16, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z17, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVAPS        Z18, K1, Z6
+	VMOVAPS        Z19, K2, Z7
+	VMOVAPS        Z6, K3, Z4
+	VMOVAPS        Z7, K4, Z5
+	VCMPPS         $0x0d, Z4, Z8, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z5, Z9, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z17, K1, Z17
+	VPMOVDB        Z10, (DX)
+	VPMOVDB        Z11, 16(DX)
+	VPMOVDB        Z12, 32(DX)
+	VPMOVDB        Z13, 48(DX)
+	VPMOVDB        Z14, 64(DX)
+	VPMOVDB        Z15, 80(DX)
+	VPMOVDB        Z16, 96(DX)
+	VPMOVDB        Z17, 112(DX)
+	ADDQ           $0x00000200, CX
+	ADDQ           $0x00000080, DX
+	SUBQ           $0x00000080, BX
+	JNZ            loop
+
+done:
 	VZEROUPPER
 	RET
 
@@ -4092,646 +4792,460 @@ TEXT ·draw256AVX512(SB), NOSPLIT, $0-100
 	VMOVD        DI, X7
 	VPBROADCASTD X7, Z7
 	VBROADCASTSS 4(AX), Z8
-	VBROADCASTSS 3104(AX), Z9
+	VBROADCASTSS 3104(AX), Z8
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VBROADCASTSS    3072(AX), Z10
-	VMOVDQU32       (CX), Z11
-	VPANDD          Z10, Z11, Z11
-	VMOVDQU32       64(CX), Z12
-	VPANDD          Z10, Z12, Z12
-	VMOVDQU32       128(CX), Z13
-	VPANDD          Z10, Z13, Z13
-	VMOVDQU32       192(CX), Z14
-	VPANDD          Z10, Z14, Z14
-	VCMPPS          $0x0d, Z8, Z11, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
-	VCMPPS          $0x0d, Z8, Z12, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
-	VCMPPS          $0x0d, Z8, Z13, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
-	VCMPPS          $0x0d, Z8, Z14, K1
-	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
-	VMOVUPS         8(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
-	VMOVUPS         16(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep2<>+0(SB), Z17, K1, Z17
-	VMOVUPS         32(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep3<>+0(SB), Z17, K1, Z17
-	VMOVUPS         64(AX), Z18
-	VPERMPS         Z18, Z10, Z19
-	VPERMPS         Z18, Z15, Z20
-	VPERMPS         Z18, Z16, Z21
-	VPERMPS         Z18, Z17, Z18
-	VCMPPS          $0x0d, Z19, Z11, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z20, Z12, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z21, Z13, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z18, Z14, K1
-	VPORD.BCST      cellsstep4<>+0(SB), Z17, K1, Z17
-	VMOVUPS         128(AX), Z18
-	VMOVUPS         192(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VCMPPS          $0x0d, Z20, Z11, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z21, Z12, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z22, Z13, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z23, Z14, K1
-	VPORD.BCST      cellsstep5<>+0(SB), Z17, K1, Z17
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z10, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K2
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K3
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z17, K4
-	VMOVUPS         256(AX), Z18
-	VMOVUPS         320(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         384(AX), Z18
-	VMOVUPS         448(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVDQA32       Z16, Z26
-	VPERMI2PS       Z19, Z18, Z26
-	VMOVDQA32       Z17, Z27
-	VPERMI2PS       Z19, Z18, Z27
-	VMOVAPS         Z24, K1, Z20
-	VMOVAPS         Z25, K2, Z21
-	VMOVAPS         Z26, K3, Z22
-	VMOVAPS         Z27, K4, Z23
-	VCMPPS          $0x0d, Z20, Z11, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z21, Z12, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z15, K1, Z15
-	VCMPPS          $0x0d, Z22, Z13, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z23, Z14, K1
-	VPORD.BCST      cellsstep6<>+0(SB), Z17, K1, Z17
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z10, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K2
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z10, K3
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K4
-	VMOVUPS         512(AX), Z18
-	VMOVUPS         576(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         640(AX), Z18
-	VMOVUPS         704(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z22, K1, Z20
-	VMOVAPS         Z23, K2, Z21
-	VMOVUPS         768(AX), Z18
-	VMOVUPS         832(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         896(AX), Z18
-	VMOVUPS         960(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z15, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVAPS         Z24, K1, Z22
-	VMOVAPS         Z25, K2, Z23
-	VMOVAPS         Z22, K3, Z20
-	VMOVAPS         Z23, K4, Z21
-	VCMPPS          $0x0d, Z20, Z11, K1
-	VPORD.BCST      cellsstep7<>+0(SB), Z10, K1, Z10
-	VCMPPS          $0x0d, Z21, Z12, K1
-	VPORD.BCST      cellsstep7<>+0(SB), Z15, K1, Z15
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z17, K2
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K3
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z17, K4
-	VMOVUPS         512(AX), Z18
-	VMOVUPS         576(AX), Z19
-	VMOVDQA32       Z16, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         640(AX), Z18
-	VMOVUPS         704(AX), Z19
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z22, K1, Z20
-	VMOVAPS         Z23, K2, Z21
-	VMOVUPS         768(AX), Z18
-	VMOVUPS         832(AX), Z19
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         896(AX), Z18
-	VMOVUPS         960(AX), Z19
-	VMOVDQA32       Z16, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVDQA32       Z17, Z25
-	VPERMI2PS       Z19, Z18, Z25
-	VMOVAPS         Z24, K1, Z22
-	VMOVAPS         Z25, K2, Z23
-	VMOVAPS         Z22, K3, Z20
-	VMOVAPS         Z23, K4, Z21
-	VCMPPS          $0x0d, Z20, Z13, K1
-	VPORD.BCST      cellsstep7<>+0(SB), Z16, K1, Z16
-	VCMPPS          $0x0d, Z21, Z14, K1
-	VPORD.BCST      cellsstep7<>+0(SB), Z17, K1, Z17
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z10, K1
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z10, K2
-	VPTESTMD.BCST   cellsstep7<>+0(SB), Z10, K3
-	VMOVUPS         1024(AX), Z18
-	VMOVUPS         1088(AX), Z19
-	VMOVDQA32       Z10, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVUPS         1152(AX), Z18
-	VMOVUPS         1216(AX), Z19
-	VMOVDQA32       Z10, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVAPS         Z21, K1, Z20
-	VMOVUPS         1280(AX), Z18
-	VMOVUPS         1344(AX), Z19
-	VMOVDQA32       Z10, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         1408(AX), Z18
-	VMOVUPS         1472(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVAPS         Z22, K1, Z21
-	VMOVAPS         Z21, K2, Z20
-	VMOVUPS         1536(AX), Z18
-	VMOVUPS         1600(AX), Z19
-	VMOVDQA32       Z10, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         1664(AX), Z18
-	VMOVUPS         1728(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVAPS         Z22, K1, Z21
-	VMOVUPS         1792(AX), Z18
-	VMOVUPS         1856(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVUPS         1920(AX), Z18
-	VMOVUPS         1984(AX), Z19
-	VMOVDQA32       Z10, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z23, K1, Z22
-	VMOVAPS         Z22, K2, Z21
-	VMOVAPS         Z21, K3, Z20
-	VMOVUPS         2048(AX), Z18
-	VMOVUPS         2112(AX), Z19
-	VMOVDQA32       Z10, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         2176(AX), Z18
-	VMOVUPS         2240(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVAPS         Z22, K1, Z21
-	VMOVUPS         2304(AX), Z18
-	VMOVUPS         2368(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVUPS         2432(AX), Z18
-	VMOVUPS         2496(AX), Z19
-	VMOVDQA32       Z10, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z23, K1, Z22
-	VMOVAPS         Z22, K2, Z21
-	VMOVUPS         2560(AX), Z18
-	VMOVUPS         2624(AX), Z19
-	VMOVDQA32       Z10, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVUPS         2688(AX), Z18
-	VMOVUPS         2752(AX), Z19
-	VMOVDQA32       Z10, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z23, K1, Z22
-	VMOVUPS         2816(AX), Z18
-	VMOVUPS         2880(AX), Z19
-	VMOVDQA32       Z10, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         2944(AX), Z18
-	VMOVUPS         3008(AX), Z19
-	VMOVDQA32       Z10, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVAPS         Z24, K1, Z23
-	VMOVAPS         Z23, K2, Z22
-	VMOVAPS         Z22, K3, Z21
-	VFMSUB132PS     Z20, Z21, Z11
-	VPXORD          Z1, Z0, Z18
-	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z18, Z18
-	VPSRLD          $0x10, Z18, Z19
-	VPXORD          Z19, Z18, Z18
-	VPADDD          Z2, Z18, Z18
-	VPMULLD         Z4, Z18, Z18
-	VPSRLD          $0x0f, Z18, Z19
-	VPXORD          Z19, Z18, Z18
-	VPMULLD         Z5, Z18, Z18
-	VBROADCASTSS    3136(AX), Z19
-	VBROADCASTSS    3168(AX), Z20
-	VPSRAD          $0x1f, (CX), Z21
-	VPTERNLOGD      $0x78, Z19, Z21, Z18
-	VCVTUDQ2PS      Z18, Z18
-	VFNMADD231PS    Z7, Z18, Z11
-	VPADDD          Z11, Z11, Z18
-	VPCMPD          $0x01, Z20, Z18, K1
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K2
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K3
-	VPTESTMD.BCST   cellsstep7<>+0(SB), Z15, K4
-	VMOVUPS         1024(AX), Z18
-	VMOVUPS         1088(AX), Z19
-	VMOVDQA32       Z15, Z20
-	VPERMI2PS       Z19, Z18, Z20
-	VMOVUPS         1152(AX), Z18
-	VMOVUPS         1216(AX), Z19
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVAPS         Z21, K2, Z20
-	VMOVUPS         1280(AX), Z18
-	VMOVUPS         1344(AX), Z19
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         1408(AX), Z18
-	VMOVUPS         1472(AX), Z19
-	VMOVDQA32       Z15, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVAPS         Z22, K2, Z21
-	VMOVAPS         Z21, K3, Z20
-	VMOVUPS         1536(AX), Z18
-	VMOVUPS         1600(AX), Z19
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         1664(AX), Z18
-	VMOVUPS         1728(AX), Z19
-	VMOVDQA32       Z15, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVAPS         Z22, K2, Z21
-	VMOVUPS         1792(AX), Z18
-	VMOVUPS         1856(AX), Z19
-	VMOVDQA32       Z15, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVUPS         1920(AX), Z18
-	VMOVUPS         1984(AX), Z19
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z23, K2, Z22
-	VMOVAPS         Z22, K3, Z21
-	VMOVAPS         Z21, K4, Z20
-	VMOVUPS         2048(AX), Z18
-	VMOVUPS         2112(AX), Z19
-	VMOVDQA32       Z15, Z21
-	VPERMI2PS       Z19, Z18, Z21
-	VMOVUPS         2176(AX), Z18
-	VMOVUPS         2240(AX), Z19
-	VMOVDQA32       Z15, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVAPS         Z22, K2, Z21
-	VMOVUPS         2304(AX), Z18
-	VMOVUPS         2368(AX), Z19
-	VMOVDQA32       Z15, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVUPS         2432(AX), Z18
-	VMOVUPS         2496(AX), Z19
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z23, K2, Z22
-	VMOVAPS         Z22, K3, Z21
-	VMOVUPS         2560(AX), Z18
-	VMOVUPS         2624(AX), Z19
-	VMOVDQA32       Z15, Z22
-	VPERMI2PS       Z19, Z18, Z22
-	VMOVUPS         2688(AX), Z18
-	VMOVUPS         2752(AX), Z19
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVAPS         Z23, K2, Z22
-	VMOVUPS         2816(AX), Z18
-	VMOVUPS         2880(AX), Z19
-	VMOVDQA32       Z15, Z23
-	VPERMI2PS       Z19, Z18, Z23
-	VMOVUPS         2944(AX), Z18
-	VMOVUPS         3008(AX), Z19
-	VMOVDQA32       Z15, Z24
-	VPERMI2PS       Z19, Z18, Z24
-	VMOVAPS         Z24, K2, Z23
-	VMOVAPS         Z23, K3, Z22
-	VMOVAPS         Z22, K4, Z21
-	VFMSUB132PS     Z20, Z21, Z12
-	VPXORD          Z1, Z0, Z18
-	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z18, Z18
-	VPSRLD          $0x10, Z18, Z19
-	VPXORD          Z19, Z18, Z18
-	VPADDD          Z2, Z18, Z18
-	VPMULLD         Z4, Z18, Z18
-	VPSRLD          $0x0f, Z18, Z19
-	VPXORD          Z19, Z18, Z18
-	VPMULLD         Z5, Z18, Z18
-	VBROADCASTSS    3136(AX), Z19
-	VBROADCASTSS    3168(AX), Z20
-	VPSRAD          $0x1f, 64(CX), Z21
-	VPTERNLOGD      $0x78, Z19, Z21, Z18
-	VCVTUDQ2PS      Z18, Z18
-	VFNMADD231PS    Z7, Z18, Z12
-	VPADDD          Z12, Z12, Z18
-	VPCMPD          $0x01, Z20, Z18, K2
-	VPACKSSDW       Z12, Z11, Z11
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K3
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K4
-	VPTESTMD.BCST   cellsstep7<>+0(SB), Z16, K5
-	VMOVUPS         1024(AX), Z12
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPMOVZXBD       (DX), Z9
+	VPMOVZXBD       16(DX), Z14
+	VPMOVZXBD       32(DX), Z15
+	VPMOVZXBD       48(DX), Z16
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z9, K1
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z9, K2
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z9, K3
+	VMOVUPS         1024(AX), Z17
 	VMOVUPS         1088(AX), Z18
-	VMOVDQA32       Z16, Z19
-	VPERMI2PS       Z18, Z12, Z19
-	VMOVUPS         1152(AX), Z12
+	VMOVDQA32       Z9, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVUPS         1152(AX), Z17
 	VMOVUPS         1216(AX), Z18
-	VMOVDQA32       Z16, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVAPS         Z20, K3, Z19
-	VMOVUPS         1280(AX), Z12
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVAPS         Z20, K1, Z19
+	VMOVUPS         1280(AX), Z17
 	VMOVUPS         1344(AX), Z18
-	VMOVDQA32       Z16, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         1408(AX), Z12
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1408(AX), Z17
 	VMOVUPS         1472(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVAPS         Z21, K3, Z20
-	VMOVAPS         Z20, K4, Z19
-	VMOVUPS         1536(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K1, Z20
+	VMOVAPS         Z20, K2, Z19
+	VMOVUPS         1536(AX), Z17
 	VMOVUPS         1600(AX), Z18
-	VMOVDQA32       Z16, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         1664(AX), Z12
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1664(AX), Z17
 	VMOVUPS         1728(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVAPS         Z21, K3, Z20
-	VMOVUPS         1792(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K1, Z20
+	VMOVUPS         1792(AX), Z17
 	VMOVUPS         1856(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVUPS         1920(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         1920(AX), Z17
 	VMOVUPS         1984(AX), Z18
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVAPS         Z22, K3, Z21
-	VMOVAPS         Z21, K4, Z20
-	VMOVAPS         Z20, K5, Z19
-	VMOVUPS         2048(AX), Z12
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K1, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         2048(AX), Z17
 	VMOVUPS         2112(AX), Z18
-	VMOVDQA32       Z16, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         2176(AX), Z12
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         2176(AX), Z17
 	VMOVUPS         2240(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVAPS         Z21, K3, Z20
-	VMOVUPS         2304(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K1, Z20
+	VMOVUPS         2304(AX), Z17
 	VMOVUPS         2368(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVUPS         2432(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2432(AX), Z17
 	VMOVUPS         2496(AX), Z18
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVAPS         Z22, K3, Z21
-	VMOVAPS         Z21, K4, Z20
-	VMOVUPS         2560(AX), Z12
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K1, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVUPS         2560(AX), Z17
 	VMOVUPS         2624(AX), Z18
-	VMOVDQA32       Z16, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVUPS         2688(AX), Z12
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2688(AX), Z17
 	VMOVUPS         2752(AX), Z18
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVAPS         Z22, K3, Z21
-	VMOVUPS         2816(AX), Z12
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K1, Z21
+	VMOVUPS         2816(AX), Z17
 	VMOVUPS         2880(AX), Z18
-	VMOVDQA32       Z16, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVUPS         2944(AX), Z12
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2944(AX), Z17
 	VMOVUPS         3008(AX), Z18
-	VMOVDQA32       Z16, Z23
-	VPERMI2PS       Z18, Z12, Z23
-	VMOVAPS         Z23, K3, Z22
-	VMOVAPS         Z22, K4, Z21
-	VMOVAPS         Z21, K5, Z20
-	VFMSUB132PS     Z19, Z20, Z13
-	VPXORD          Z1, Z0, Z12
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVAPS         Z23, K1, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVAPS         Z21, K3, Z20
+	VFMSUB132PS     Z19, Z20, Z10
+	VPXORD          Z1, Z0, Z17
 	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z12, Z12
-	VPSRLD          $0x10, Z12, Z18
-	VPXORD          Z18, Z12, Z12
-	VPADDD          Z2, Z12, Z12
-	VPMULLD         Z4, Z12, Z12
-	VPSRLD          $0x0f, Z12, Z18
-	VPXORD          Z18, Z12, Z12
-	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z3, Z17, Z17
+	VPSRLD          $0x10, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPADDD          Z2, Z17, Z17
+	VPMULLD         Z4, Z17, Z17
+	VPSRLD          $0x0f, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPMULLD         Z5, Z17, Z17
 	VBROADCASTSS    3136(AX), Z18
 	VBROADCASTSS    3168(AX), Z19
-	VPSRAD          $0x1f, 128(CX), Z20
-	VPTERNLOGD      $0x78, Z18, Z20, Z12
-	VCVTUDQ2PS      Z12, Z12
-	VFNMADD231PS    Z7, Z12, Z13
-	VPADDD          Z13, Z13, Z12
-	VPCMPD          $0x01, Z19, Z12, K3
-	VPTESTMD.BCST   cellsstep5<>+0(SB), Z17, K4
-	VPTESTMD.BCST   cellsstep6<>+0(SB), Z17, K5
-	VPTESTMD.BCST   cellsstep7<>+0(SB), Z17, K6
-	VMOVUPS         1024(AX), Z12
+	VPSRAD          $0x1f, (CX), Z20
+	VPTERNLOGD      $0x78, Z18, Z20, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VFNMADD231PS    Z7, Z17, Z10
+	VPADDD          Z10, Z10, Z17
+	VPCMPD          $0x01, Z19, Z17, K1
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z14, K2
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z14, K3
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z14, K4
+	VMOVUPS         1024(AX), Z17
 	VMOVUPS         1088(AX), Z18
-	VMOVDQA32       Z17, Z19
-	VPERMI2PS       Z18, Z12, Z19
-	VMOVUPS         1152(AX), Z12
+	VMOVDQA32       Z14, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVUPS         1152(AX), Z17
 	VMOVUPS         1216(AX), Z18
-	VMOVDQA32       Z17, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVAPS         Z20, K4, Z19
-	VMOVUPS         1280(AX), Z12
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVAPS         Z20, K2, Z19
+	VMOVUPS         1280(AX), Z17
 	VMOVUPS         1344(AX), Z18
-	VMOVDQA32       Z17, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         1408(AX), Z12
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1408(AX), Z17
 	VMOVUPS         1472(AX), Z18
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z18, Z12, Z21
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         1536(AX), Z17
+	VMOVUPS         1600(AX), Z18
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1664(AX), Z17
+	VMOVUPS         1728(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVUPS         1792(AX), Z17
+	VMOVUPS         1856(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         1920(AX), Z17
+	VMOVUPS         1984(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         2048(AX), Z17
+	VMOVUPS         2112(AX), Z18
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         2176(AX), Z17
+	VMOVUPS         2240(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVUPS         2304(AX), Z17
+	VMOVUPS         2368(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2432(AX), Z17
+	VMOVUPS         2496(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVUPS         2560(AX), Z17
+	VMOVUPS         2624(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2688(AX), Z17
+	VMOVUPS         2752(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVUPS         2816(AX), Z17
+	VMOVUPS         2880(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2944(AX), Z17
+	VMOVUPS         3008(AX), Z18
+	VMOVDQA32       Z14, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVAPS         Z23, K2, Z22
+	VMOVAPS         Z22, K3, Z21
+	VMOVAPS         Z21, K4, Z20
+	VFMSUB132PS     Z19, Z20, Z11
+	VPXORD          Z1, Z0, Z17
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z17, Z17
+	VPSRLD          $0x10, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPADDD          Z2, Z17, Z17
+	VPMULLD         Z4, Z17, Z17
+	VPSRLD          $0x0f, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPMULLD         Z5, Z17, Z17
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 64(CX), Z20
+	VPTERNLOGD      $0x78, Z18, Z20, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VFNMADD231PS    Z7, Z17, Z11
+	VPADDD          Z11, Z11, Z17
+	VPCMPD          $0x01, Z19, Z17, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K3
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K4
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z15, K5
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z15, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVAPS         Z19, K3, Z18
+	VMOVUPS         1280(AX), Z11
+	VMOVUPS         1344(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1408(AX), Z11
+	VMOVUPS         1472(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVAPS         Z19, K4, Z18
+	VMOVUPS         1536(AX), Z11
+	VMOVUPS         1600(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1664(AX), Z11
+	VMOVUPS         1728(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         1792(AX), Z11
+	VMOVUPS         1856(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         1920(AX), Z11
+	VMOVUPS         1984(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVAPS         Z19, K5, Z18
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         2304(AX), Z11
+	VMOVUPS         2368(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2432(AX), Z11
+	VMOVUPS         2496(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         2560(AX), Z11
+	VMOVUPS         2624(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2688(AX), Z11
+	VMOVUPS         2752(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVUPS         2816(AX), Z11
+	VMOVUPS         2880(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2944(AX), Z11
+	VMOVUPS         3008(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVAPS         Z22, K3, Z21
 	VMOVAPS         Z21, K4, Z20
 	VMOVAPS         Z20, K5, Z19
-	VMOVUPS         1536(AX), Z12
-	VMOVUPS         1600(AX), Z18
-	VMOVDQA32       Z17, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         1664(AX), Z12
-	VMOVUPS         1728(AX), Z18
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z18, Z12, Z21
+	VFMSUB132PS     Z18, Z19, Z12
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPSRLD          $0x10, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPADDD          Z2, Z11, Z11
+	VPMULLD         Z4, Z11, Z11
+	VPSRLD          $0x0f, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPMULLD         Z5, Z11, Z11
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z18
+	VPSRAD          $0x1f, 128(CX), Z19
+	VPTERNLOGD      $0x78, Z17, Z19, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VFNMADD231PS    Z7, Z11, Z12
+	VPADDD          Z12, Z12, Z11
+	VPCMPD          $0x01, Z18, Z11, K3
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K4
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K5
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z16, K6
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z16, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVAPS         Z19, K4, Z18
+	VMOVUPS         1280(AX), Z11
+	VMOVUPS         1344(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1408(AX), Z11
+	VMOVUPS         1472(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVAPS         Z19, K5, Z18
+	VMOVUPS         1536(AX), Z11
+	VMOVUPS         1600(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1664(AX), Z11
+	VMOVUPS         1728(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         1792(AX), Z11
+	VMOVUPS         1856(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         1920(AX), Z11
+	VMOVUPS         1984(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
 	VMOVAPS         Z21, K4, Z20
-	VMOVUPS         1792(AX), Z12
-	VMOVUPS         1856(AX), Z18
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVUPS         1920(AX), Z12
-	VMOVUPS         1984(AX), Z18
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
+	VMOVAPS         Z20, K5, Z19
+	VMOVAPS         Z19, K6, Z18
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         2304(AX), Z11
+	VMOVUPS         2368(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2432(AX), Z11
+	VMOVUPS         2496(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K4, Z20
+	VMOVAPS         Z20, K5, Z19
+	VMOVUPS         2560(AX), Z11
+	VMOVUPS         2624(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2688(AX), Z11
+	VMOVUPS         2752(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K4, Z20
+	VMOVUPS         2816(AX), Z11
+	VMOVUPS         2880(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2944(AX), Z11
+	VMOVUPS         3008(AX), Z17
+	VMOVDQA32       Z16, Z22
+	VPERMI2PS       Z17, Z11, Z22
 	VMOVAPS         Z22, K4, Z21
 	VMOVAPS         Z21, K5, Z20
 	VMOVAPS         Z20, K6, Z19
-	VMOVUPS         2048(AX), Z12
-	VMOVUPS         2112(AX), Z18
-	VMOVDQA32       Z17, Z20
-	VPERMI2PS       Z18, Z12, Z20
-	VMOVUPS         2176(AX), Z12
-	VMOVUPS         2240(AX), Z18
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVAPS         Z21, K4, Z20
-	VMOVUPS         2304(AX), Z12
-	VMOVUPS         2368(AX), Z18
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVUPS         2432(AX), Z12
-	VMOVUPS         2496(AX), Z18
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVAPS         Z22, K4, Z21
-	VMOVAPS         Z21, K5, Z20
-	VMOVUPS         2560(AX), Z12
-	VMOVUPS         2624(AX), Z18
-	VMOVDQA32       Z17, Z21
-	VPERMI2PS       Z18, Z12, Z21
-	VMOVUPS         2688(AX), Z12
-	VMOVUPS         2752(AX), Z18
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVAPS         Z22, K4, Z21
-	VMOVUPS         2816(AX), Z12
-	VMOVUPS         2880(AX), Z18
-	VMOVDQA32       Z17, Z22
-	VPERMI2PS       Z18, Z12, Z22
-	VMOVUPS         2944(AX), Z12
-	VMOVUPS         3008(AX), Z18
-	VMOVDQA32       Z17, Z23
-	VPERMI2PS       Z18, Z12, Z23
-	VMOVAPS         Z23, K4, Z22
-	VMOVAPS         Z22, K5, Z21
-	VMOVAPS         Z21, K6, Z20
-	VFMSUB132PS     Z19, Z20, Z14
-	VPXORD          Z1, Z0, Z12
+	VFMSUB132PS     Z18, Z19, Z13
+	VPXORD          Z1, Z0, Z11
 	VPADDD          Z6, Z0, Z0
-	VPMULLD         Z3, Z12, Z12
-	VPSRLD          $0x10, Z12, Z18
-	VPXORD          Z18, Z12, Z12
-	VPADDD          Z2, Z12, Z12
-	VPMULLD         Z4, Z12, Z12
-	VPSRLD          $0x0f, Z12, Z18
-	VPXORD          Z18, Z12, Z12
-	VPMULLD         Z5, Z12, Z12
-	VBROADCASTSS    3136(AX), Z18
-	VBROADCASTSS    3168(AX), Z19
-	VPSRAD          $0x1f, 192(CX), Z20
-	VPTERNLOGD      $0x78, Z18, Z20, Z12
-	VCVTUDQ2PS      Z12, Z12
-	VFNMADD231PS    Z7, Z12, Z14
-	VPADDD          Z14, Z14, Z12
-	VPCMPD          $0x01, Z19, Z12, K4
-	VPACKSSDW       Z14, Z13, Z13
-	VPACKUSDW       Z15, Z10, Z10
-	VPACKUSDW       Z17, Z16, Z16
+	VPMULLD         Z3, Z11, Z11
+	VPSRLD          $0x10, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPADDD          Z2, Z11, Z11
+	VPMULLD         Z4, Z11, Z11
+	VPSRLD          $0x0f, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPMULLD         Z5, Z11, Z11
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z18
+	VPSRAD          $0x1f, 192(CX), Z19
+	VPTERNLOGD      $0x78, Z17, Z19, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VFNMADD231PS    Z7, Z11, Z13
+	VPADDD          Z13, Z13, Z11
+	VPCMPD          $0x01, Z18, Z11, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z14, Z9, Z9
+	VPACKUSDW       Z16, Z15, Z15
 	KUNPCKWD        K1, K2, K1
 	KUNPCKWD        K3, K4, K3
 	KUNPCKDQ        K1, K3, K1
 	KMOVQ           K1, R8
 	MOVQ            R8, (BX)
 	ORQ             R8, SI
-	VPACKUSWB       Z16, Z10, Z10
-	VPSRLW          $0x04, Z10, Z12
-	VPANDD.BCST     cellsfour<>+0(SB), Z12, Z12
-	VPANDD.BCST     cellsfour<>+0(SB), Z10, Z10
-	VBROADCASTI64X4 3232(AX), Z14
-	VPSHUFB         Z12, Z14, Z12
-	VBROADCASTI64X4 3200(AX), Z14
-	VPSHUFB         Z10, Z14, Z10
-	VPADDB          Z12, Z10, Z10
-	VPACKSSWB       Z13, Z11, Z11
-	VPMOVB2M        Z11, K1
-	VPMOVM2B        K1, Z11
-	VPADDB          Z11, Z10, Z10
-	VMOVDQU32       (CX), Z11
-	VMOVDQU32       128(CX), Z12
-	VPACKSSDW       64(CX), Z11, Z11
-	VPACKSSDW       192(CX), Z12, Z12
-	VPACKSSWB       Z12, Z11, Z11
-	VPMOVB2M        Z11, K1
-	VPTESTMB        Z10, Z10, K1, K1
-	VMOVDQU8.Z      Z9, K1, Z11
-	VPXORD          Z11, Z10, Z10
-	VMOVDQU32       cellsordered16<>+0(SB), Z11
-	VPERMD          Z10, Z11, Z10
-	VMOVDQU32       Z10, (DX)
+	VPACKUSWB       Z15, Z9, Z9
+	VPSRLW          $0x04, Z9, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z11, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z9, Z9
+	VBROADCASTI64X4 3232(AX), Z13
+	VPSHUFB         Z11, Z13, Z11
+	VBROADCASTI64X4 3200(AX), Z13
+	VPSHUFB         Z9, Z13, Z9
+	VPADDB          Z11, Z9, Z9
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z9, Z9
+	VMOVDQU32       (CX), Z10
+	VMOVDQU32       128(CX), Z11
+	VPACKSSDW       64(CX), Z10, Z10
+	VPACKSSDW       192(CX), Z11, Z11
+	VPACKSSWB       Z11, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPTESTMB        Z9, Z9, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z10
+	VPXORD          Z10, Z9, Z9
+	VMOVDQU32       cellsordered16<>+0(SB), Z10
+	VPERMD          Z9, Z10, Z9
+	VMOVDQU32       Z9, (DX)
 	ADDQ            $0x00000100, CX
 	ADDQ            $0x00000008, BX
 	ADDQ            $0x00000040, DX

@@ -56,11 +56,23 @@ func draw32AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint3
 	panic("kernel: no assembly in this build")
 }
 
+func find64AVX512(symbols []byte, x []float32, words *[848]uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func draw64AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
+func find128AVX512(symbols []byte, x []float32, words *[848]uint32) {
+	panic("kernel: no assembly in this build")
+}
+
 func draw128AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func find256AVX512(symbols []byte, x []float32, words *[848]uint32) {
 	panic("kernel: no assembly in this build")
 }
 

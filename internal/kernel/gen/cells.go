@@ -31,16 +31,26 @@ const (
 func cells(c *build.Context) {
 	for _, w := range widths(c, "cells") {
 		for _, steps := range []int{0, 2, 3, 4, 5, 6, 7, 8} {
-			(&drawer{symbols: symbols{width: w}, steps: steps}).write(fmt.Sprintf("draw%d", 1<<steps))
+			z := &drawer{symbols: symbols{width: w}, steps: steps}
+			if w.wide && steps >= long {
+				z.found = true
+				(&drawer{symbols: symbols{width: w}, steps: steps}).writeSearch(fmt.Sprintf("find%d", 1<<steps))
+			}
+			z.write(fmt.Sprintf("draw%d", 1<<steps))
 		}
 	}
 }
 
+// long is from how many steps on a function of its own finds the cells.
+const long = 6
+
 // A drawer writes one function. A search is a chain of look-ups that wait for each
-// other, so with AVX-512 those of four vectors go side by side.
+// other, so with AVX-512 those of four vectors go side by side, and long ones, of
+// eight, have a function of their own.
 type drawer struct {
 	symbols
-	steps int // halvings: 2^steps cells at most
+	steps int  // halvings: 2^steps cells at most
+	found bool // the cells are there
 
 	words  operand.Mem
 	stream stream
@@ -71,6 +81,35 @@ func (z *drawer) write(name string) {
 	z.each(together, z.draw, z.number)
 }
 
+// writeSearch writes the function that finds cells alone.
+func (z *drawer) writeSearch(name string) {
+	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *[848]uint32)",
+		"finds the cells of len(x) coordinates, a multiple of 128.")
+	r := z.GP64()
+	z.Load(z.Param("words"), r)
+	z.words = operand.Mem{Base: r}
+	z.x, z.dst = z.base("x"), z.base("symbols")
+	z.middle = z.vector()
+	z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
+	mask := z.everywhereAt(cMask)
+	n := z.length("x")
+	z.loop(n, func() {
+		v := make([]reg.VecVirtual, 8)
+		for i := range v {
+			v[i] = z.vector()
+			z.load(z.x.Offset(i*z.bytes), v[i])
+			z.and(mask, v[i], v[i])
+		}
+		for i, j := range z.search(v) {
+			z.VPMOVDB(j, z.dst.Offset(16*i))
+		}
+		z.ADDQ(operand.U32(8*z.bytes), z.x.Base)
+		z.ADDQ(operand.U32(128), z.dst.Base)
+		z.SUBQ(operand.U32(128), n)
+	})
+	z.finish()
+}
+
 // draw finds the cells of vectors, with their bits in reversed order, and keeps
 // p − u of each.
 func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register) {
@@ -81,11 +120,16 @@ func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register
 		z.load(x[i], v[i])
 		z.and(mask, v[i], v[i])
 	}
-	j = z.search(v)
-	some := 2
-	if z.steps == 8 {
-		some = 1 // there are few masks
+	if z.found {
+		for i := range v {
+			at := z.vector()
+			z.VPMOVZXBD(z.dst.Offset(i*16), at)
+			j = append(j, at)
+		}
+	} else {
+		j = z.search(v)
 	}
+	some := min(2, masked(z.steps))
 	for i := 0; i < len(x); i += some {
 		end := min(i+some, len(x))
 		doubt = append(doubt, z.rest(x[i:end], v[i:end], j[i:end])...)
@@ -100,145 +144,6 @@ func (z *drawer) everywhereAt(at int) operand.Op {
 	}
 	v := z.vector()
 	z.VBROADCASTSS(z.words.Offset(at), v)
-	return v
-}
-
-// search returns the cells of v. A step sets the bit of its number.
-func (z *drawer) search(v []reg.VecVirtual) []reg.VecVirtual {
-	j := make([]reg.VecVirtual, len(v))
-	for i := range j {
-		j[i] = z.vector()
-		if z.steps == 0 {
-			z.clear(j[i])
-		}
-	}
-	for s := range z.steps {
-		some := len(v)
-		if s > 6 {
-			some = 2
-		}
-		for i := 0; i < len(v); i += some {
-			end := min(i+some, len(v))
-			start := z.find(cStarts+4<<s, s, j[i:end], z.uppers(s, j[i:end]))
-			for k := range start {
-				z.climb(s, v[i+k], start[k], j[i+k])
-			}
-		}
-	}
-	return j
-}
-
-// climb sets the bit of step s where v is at least start.
-func (z *drawer) climb(s int, v, start, j reg.VecVirtual) {
-	bit := z.bit(s)
-	if z.wide {
-		k := z.K()
-		z.VCMPPS(greaterEqual, start, v, k)
-		if s == 0 {
-			z.VPBROADCASTD_Z(bit, k, j)
-		} else {
-			z.VPORD_BCST(bit, j, k, j)
-		}
-		return
-	}
-	up := z.vector()
-	z.VCMPPS(greaterEqual, start, v, up)
-	if s == 0 {
-		z.VPAND(bit, up, j)
-		return
-	}
-	set := z.vector()
-	z.VPAND(bit, up, set)
-	z.VPOR(set, j, j)
-	z.upper = up
-}
-
-// bit returns the bit of step s.
-func (z *drawer) bit(s int) operand.Mem { return z.same(fmt.Sprintf("step%d", s), 1<<s) }
-
-// find looks up one of the 2^bits floats at a place of the words for each of index.
-func (z *drawer) find(at, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
-	found := make([]reg.VecVirtual, len(index))
-	words := z.words.Offset(at)
-	if bits == 0 {
-		only := z.middle
-		if z.steps == 0 {
-			only = z.vector()
-			z.VBROADCASTSS(words, only)
-		}
-		for i := range found {
-			found[i] = only
-		}
-		return found
-	}
-	if z.wide {
-		return z.among(words, bits, index, upper)
-	}
-	for i := range found {
-		found[i] = z.gather(words, bits, index[i])
-	}
-	return found
-}
-
-// uppers returns which of index have the bits from the sixth on.
-func (z *drawer) uppers(bits int, index []reg.VecVirtual) (upper [][]reg.Register) {
-	for b := 5; z.wide && b < bits; b++ {
-		masks := make([]reg.Register, len(index))
-		for i := range index {
-			k := z.K()
-			z.VPTESTMD_BCST(z.bit(b), index[i], k)
-			masks[i] = k
-		}
-		upper = append(upper, masks)
-	}
-	return upper
-}
-
-// among is find in registers of 16 floats. 5 bits of the index say where in two of
-// them, each further one chooses between halves.
-func (z *drawer) among(words operand.Mem, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
-	if bits > 5 {
-		found, above := z.among(words, bits-1, index, upper), z.among(words.Offset(2<<bits), bits-1, index, upper)
-		for i := range index {
-			z.VMOVAPS(above[i], upper[bits-6][i], found[i])
-		}
-		return found
-	}
-	found, first, second := make([]reg.VecVirtual, len(index)), z.vector(), z.vector()
-	z.VMOVUPS(words, first)
-	if bits == 5 {
-		z.VMOVUPS(words.Offset(64), second)
-	}
-	for i := range index {
-		found[i] = z.vector()
-		if bits == 5 {
-			z.VMOVDQA32(index[i], found[i])
-			z.VPERMI2PS(second, first, found[i])
-		} else {
-			z.VPERMPS(first, index[i], found[i])
-		}
-	}
-	return found
-}
-
-// gather is find with AVX2.
-func (z *drawer) gather(words operand.Mem, bits int, index reg.VecVirtual) reg.VecVirtual {
-	v := z.vector()
-	if bits <= 4 {
-		z.VPERMPS(words, index, v)
-	}
-	if bits == 4 {
-		above := z.vector()
-		z.VPERMPS(words.Offset(32), index, above)
-		z.VBLENDVPS(z.upper, above, v, v)
-	}
-	if bits > 4 {
-		all := z.vector()
-		z.load(z.same("all", 0xFFFFFFFF), all)
-		z.clear(v)
-		words.Index, words.Scale = index, 4
-		z.VGATHERDPS(all, words, v)
-	}
 	return v
 }
 
