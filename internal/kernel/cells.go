@@ -177,14 +177,19 @@ func (c *Cells) setCells(levels []float64) (widest float64) {
 }
 
 // setZero makes the first cell, if it has no inverse, that of 0 alone, which is
-// frequent. The rest of it joins the next one, where all are as doubtful.
+// frequent. The rest of it joins the next one, where all are as doubtful. Below
+// 2⁻⁹⁰⁰ the definition itself is not exact.
 func (c *Cells) setZero(levels []float64) {
-	if len(levels) < 3 || !(levels[1]-levels[0] < leastCell && levels[2]-levels[1] < leastCell) || levels[2] == levels[1] || levels[1] == levels[0] {
+	if len(levels) < 3 {
+		return
+	}
+	first, second := levels[1]-levels[0], levels[2]-levels[1]
+	if !(first > 0x1p-900 && first < leastCell && second > 0 && second < leastCell) {
 		return
 	}
 	c.words[startsAt+int(c.places[1])] = math.Float32bits(math.SmallestNonzeroFloat32)
 	c.words[factorsAt+int(c.places[0])] = 0
-	c.words[lowAt+int(c.places[0])] = math.Float32bits(float32(levels[0] / (levels[1] - levels[0])))
+	c.words[lowAt+int(c.places[0])] = math.Float32bits(float32(levels[0] / first))
 }
 
 // start returns the bits of the least float that is no less than level.
