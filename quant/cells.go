@@ -8,12 +8,16 @@ import "math"
 //	l_j ≤ v < l_{j+1}, the last cell closed:  l_{j+1} if u < (v − l_j)/(l_{j+1} − l_j), else l_j,
 //
 // which is unbiased on [l_0, l_last]. Levels may repeat; values outside get the
-// nearest end. The search is over float bits and has no branch to predict.
+// nearest end. The search is over float bits and has no branch to predict. What
+// that needs is made when many values are rounded: with lanes there are few.
 type cells struct {
+	inner  int // cells
+	levels [256]float64
+
+	ready  bool       // what follows is that of levels
 	half   int        // the largest step of the search, a power of two
 	keys   [256]int64 // keys[j]: a value with a greater key lies in cell j or above
-	levels [256]float64
-	widths [256]float64 // of the cells
+	widths [256]float64
 }
 
 // maxLevels is the largest number of levels of cells.
@@ -33,19 +37,28 @@ func ordered(key int64) float32 {
 
 // reset makes factor times levels the table, 2 to maxLevels ascending numbers.
 func (c *cells) reset(levels []float64, factor float64) {
-	inner := len(levels) - 1 // cells
-	c.half = 1
-	for 2*c.half < inner {
-		c.half *= 2
-	}
+	c.inner, c.ready = len(levels)-1, false
 	for j, level := range levels {
 		c.levels[j] = float64(factor * level)
-		c.keys[j] = least(c.levels[j]) - 1
+	}
+}
+
+// prepare makes ready for cell and draw.
+func (c *cells) prepare() {
+	if c.ready {
+		return
+	}
+	c.ready, c.half = true, 1
+	for 2*c.half < c.inner {
+		c.half *= 2
+	}
+	for j, level := range c.levels[:c.inner+1] {
+		c.keys[j] = least(level) - 1
 		if j > 0 {
-			c.widths[j-1] = c.levels[j] - c.levels[j-1]
+			c.widths[j-1] = level - c.levels[j-1]
 		}
 	}
-	for j := inner; j < 2*c.half; j++ {
+	for j := c.inner; j < 2*c.half; j++ {
 		c.keys[j] = 1 << 32 // above every key: no such cell
 	}
 }
@@ -82,6 +95,22 @@ func (c *cells) draw(v float64, key int64, u float32) uint16 {
 	return uint16(j) + up
 }
 
+// drawOne is draw without preparation.
+func (c *cells) drawOne(v float64, u float32) uint16 {
+	j, end := 0, c.inner // of the cell, and of those it may be
+	for end-j > 1 {
+		if middle := (j + end) / 2; c.levels[middle] <= v {
+			j = middle
+		} else {
+			end = middle
+		}
+	}
+	if float64(float64(u)*(c.levels[j+1]-c.levels[j])) < v-c.levels[j] {
+		j++
+	}
+	return uint16(j)
+}
+
 // error returns the expected squared error of v, which has that key.
 func (c *cells) error(v float64, key int64) float64 {
 	j := c.cell(key)
@@ -98,6 +127,11 @@ func (c *cells) error(v float64, key int64) float64 {
 // round draws a level for each of z.
 func (c *cells) round(symbols []uint16, z, u []float32) {
 	z, u = z[:len(symbols)], u[:len(symbols)]
+	if len(z) == 1 {
+		symbols[0] = c.drawOne(float64(z[0]), u[0])
+		return
+	}
+	c.prepare()
 	for i, v := range z {
 		symbols[i] = c.draw(float64(v), order(v), u[i])
 	}
@@ -105,6 +139,7 @@ func (c *cells) round(symbols []uint16, z, u []float32) {
 
 // spread returns the expected squared error of z.
 func (c *cells) spread(z []float32) float64 {
+	c.prepare()
 	total := 0.0
 	for _, v := range z {
 		total += c.error(float64(v), order(v))

@@ -26,7 +26,12 @@ func TestCellsAreTheDefinition(t *testing.T) {
 		u := rapid.Float32Range(0, 0.9999999).Draw(rt, "u")
 		var c cells
 		c.reset(levels, 1)
+		one := c.drawOne(float64(v), u)
+		c.prepare()
 		got := c.draw(float64(v), order(v), u)
+		if one != got {
+			rt.Fatalf("%v by %v: %d when it is alone, %d among others", v, u, one, got)
+		}
 
 		j := 0
 		for j < last-1 && levels[j+1] <= float64(v) {

@@ -136,6 +136,7 @@ func TestLanesAllocateNothing(t *testing.T) {
 		for name, c := range map[string]tiered{
 			"qsgd": laned(NewQSGD(4, 1000, LInf, 1)), "minmax": laned(NewMinMax(8, 1000, Stochastic, 1)),
 			"sign": laned(NewSign(1000)), "nuqsgd": laned(NewNUQSGD(4, 1000, L2, Zero, 1)),
+			"nuqsgd/8": laned(NewNUQSGD(8, 1000, L2, Zero, 1)), "nuqsgd/8/sym": laned(NewNUQSGD(8, 1000, L2, Symmetric, 1)),
 			"terngrad": laned(NewTernGrad(1000, 1)), "orq": laned(NewORQ(9, 1000, 1)), "bingrad_pb": laned(NewBinGradPB(1000, 1)),
 		} {
 			c.useLanes(tier)

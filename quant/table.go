@@ -174,14 +174,22 @@ func (l *Levels) round(symbols []uint16, z, u []float32) {
 		return
 	}
 	z, u = z[:len(symbols)], u[:len(symbols)]
-	negative := len(l.levels)
+	if len(z) == 1 {
+		symbols[0] = l.signed(l.cells.drawOne(math.Abs(float64(z[0])), u[0]), z[0])
+		return
+	}
+	l.cells.prepare()
 	for i, v := range z {
 		m := magnitude(v)
-		level := l.cells.draw(float64(math.Float32frombits(m)), int64(m), u[i])
-		// A negative value of level 0 has no sign: −level has a top bit but for 0.
-		sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
-		symbols[i] = level + sign*uint16(negative)
+		symbols[i] = l.signed(l.cells.draw(float64(math.Float32frombits(m)), int64(m), u[i]), v)
 	}
+}
+
+// signed returns the symbol of v, whose magnitude becomes level. A negative value
+// of level 0 has no sign: −level has a top bit but for 0.
+func (l *Levels) signed(level uint16, v float32) uint16 {
+	sign := uint16(math.Float32bits(v)>>31) & (-level >> 15)
+	return level + sign*uint16(len(l.levels))
 }
 
 func (l *Levels) spread(z []float32) float64 {
@@ -191,6 +199,7 @@ func (l *Levels) spread(z []float32) float64 {
 	if l.form == Symmetric {
 		return l.cells.spread(z)
 	}
+	l.cells.prepare()
 	total := 0.0
 	for _, v := range z {
 		m := magnitude(v)

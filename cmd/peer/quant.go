@@ -106,6 +106,9 @@ func (c *console) showQuantizer(keys []string, on subject, file string) error {
 		return err
 	}
 	settings := loaded.Config.Algorithm.Compressor
+	if loaded.Origin(compressorKey+"bits") == "--set" && !experiment.HasBits(settings.Name) {
+		return loaded.Locate(configs.Errorf(compressorKey+"bits", "%s has no number of bits: leave it out", settings.Name))
+	}
 	look, err := experiment.LookAt(settings, z)
 	if err != nil {
 		return fmt.Errorf("quant: %s: %w", on.name(), loaded.Locate(err))

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"math/bits"
 
 	"gossiptrainer/internal/rng"
 )
@@ -13,156 +14,237 @@ import (
 //	symbol = j + [u·(l_{j+1} − l_j) < v − l_j]
 //
 // u the uniform number of the coordinate's index, and with magnitudes a sign is
-// added to the symbols other than 0 of negative x. The definition is float64
+// set in the symbols other than 0 of negative x. The definition is float64
 // arithmetic, the lanes have 32 bits and say where those do not suffice.
 //
 // The cell is exact: a float is no less than l_j if it is no less than the least
-// float that is. l_j is the sum of two floats, of 48 bits, and v minus the first
-// is exact or no less than a third of the cell's width, so p = (v − l_j)/width
-// has an error below 2⁻²⁰ if no cell is narrower than 2⁻²⁴ of its levels; u lacks
-// its last step, which changes it by up to 2⁻¹⁶. So u and p that are 2⁻¹⁴ or more
-// apart are ordered like those of the definition. The others, one in 8,192, are
-// doubtful and left to the caller. Where no cell is narrower than 2⁻⁷ of its
-// levels, v/width − l_j/width is as good: each term has an error below 2⁻¹⁷. With
-// more than 16 cells these are 2⁻⁹ and 2⁻¹⁵, and what is 2⁻¹² apart is doubtful.
-// Cells without width are never entered, but for the last by a v that is the
-// level, so a float: p is 0.
+// float that is. p = v/width − l_j/width, one multiply-add, has an error below
+// (1 + L)·2⁻²³ if no level of the cell exceeds L widths, and u, which lacks its
+// last step, one below 2⁻¹⁵. So u and p that are 2⁻¹⁵ + L·2⁻²² or more apart are
+// ordered like those of the definition. The others, one in 16,384 or so, are
+// doubtful and left to the caller, and so is what lies in a cell whose L is 2¹³ or
+// more, or whose width has no inverse.
+//
+// A table of 2^b levels that is its own mirror image is searched by |x|, from
+// −l on, with l the least level above 0. A negative x takes 1 − u in place of u
+// and the mirror image of the symbol.
+//
+// The search halves the cells. Step s looks up one of 2^s starts, where s bits of
+// the cell are known, and sets bit s: the bits of a cell, and all tables, are in
+// reversed order, so that what is known are the lower bits, by which lanes
+// permute. Bytes get their bits in order at the end. Each step waits for the one
+// before, longer than it takes: AVX-512 searches for four vectors side by side, and
+// for eight, in a pass of its own, from 64 cells on.
 type Cells struct {
-	// Tables of MaxCells: where cells start; high and low parts of l_j, or in place of
-	// low l_j/width; 1/width. Then what all lanes share.
-	words [4*MaxCells + 16]uint32
-	form  cellForm
+	// Tables of MaxCells: where cells start, 1/width, l_j/width. Then eight times what
+	// all lanes share: mask of x, what signs flip, whether u is mirrored, twice the
+	// guard as an integer; and twice the symbols by four lower and four upper bits.
+	words [wordsAt + 80]uint32
+	steps int
+	shape cellShape // that words are set for
+
+	places [MaxCells]uint8 // of cells in the tables
 }
 
-// A cellForm is what kind of table it is.
-type cellForm uint8
+// MaxCells is the largest number of cells.
+const MaxCells = 256
 
 const (
-	narrowCells cellForm = iota // at most 16, of any width
-	manyCells                   // at most 16, none narrower than 2⁻⁷ of its levels
-	someCells                   // at most 8 such
-	fewCells                    // at most 4
-	oneCell
-	doubleCells   // at most 32, none narrower than 2⁻⁹ of its levels
-	fourfoldCells // at most 64 such
+	startsAt  = MaxCells * iota
+	factorsAt // of v
+	lowAt
+	wordsAt
 )
-
-// MaxCells is the largest number of cells that the lanes of AVX-512 can do; those
-// of AVX2 do 16.
-const MaxCells = 64
 
 const (
-	sixteen = 16 // cells that may be narrow
-	lanesAt = 4 * MaxCells
+	looseCell = 0x1p13   // levels of a cell are less than so many widths
+	leastCell = 0x1p-126 // widths have an inverse
 )
+
+// A cellShape is what does not depend on where the levels are.
+type cellShape struct {
+	cells    int
+	sign     byte
+	mirrored bool
+}
 
 // Set prepares c for levels from the lowest to the highest v, and reports whether
-// the lanes can do it: they need at most MaxCells cells, none too narrow that is
-// not empty. With sign not 0, v is |x|.
+// the lanes can do it: they need 1 to MaxCells cells, after mirroring, and levels
+// below 2¹⁰⁰. With sign not 0, a bit that no symbol has, v is |x|.
 func (c *Cells) Set(levels []float64, sign byte) bool {
-	inner := len(levels) - 1
-	if inner < 1 || inner > MaxCells {
+	n := len(levels)
+	shape := cellShape{cells: n - 1, sign: sign}
+	if sign == 0 && mirrored(levels) {
+		levels = levels[n/2-1:]
+		shape = cellShape{cells: n / 2, mirrored: true}
+	}
+	if shape.cells < 1 || shape.cells > MaxCells || !(max(-levels[0], levels[len(levels)-1]) < 0x1p100) {
 		return false
 	}
-	for j := range MaxCells {
-		c.words[j] = math.Float32bits(float32(math.Inf(1))) // no such cell
+	if shape != c.shape {
+		c.reshape(shape)
 	}
-	narrow, least := false, 0x1p-7
-	if inner > sixteen {
-		least = 0x1p-9
+	widest := c.setCells(levels)
+	if shape.sign != 0 || shape.mirrored {
+		c.setZero(levels)
 	}
-	for j, level := range levels[:inner] {
-		width, largest := levels[j+1]-level, max(math.Abs(level), math.Abs(levels[j+1]))
-		if width != 0 && !(width > 0x1p-100 && width < 0x1p100 && width >= 0x1p-24*largest) {
-			return false
-		}
-		high := float32(level)
-		if width == 0 && j == inner-1 && float64(high) != level {
-			return false
-		}
-		narrow = narrow || width > 0 && width < least*largest
-		c.setCell(j, level, width)
-	}
-	c.form = formOf(inner)
-	switch {
-	case narrow && inner > sixteen:
-		return false
-	case narrow:
-		c.form = narrowCells
-	default:
-		for j, level := range levels[:inner] {
-			c.words[2*MaxCells+j] = math.Float32bits(float32(level * inverse(levels[j+1]-level)))
-		}
-	}
-	mask := ^uint32(0)
-	if sign != 0 {
-		mask >>= 1
-	}
+	near := math.Float32bits(float32(0x1p-15 + 0x1p-22*widest))
 	for lane := range 8 {
-		c.words[lanesAt+lane], c.words[lanesAt+8+lane] = mask, uint32(sign)
+		c.words[wordsAt+24+lane] = 2 * near
 	}
 	return true
 }
 
-// formOf returns that of so many cells, none of them narrow.
-func formOf(cells int) cellForm {
-	switch {
-	case cells == 1:
-		return oneCell
-	case cells <= 4:
-		return fewCells
-	case cells <= 8:
-		return someCells
-	case cells <= sixteen:
-		return manyCells
-	case cells <= 2*sixteen:
-		return doubleCells
+// mirrored reports whether levels are their own mirror image, 4 or more of a power
+// of two, none of them repeated: of equal ones the mirror would find the other.
+func mirrored(levels []float64) bool {
+	n := len(levels)
+	if n < 4 || n&(n-1) != 0 {
+		return false
 	}
-	return fourfoldCells
+	for j, level := range levels[:n/2] {
+		if level != -levels[n-1-j] || level == levels[j+1] {
+			return false
+		}
+	}
+	return true
 }
 
-// setCell sets what is looked up for cell j.
-func (c *Cells) setCell(j int, level, width float64) {
-	high := float32(level)
-	c.words[MaxCells+j] = math.Float32bits(high)
-	c.words[2*MaxCells+j] = math.Float32bits(float32(level - float64(high)))
-	c.words[3*MaxCells+j] = math.Float32bits(float32(inverse(width)))
-	c.words[j] = math.Float32bits(start(level))
+// reshape sets what follows from the shape.
+func (c *Cells) reshape(shape cellShape) {
+	c.shape, c.steps = shape, 0
+	if shape.cells > 1 {
+		c.steps = max(2, bits.Len(uint(shape.cells-1)))
+	}
+	for j := range c.places {
+		c.places[j] = uint8(c.place(j))
+	}
+	for at := range 1 << c.steps {
+		c.words[startsAt+at] = math.Float32bits(float32(math.Inf(1))) // no such cell
+	}
+	first, mask, flip, mirror := byte(0), ^uint32(0), shape.sign, uint32(0)
+	if shape.sign != 0 {
+		mask >>= 1
+	}
+	if shape.mirrored {
+		first, mask, flip, mirror = byte(shape.cells-1), mask>>1, byte(2*shape.cells-1), ^uint32(0)
+	}
+	for lane := range 8 {
+		c.words[wordsAt+lane] = mask
+		c.words[wordsAt+8+lane] = uint32(flip) * 0x01010101
+		c.words[wordsAt+16+lane] = mirror
+	}
+	var lower, upper [4]uint32
+	for i := range 16 {
+		lower[i/4] |= uint32(first+1+byte(c.place(i))) << (8 * (i % 4))
+		upper[i/4] |= uint32(c.place(i<<4)) << (8 * (i % 4))
+	}
+	for half := range 2 {
+		copy(c.words[wordsAt+32+4*half:], lower[:])
+		copy(c.words[wordsAt+40+4*half:], upper[:])
+	}
 }
 
-// start returns the least float that is no less than level.
-func start(level float64) float32 {
+// place returns cell with its bits in reversed order.
+func (c *Cells) place(cell int) int { return int(bits.Reverse8(uint8(cell))) >> (8 - c.steps) }
+
+// setCells sets what is looked up, and returns the largest L of cells that are not
+// doubtful. It is called for each bucket of a vector, so it takes care of branches.
+func (c *Cells) setCells(levels []float64) (widest float64) {
+	level := levels[0]
+	for j, next := range levels[1:] {
+		at, width, largest := int(c.places[uint8(j)]), next-level, next
+		if -level > next {
+			largest = -level
+		}
+		factor := 1 / width
+		widths := factor * largest
+		if !(width >= leastCell && widths < looseCell) {
+			factor, widths = math.NaN(), 0
+			if width == 0 && float64(float32(level)) == level {
+				factor = 0 // at most v = level is in it: p = 0
+			}
+		}
+		if widths > widest {
+			widest = widths
+		}
+		c.words[startsAt+at] = start(level)
+		c.words[factorsAt+at] = math.Float32bits(float32(factor))
+		c.words[lowAt+at] = math.Float32bits(float32(level * factor))
+		level = next
+	}
+	return widest
+}
+
+// setZero makes the first cell, if it has no inverse, that of 0 alone, which is
+// frequent. The rest of it joins the next one, where all are as doubtful. Below
+// 2⁻⁹⁰⁰ the definition itself is not exact.
+func (c *Cells) setZero(levels []float64) {
+	if len(levels) < 3 {
+		return
+	}
+	first, second := levels[1]-levels[0], levels[2]-levels[1]
+	if !(first > 0x1p-900 && first < leastCell && second > 0 && second < leastCell) {
+		return
+	}
+	c.words[startsAt+int(c.places[1])] = math.Float32bits(math.SmallestNonzeroFloat32)
+	c.words[factorsAt+int(c.places[0])] = 0
+	c.words[lowAt+int(c.places[0])] = math.Float32bits(float32(levels[0] / first))
+}
+
+// start returns the bits of the least float that is no less than level.
+func start(level float64) uint32 {
 	f := float32(level)
-	if float64(f) < level {
-		f = math.Nextafter32(f, float32(math.Inf(1)))
-	}
-	return f
-}
-
-// inverse returns 1/width, 0 for an empty cell.
-func inverse(width float64) float64 {
-	if width == 0 {
-		return 0
-	}
-	return 1 / width
+	word, below := math.Float32bits(f), uint32(math.Float64bits(float64(f)-level)>>63)
+	return word + below - 2*(below&(word>>31)) // towards 0 if it is negative
 }
 
 // Draw writes the symbols of x, whose first coordinate has the index first. It
 // returns how many it did, a multiple of Batch, and sets the bits in doubt of
-// those it is not certain of; doubtful is false if there are none. In Off, and
-// for more cells than the tier has lanes for, it does nothing.
+// those it is not certain of; doubtful is false if there are none. In Off it does
+// nothing.
 func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
 	}
-	draw := [2][fourfoldCells + 1]func(symbols []byte, x []float32, first, k0, k1 uint32, words *[272]uint32, doubt []byte) uint32{
-		{drawNarrowAVX2, drawManyAVX2, drawSomeAVX2, drawFewAVX2, drawOneAVX2},
-		{drawNarrowAVX512, drawManyAVX512, drawSomeAVX512, drawFewAVX512, drawOneAVX512, drawDoubleAVX512, drawFourfoldAVX512},
-	}[t-AVX2][c.form]
-	if draw == nil {
-		return 0, false
+	draw := [2][9]func(symbols []byte, x []float32, first, k0, k1 uint32, words *[848]uint32, doubt []byte) uint32{
+		{draw1AVX2, nil, draw4AVX2, draw8AVX2, draw16AVX2, draw32AVX2, draw64AVX2, draw128AVX2, draw256AVX2},
+		{draw1AVX512, nil, draw4AVX512, draw8AVX512, draw16AVX512, draw32AVX512, draw64AVX512, draw128AVX512, draw256AVX512},
+	}[t-AVX2][c.steps]
+	if t == AVX512 && c.steps >= findAlone {
+		c.find(symbols[:n], x[:n])
 	}
 	doubts := draw(symbols[:n], x[:n], uint32(first), key.K0, key.K1, &c.words, doubt)
 	return n, doubts != 0
+}
+
+// findAlone is from how many steps on a function of its own finds the cells, before
+// the one that draws.
+const findAlone = 6
+
+// find writes the cells of x in AVX-512, in reversed bits. What is left of twice a
+// Batch it does among zeros.
+func (c *Cells) find(cells []byte, x []float32) {
+	whole := len(x) &^ (2*Batch - 1)
+	c.findWhole(cells[:whole], x[:whole])
+	if whole < len(x) {
+		var rest [2 * Batch]float32
+		var found [2 * Batch]byte
+		copy(rest[:], x[whole:])
+		c.findWhole(found[:], rest[:])
+		copy(cells[whole:], found[:])
+	}
+}
+
+// findWhole calls by name, so that what it is given stays on the stack.
+func (c *Cells) findWhole(cells []byte, x []float32) {
+	switch c.steps {
+	case findAlone:
+		find64AVX512(cells, x, &c.words)
+	case findAlone + 1:
+		find128AVX512(cells, x, &c.words)
+	default:
+		find256AVX512(cells, x, &c.words)
+	}
 }

@@ -4,62 +4,97 @@
 
 package kernel
 
-// drawOneAVX2 rounds len(x) coordinates, a multiple of 64.
+// draw1AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw1AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawFewAVX2 rounds len(x) coordinates, a multiple of 64.
+// draw4AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw4AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawSomeAVX2 rounds len(x) coordinates, a multiple of 64.
+// draw8AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw8AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawManyAVX2 rounds len(x) coordinates, a multiple of 64.
+// draw16AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw16AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawNarrowAVX2 rounds len(x) coordinates, a multiple of 64.
+// draw32AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw32AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawOneAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw64AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw64AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawFewAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw128AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw128AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawSomeAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw256AVX2 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw256AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawManyAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw1AVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw1AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawNarrowAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw4AVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw4AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawDoubleAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw8AVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawDoubleAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw8AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 
-// drawFourfoldAVX512 rounds len(x) coordinates, a multiple of 64.
+// draw16AVX512 rounds len(x) coordinates, a multiple of 64.
 //
 //go:noescape
-func drawFourfoldAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+func draw16AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+
+// draw32AVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func draw32AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+
+// find64AVX512 finds the cells of len(x) coordinates, a multiple of 128.
+//
+//go:noescape
+func find64AVX512(symbols []byte, x []float32, words *[848]uint32)
+
+// draw64AVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func draw64AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+
+// find128AVX512 finds the cells of len(x) coordinates, a multiple of 128.
+//
+//go:noescape
+func find128AVX512(symbols []byte, x []float32, words *[848]uint32)
+
+// draw128AVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func draw128AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+
+// find256AVX512 finds the cells of len(x) coordinates, a multiple of 128.
+//
+//go:noescape
+func find256AVX512(symbols []byte, x []float32, words *[848]uint32)
+
+// draw256AVX512 rounds len(x) coordinates, a multiple of 64.
+//
+//go:noescape
+func draw256AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)

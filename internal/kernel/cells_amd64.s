@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// func draw1AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawOneAVX2(SB), NOSPLIT, $0-100
+TEXT ·draw1AVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -23,46 +23,106 @@ TEXT ·drawOneAVX2(SB), NOSPLIT, $0-100
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 	VPADDD       cellscounting<>+0(SB), Y1, Y1
-	VBROADCASTSS 512(AX), Y4
-	VBROADCASTSS 768(AX), Y5
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (CX), Y6
-	VPAND        1024(AX), Y6, Y7
-	VPXOR        Y8, Y8, Y8
-	VFMSUB132PS  Y5, Y4, Y7
-	VPXOR        Y2, Y1, Y9
+	VMOVDQU      (CX), Y4
+	VPAND        3072(AX), Y4, Y4
+	VPXOR        Y5, Y5, Y5
+	VBROADCASTSS 1024(AX), Y6
+	VBROADCASTSS 2048(AX), Y7
+	VFMSUB132PS  Y6, Y7, Y4
+	VPXOR        Y2, Y1, Y6
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPADDD       Y3, Y9, Y9
-	VPMULLD      cellssecond<>+0(SB), Y9, Y9
-	VPSRLD       $0x0f, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPMULLD      cellsthird<>+0(SB), Y9, Y9
-	VPSRLD       $0x08, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
-	VCMPPS       $0x0e, Y0, Y7, Y9
-	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
-	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y6, Y6
-	VPAND        Y9, Y6, Y6
-	VPAND        1056(AX), Y6, Y6
-	VPOR         Y6, Y8, Y8
+	VPMULLD      cellsgolden<>+0(SB), Y6, Y6
+	VPSRLD       $0x10, Y6, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       Y3, Y6, Y6
+	VPMULLD      cellssecond<>+0(SB), Y6, Y6
+	VPSRLD       $0x0f, Y6, Y7
+	VPXOR        Y7, Y6, Y6
+	VPMULLD      cellsthird<>+0(SB), Y6, Y6
+	VMOVDQU      (CX), Y7
+	VPSRAD       $0x1f, Y7, Y7
+	VPAND        3136(AX), Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPSRLD       $0x08, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VFNMADD231PS cellsscale<>+0(SB), Y6, Y4
+	VPADDD       Y4, Y4, Y6
+	VMOVDQU      3168(AX), Y7
+	VPCMPGTD     Y6, Y7, Y7
 	VMOVMSKPS    Y7, R8
 	MOVB         R8, (BX)
 	ORQ          R8, SI
 	VMOVDQU      32(CX), Y6
-	VPAND        1024(AX), Y6, Y7
+	VPAND        3072(AX), Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VBROADCASTSS 1024(AX), Y8
+	VBROADCASTSS 2048(AX), Y9
+	VFMSUB132PS  Y8, Y9, Y6
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VMOVDQU      32(CX), Y9
+	VPSRAD       $0x1f, Y9, Y9
+	VPAND        3136(AX), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y6
+	VPADDD       Y6, Y6, Y8
+	VMOVDQU      3168(AX), Y9
+	VPCMPGTD     Y8, Y9, Y9
+	VPACKSSDW    Y6, Y4, Y4
+	VMOVMSKPS    Y9, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y7, Y5, Y5
+	VMOVDQU      64(CX), Y6
+	VPAND        3072(AX), Y6, Y6
+	VPXOR        Y7, Y7, Y7
+	VBROADCASTSS 1024(AX), Y8
+	VBROADCASTSS 2048(AX), Y9
+	VFMSUB132PS  Y8, Y9, Y6
+	VPXOR        Y2, Y1, Y8
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
+	VPSRLD       $0x10, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPADDD       Y3, Y8, Y8
+	VPMULLD      cellssecond<>+0(SB), Y8, Y8
+	VPSRLD       $0x0f, Y8, Y9
+	VPXOR        Y9, Y8, Y8
+	VPMULLD      cellsthird<>+0(SB), Y8, Y8
+	VMOVDQU      64(CX), Y9
+	VPSRAD       $0x1f, Y9, Y9
+	VPAND        3136(AX), Y9, Y9
+	VPXOR        Y9, Y8, Y8
+	VPSRLD       $0x08, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VFNMADD231PS cellsscale<>+0(SB), Y8, Y6
+	VPADDD       Y6, Y6, Y8
+	VMOVDQU      3168(AX), Y9
+	VPCMPGTD     Y8, Y9, Y9
+	VMOVMSKPS    Y9, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y8
+	VPAND        3072(AX), Y8, Y8
 	VPXOR        Y9, Y9, Y9
-	VFMSUB132PS  Y5, Y4, Y7
+	VBROADCASTSS 1024(AX), Y10
+	VBROADCASTSS 2048(AX), Y11
+	VFMSUB132PS  Y10, Y11, Y8
 	VPXOR        Y2, Y1, Y10
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
@@ -73,85 +133,40 @@ loop:
 	VPSRLD       $0x0f, Y10, Y11
 	VPXOR        Y11, Y10, Y10
 	VPMULLD      cellsthird<>+0(SB), Y10, Y10
+	VMOVDQU      96(CX), Y11
+	VPSRAD       $0x1f, Y11, Y11
+	VPAND        3136(AX), Y11, Y11
+	VPXOR        Y11, Y10, Y10
 	VPSRLD       $0x08, Y10, Y10
 	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y7
-	VCMPPS       $0x0e, Y0, Y7, Y10
-	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
-	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y6, Y6
-	VPAND        Y10, Y6, Y6
-	VPAND        1056(AX), Y6, Y6
-	VPOR         Y6, Y9, Y9
-	VMOVMSKPS    Y7, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y6
-	VPAND        1024(AX), Y6, Y7
-	VPXOR        Y10, Y10, Y10
-	VFMSUB132PS  Y5, Y4, Y7
-	VPXOR        Y2, Y1, Y11
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
-	VPSRLD       $0x10, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPADDD       Y3, Y11, Y11
-	VPMULLD      cellssecond<>+0(SB), Y11, Y11
-	VPSRLD       $0x0f, Y11, Y12
-	VPXOR        Y12, Y11, Y11
-	VPMULLD      cellsthird<>+0(SB), Y11, Y11
-	VPSRLD       $0x08, Y11, Y11
-	VCVTDQ2PS    Y11, Y11
-	VFNMADD231PS cellsscale<>+0(SB), Y11, Y7
-	VCMPPS       $0x0e, Y0, Y7, Y11
-	VPSUBD       Y11, Y10, Y10
-	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
-	VPCMPGTD     Y0, Y10, Y11
-	VPSRAD       $0x1f, Y6, Y6
-	VPAND        Y11, Y6, Y6
-	VPAND        1056(AX), Y6, Y6
-	VPOR         Y6, Y10, Y10
-	VMOVMSKPS    Y7, R8
-	MOVB         R8, 2(BX)
-	ORQ          R8, SI
-	VMOVDQU      96(CX), Y6
-	VPAND        1024(AX), Y6, Y7
-	VPXOR        Y11, Y11, Y11
-	VFMSUB132PS  Y5, Y4, Y7
-	VPXOR        Y2, Y1, Y12
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y12, Y12
-	VPSRLD       $0x10, Y12, Y13
-	VPXOR        Y13, Y12, Y12
-	VPADDD       Y3, Y12, Y12
-	VPMULLD      cellssecond<>+0(SB), Y12, Y12
-	VPSRLD       $0x0f, Y12, Y13
-	VPXOR        Y13, Y12, Y12
-	VPMULLD      cellsthird<>+0(SB), Y12, Y12
-	VPSRLD       $0x08, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VFNMADD231PS cellsscale<>+0(SB), Y12, Y7
-	VCMPPS       $0x0e, Y0, Y7, Y12
-	VPSUBD       Y12, Y11, Y11
-	VPAND        cellsmagnitude<>+0(SB), Y7, Y7
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y7, Y7
-	VPCMPGTD     Y0, Y11, Y12
-	VPSRAD       $0x1f, Y6, Y6
-	VPAND        Y12, Y6, Y6
-	VPAND        1056(AX), Y6, Y6
-	VPOR         Y6, Y11, Y11
-	VMOVMSKPS    Y7, R8
+	VFNMADD231PS cellsscale<>+0(SB), Y10, Y8
+	VPADDD       Y8, Y8, Y10
+	VMOVDQU      3168(AX), Y11
+	VPCMPGTD     Y10, Y11, Y11
+	VPACKSSDW    Y8, Y6, Y6
+	VMOVMSKPS    Y11, R8
 	MOVB         R8, 3(BX)
 	ORQ          R8, SI
-	VPACKUSDW    Y9, Y8, Y8
-	VPACKUSDW    Y11, Y10, Y10
-	VPACKUSWB    Y10, Y8, Y8
-	VMOVDQU      cellsordered8<>+0(SB), Y6
-	VPERMD       Y8, Y6, Y8
-	VMOVDQU      Y8, (DX)
+	VPACKUSDW    Y9, Y7, Y7
+	VPACKUSWB    Y7, Y5, Y5
+	VMOVDQU      3200(AX), Y7
+	VPSHUFB      Y5, Y7, Y5
+	VPACKSSWB    Y6, Y4, Y4
+	VPCMPGTB     Y4, Y0, Y4
+	VPADDB       Y4, Y5, Y5
+	VMOVDQU      (CX), Y4
+	VMOVDQU      64(CX), Y6
+	VPACKSSDW    32(CX), Y4, Y4
+	VPACKSSDW    96(CX), Y6, Y6
+	VPACKSSWB    Y6, Y4, Y4
+	VPCMPGTB     Y4, Y0, Y4
+	VPCMPEQB     Y5, Y0, Y6
+	VPANDN       Y4, Y6, Y4
+	VPAND        3104(AX), Y4, Y4
+	VPXOR        Y4, Y5, Y5
+	VMOVDQU      cellsordered8<>+0(SB), Y4
+	VPERMD       Y5, Y4, Y5
+	VMOVDQU      Y5, (DX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000004, BX
 	ADDQ         $0x00000020, DX
@@ -224,16 +239,6 @@ DATA cellsafterAVX2<>+24(SB)/4, $0x00000008
 DATA cellsafterAVX2<>+28(SB)/4, $0x00000008
 GLOBL cellsafterAVX2<>(SB), RODATA|NOPTR, $32
 
-DATA cellsstep5<>+0(SB)/4, $0x00000001
-DATA cellsstep5<>+4(SB)/4, $0x00000001
-DATA cellsstep5<>+8(SB)/4, $0x00000001
-DATA cellsstep5<>+12(SB)/4, $0x00000001
-DATA cellsstep5<>+16(SB)/4, $0x00000001
-DATA cellsstep5<>+20(SB)/4, $0x00000001
-DATA cellsstep5<>+24(SB)/4, $0x00000001
-DATA cellsstep5<>+28(SB)/4, $0x00000001
-GLOBL cellsstep5<>(SB), RODATA|NOPTR, $32
-
 DATA cellsscale<>+0(SB)/4, $0x33800000
 DATA cellsscale<>+4(SB)/4, $0x33800000
 DATA cellsscale<>+8(SB)/4, $0x33800000
@@ -243,26 +248,6 @@ DATA cellsscale<>+20(SB)/4, $0x33800000
 DATA cellsscale<>+24(SB)/4, $0x33800000
 DATA cellsscale<>+28(SB)/4, $0x33800000
 GLOBL cellsscale<>(SB), RODATA|NOPTR, $32
-
-DATA cellsguard<>+0(SB)/4, $0x38800000
-DATA cellsguard<>+4(SB)/4, $0x38800000
-DATA cellsguard<>+8(SB)/4, $0x38800000
-DATA cellsguard<>+12(SB)/4, $0x38800000
-DATA cellsguard<>+16(SB)/4, $0x38800000
-DATA cellsguard<>+20(SB)/4, $0x38800000
-DATA cellsguard<>+24(SB)/4, $0x38800000
-DATA cellsguard<>+28(SB)/4, $0x38800000
-GLOBL cellsguard<>(SB), RODATA|NOPTR, $32
-
-DATA cellsmagnitude<>+0(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+4(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+8(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+12(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+16(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+20(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+24(SB)/4, $0x7fffffff
-DATA cellsmagnitude<>+28(SB)/4, $0x7fffffff
-GLOBL cellsmagnitude<>(SB), RODATA|NOPTR, $32
 
 DATA cellsordered8<>+0(SB)/4, $0x00000000
 DATA cellsordered8<>+4(SB)/4, $0x00000004
@@ -274,9 +259,9 @@ DATA cellsordered8<>+24(SB)/4, $0x00000003
 DATA cellsordered8<>+28(SB)/4, $0x00000007
 GLOBL cellsordered8<>(SB), RODATA|NOPTR, $32
 
-// func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// func draw4AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
+TEXT ·draw4AVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -293,22 +278,22 @@ TEXT ·drawFewAVX2(SB), NOSPLIT, $0-100
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 8(AX), Y6
-	VCMPPS       $0x0d, Y6, Y5, Y6
-	VPAND        cellsstep4<>+0(SB), Y6, Y6
-	VPOR         cellsstep5<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPERMPS      768(AX), Y6, Y7
-	VPERMPS      512(AX), Y6, Y8
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      1024(AX), Y6, Y7
+	VPERMPS      2048(AX), Y6, Y8
 	VFMSUB132PS  Y7, Y8, Y5
 	VPXOR        Y2, Y1, Y7
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
@@ -320,70 +305,30 @@ loop:
 	VPSRLD       $0x0f, Y7, Y8
 	VPXOR        Y8, Y7, Y7
 	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
 	VPSRLD       $0x08, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y7
-	VPSUBD       Y7, Y6, Y6
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y6, Y7
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y7, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y6, Y6
-	VMOVMSKPS    Y5, R8
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
 	MOVB         R8, (BX)
 	ORQ          R8, SI
-	VMOVDQU      32(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 8(AX), Y7
-	VCMPPS       $0x0d, Y7, Y5, Y7
-	VPAND        cellsstep4<>+0(SB), Y7, Y7
-	VPOR         cellsstep5<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPERMPS      768(AX), Y7, Y8
-	VPERMPS      512(AX), Y7, Y9
-	VFMSUB132PS  Y8, Y9, Y5
-	VPXOR        Y2, Y1, Y8
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPADDD       Y3, Y8, Y8
-	VPMULLD      cellssecond<>+0(SB), Y8, Y8
-	VPSRLD       $0x0f, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPMULLD      cellsthird<>+0(SB), Y8, Y8
-	VPSRLD       $0x08, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y8
-	VPSUBD       Y8, Y7, Y7
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y7, Y8
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y8, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y7, Y7
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 8(AX), Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VPAND        cellsstep4<>+0(SB), Y8, Y8
-	VPOR         cellsstep5<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPERMPS      768(AX), Y8, Y9
-	VPERMPS      512(AX), Y8, Y10
-	VFMSUB132PS  Y9, Y10, Y5
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      1024(AX), Y8, Y9
+	VPERMPS      2048(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y7
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -394,63 +339,109 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
 	VPSRLD       $0x08, Y9, Y9
 	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y9
-	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y9, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y8, Y8
-	VMOVMSKPS    Y5, R8
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      1024(AX), Y8, Y9
+	VPERMPS      2048(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
 	MOVB         R8, 2(BX)
 	ORQ          R8, SI
-	VMOVDQU      96(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 8(AX), Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VPAND        cellsstep4<>+0(SB), Y9, Y9
-	VPOR         cellsstep5<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPERMPS      768(AX), Y9, Y10
-	VPERMPS      512(AX), Y9, Y11
-	VFMSUB132PS  Y10, Y11, Y5
-	VPXOR        Y2, Y1, Y10
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      1024(AX), Y10, Y11
+	VPERMPS      2048(AX), Y10, Y12
+	VFMSUB132PS  Y11, Y12, Y9
+	VPXOR        Y2, Y1, Y11
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPADDD       Y3, Y10, Y10
-	VPMULLD      cellssecond<>+0(SB), Y10, Y10
-	VPSRLD       $0x0f, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPMULLD      cellsthird<>+0(SB), Y10, Y10
-	VPSRLD       $0x08, Y10, Y10
-	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y10
-	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y10, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y9, Y9
-	VMOVMSKPS    Y5, R8
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
 	MOVB         R8, 3(BX)
 	ORQ          R8, SI
-	VPACKUSDW    Y7, Y6, Y6
-	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSDW    Y10, Y8, Y8
 	VPACKUSWB    Y8, Y6, Y6
-	VMOVDQU      cellsordered8<>+0(SB), Y4
-	VPERMD       Y6, Y4, Y6
+	VMOVDQU      3200(AX), Y8
+	VPSHUFB      Y6, Y8, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
 	VMOVDQU      Y6, (DX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000004, BX
@@ -466,19 +457,29 @@ done:
 	VZEROUPPER
 	RET
 
-DATA cellsstep4<>+0(SB)/4, $0x00000002
-DATA cellsstep4<>+4(SB)/4, $0x00000002
-DATA cellsstep4<>+8(SB)/4, $0x00000002
-DATA cellsstep4<>+12(SB)/4, $0x00000002
-DATA cellsstep4<>+16(SB)/4, $0x00000002
-DATA cellsstep4<>+20(SB)/4, $0x00000002
-DATA cellsstep4<>+24(SB)/4, $0x00000002
-DATA cellsstep4<>+28(SB)/4, $0x00000002
-GLOBL cellsstep4<>(SB), RODATA|NOPTR, $32
+DATA cellsstep0<>+0(SB)/4, $0x00000001
+DATA cellsstep0<>+4(SB)/4, $0x00000001
+DATA cellsstep0<>+8(SB)/4, $0x00000001
+DATA cellsstep0<>+12(SB)/4, $0x00000001
+DATA cellsstep0<>+16(SB)/4, $0x00000001
+DATA cellsstep0<>+20(SB)/4, $0x00000001
+DATA cellsstep0<>+24(SB)/4, $0x00000001
+DATA cellsstep0<>+28(SB)/4, $0x00000001
+GLOBL cellsstep0<>(SB), RODATA|NOPTR, $32
 
-// func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+DATA cellsstep1<>+0(SB)/4, $0x00000002
+DATA cellsstep1<>+4(SB)/4, $0x00000002
+DATA cellsstep1<>+8(SB)/4, $0x00000002
+DATA cellsstep1<>+12(SB)/4, $0x00000002
+DATA cellsstep1<>+16(SB)/4, $0x00000002
+DATA cellsstep1<>+20(SB)/4, $0x00000002
+DATA cellsstep1<>+24(SB)/4, $0x00000002
+DATA cellsstep1<>+28(SB)/4, $0x00000002
+GLOBL cellsstep1<>(SB), RODATA|NOPTR, $32
+
+// func draw8AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawSomeAVX2(SB), NOSPLIT, $0-100
+TEXT ·draw8AVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -495,26 +496,26 @@ TEXT ·drawSomeAVX2(SB), NOSPLIT, $0-100
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 16(AX), Y6
-	VCMPPS       $0x0d, Y6, Y5, Y6
-	VPAND        cellsstep3<>+0(SB), Y6, Y6
-	VPOR         cellsstep4<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPOR         cellsstep5<>+0(SB), Y6, Y7
-	VPERMPS      (AX), Y7, Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VBLENDVPS    Y8, Y7, Y6, Y6
-	VPERMPS      768(AX), Y6, Y7
-	VPERMPS      512(AX), Y6, Y8
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      16(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      1024(AX), Y6, Y7
+	VPERMPS      2048(AX), Y6, Y8
 	VFMSUB132PS  Y7, Y8, Y5
 	VPXOR        Y2, Y1, Y7
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
@@ -526,78 +527,34 @@ loop:
 	VPSRLD       $0x0f, Y7, Y8
 	VPXOR        Y8, Y7, Y7
 	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
 	VPSRLD       $0x08, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y7
-	VPSUBD       Y7, Y6, Y6
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y6, Y7
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y7, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y6, Y6
-	VMOVMSKPS    Y5, R8
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
 	MOVB         R8, (BX)
 	ORQ          R8, SI
-	VMOVDQU      32(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 16(AX), Y7
-	VCMPPS       $0x0d, Y7, Y5, Y7
-	VPAND        cellsstep3<>+0(SB), Y7, Y7
-	VPOR         cellsstep4<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPOR         cellsstep5<>+0(SB), Y7, Y8
-	VPERMPS      (AX), Y8, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y7, Y7
-	VPERMPS      768(AX), Y7, Y8
-	VPERMPS      512(AX), Y7, Y9
-	VFMSUB132PS  Y8, Y9, Y5
-	VPXOR        Y2, Y1, Y8
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPADDD       Y3, Y8, Y8
-	VPMULLD      cellssecond<>+0(SB), Y8, Y8
-	VPSRLD       $0x0f, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPMULLD      cellsthird<>+0(SB), Y8, Y8
-	VPSRLD       $0x08, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y8
-	VPSUBD       Y8, Y7, Y7
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y7, Y8
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y8, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y7, Y7
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 16(AX), Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VPAND        cellsstep3<>+0(SB), Y8, Y8
-	VPOR         cellsstep4<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPOR         cellsstep5<>+0(SB), Y8, Y9
-	VPERMPS      (AX), Y9, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y8, Y8
-	VPERMPS      768(AX), Y8, Y9
-	VPERMPS      512(AX), Y8, Y10
-	VFMSUB132PS  Y9, Y10, Y5
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      1024(AX), Y8, Y9
+	VPERMPS      2048(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y7
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -608,67 +565,117 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
 	VPSRLD       $0x08, Y9, Y9
 	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y9
-	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y9, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y8, Y8
-	VMOVMSKPS    Y5, R8
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      1024(AX), Y8, Y9
+	VPERMPS      2048(AX), Y8, Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
 	MOVB         R8, 2(BX)
 	ORQ          R8, SI
-	VMOVDQU      96(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 16(AX), Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VPAND        cellsstep3<>+0(SB), Y9, Y9
-	VPOR         cellsstep4<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPOR         cellsstep5<>+0(SB), Y9, Y10
-	VPERMPS      (AX), Y10, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y9, Y9
-	VPERMPS      768(AX), Y9, Y10
-	VPERMPS      512(AX), Y9, Y11
-	VFMSUB132PS  Y10, Y11, Y5
-	VPXOR        Y2, Y1, Y10
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      16(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      1024(AX), Y10, Y11
+	VPERMPS      2048(AX), Y10, Y12
+	VFMSUB132PS  Y11, Y12, Y9
+	VPXOR        Y2, Y1, Y11
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPADDD       Y3, Y10, Y10
-	VPMULLD      cellssecond<>+0(SB), Y10, Y10
-	VPSRLD       $0x0f, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPMULLD      cellsthird<>+0(SB), Y10, Y10
-	VPSRLD       $0x08, Y10, Y10
-	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y10
-	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y10, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y9, Y9
-	VMOVMSKPS    Y5, R8
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
 	MOVB         R8, 3(BX)
 	ORQ          R8, SI
-	VPACKUSDW    Y7, Y6, Y6
-	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSDW    Y10, Y8, Y8
 	VPACKUSWB    Y8, Y6, Y6
-	VMOVDQU      cellsordered8<>+0(SB), Y4
-	VPERMD       Y6, Y4, Y6
+	VMOVDQU      3200(AX), Y8
+	VPSHUFB      Y6, Y8, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
 	VMOVDQU      Y6, (DX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000004, BX
@@ -684,293 +691,19 @@ done:
 	VZEROUPPER
 	RET
 
-DATA cellsstep3<>+0(SB)/4, $0x00000004
-DATA cellsstep3<>+4(SB)/4, $0x00000004
-DATA cellsstep3<>+8(SB)/4, $0x00000004
-DATA cellsstep3<>+12(SB)/4, $0x00000004
-DATA cellsstep3<>+16(SB)/4, $0x00000004
-DATA cellsstep3<>+20(SB)/4, $0x00000004
-DATA cellsstep3<>+24(SB)/4, $0x00000004
-DATA cellsstep3<>+28(SB)/4, $0x00000004
-GLOBL cellsstep3<>(SB), RODATA|NOPTR, $32
-
-// func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·drawManyAVX2(SB), NOSPLIT, $0-100
-	MOVQ         words+64(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         symbols_base+0(FP), DX
-	MOVQ         doubt_base+72(FP), BX
-	XORQ         SI, SI
-	VPXOR        Y0, Y0, Y0
-	MOVL         first+48(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Y1
-	MOVL         k0+52(FP), DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Y2
-	MOVL         k1+56(FP), DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Y3
-	VPADDD       cellscounting<>+0(SB), Y1, Y1
-	MOVQ         x_len+32(FP), DI
-	TESTQ        DI, DI
-	JZ           done
-
-loop:
-	VMOVDQU      (CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y7
-	VCMPPS       $0x0d, Y7, Y5, Y7
-	VPAND        cellsstep2<>+0(SB), Y7, Y6
-	VPOR         cellsstep3<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPOR         cellsstep4<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPOR         cellsstep5<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPERMPS      768(AX), Y6, Y8
-	VPERMPS      800(AX), Y6, Y9
-	VBLENDVPS    Y7, Y9, Y8, Y8
-	VPERMPS      512(AX), Y6, Y9
-	VPERMPS      544(AX), Y6, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VFMSUB132PS  Y8, Y9, Y5
-	VPXOR        Y2, Y1, Y7
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
-	VPSRLD       $0x10, Y7, Y8
-	VPXOR        Y8, Y7, Y7
-	VPADDD       Y3, Y7, Y7
-	VPMULLD      cellssecond<>+0(SB), Y7, Y7
-	VPSRLD       $0x0f, Y7, Y8
-	VPXOR        Y8, Y7, Y7
-	VPMULLD      cellsthird<>+0(SB), Y7, Y7
-	VPSRLD       $0x08, Y7, Y7
-	VCVTDQ2PS    Y7, Y7
-	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y7
-	VPSUBD       Y7, Y6, Y6
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y6, Y7
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y7, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y6, Y6
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, (BX)
-	ORQ          R8, SI
-	VMOVDQU      32(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VPAND        cellsstep2<>+0(SB), Y8, Y7
-	VPOR         cellsstep3<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPOR         cellsstep4<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPOR         cellsstep5<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPERMPS      768(AX), Y7, Y9
-	VPERMPS      800(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VPERMPS      512(AX), Y7, Y10
-	VPERMPS      544(AX), Y7, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VFMSUB132PS  Y9, Y10, Y5
-	VPXOR        Y2, Y1, Y8
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPADDD       Y3, Y8, Y8
-	VPMULLD      cellssecond<>+0(SB), Y8, Y8
-	VPSRLD       $0x0f, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPMULLD      cellsthird<>+0(SB), Y8, Y8
-	VPSRLD       $0x08, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y8
-	VPSUBD       Y8, Y7, Y7
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y7, Y8
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y8, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y7, Y7
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VPAND        cellsstep2<>+0(SB), Y9, Y8
-	VPOR         cellsstep3<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPOR         cellsstep4<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPOR         cellsstep5<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPERMPS      768(AX), Y8, Y10
-	VPERMPS      800(AX), Y8, Y11
-	VBLENDVPS    Y9, Y11, Y10, Y10
-	VPERMPS      512(AX), Y8, Y11
-	VPERMPS      544(AX), Y8, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VFMSUB132PS  Y10, Y11, Y5
-	VPXOR        Y2, Y1, Y9
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
-	VPSRLD       $0x10, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPADDD       Y3, Y9, Y9
-	VPMULLD      cellssecond<>+0(SB), Y9, Y9
-	VPSRLD       $0x0f, Y9, Y10
-	VPXOR        Y10, Y9, Y9
-	VPMULLD      cellsthird<>+0(SB), Y9, Y9
-	VPSRLD       $0x08, Y9, Y9
-	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y9
-	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y9, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y8, Y8
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 2(BX)
-	ORQ          R8, SI
-	VMOVDQU      96(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VPAND        cellsstep2<>+0(SB), Y10, Y9
-	VPOR         cellsstep3<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPOR         cellsstep4<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPOR         cellsstep5<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPERMPS      768(AX), Y9, Y11
-	VPERMPS      800(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VPERMPS      512(AX), Y9, Y12
-	VPERMPS      544(AX), Y9, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VFMSUB132PS  Y11, Y12, Y5
-	VPXOR        Y2, Y1, Y10
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPADDD       Y3, Y10, Y10
-	VPMULLD      cellssecond<>+0(SB), Y10, Y10
-	VPSRLD       $0x0f, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPMULLD      cellsthird<>+0(SB), Y10, Y10
-	VPSRLD       $0x08, Y10, Y10
-	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y10
-	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y10, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y9, Y9
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 3(BX)
-	ORQ          R8, SI
-	VPACKUSDW    Y7, Y6, Y6
-	VPACKUSDW    Y9, Y8, Y8
-	VPACKUSWB    Y8, Y6, Y6
-	VMOVDQU      cellsordered8<>+0(SB), Y4
-	VPERMD       Y6, Y4, Y6
-	VMOVDQU      Y6, (DX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000004, BX
-	ADDQ         $0x00000020, DX
-	SUBQ         $0x00000020, DI
-	JNZ          loop
-
-done:
-	XORL  AX, AX
-	TESTQ SI, SI
-	SETNE AL
-	MOVL  AX, doubts+96(FP)
-	VZEROUPPER
-	RET
-
-DATA cellsstep2<>+0(SB)/4, $0x00000008
-DATA cellsstep2<>+4(SB)/4, $0x00000008
-DATA cellsstep2<>+8(SB)/4, $0x00000008
-DATA cellsstep2<>+12(SB)/4, $0x00000008
-DATA cellsstep2<>+16(SB)/4, $0x00000008
-DATA cellsstep2<>+20(SB)/4, $0x00000008
-DATA cellsstep2<>+24(SB)/4, $0x00000008
-DATA cellsstep2<>+28(SB)/4, $0x00000008
+DATA cellsstep2<>+0(SB)/4, $0x00000004
+DATA cellsstep2<>+4(SB)/4, $0x00000004
+DATA cellsstep2<>+8(SB)/4, $0x00000004
+DATA cellsstep2<>+12(SB)/4, $0x00000004
+DATA cellsstep2<>+16(SB)/4, $0x00000004
+DATA cellsstep2<>+20(SB)/4, $0x00000004
+DATA cellsstep2<>+24(SB)/4, $0x00000004
+DATA cellsstep2<>+28(SB)/4, $0x00000004
 GLOBL cellsstep2<>(SB), RODATA|NOPTR, $32
 
-// func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
+// func draw16AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
 // Requires: AVX, AVX2, FMA3
-TEXT ·drawNarrowAVX2(SB), NOSPLIT, $0-100
+TEXT ·draw16AVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -987,46 +720,35 @@ TEXT ·drawNarrowAVX2(SB), NOSPLIT, $0-100
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Y3
 	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU      (CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y7
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
 	VCMPPS       $0x0d, Y7, Y5, Y7
-	VPAND        cellsstep2<>+0(SB), Y7, Y6
-	VPOR         cellsstep3<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPOR         cellsstep4<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPOR         cellsstep5<>+0(SB), Y6, Y8
-	VPERMPS      (AX), Y8, Y9
-	VPERMPS      32(AX), Y8, Y10
-	VBLENDVPS    Y7, Y10, Y9, Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VBLENDVPS    Y9, Y8, Y6, Y6
-	VPERMPS      256(AX), Y6, Y8
-	VPERMPS      288(AX), Y6, Y9
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      16(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      32(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep3<>+0(SB), Y7, Y8
+	VPOR         Y8, Y6, Y6
+	VPERMPS      1024(AX), Y6, Y8
+	VPERMPS      1056(AX), Y6, Y9
 	VBLENDVPS    Y7, Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      512(AX), Y6, Y8
-	VPERMPS      544(AX), Y6, Y9
-	VBLENDVPS    Y7, Y9, Y8, Y8
-	VSUBPS       Y8, Y5, Y5
-	VPERMPS      768(AX), Y6, Y8
-	VPERMPS      800(AX), Y6, Y9
-	VBLENDVPS    Y7, Y9, Y8, Y8
-	VMULPS       Y8, Y5, Y5
+	VPERMPS      2048(AX), Y6, Y9
+	VPERMPS      2080(AX), Y6, Y10
+	VBLENDVPS    Y7, Y10, Y9, Y9
+	VFMSUB132PS  Y8, Y9, Y5
 	VPXOR        Y2, Y1, Y7
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
@@ -1037,116 +759,42 @@ loop:
 	VPSRLD       $0x0f, Y7, Y8
 	VPXOR        Y8, Y7, Y7
 	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
 	VPSRLD       $0x08, Y7, Y7
 	VCVTDQ2PS    Y7, Y7
 	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y7
-	VPSUBD       Y7, Y6, Y6
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y6, Y7
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y7, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y6, Y6
-	VMOVMSKPS    Y5, R8
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
 	MOVB         R8, (BX)
 	ORQ          R8, SI
-	VMOVDQU      32(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y8
-	VCMPPS       $0x0d, Y8, Y5, Y8
-	VPAND        cellsstep2<>+0(SB), Y8, Y7
-	VPOR         cellsstep3<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPOR         cellsstep4<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPOR         cellsstep5<>+0(SB), Y7, Y9
-	VPERMPS      (AX), Y9, Y10
-	VPERMPS      32(AX), Y9, Y11
-	VBLENDVPS    Y8, Y11, Y10, Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VBLENDVPS    Y10, Y9, Y7, Y7
-	VPERMPS      256(AX), Y7, Y9
-	VPERMPS      288(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      512(AX), Y7, Y9
-	VPERMPS      544(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VSUBPS       Y9, Y5, Y5
-	VPERMPS      768(AX), Y7, Y9
-	VPERMPS      800(AX), Y7, Y10
-	VBLENDVPS    Y8, Y10, Y9, Y9
-	VMULPS       Y9, Y5, Y5
-	VPXOR        Y2, Y1, Y8
-	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y8, Y8
-	VPSRLD       $0x10, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPADDD       Y3, Y8, Y8
-	VPMULLD      cellssecond<>+0(SB), Y8, Y8
-	VPSRLD       $0x0f, Y8, Y9
-	VPXOR        Y9, Y8, Y8
-	VPMULLD      cellsthird<>+0(SB), Y8, Y8
-	VPSRLD       $0x08, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VFNMADD231PS cellsscale<>+0(SB), Y8, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y8
-	VPSUBD       Y8, Y7, Y7
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y7, Y8
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y8, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y7, Y7
-	VMOVMSKPS    Y5, R8
-	MOVB         R8, 1(BX)
-	ORQ          R8, SI
-	VMOVDQU      64(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y9
-	VCMPPS       $0x0d, Y9, Y5, Y9
-	VPAND        cellsstep2<>+0(SB), Y9, Y8
-	VPOR         cellsstep3<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPOR         cellsstep4<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPOR         cellsstep5<>+0(SB), Y8, Y10
-	VPERMPS      (AX), Y10, Y11
-	VPERMPS      32(AX), Y10, Y12
-	VBLENDVPS    Y9, Y12, Y11, Y11
-	VCMPPS       $0x0d, Y11, Y5, Y11
-	VBLENDVPS    Y11, Y10, Y8, Y8
-	VPERMPS      256(AX), Y8, Y10
-	VPERMPS      288(AX), Y8, Y11
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      1024(AX), Y8, Y10
+	VPERMPS      1056(AX), Y8, Y11
 	VBLENDVPS    Y9, Y11, Y10, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      512(AX), Y8, Y10
-	VPERMPS      544(AX), Y8, Y11
-	VBLENDVPS    Y9, Y11, Y10, Y10
-	VSUBPS       Y10, Y5, Y5
-	VPERMPS      768(AX), Y8, Y10
-	VPERMPS      800(AX), Y8, Y11
-	VBLENDVPS    Y9, Y11, Y10, Y10
-	VMULPS       Y10, Y5, Y5
+	VPERMPS      2048(AX), Y8, Y11
+	VPERMPS      2080(AX), Y8, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VFMSUB132PS  Y10, Y11, Y7
 	VPXOR        Y2, Y1, Y9
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
 	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
@@ -1157,86 +805,133 @@ loop:
 	VPSRLD       $0x0f, Y9, Y10
 	VPXOR        Y10, Y9, Y9
 	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
 	VPSRLD       $0x08, Y9, Y9
 	VCVTDQ2PS    Y9, Y9
-	VFNMADD231PS cellsscale<>+0(SB), Y9, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y9
-	VPSUBD       Y9, Y8, Y8
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y8, Y9
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y9, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y8, Y8
-	VMOVMSKPS    Y5, R8
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      1024(AX), Y8, Y10
+	VPERMPS      1056(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VPERMPS      2048(AX), Y8, Y11
+	VPERMPS      2080(AX), Y8, Y12
+	VBLENDVPS    Y9, Y12, Y11, Y11
+	VFMSUB132PS  Y10, Y11, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
 	MOVB         R8, 2(BX)
 	ORQ          R8, SI
-	VMOVDQU      96(CX), Y4
-	VPAND        1024(AX), Y4, Y5
-	VBROADCASTSS 32(AX), Y10
-	VCMPPS       $0x0d, Y10, Y5, Y10
-	VPAND        cellsstep2<>+0(SB), Y10, Y9
-	VPOR         cellsstep3<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPOR         cellsstep4<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPOR         cellsstep5<>+0(SB), Y9, Y11
-	VPERMPS      (AX), Y11, Y12
-	VPERMPS      32(AX), Y11, Y13
-	VBLENDVPS    Y10, Y13, Y12, Y12
-	VCMPPS       $0x0d, Y12, Y5, Y12
-	VBLENDVPS    Y12, Y11, Y9, Y9
-	VPERMPS      256(AX), Y9, Y11
-	VPERMPS      288(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VSUBPS       Y11, Y5, Y5
-	VPERMPS      512(AX), Y9, Y11
-	VPERMPS      544(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VSUBPS       Y11, Y5, Y5
-	VPERMPS      768(AX), Y9, Y11
-	VPERMPS      800(AX), Y9, Y12
-	VBLENDVPS    Y10, Y12, Y11, Y11
-	VMULPS       Y11, Y5, Y5
-	VPXOR        Y2, Y1, Y10
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      16(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      32(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep3<>+0(SB), Y11, Y12
+	VPOR         Y12, Y10, Y10
+	VPERMPS      1024(AX), Y10, Y12
+	VPERMPS      1056(AX), Y10, Y13
+	VBLENDVPS    Y11, Y13, Y12, Y12
+	VPERMPS      2048(AX), Y10, Y13
+	VPERMPS      2080(AX), Y10, Y14
+	VBLENDVPS    Y11, Y14, Y13, Y13
+	VFMSUB132PS  Y12, Y13, Y9
+	VPXOR        Y2, Y1, Y11
 	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
-	VPMULLD      cellsgolden<>+0(SB), Y10, Y10
-	VPSRLD       $0x10, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPADDD       Y3, Y10, Y10
-	VPMULLD      cellssecond<>+0(SB), Y10, Y10
-	VPSRLD       $0x0f, Y10, Y11
-	VPXOR        Y11, Y10, Y10
-	VPMULLD      cellsthird<>+0(SB), Y10, Y10
-	VPSRLD       $0x08, Y10, Y10
-	VCVTDQ2PS    Y10, Y10
-	VFNMADD231PS cellsscale<>+0(SB), Y10, Y5
-	VCMPPS       $0x0e, Y0, Y5, Y10
-	VPSUBD       Y10, Y9, Y9
-	VPAND        cellsmagnitude<>+0(SB), Y5, Y5
-	VCMPPS       $0x02, cellsguard<>+0(SB), Y5, Y5
-	VPCMPGTD     Y0, Y9, Y10
-	VPSRAD       $0x1f, Y4, Y4
-	VPAND        Y10, Y4, Y4
-	VPAND        1056(AX), Y4, Y4
-	VPOR         Y4, Y9, Y9
-	VMOVMSKPS    Y5, R8
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
 	MOVB         R8, 3(BX)
 	ORQ          R8, SI
-	VPACKUSDW    Y7, Y6, Y6
-	VPACKUSDW    Y9, Y8, Y8
+	VPACKUSDW    Y10, Y8, Y8
 	VPACKUSWB    Y8, Y6, Y6
-	VMOVDQU      cellsordered8<>+0(SB), Y4
-	VPERMD       Y6, Y4, Y6
+	VMOVDQU      3200(AX), Y8
+	VPSHUFB      Y6, Y8, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
 	VMOVDQU      Y6, (DX)
 	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000004, BX
@@ -1252,1379 +947,282 @@ done:
 	VZEROUPPER
 	RET
 
-// func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawOneAVX512(SB), NOSPLIT, $0-100
+DATA cellsstep3<>+0(SB)/4, $0x00000008
+DATA cellsstep3<>+4(SB)/4, $0x00000008
+DATA cellsstep3<>+8(SB)/4, $0x00000008
+DATA cellsstep3<>+12(SB)/4, $0x00000008
+DATA cellsstep3<>+16(SB)/4, $0x00000008
+DATA cellsstep3<>+20(SB)/4, $0x00000008
+DATA cellsstep3<>+24(SB)/4, $0x00000008
+DATA cellsstep3<>+28(SB)/4, $0x00000008
+GLOBL cellsstep3<>(SB), RODATA|NOPTR, $32
+
+// func draw32AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·draw32AVX2(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
 	MOVQ         doubt_base+72(FP), BX
 	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
 	MOVL         first+48(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
-	MOVL         k0+52(FP), DI
 	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
-	MOVL         k1+56(FP), DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
-	VPADDD       cellscounting<>+0(SB), Z0, Z0
-	MOVL         $0x9e3779b1, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	MOVL         $0x7feb352d, DI
-	VMOVD        DI, X4
-	VPBROADCASTD X4, Z4
-	MOVL         $0x846ca68b, DI
-	VMOVD        DI, X5
-	VPBROADCASTD X5, Z5
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X6
-	VPBROADCASTD X6, Z6
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x38800000, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	VBROADCASTSS 512(AX), Z11
-	VBROADCASTSS 768(AX), Z12
-	VBROADCASTSS 1024(AX), Z13
-	VBROADCASTSS 1056(AX), Z14
-	VPXORD       Z15, Z15, Z15
-	MOVQ         x_len+32(FP), AX
-	TESTQ        AX, AX
-	JZ           done
-
-loop:
-	VMOVDQU32    (CX), Z16
-	VPANDD       Z13, Z16, Z17
-	VPXORD       Z18, Z18, Z18
-	VFMSUB132PS  Z12, Z11, Z17
-	VPXORD       Z1, Z0, Z19
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z19, Z19
-	VPSRLD       $0x10, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPADDD       Z2, Z19, Z19
-	VPMULLD      Z4, Z19, Z19
-	VPSRLD       $0x0f, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPMULLD      Z5, Z19, Z19
-	VPSRLD       $0x08, Z19, Z19
-	VCVTDQ2PS    Z19, Z19
-	VFNMADD231PS Z8, Z19, Z17
-	VCMPPS       $0x0e, Z15, Z17, K1
-	VPADDD       Z7, Z18, K1, Z18
-	VPANDD       Z10, Z17, Z17
-	VCMPPS       $0x02, Z9, Z17, K1
-	VPMOVD2M     Z16, K2
-	VPTESTMD     Z18, Z18, K2, K2
-	VPORD        Z14, Z18, K2, Z18
-	VPMOVDB      Z18, (DX)
-	VMOVDQU32    64(CX), Z16
-	VPANDD       Z13, Z16, Z17
-	VPXORD       Z21, Z21, Z21
-	VFMSUB132PS  Z12, Z11, Z17
-	VPXORD       Z1, Z0, Z19
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z19, Z19
-	VPSRLD       $0x10, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPADDD       Z2, Z19, Z19
-	VPMULLD      Z4, Z19, Z19
-	VPSRLD       $0x0f, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPMULLD      Z5, Z19, Z19
-	VPSRLD       $0x08, Z19, Z19
-	VCVTDQ2PS    Z19, Z19
-	VFNMADD231PS Z8, Z19, Z17
-	VCMPPS       $0x0e, Z15, Z17, K2
-	VPADDD       Z7, Z21, K2, Z21
-	VPANDD       Z10, Z17, Z17
-	VCMPPS       $0x02, Z9, Z17, K2
-	VPMOVD2M     Z16, K3
-	VPTESTMD     Z21, Z21, K3, K3
-	VPORD        Z14, Z21, K3, Z21
-	VPMOVDB      Z21, 16(DX)
-	VMOVDQU32    128(CX), Z16
-	VPANDD       Z13, Z16, Z17
-	VPXORD       Z22, Z22, Z22
-	VFMSUB132PS  Z12, Z11, Z17
-	VPXORD       Z1, Z0, Z19
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z19, Z19
-	VPSRLD       $0x10, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPADDD       Z2, Z19, Z19
-	VPMULLD      Z4, Z19, Z19
-	VPSRLD       $0x0f, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPMULLD      Z5, Z19, Z19
-	VPSRLD       $0x08, Z19, Z19
-	VCVTDQ2PS    Z19, Z19
-	VFNMADD231PS Z8, Z19, Z17
-	VCMPPS       $0x0e, Z15, Z17, K3
-	VPADDD       Z7, Z22, K3, Z22
-	VPANDD       Z10, Z17, Z17
-	VCMPPS       $0x02, Z9, Z17, K3
-	VPMOVD2M     Z16, K4
-	VPTESTMD     Z22, Z22, K4, K4
-	VPORD        Z14, Z22, K4, Z22
-	VPMOVDB      Z22, 32(DX)
-	VMOVDQU32    192(CX), Z16
-	VPANDD       Z13, Z16, Z17
-	VPXORD       Z23, Z23, Z23
-	VFMSUB132PS  Z12, Z11, Z17
-	VPXORD       Z1, Z0, Z19
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z19, Z19
-	VPSRLD       $0x10, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPADDD       Z2, Z19, Z19
-	VPMULLD      Z4, Z19, Z19
-	VPSRLD       $0x0f, Z19, Z20
-	VPXORD       Z20, Z19, Z19
-	VPMULLD      Z5, Z19, Z19
-	VPSRLD       $0x08, Z19, Z19
-	VCVTDQ2PS    Z19, Z19
-	VFNMADD231PS Z8, Z19, Z17
-	VCMPPS       $0x0e, Z15, Z17, K4
-	VPADDD       Z7, Z23, K4, Z23
-	VPANDD       Z10, Z17, Z17
-	VCMPPS       $0x02, Z9, Z17, K4
-	VPMOVD2M     Z16, K5
-	VPTESTMD     Z23, Z23, K5, K5
-	VPORD        Z14, Z23, K5, Z23
-	VPMOVDB      Z23, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, DI
-	MOVQ         DI, (BX)
-	ORQ          DI, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, AX
-	JNZ          loop
-
-done:
-	XORL  AX, AX
-	TESTQ SI, SI
-	SETNE AL
-	MOVL  AX, doubts+96(FP)
-	VZEROUPPER
-	RET
-
-// func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawFewAVX512(SB), NOSPLIT, $0-100
-	MOVQ         words+64(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         symbols_base+0(FP), DX
-	MOVQ         doubt_base+72(FP), BX
-	XORQ         SI, SI
-	MOVL         first+48(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
+	VPBROADCASTD X1, Y1
 	MOVL         k0+52(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
-	MOVL         k1+56(FP), DI
 	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
-	VPADDD       cellscounting<>+0(SB), Z0, Z0
-	MOVL         $0x9e3779b1, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	MOVL         $0x7feb352d, DI
-	VMOVD        DI, X4
-	VPBROADCASTD X4, Z4
-	MOVL         $0x846ca68b, DI
-	VMOVD        DI, X5
-	VPBROADCASTD X5, Z5
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X6
-	VPBROADCASTD X6, Z6
-	MOVL         $0x00000002, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x38800000, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X11
-	VPBROADCASTD X11, Z11
-	VMOVUPS      (AX), Z12
-	VBROADCASTSS 8(AX), Z13
-	VMOVUPS      512(AX), Z14
-	VMOVUPS      768(AX), Z15
-	VBROADCASTSS 1024(AX), Z16
-	VBROADCASTSS 1056(AX), Z17
-	VPXORD       Z18, Z18, Z18
-	MOVQ         x_len+32(FP), AX
-	TESTQ        AX, AX
-	JZ           done
-
-loop:
-	VMOVDQU32    (CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z13, Z20, K1
-	VMOVDQA32.Z  Z7, K1, Z21
-	VPORD        Z8, Z21, Z22
-	VPERMPS      Z12, Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K1
-	VMOVDQA32    Z22, K1, Z21
-	VPERMPS      Z15, Z21, Z22
-	VPERMPS      Z14, Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z9, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K1
-	VPADDD       Z8, Z21, K1, Z21
-	VPANDD       Z11, Z20, Z20
-	VCMPPS       $0x02, Z10, Z20, K1
-	VPMOVD2M     Z19, K2
-	VPTESTMD     Z21, Z21, K2, K2
-	VPORD        Z17, Z21, K2, Z21
-	VPMOVDB      Z21, (DX)
-	VMOVDQU32    64(CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z13, Z20, K2
-	VMOVDQA32.Z  Z7, K2, Z21
-	VPORD        Z8, Z21, Z22
-	VPERMPS      Z12, Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K2
-	VMOVDQA32    Z22, K2, Z21
-	VPERMPS      Z15, Z21, Z22
-	VPERMPS      Z14, Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z9, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K2
-	VPADDD       Z8, Z21, K2, Z21
-	VPANDD       Z11, Z20, Z20
-	VCMPPS       $0x02, Z10, Z20, K2
-	VPMOVD2M     Z19, K3
-	VPTESTMD     Z21, Z21, K3, K3
-	VPORD        Z17, Z21, K3, Z21
-	VPMOVDB      Z21, 16(DX)
-	VMOVDQU32    128(CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z13, Z20, K3
-	VMOVDQA32.Z  Z7, K3, Z21
-	VPORD        Z8, Z21, Z22
-	VPERMPS      Z12, Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K3
-	VMOVDQA32    Z22, K3, Z21
-	VPERMPS      Z15, Z21, Z22
-	VPERMPS      Z14, Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z9, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K3
-	VPADDD       Z8, Z21, K3, Z21
-	VPANDD       Z11, Z20, Z20
-	VCMPPS       $0x02, Z10, Z20, K3
-	VPMOVD2M     Z19, K4
-	VPTESTMD     Z21, Z21, K4, K4
-	VPORD        Z17, Z21, K4, Z21
-	VPMOVDB      Z21, 32(DX)
-	VMOVDQU32    192(CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z13, Z20, K4
-	VMOVDQA32.Z  Z7, K4, Z21
-	VPORD        Z8, Z21, Z22
-	VPERMPS      Z12, Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K4
-	VMOVDQA32    Z22, K4, Z21
-	VPERMPS      Z15, Z21, Z22
-	VPERMPS      Z14, Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z9, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K4
-	VPADDD       Z8, Z21, K4, Z21
-	VPANDD       Z11, Z20, Z20
-	VCMPPS       $0x02, Z10, Z20, K4
-	VPMOVD2M     Z19, K5
-	VPTESTMD     Z21, Z21, K5, K5
-	VPORD        Z17, Z21, K5, Z21
-	VPMOVDB      Z21, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, DI
-	MOVQ         DI, (BX)
-	ORQ          DI, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, AX
-	JNZ          loop
-
-done:
-	XORL  AX, AX
-	TESTQ SI, SI
-	SETNE AL
-	MOVL  AX, doubts+96(FP)
-	VZEROUPPER
-	RET
-
-// func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawSomeAVX512(SB), NOSPLIT, $0-100
-	MOVQ         words+64(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         symbols_base+0(FP), DX
-	MOVQ         doubt_base+72(FP), BX
-	XORQ         SI, SI
-	MOVL         first+48(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
-	MOVL         k0+52(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
+	VPBROADCASTD X2, Y2
 	MOVL         k1+56(FP), DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
-	VPADDD       cellscounting<>+0(SB), Z0, Z0
-	MOVL         $0x9e3779b1, DI
 	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	MOVL         $0x7feb352d, DI
-	VMOVD        DI, X4
-	VPBROADCASTD X4, Z4
-	MOVL         $0x846ca68b, DI
-	VMOVD        DI, X5
-	VPBROADCASTD X5, Z5
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X6
-	VPBROADCASTD X6, Z6
-	MOVL         $0x00000004, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x00000002, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x38800000, DI
-	VMOVD        DI, X11
-	VPBROADCASTD X11, Z11
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X12
-	VPBROADCASTD X12, Z12
-	VMOVUPS      (AX), Z13
-	VBROADCASTSS 16(AX), Z14
-	VMOVUPS      512(AX), Z15
-	VMOVUPS      768(AX), Z16
-	VBROADCASTSS 1024(AX), Z17
-	VBROADCASTSS 1056(AX), Z18
-	VPXORD       Z19, Z19, Z19
-	MOVQ         x_len+32(FP), AX
-	TESTQ        AX, AX
-	JZ           done
-
-loop:
-	VMOVDQU32    (CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z14, Z21, K1
-	VMOVDQA32.Z  Z7, K1, Z22
-	VPORD        Z8, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VPORD        Z9, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VPERMPS      Z16, Z22, Z23
-	VPERMPS      Z15, Z22, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z10, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K1
-	VPADDD       Z9, Z22, K1, Z22
-	VPANDD       Z12, Z21, Z21
-	VCMPPS       $0x02, Z11, Z21, K1
-	VPMOVD2M     Z20, K2
-	VPTESTMD     Z22, Z22, K2, K2
-	VPORD        Z18, Z22, K2, Z22
-	VPMOVDB      Z22, (DX)
-	VMOVDQU32    64(CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z14, Z21, K2
-	VMOVDQA32.Z  Z7, K2, Z22
-	VPORD        Z8, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VPORD        Z9, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VPERMPS      Z16, Z22, Z23
-	VPERMPS      Z15, Z22, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z10, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K2
-	VPADDD       Z9, Z22, K2, Z22
-	VPANDD       Z12, Z21, Z21
-	VCMPPS       $0x02, Z11, Z21, K2
-	VPMOVD2M     Z20, K3
-	VPTESTMD     Z22, Z22, K3, K3
-	VPORD        Z18, Z22, K3, Z22
-	VPMOVDB      Z22, 16(DX)
-	VMOVDQU32    128(CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z14, Z21, K3
-	VMOVDQA32.Z  Z7, K3, Z22
-	VPORD        Z8, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VPORD        Z9, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VPERMPS      Z16, Z22, Z23
-	VPERMPS      Z15, Z22, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z10, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K3
-	VPADDD       Z9, Z22, K3, Z22
-	VPANDD       Z12, Z21, Z21
-	VCMPPS       $0x02, Z11, Z21, K3
-	VPMOVD2M     Z20, K4
-	VPTESTMD     Z22, Z22, K4, K4
-	VPORD        Z18, Z22, K4, Z22
-	VPMOVDB      Z22, 32(DX)
-	VMOVDQU32    192(CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z14, Z21, K4
-	VMOVDQA32.Z  Z7, K4, Z22
-	VPORD        Z8, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VPORD        Z9, Z22, Z23
-	VPERMPS      Z13, Z23, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VPERMPS      Z16, Z22, Z23
-	VPERMPS      Z15, Z22, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z10, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K4
-	VPADDD       Z9, Z22, K4, Z22
-	VPANDD       Z12, Z21, Z21
-	VCMPPS       $0x02, Z11, Z21, K4
-	VPMOVD2M     Z20, K5
-	VPTESTMD     Z22, Z22, K5, K5
-	VPORD        Z18, Z22, K5, Z22
-	VPMOVDB      Z22, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, DI
-	MOVQ         DI, (BX)
-	ORQ          DI, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, AX
-	JNZ          loop
-
-done:
-	XORL  AX, AX
-	TESTQ SI, SI
-	SETNE AL
-	MOVL  AX, doubts+96(FP)
-	VZEROUPPER
-	RET
-
-// func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawManyAVX512(SB), NOSPLIT, $0-100
-	MOVQ         words+64(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         symbols_base+0(FP), DX
-	MOVQ         doubt_base+72(FP), BX
-	XORQ         SI, SI
-	MOVL         first+48(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
-	MOVL         k0+52(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
-	MOVL         k1+56(FP), DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
-	VPADDD       cellscounting<>+0(SB), Z0, Z0
-	MOVL         $0x9e3779b1, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	MOVL         $0x7feb352d, DI
-	VMOVD        DI, X4
-	VPBROADCASTD X4, Z4
-	MOVL         $0x846ca68b, DI
-	VMOVD        DI, X5
-	VPBROADCASTD X5, Z5
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X6
-	VPBROADCASTD X6, Z6
-	MOVL         $0x00000008, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x00000004, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x00000002, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X11
-	VPBROADCASTD X11, Z11
-	MOVL         $0x38800000, DI
-	VMOVD        DI, X12
-	VPBROADCASTD X12, Z12
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X13
-	VPBROADCASTD X13, Z13
-	VMOVUPS      (AX), Z14
-	VBROADCASTSS 32(AX), Z15
-	VMOVUPS      512(AX), Z16
-	VMOVUPS      768(AX), Z17
-	VBROADCASTSS 1024(AX), Z18
-	VBROADCASTSS 1056(AX), Z19
-	VPXORD       Z20, Z20, Z20
-	MOVQ         x_len+32(FP), AX
-	TESTQ        AX, AX
-	JZ           done
-
-loop:
-	VMOVDQU32    (CX), Z21
-	VPANDD       Z18, Z21, Z22
-	VCMPPS       $0x0d, Z15, Z22, K1
-	VMOVDQA32.Z  Z7, K1, Z23
-	VPORD        Z8, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K1
-	VMOVDQA32    Z24, K1, Z23
-	VPORD        Z9, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K1
-	VMOVDQA32    Z24, K1, Z23
-	VPORD        Z10, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K1
-	VMOVDQA32    Z24, K1, Z23
-	VPERMPS      Z17, Z23, Z24
-	VPERMPS      Z16, Z23, Z25
-	VFMSUB132PS  Z24, Z25, Z22
-	VPXORD       Z1, Z0, Z24
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z24, Z24
-	VPSRLD       $0x10, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPADDD       Z2, Z24, Z24
-	VPMULLD      Z4, Z24, Z24
-	VPSRLD       $0x0f, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPMULLD      Z5, Z24, Z24
-	VPSRLD       $0x08, Z24, Z24
-	VCVTDQ2PS    Z24, Z24
-	VFNMADD231PS Z11, Z24, Z22
-	VCMPPS       $0x0e, Z20, Z22, K1
-	VPADDD       Z10, Z23, K1, Z23
-	VPANDD       Z13, Z22, Z22
-	VCMPPS       $0x02, Z12, Z22, K1
-	VPMOVD2M     Z21, K2
-	VPTESTMD     Z23, Z23, K2, K2
-	VPORD        Z19, Z23, K2, Z23
-	VPMOVDB      Z23, (DX)
-	VMOVDQU32    64(CX), Z21
-	VPANDD       Z18, Z21, Z22
-	VCMPPS       $0x0d, Z15, Z22, K2
-	VMOVDQA32.Z  Z7, K2, Z23
-	VPORD        Z8, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z23
-	VPORD        Z9, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z23
-	VPORD        Z10, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K2
-	VMOVDQA32    Z24, K2, Z23
-	VPERMPS      Z17, Z23, Z24
-	VPERMPS      Z16, Z23, Z25
-	VFMSUB132PS  Z24, Z25, Z22
-	VPXORD       Z1, Z0, Z24
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z24, Z24
-	VPSRLD       $0x10, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPADDD       Z2, Z24, Z24
-	VPMULLD      Z4, Z24, Z24
-	VPSRLD       $0x0f, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPMULLD      Z5, Z24, Z24
-	VPSRLD       $0x08, Z24, Z24
-	VCVTDQ2PS    Z24, Z24
-	VFNMADD231PS Z11, Z24, Z22
-	VCMPPS       $0x0e, Z20, Z22, K2
-	VPADDD       Z10, Z23, K2, Z23
-	VPANDD       Z13, Z22, Z22
-	VCMPPS       $0x02, Z12, Z22, K2
-	VPMOVD2M     Z21, K3
-	VPTESTMD     Z23, Z23, K3, K3
-	VPORD        Z19, Z23, K3, Z23
-	VPMOVDB      Z23, 16(DX)
-	VMOVDQU32    128(CX), Z21
-	VPANDD       Z18, Z21, Z22
-	VCMPPS       $0x0d, Z15, Z22, K3
-	VMOVDQA32.Z  Z7, K3, Z23
-	VPORD        Z8, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z23
-	VPORD        Z9, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z23
-	VPORD        Z10, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K3
-	VMOVDQA32    Z24, K3, Z23
-	VPERMPS      Z17, Z23, Z24
-	VPERMPS      Z16, Z23, Z25
-	VFMSUB132PS  Z24, Z25, Z22
-	VPXORD       Z1, Z0, Z24
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z24, Z24
-	VPSRLD       $0x10, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPADDD       Z2, Z24, Z24
-	VPMULLD      Z4, Z24, Z24
-	VPSRLD       $0x0f, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPMULLD      Z5, Z24, Z24
-	VPSRLD       $0x08, Z24, Z24
-	VCVTDQ2PS    Z24, Z24
-	VFNMADD231PS Z11, Z24, Z22
-	VCMPPS       $0x0e, Z20, Z22, K3
-	VPADDD       Z10, Z23, K3, Z23
-	VPANDD       Z13, Z22, Z22
-	VCMPPS       $0x02, Z12, Z22, K3
-	VPMOVD2M     Z21, K4
-	VPTESTMD     Z23, Z23, K4, K4
-	VPORD        Z19, Z23, K4, Z23
-	VPMOVDB      Z23, 32(DX)
-	VMOVDQU32    192(CX), Z21
-	VPANDD       Z18, Z21, Z22
-	VCMPPS       $0x0d, Z15, Z22, K4
-	VMOVDQA32.Z  Z7, K4, Z23
-	VPORD        Z8, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z23
-	VPORD        Z9, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z23
-	VPORD        Z10, Z23, Z24
-	VPERMPS      Z14, Z24, Z25
-	VCMPPS       $0x0d, Z25, Z22, K4
-	VMOVDQA32    Z24, K4, Z23
-	VPERMPS      Z17, Z23, Z24
-	VPERMPS      Z16, Z23, Z25
-	VFMSUB132PS  Z24, Z25, Z22
-	VPXORD       Z1, Z0, Z24
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z24, Z24
-	VPSRLD       $0x10, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPADDD       Z2, Z24, Z24
-	VPMULLD      Z4, Z24, Z24
-	VPSRLD       $0x0f, Z24, Z25
-	VPXORD       Z25, Z24, Z24
-	VPMULLD      Z5, Z24, Z24
-	VPSRLD       $0x08, Z24, Z24
-	VCVTDQ2PS    Z24, Z24
-	VFNMADD231PS Z11, Z24, Z22
-	VCMPPS       $0x0e, Z20, Z22, K4
-	VPADDD       Z10, Z23, K4, Z23
-	VPANDD       Z13, Z22, Z22
-	VCMPPS       $0x02, Z12, Z22, K4
-	VPMOVD2M     Z21, K5
-	VPTESTMD     Z23, Z23, K5, K5
-	VPORD        Z19, Z23, K5, Z23
-	VPMOVDB      Z23, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, DI
-	MOVQ         DI, (BX)
-	ORQ          DI, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, AX
-	JNZ          loop
-
-done:
-	XORL  AX, AX
-	TESTQ SI, SI
-	SETNE AL
-	MOVL  AX, doubts+96(FP)
-	VZEROUPPER
-	RET
-
-// func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawNarrowAVX512(SB), NOSPLIT, $0-100
-	MOVQ         words+64(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         symbols_base+0(FP), DX
-	MOVQ         doubt_base+72(FP), BX
-	XORQ         SI, SI
-	MOVL         first+48(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
-	MOVL         k0+52(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
-	MOVL         k1+56(FP), DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
-	VPADDD       cellscounting<>+0(SB), Z0, Z0
-	MOVL         $0x9e3779b1, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	MOVL         $0x7feb352d, DI
-	VMOVD        DI, X4
-	VPBROADCASTD X4, Z4
-	MOVL         $0x846ca68b, DI
-	VMOVD        DI, X5
-	VPBROADCASTD X5, Z5
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X6
-	VPBROADCASTD X6, Z6
-	MOVL         $0x00000008, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x00000004, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x00000002, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X11
-	VPBROADCASTD X11, Z11
-	MOVL         $0x38800000, DI
-	VMOVD        DI, X12
-	VPBROADCASTD X12, Z12
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X13
-	VPBROADCASTD X13, Z13
-	VMOVUPS      (AX), Z14
-	VBROADCASTSS 32(AX), Z15
-	VMOVUPS      256(AX), Z16
-	VMOVUPS      512(AX), Z17
-	VMOVUPS      768(AX), Z18
-	VBROADCASTSS 1024(AX), Z19
-	VBROADCASTSS 1056(AX), Z20
-	VPXORD       Z21, Z21, Z21
-	MOVQ         x_len+32(FP), AX
-	TESTQ        AX, AX
-	JZ           done
-
-loop:
-	VMOVDQU32    (CX), Z22
-	VPANDD       Z19, Z22, Z23
-	VCMPPS       $0x0d, Z15, Z23, K1
-	VMOVDQA32.Z  Z7, K1, Z24
-	VPORD        Z8, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K1
-	VMOVDQA32    Z25, K1, Z24
-	VPORD        Z9, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K1
-	VMOVDQA32    Z25, K1, Z24
-	VPORD        Z10, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K1
-	VMOVDQA32    Z25, K1, Z24
-	VPERMPS      Z16, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z17, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z18, Z24, Z25
-	VMULPS       Z25, Z23, Z23
-	VPXORD       Z1, Z0, Z25
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z25, Z25
-	VPSRLD       $0x10, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPADDD       Z2, Z25, Z25
-	VPMULLD      Z4, Z25, Z25
-	VPSRLD       $0x0f, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPMULLD      Z5, Z25, Z25
-	VPSRLD       $0x08, Z25, Z25
-	VCVTDQ2PS    Z25, Z25
-	VFNMADD231PS Z11, Z25, Z23
-	VCMPPS       $0x0e, Z21, Z23, K1
-	VPADDD       Z10, Z24, K1, Z24
-	VPANDD       Z13, Z23, Z23
-	VCMPPS       $0x02, Z12, Z23, K1
-	VPMOVD2M     Z22, K2
-	VPTESTMD     Z24, Z24, K2, K2
-	VPORD        Z20, Z24, K2, Z24
-	VPMOVDB      Z24, (DX)
-	VMOVDQU32    64(CX), Z22
-	VPANDD       Z19, Z22, Z23
-	VCMPPS       $0x0d, Z15, Z23, K2
-	VMOVDQA32.Z  Z7, K2, Z24
-	VPORD        Z8, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K2
-	VMOVDQA32    Z25, K2, Z24
-	VPORD        Z9, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K2
-	VMOVDQA32    Z25, K2, Z24
-	VPORD        Z10, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K2
-	VMOVDQA32    Z25, K2, Z24
-	VPERMPS      Z16, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z17, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z18, Z24, Z25
-	VMULPS       Z25, Z23, Z23
-	VPXORD       Z1, Z0, Z25
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z25, Z25
-	VPSRLD       $0x10, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPADDD       Z2, Z25, Z25
-	VPMULLD      Z4, Z25, Z25
-	VPSRLD       $0x0f, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPMULLD      Z5, Z25, Z25
-	VPSRLD       $0x08, Z25, Z25
-	VCVTDQ2PS    Z25, Z25
-	VFNMADD231PS Z11, Z25, Z23
-	VCMPPS       $0x0e, Z21, Z23, K2
-	VPADDD       Z10, Z24, K2, Z24
-	VPANDD       Z13, Z23, Z23
-	VCMPPS       $0x02, Z12, Z23, K2
-	VPMOVD2M     Z22, K3
-	VPTESTMD     Z24, Z24, K3, K3
-	VPORD        Z20, Z24, K3, Z24
-	VPMOVDB      Z24, 16(DX)
-	VMOVDQU32    128(CX), Z22
-	VPANDD       Z19, Z22, Z23
-	VCMPPS       $0x0d, Z15, Z23, K3
-	VMOVDQA32.Z  Z7, K3, Z24
-	VPORD        Z8, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K3
-	VMOVDQA32    Z25, K3, Z24
-	VPORD        Z9, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K3
-	VMOVDQA32    Z25, K3, Z24
-	VPORD        Z10, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K3
-	VMOVDQA32    Z25, K3, Z24
-	VPERMPS      Z16, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z17, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z18, Z24, Z25
-	VMULPS       Z25, Z23, Z23
-	VPXORD       Z1, Z0, Z25
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z25, Z25
-	VPSRLD       $0x10, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPADDD       Z2, Z25, Z25
-	VPMULLD      Z4, Z25, Z25
-	VPSRLD       $0x0f, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPMULLD      Z5, Z25, Z25
-	VPSRLD       $0x08, Z25, Z25
-	VCVTDQ2PS    Z25, Z25
-	VFNMADD231PS Z11, Z25, Z23
-	VCMPPS       $0x0e, Z21, Z23, K3
-	VPADDD       Z10, Z24, K3, Z24
-	VPANDD       Z13, Z23, Z23
-	VCMPPS       $0x02, Z12, Z23, K3
-	VPMOVD2M     Z22, K4
-	VPTESTMD     Z24, Z24, K4, K4
-	VPORD        Z20, Z24, K4, Z24
-	VPMOVDB      Z24, 32(DX)
-	VMOVDQU32    192(CX), Z22
-	VPANDD       Z19, Z22, Z23
-	VCMPPS       $0x0d, Z15, Z23, K4
-	VMOVDQA32.Z  Z7, K4, Z24
-	VPORD        Z8, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K4
-	VMOVDQA32    Z25, K4, Z24
-	VPORD        Z9, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K4
-	VMOVDQA32    Z25, K4, Z24
-	VPORD        Z10, Z24, Z25
-	VPERMPS      Z14, Z25, Z26
-	VCMPPS       $0x0d, Z26, Z23, K4
-	VMOVDQA32    Z25, K4, Z24
-	VPERMPS      Z16, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z17, Z24, Z25
-	VSUBPS       Z25, Z23, Z23
-	VPERMPS      Z18, Z24, Z25
-	VMULPS       Z25, Z23, Z23
-	VPXORD       Z1, Z0, Z25
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z25, Z25
-	VPSRLD       $0x10, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPADDD       Z2, Z25, Z25
-	VPMULLD      Z4, Z25, Z25
-	VPSRLD       $0x0f, Z25, Z26
-	VPXORD       Z26, Z25, Z25
-	VPMULLD      Z5, Z25, Z25
-	VPSRLD       $0x08, Z25, Z25
-	VCVTDQ2PS    Z25, Z25
-	VFNMADD231PS Z11, Z25, Z23
-	VCMPPS       $0x0e, Z21, Z23, K4
-	VPADDD       Z10, Z24, K4, Z24
-	VPANDD       Z13, Z23, Z23
-	VCMPPS       $0x02, Z12, Z23, K4
-	VPMOVD2M     Z22, K5
-	VPTESTMD     Z24, Z24, K5, K5
-	VPORD        Z20, Z24, K5, Z24
-	VPMOVDB      Z24, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, DI
-	MOVQ         DI, (BX)
-	ORQ          DI, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, AX
-	JNZ          loop
-
-done:
-	XORL  AX, AX
-	TESTQ SI, SI
-	SETNE AL
-	MOVL  AX, doubts+96(FP)
-	VZEROUPPER
-	RET
-
-// func drawDoubleAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawDoubleAVX512(SB), NOSPLIT, $0-100
-	MOVQ         words+64(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         symbols_base+0(FP), DX
-	MOVQ         doubt_base+72(FP), BX
-	XORQ         SI, SI
-	MOVL         first+48(FP), DI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Z0
-	MOVL         k0+52(FP), DI
-	VMOVD        DI, X1
-	VPBROADCASTD X1, Z1
-	MOVL         k1+56(FP), DI
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Z2
-	VPADDD       cellscounting<>+0(SB), Z0, Z0
-	MOVL         $0x9e3779b1, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Z3
-	MOVL         $0x7feb352d, DI
-	VMOVD        DI, X4
-	VPBROADCASTD X4, Z4
-	MOVL         $0x846ca68b, DI
-	VMOVD        DI, X5
-	VPBROADCASTD X5, Z5
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X6
-	VPBROADCASTD X6, Z6
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X7
-	VPBROADCASTD X7, Z7
-	MOVL         $0x00000008, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x00000004, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x00000002, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X11
-	VPBROADCASTD X11, Z11
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X12
-	VPBROADCASTD X12, Z12
-	MOVL         $0x39800000, DI
-	VMOVD        DI, X13
-	VPBROADCASTD X13, Z13
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X14
-	VPBROADCASTD X14, Z14
-	VBROADCASTSS 64(AX), Z15
-	VBROADCASTSS 1024(AX), Z16
-	VBROADCASTSS 1056(AX), Z17
-	VPXORD       Z18, Z18, Z18
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU32    (CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z15, Z20, K1
-	VMOVDQA32.Z  Z7, K1, Z21
-	VPORD        Z8, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K1
-	VMOVDQA32    Z22, K1, Z21
-	VPORD        Z9, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K1
-	VMOVDQA32    Z22, K1, Z21
-	VPORD        Z10, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K1
-	VMOVDQA32    Z22, K1, Z21
-	VPORD        Z11, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K1
-	VMOVDQA32    Z22, K1, Z21
-	VMOVUPS      768(AX), Z22
-	VPERMT2PS    832(AX), Z21, Z22
-	VMOVUPS      512(AX), Z23
-	VPERMT2PS    576(AX), Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z12, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K1
-	VPADDD       Z11, Z21, K1, Z21
-	VPANDD       Z14, Z20, Z20
-	VCMPPS       $0x02, Z13, Z20, K1
-	VPMOVD2M     Z19, K2
-	VPTESTMD     Z21, Z21, K2, K2
-	VPORD        Z17, Z21, K2, Z21
-	VPMOVDB      Z21, (DX)
-	VMOVDQU32    64(CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z15, Z20, K2
-	VMOVDQA32.Z  Z7, K2, Z21
-	VPORD        Z8, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K2
-	VMOVDQA32    Z22, K2, Z21
-	VPORD        Z9, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K2
-	VMOVDQA32    Z22, K2, Z21
-	VPORD        Z10, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K2
-	VMOVDQA32    Z22, K2, Z21
-	VPORD        Z11, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K2
-	VMOVDQA32    Z22, K2, Z21
-	VMOVUPS      768(AX), Z22
-	VPERMT2PS    832(AX), Z21, Z22
-	VMOVUPS      512(AX), Z23
-	VPERMT2PS    576(AX), Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z12, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K2
-	VPADDD       Z11, Z21, K2, Z21
-	VPANDD       Z14, Z20, Z20
-	VCMPPS       $0x02, Z13, Z20, K2
-	VPMOVD2M     Z19, K3
-	VPTESTMD     Z21, Z21, K3, K3
-	VPORD        Z17, Z21, K3, Z21
-	VPMOVDB      Z21, 16(DX)
-	VMOVDQU32    128(CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z15, Z20, K3
-	VMOVDQA32.Z  Z7, K3, Z21
-	VPORD        Z8, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K3
-	VMOVDQA32    Z22, K3, Z21
-	VPORD        Z9, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K3
-	VMOVDQA32    Z22, K3, Z21
-	VPORD        Z10, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K3
-	VMOVDQA32    Z22, K3, Z21
-	VPORD        Z11, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K3
-	VMOVDQA32    Z22, K3, Z21
-	VMOVUPS      768(AX), Z22
-	VPERMT2PS    832(AX), Z21, Z22
-	VMOVUPS      512(AX), Z23
-	VPERMT2PS    576(AX), Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z12, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K3
-	VPADDD       Z11, Z21, K3, Z21
-	VPANDD       Z14, Z20, Z20
-	VCMPPS       $0x02, Z13, Z20, K3
-	VPMOVD2M     Z19, K4
-	VPTESTMD     Z21, Z21, K4, K4
-	VPORD        Z17, Z21, K4, Z21
-	VPMOVDB      Z21, 32(DX)
-	VMOVDQU32    192(CX), Z19
-	VPANDD       Z16, Z19, Z20
-	VCMPPS       $0x0d, Z15, Z20, K4
-	VMOVDQA32.Z  Z7, K4, Z21
-	VPORD        Z8, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K4
-	VMOVDQA32    Z22, K4, Z21
-	VPORD        Z9, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K4
-	VMOVDQA32    Z22, K4, Z21
-	VPORD        Z10, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K4
-	VMOVDQA32    Z22, K4, Z21
-	VPORD        Z11, Z21, Z22
-	VMOVUPS      (AX), Z23
-	VPERMT2PS    64(AX), Z22, Z23
-	VCMPPS       $0x0d, Z23, Z20, K4
-	VMOVDQA32    Z22, K4, Z21
-	VMOVUPS      768(AX), Z22
-	VPERMT2PS    832(AX), Z21, Z22
-	VMOVUPS      512(AX), Z23
-	VPERMT2PS    576(AX), Z21, Z23
-	VFMSUB132PS  Z22, Z23, Z20
-	VPXORD       Z1, Z0, Z22
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z22, Z22
-	VPSRLD       $0x10, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPADDD       Z2, Z22, Z22
-	VPMULLD      Z4, Z22, Z22
-	VPSRLD       $0x0f, Z22, Z23
-	VPXORD       Z23, Z22, Z22
-	VPMULLD      Z5, Z22, Z22
-	VPSRLD       $0x08, Z22, Z22
-	VCVTDQ2PS    Z22, Z22
-	VFNMADD231PS Z12, Z22, Z20
-	VCMPPS       $0x0e, Z18, Z20, K4
-	VPADDD       Z11, Z21, K4, Z21
-	VPANDD       Z14, Z20, Z20
-	VCMPPS       $0x02, Z13, Z20, K4
-	VPMOVD2M     Z19, K5
-	VPTESTMD     Z21, Z21, K5, K5
-	VPORD        Z17, Z21, K5, Z21
-	VPMOVDB      Z21, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, R8
-	MOVQ         R8, (BX)
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      16(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      32(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep3<>+0(SB), Y7, Y8
+	VPOR         Y8, Y6, Y6
+	VPERMPS      64(AX), Y6, Y8
+	VPERMPS      96(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y7
+	VPAND        cellsstep4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 1024(AX)(Y6*4), Y7
+	VMOVDQU      cellsall<>+0(SB), Y9
+	VPXOR        Y8, Y8, Y8
+	VGATHERDPS   Y9, 2048(AX)(Y6*4), Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
+	MOVB         R8, (BX)
 	ORQ          R8, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, DI
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      16(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      32(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep3<>+0(SB), Y11, Y12
+	VPOR         Y12, Y10, Y10
+	VPERMPS      64(AX), Y10, Y12
+	VPERMPS      96(AX), Y10, Y13
+	VBLENDVPS    Y11, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y9, Y11
+	VPAND        cellsstep4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 1024(AX)(Y10*4), Y11
+	VMOVDQU      cellsall<>+0(SB), Y13
+	VPXOR        Y12, Y12, Y12
+	VGATHERDPS   Y13, 2048(AX)(Y10*4), Y12
+	VFMSUB132PS  Y11, Y12, Y9
+	VPXOR        Y2, Y1, Y11
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y10, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VPSRLW       $0x04, Y6, Y8
+	VPAND        cellsfour<>+0(SB), Y8, Y8
+	VPAND        cellsfour<>+0(SB), Y6, Y6
+	VMOVDQU      3232(AX), Y9
+	VPSHUFB      Y8, Y9, Y8
+	VMOVDQU      3200(AX), Y9
+	VPSHUFB      Y6, Y9, Y6
+	VPADDB       Y8, Y6, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
 	JNZ          loop
 
 done:
@@ -2635,9 +1233,1041 @@ done:
 	VZEROUPPER
 	RET
 
-// func drawFourfoldAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F
-TEXT ·drawFourfoldAVX512(SB), NOSPLIT, $0-100
+DATA cellsstep4<>+0(SB)/4, $0x00000010
+DATA cellsstep4<>+4(SB)/4, $0x00000010
+DATA cellsstep4<>+8(SB)/4, $0x00000010
+DATA cellsstep4<>+12(SB)/4, $0x00000010
+DATA cellsstep4<>+16(SB)/4, $0x00000010
+DATA cellsstep4<>+20(SB)/4, $0x00000010
+DATA cellsstep4<>+24(SB)/4, $0x00000010
+DATA cellsstep4<>+28(SB)/4, $0x00000010
+GLOBL cellsstep4<>(SB), RODATA|NOPTR, $32
+
+DATA cellsall<>+0(SB)/4, $0xffffffff
+DATA cellsall<>+4(SB)/4, $0xffffffff
+DATA cellsall<>+8(SB)/4, $0xffffffff
+DATA cellsall<>+12(SB)/4, $0xffffffff
+DATA cellsall<>+16(SB)/4, $0xffffffff
+DATA cellsall<>+20(SB)/4, $0xffffffff
+DATA cellsall<>+24(SB)/4, $0xffffffff
+DATA cellsall<>+28(SB)/4, $0xffffffff
+GLOBL cellsall<>(SB), RODATA|NOPTR, $32
+
+DATA cellsfour<>+0(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+4(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+8(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+12(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+16(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+20(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+24(SB)/4, $0x0f0f0f0f
+DATA cellsfour<>+28(SB)/4, $0x0f0f0f0f
+GLOBL cellsfour<>(SB), RODATA|NOPTR, $32
+
+// func draw64AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·draw64AVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      16(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      32(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep3<>+0(SB), Y7, Y8
+	VPOR         Y8, Y6, Y6
+	VPERMPS      64(AX), Y6, Y8
+	VPERMPS      96(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y7
+	VPAND        cellsstep4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 128(AX)(Y6*4), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep5<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 1024(AX)(Y6*4), Y7
+	VMOVDQU      cellsall<>+0(SB), Y9
+	VPXOR        Y8, Y8, Y8
+	VGATHERDPS   Y9, 2048(AX)(Y6*4), Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 128(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep5<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 128(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep5<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      16(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      32(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep3<>+0(SB), Y11, Y12
+	VPOR         Y12, Y10, Y10
+	VPERMPS      64(AX), Y10, Y12
+	VPERMPS      96(AX), Y10, Y13
+	VBLENDVPS    Y11, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y9, Y11
+	VPAND        cellsstep4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 128(AX)(Y10*4), Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep5<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 1024(AX)(Y10*4), Y11
+	VMOVDQU      cellsall<>+0(SB), Y13
+	VPXOR        Y12, Y12, Y12
+	VGATHERDPS   Y13, 2048(AX)(Y10*4), Y12
+	VFMSUB132PS  Y11, Y12, Y9
+	VPXOR        Y2, Y1, Y11
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y10, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VPSRLW       $0x04, Y6, Y8
+	VPAND        cellsfour<>+0(SB), Y8, Y8
+	VPAND        cellsfour<>+0(SB), Y6, Y6
+	VMOVDQU      3232(AX), Y9
+	VPSHUFB      Y8, Y9, Y8
+	VMOVDQU      3200(AX), Y9
+	VPSHUFB      Y6, Y9, Y6
+	VPADDB       Y8, Y6, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+DATA cellsstep5<>+0(SB)/4, $0x00000020
+DATA cellsstep5<>+4(SB)/4, $0x00000020
+DATA cellsstep5<>+8(SB)/4, $0x00000020
+DATA cellsstep5<>+12(SB)/4, $0x00000020
+DATA cellsstep5<>+16(SB)/4, $0x00000020
+DATA cellsstep5<>+20(SB)/4, $0x00000020
+DATA cellsstep5<>+24(SB)/4, $0x00000020
+DATA cellsstep5<>+28(SB)/4, $0x00000020
+GLOBL cellsstep5<>(SB), RODATA|NOPTR, $32
+
+// func draw128AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·draw128AVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      16(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      32(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep3<>+0(SB), Y7, Y8
+	VPOR         Y8, Y6, Y6
+	VPERMPS      64(AX), Y6, Y8
+	VPERMPS      96(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y7
+	VPAND        cellsstep4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 128(AX)(Y6*4), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep5<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 256(AX)(Y6*4), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep6<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 1024(AX)(Y6*4), Y7
+	VMOVDQU      cellsall<>+0(SB), Y9
+	VPXOR        Y8, Y8, Y8
+	VGATHERDPS   Y9, 2048(AX)(Y6*4), Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 128(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep5<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 256(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep6<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 128(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep5<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 256(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep6<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      16(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      32(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep3<>+0(SB), Y11, Y12
+	VPOR         Y12, Y10, Y10
+	VPERMPS      64(AX), Y10, Y12
+	VPERMPS      96(AX), Y10, Y13
+	VBLENDVPS    Y11, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y9, Y11
+	VPAND        cellsstep4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 128(AX)(Y10*4), Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep5<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 256(AX)(Y10*4), Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep6<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 1024(AX)(Y10*4), Y11
+	VMOVDQU      cellsall<>+0(SB), Y13
+	VPXOR        Y12, Y12, Y12
+	VGATHERDPS   Y13, 2048(AX)(Y10*4), Y12
+	VFMSUB132PS  Y11, Y12, Y9
+	VPXOR        Y2, Y1, Y11
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y10, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VPSRLW       $0x04, Y6, Y8
+	VPAND        cellsfour<>+0(SB), Y8, Y8
+	VPAND        cellsfour<>+0(SB), Y6, Y6
+	VMOVDQU      3232(AX), Y9
+	VPSHUFB      Y8, Y9, Y8
+	VMOVDQU      3200(AX), Y9
+	VPSHUFB      Y6, Y9, Y6
+	VPADDB       Y8, Y6, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+DATA cellsstep6<>+0(SB)/4, $0x00000040
+DATA cellsstep6<>+4(SB)/4, $0x00000040
+DATA cellsstep6<>+8(SB)/4, $0x00000040
+DATA cellsstep6<>+12(SB)/4, $0x00000040
+DATA cellsstep6<>+16(SB)/4, $0x00000040
+DATA cellsstep6<>+20(SB)/4, $0x00000040
+DATA cellsstep6<>+24(SB)/4, $0x00000040
+DATA cellsstep6<>+28(SB)/4, $0x00000040
+GLOBL cellsstep6<>(SB), RODATA|NOPTR, $32
+
+// func draw256AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·draw256AVX2(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	VPXOR        Y0, Y0, Y0
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPADDD       cellscounting<>+0(SB), Y1, Y1
+	VBROADCASTSS 4(AX), Y4
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VMOVDQU      (CX), Y5
+	VPAND        3072(AX), Y5, Y5
+	VCMPPS       $0x0d, Y4, Y5, Y6
+	VPAND        cellsstep0<>+0(SB), Y6, Y6
+	VPERMPS      8(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep1<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      16(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep2<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPERMPS      32(AX), Y6, Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep3<>+0(SB), Y7, Y8
+	VPOR         Y8, Y6, Y6
+	VPERMPS      64(AX), Y6, Y8
+	VPERMPS      96(AX), Y6, Y9
+	VBLENDVPS    Y7, Y9, Y8, Y8
+	VCMPPS       $0x0d, Y8, Y5, Y7
+	VPAND        cellsstep4<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 128(AX)(Y6*4), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep5<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 256(AX)(Y6*4), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep6<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 512(AX)(Y6*4), Y7
+	VCMPPS       $0x0d, Y7, Y5, Y7
+	VPAND        cellsstep7<>+0(SB), Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VMOVDQU      cellsall<>+0(SB), Y8
+	VPXOR        Y7, Y7, Y7
+	VGATHERDPS   Y8, 1024(AX)(Y6*4), Y7
+	VMOVDQU      cellsall<>+0(SB), Y9
+	VPXOR        Y8, Y8, Y8
+	VGATHERDPS   Y9, 2048(AX)(Y6*4), Y8
+	VFMSUB132PS  Y7, Y8, Y5
+	VPXOR        Y2, Y1, Y7
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y7, Y7
+	VPSRLD       $0x10, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPADDD       Y3, Y7, Y7
+	VPMULLD      cellssecond<>+0(SB), Y7, Y7
+	VPSRLD       $0x0f, Y7, Y8
+	VPXOR        Y8, Y7, Y7
+	VPMULLD      cellsthird<>+0(SB), Y7, Y7
+	VMOVDQU      (CX), Y8
+	VPSRAD       $0x1f, Y8, Y8
+	VPAND        3136(AX), Y8, Y8
+	VPXOR        Y8, Y7, Y7
+	VPSRLD       $0x08, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VFNMADD231PS cellsscale<>+0(SB), Y7, Y5
+	VPADDD       Y5, Y5, Y7
+	VMOVDQU      3168(AX), Y8
+	VPCMPGTD     Y7, Y8, Y8
+	VMOVMSKPS    Y8, R8
+	MOVB         R8, (BX)
+	ORQ          R8, SI
+	VMOVDQU      32(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 128(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep5<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 256(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep6<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 512(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep7<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      32(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VPACKSSDW    Y7, Y5, Y5
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 1(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y8, Y6, Y6
+	VMOVDQU      64(CX), Y7
+	VPAND        3072(AX), Y7, Y7
+	VCMPPS       $0x0d, Y4, Y7, Y8
+	VPAND        cellsstep0<>+0(SB), Y8, Y8
+	VPERMPS      8(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep1<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      16(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep2<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPERMPS      32(AX), Y8, Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep3<>+0(SB), Y9, Y10
+	VPOR         Y10, Y8, Y8
+	VPERMPS      64(AX), Y8, Y10
+	VPERMPS      96(AX), Y8, Y11
+	VBLENDVPS    Y9, Y11, Y10, Y10
+	VCMPPS       $0x0d, Y10, Y7, Y9
+	VPAND        cellsstep4<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 128(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep5<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 256(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep6<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 512(AX)(Y8*4), Y9
+	VCMPPS       $0x0d, Y9, Y7, Y9
+	VPAND        cellsstep7<>+0(SB), Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VMOVDQU      cellsall<>+0(SB), Y10
+	VPXOR        Y9, Y9, Y9
+	VGATHERDPS   Y10, 1024(AX)(Y8*4), Y9
+	VMOVDQU      cellsall<>+0(SB), Y11
+	VPXOR        Y10, Y10, Y10
+	VGATHERDPS   Y11, 2048(AX)(Y8*4), Y10
+	VFMSUB132PS  Y9, Y10, Y7
+	VPXOR        Y2, Y1, Y9
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y9, Y9
+	VPSRLD       $0x10, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPADDD       Y3, Y9, Y9
+	VPMULLD      cellssecond<>+0(SB), Y9, Y9
+	VPSRLD       $0x0f, Y9, Y10
+	VPXOR        Y10, Y9, Y9
+	VPMULLD      cellsthird<>+0(SB), Y9, Y9
+	VMOVDQU      64(CX), Y10
+	VPSRAD       $0x1f, Y10, Y10
+	VPAND        3136(AX), Y10, Y10
+	VPXOR        Y10, Y9, Y9
+	VPSRLD       $0x08, Y9, Y9
+	VCVTDQ2PS    Y9, Y9
+	VFNMADD231PS cellsscale<>+0(SB), Y9, Y7
+	VPADDD       Y7, Y7, Y9
+	VMOVDQU      3168(AX), Y10
+	VPCMPGTD     Y9, Y10, Y10
+	VMOVMSKPS    Y10, R8
+	MOVB         R8, 2(BX)
+	ORQ          R8, SI
+	VMOVDQU      96(CX), Y9
+	VPAND        3072(AX), Y9, Y9
+	VCMPPS       $0x0d, Y4, Y9, Y10
+	VPAND        cellsstep0<>+0(SB), Y10, Y10
+	VPERMPS      8(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep1<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      16(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep2<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VPERMPS      32(AX), Y10, Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep3<>+0(SB), Y11, Y12
+	VPOR         Y12, Y10, Y10
+	VPERMPS      64(AX), Y10, Y12
+	VPERMPS      96(AX), Y10, Y13
+	VBLENDVPS    Y11, Y13, Y12, Y12
+	VCMPPS       $0x0d, Y12, Y9, Y11
+	VPAND        cellsstep4<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 128(AX)(Y10*4), Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep5<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 256(AX)(Y10*4), Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep6<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 512(AX)(Y10*4), Y11
+	VCMPPS       $0x0d, Y11, Y9, Y11
+	VPAND        cellsstep7<>+0(SB), Y11, Y11
+	VPOR         Y11, Y10, Y10
+	VMOVDQU      cellsall<>+0(SB), Y12
+	VPXOR        Y11, Y11, Y11
+	VGATHERDPS   Y12, 1024(AX)(Y10*4), Y11
+	VMOVDQU      cellsall<>+0(SB), Y13
+	VPXOR        Y12, Y12, Y12
+	VGATHERDPS   Y13, 2048(AX)(Y10*4), Y12
+	VFMSUB132PS  Y11, Y12, Y9
+	VPXOR        Y2, Y1, Y11
+	VPADDD       cellsafterAVX2<>+0(SB), Y1, Y1
+	VPMULLD      cellsgolden<>+0(SB), Y11, Y11
+	VPSRLD       $0x10, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPADDD       Y3, Y11, Y11
+	VPMULLD      cellssecond<>+0(SB), Y11, Y11
+	VPSRLD       $0x0f, Y11, Y12
+	VPXOR        Y12, Y11, Y11
+	VPMULLD      cellsthird<>+0(SB), Y11, Y11
+	VMOVDQU      96(CX), Y12
+	VPSRAD       $0x1f, Y12, Y12
+	VPAND        3136(AX), Y12, Y12
+	VPXOR        Y12, Y11, Y11
+	VPSRLD       $0x08, Y11, Y11
+	VCVTDQ2PS    Y11, Y11
+	VFNMADD231PS cellsscale<>+0(SB), Y11, Y9
+	VPADDD       Y9, Y9, Y11
+	VMOVDQU      3168(AX), Y12
+	VPCMPGTD     Y11, Y12, Y12
+	VPACKSSDW    Y9, Y7, Y7
+	VMOVMSKPS    Y12, R8
+	MOVB         R8, 3(BX)
+	ORQ          R8, SI
+	VPACKUSDW    Y10, Y8, Y8
+	VPACKUSWB    Y8, Y6, Y6
+	VPSRLW       $0x04, Y6, Y8
+	VPAND        cellsfour<>+0(SB), Y8, Y8
+	VPAND        cellsfour<>+0(SB), Y6, Y6
+	VMOVDQU      3232(AX), Y9
+	VPSHUFB      Y8, Y9, Y8
+	VMOVDQU      3200(AX), Y9
+	VPSHUFB      Y6, Y9, Y6
+	VPADDB       Y8, Y6, Y6
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPADDB       Y5, Y6, Y6
+	VMOVDQU      (CX), Y5
+	VMOVDQU      64(CX), Y7
+	VPACKSSDW    32(CX), Y5, Y5
+	VPACKSSDW    96(CX), Y7, Y7
+	VPACKSSWB    Y7, Y5, Y5
+	VPCMPGTB     Y5, Y0, Y5
+	VPCMPEQB     Y6, Y0, Y7
+	VPANDN       Y5, Y7, Y5
+	VPAND        3104(AX), Y5, Y5
+	VPXOR        Y5, Y6, Y6
+	VMOVDQU      cellsordered8<>+0(SB), Y5
+	VPERMD       Y6, Y5, Y6
+	VMOVDQU      Y6, (DX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000020, DI
+	JNZ          loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+DATA cellsstep7<>+0(SB)/4, $0x00000080
+DATA cellsstep7<>+4(SB)/4, $0x00000080
+DATA cellsstep7<>+8(SB)/4, $0x00000080
+DATA cellsstep7<>+12(SB)/4, $0x00000080
+DATA cellsstep7<>+16(SB)/4, $0x00000080
+DATA cellsstep7<>+20(SB)/4, $0x00000080
+DATA cellsstep7<>+24(SB)/4, $0x00000080
+DATA cellsstep7<>+28(SB)/4, $0x00000080
+GLOBL cellsstep7<>(SB), RODATA|NOPTR, $32
+
+// func draw1AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw1AVX512(SB), NOSPLIT, $0-100
 	MOVQ         words+64(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         symbols_base+0(FP), DX
@@ -2665,385 +2295,2962 @@ TEXT ·drawFourfoldAVX512(SB), NOSPLIT, $0-100
 	MOVL         $0x00000010, DI
 	VMOVD        DI, X6
 	VPBROADCASTD X6, Z6
-	MOVL         $0x00000020, DI
+	MOVL         $0x2f800000, DI
 	VMOVD        DI, X7
 	VPBROADCASTD X7, Z7
-	MOVL         $0x00000010, DI
-	VMOVD        DI, X8
-	VPBROADCASTD X8, Z8
-	MOVL         $0x00000008, DI
-	VMOVD        DI, X9
-	VPBROADCASTD X9, Z9
-	MOVL         $0x00000004, DI
-	VMOVD        DI, X10
-	VPBROADCASTD X10, Z10
-	MOVL         $0x00000002, DI
-	VMOVD        DI, X11
-	VPBROADCASTD X11, Z11
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X12
-	VPBROADCASTD X12, Z12
-	MOVL         $0x33800000, DI
-	VMOVD        DI, X13
-	VPBROADCASTD X13, Z13
-	MOVL         $0x39800000, DI
-	VMOVD        DI, X14
-	VPBROADCASTD X14, Z14
-	MOVL         $0x7fffffff, DI
-	VMOVD        DI, X15
-	VPBROADCASTD X15, Z15
-	VBROADCASTSS 128(AX), Z16
-	VBROADCASTSS 1024(AX), Z17
-	VBROADCASTSS 1056(AX), Z18
-	VPXORD       Z19, Z19, Z19
+	VBROADCASTSS 3104(AX), Z8
 	MOVQ         x_len+32(FP), DI
 	TESTQ        DI, DI
 	JZ           done
 
 loop:
-	VMOVDQU32    (CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z16, Z21, K1
-	VMOVDQA32.Z  Z7, K1, Z22
-	VPORD        Z8, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K1
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K1, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VPORD        Z9, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K1
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K1, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VPORD        Z10, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K1
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K1, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VPORD        Z11, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K1
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K1, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VPORD        Z12, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K1
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K1, Z24
-	VCMPPS       $0x0d, Z24, Z21, K1
-	VMOVDQA32    Z23, K1, Z22
-	VMOVUPS      768(AX), Z23
-	VPERMT2PS    832(AX), Z22, Z23
-	VPTESTMD     Z7, Z22, K1
-	VMOVUPS      896(AX), Z24
-	VPERMT2PS    960(AX), Z22, Z24
-	VMOVAPS      Z24, K1, Z23
-	VMOVUPS      512(AX), Z24
-	VPERMT2PS    576(AX), Z22, Z24
-	VPTESTMD     Z7, Z22, K1
-	VMOVUPS      640(AX), Z25
-	VPERMT2PS    704(AX), Z22, Z25
-	VMOVAPS      Z25, K1, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z13, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K1
-	VPADDD       Z12, Z22, K1, Z22
-	VPANDD       Z15, Z21, Z21
-	VCMPPS       $0x02, Z14, Z21, K1
-	VPMOVD2M     Z20, K2
-	VPTESTMD     Z22, Z22, K2, K2
-	VPORD        Z18, Z22, K2, Z22
-	VPMOVDB      Z22, (DX)
-	VMOVDQU32    64(CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z16, Z21, K2
-	VMOVDQA32.Z  Z7, K2, Z22
-	VPORD        Z8, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K2
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K2, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VPORD        Z9, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K2
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K2, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VPORD        Z10, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K2
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K2, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VPORD        Z11, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K2
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K2, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VPORD        Z12, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K2
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K2, Z24
-	VCMPPS       $0x0d, Z24, Z21, K2
-	VMOVDQA32    Z23, K2, Z22
-	VMOVUPS      768(AX), Z23
-	VPERMT2PS    832(AX), Z22, Z23
-	VPTESTMD     Z7, Z22, K2
-	VMOVUPS      896(AX), Z24
-	VPERMT2PS    960(AX), Z22, Z24
-	VMOVAPS      Z24, K2, Z23
-	VMOVUPS      512(AX), Z24
-	VPERMT2PS    576(AX), Z22, Z24
-	VPTESTMD     Z7, Z22, K2
-	VMOVUPS      640(AX), Z25
-	VPERMT2PS    704(AX), Z22, Z25
-	VMOVAPS      Z25, K2, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z13, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K2
-	VPADDD       Z12, Z22, K2, Z22
-	VPANDD       Z15, Z21, Z21
-	VCMPPS       $0x02, Z14, Z21, K2
-	VPMOVD2M     Z20, K3
-	VPTESTMD     Z22, Z22, K3, K3
-	VPORD        Z18, Z22, K3, Z22
-	VPMOVDB      Z22, 16(DX)
-	VMOVDQU32    128(CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z16, Z21, K3
-	VMOVDQA32.Z  Z7, K3, Z22
-	VPORD        Z8, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K3
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K3, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VPORD        Z9, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K3
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K3, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VPORD        Z10, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K3
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K3, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VPORD        Z11, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K3
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K3, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VPORD        Z12, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K3
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K3, Z24
-	VCMPPS       $0x0d, Z24, Z21, K3
-	VMOVDQA32    Z23, K3, Z22
-	VMOVUPS      768(AX), Z23
-	VPERMT2PS    832(AX), Z22, Z23
-	VPTESTMD     Z7, Z22, K3
-	VMOVUPS      896(AX), Z24
-	VPERMT2PS    960(AX), Z22, Z24
-	VMOVAPS      Z24, K3, Z23
-	VMOVUPS      512(AX), Z24
-	VPERMT2PS    576(AX), Z22, Z24
-	VPTESTMD     Z7, Z22, K3
-	VMOVUPS      640(AX), Z25
-	VPERMT2PS    704(AX), Z22, Z25
-	VMOVAPS      Z25, K3, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z13, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K3
-	VPADDD       Z12, Z22, K3, Z22
-	VPANDD       Z15, Z21, Z21
-	VCMPPS       $0x02, Z14, Z21, K3
-	VPMOVD2M     Z20, K4
-	VPTESTMD     Z22, Z22, K4, K4
-	VPORD        Z18, Z22, K4, Z22
-	VPMOVDB      Z22, 32(DX)
-	VMOVDQU32    192(CX), Z20
-	VPANDD       Z17, Z20, Z21
-	VCMPPS       $0x0d, Z16, Z21, K4
-	VMOVDQA32.Z  Z7, K4, Z22
-	VPORD        Z8, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K4
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K4, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VPORD        Z9, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K4
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K4, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VPORD        Z10, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K4
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K4, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VPORD        Z11, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K4
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K4, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VPORD        Z12, Z22, Z23
-	VMOVUPS      (AX), Z24
-	VPERMT2PS    64(AX), Z23, Z24
-	VPTESTMD     Z7, Z23, K4
-	VMOVUPS      128(AX), Z25
-	VPERMT2PS    192(AX), Z23, Z25
-	VMOVAPS      Z25, K4, Z24
-	VCMPPS       $0x0d, Z24, Z21, K4
-	VMOVDQA32    Z23, K4, Z22
-	VMOVUPS      768(AX), Z23
-	VPERMT2PS    832(AX), Z22, Z23
-	VPTESTMD     Z7, Z22, K4
-	VMOVUPS      896(AX), Z24
-	VPERMT2PS    960(AX), Z22, Z24
-	VMOVAPS      Z24, K4, Z23
-	VMOVUPS      512(AX), Z24
-	VPERMT2PS    576(AX), Z22, Z24
-	VPTESTMD     Z7, Z22, K4
-	VMOVUPS      640(AX), Z25
-	VPERMT2PS    704(AX), Z22, Z25
-	VMOVAPS      Z25, K4, Z24
-	VFMSUB132PS  Z23, Z24, Z21
-	VPXORD       Z1, Z0, Z23
-	VPADDD       Z6, Z0, Z0
-	VPMULLD      Z3, Z23, Z23
-	VPSRLD       $0x10, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPADDD       Z2, Z23, Z23
-	VPMULLD      Z4, Z23, Z23
-	VPSRLD       $0x0f, Z23, Z24
-	VPXORD       Z24, Z23, Z23
-	VPMULLD      Z5, Z23, Z23
-	VPSRLD       $0x08, Z23, Z23
-	VCVTDQ2PS    Z23, Z23
-	VFNMADD231PS Z13, Z23, Z21
-	VCMPPS       $0x0e, Z19, Z21, K4
-	VPADDD       Z12, Z22, K4, Z22
-	VPANDD       Z15, Z21, Z21
-	VCMPPS       $0x02, Z14, Z21, K4
-	VPMOVD2M     Z20, K5
-	VPTESTMD     Z22, Z22, K5, K5
-	VPORD        Z18, Z22, K5, Z22
-	VPMOVDB      Z22, 48(DX)
-	KUNPCKWD     K1, K2, K1
-	KUNPCKWD     K3, K4, K3
-	KUNPCKDQ     K1, K3, K1
-	KMOVQ        K1, R8
-	MOVQ         R8, (BX)
-	ORQ          R8, SI
-	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000008, BX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000040, DI
-	JNZ          loop
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPXORD          Z14, Z14, Z14
+	VPXORD          Z15, Z15, Z15
+	VPXORD          Z16, Z16, Z16
+	VPXORD          Z17, Z17, Z17
+	VBROADCASTSS    1024(AX), Z9
+	VBROADCASTSS    2048(AX), Z18
+	VFMSUB132PS     Z9, Z18, Z10
+	VFMSUB132PS     Z9, Z18, Z11
+	VPXORD          Z1, Z0, Z9
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z9, Z9
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z9, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z9, Z9
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z9, Z9
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z9, Z9
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z9, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z9, Z9
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z9, Z9
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, (CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z9
+	VCVTUDQ2PS      Z9, Z9
+	VPSRAD          $0x1f, 64(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z9, Z10
+	VFNMADD231PS    Z7, Z19, Z11
+	VPADDD          Z10, Z10, Z9
+	VPCMPD          $0x01, Z20, Z9, K1
+	VPADDD          Z11, Z11, Z19
+	VPCMPD          $0x01, Z20, Z19, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VBROADCASTSS    1024(AX), Z9
+	VBROADCASTSS    2048(AX), Z11
+	VFMSUB132PS     Z9, Z11, Z12
+	VFMSUB132PS     Z9, Z11, Z13
+	VPXORD          Z1, Z0, Z9
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z9, Z9
+	VPMULLD         Z3, Z18, Z18
+	VPSRLD          $0x10, Z9, Z11
+	VPSRLD          $0x10, Z18, Z19
+	VPXORD          Z11, Z9, Z9
+	VPXORD          Z19, Z18, Z18
+	VPADDD          Z2, Z9, Z9
+	VPADDD          Z2, Z18, Z18
+	VPMULLD         Z4, Z9, Z9
+	VPMULLD         Z4, Z18, Z18
+	VPSRLD          $0x0f, Z9, Z11
+	VPSRLD          $0x0f, Z18, Z19
+	VPXORD          Z11, Z9, Z9
+	VPXORD          Z19, Z18, Z18
+	VPMULLD         Z5, Z9, Z9
+	VPMULLD         Z5, Z18, Z18
+	VBROADCASTSS    3136(AX), Z11
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 128(CX), Z20
+	VPTERNLOGD      $0x78, Z11, Z20, Z9
+	VCVTUDQ2PS      Z9, Z9
+	VPSRAD          $0x1f, 192(CX), Z20
+	VPTERNLOGD      $0x78, Z11, Z20, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VFNMADD231PS    Z7, Z9, Z12
+	VFNMADD231PS    Z7, Z18, Z13
+	VPADDD          Z12, Z12, Z9
+	VPCMPD          $0x01, Z19, Z9, K3
+	VPADDD          Z13, Z13, Z18
+	VPCMPD          $0x01, Z19, Z18, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z15, Z14, Z14
+	VPACKUSDW       Z17, Z16, Z16
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z16, Z14, Z14
+	VBROADCASTI64X4 3200(AX), Z9
+	VPSHUFB         Z14, Z9, Z14
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z14, Z14
+	VMOVDQU32       (CX), Z9
+	VMOVDQU32       128(CX), Z10
+	VPACKSSDW       64(CX), Z9, Z9
+	VPACKSSDW       192(CX), Z10, Z10
+	VPACKSSWB       Z10, Z9, Z9
+	VPMOVB2M        Z9, K1
+	VPTESTMB        Z14, Z14, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z9
+	VPXORD          Z9, Z14, Z14
+	VMOVDQU32       cellsordered16<>+0(SB), Z9
+	VPERMD          Z14, Z9, Z14
+	VMOVDQU32       Z14, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+DATA cellsordered16<>+0(SB)/4, $0x00000000
+DATA cellsordered16<>+4(SB)/4, $0x00000004
+DATA cellsordered16<>+8(SB)/4, $0x00000008
+DATA cellsordered16<>+12(SB)/4, $0x0000000c
+DATA cellsordered16<>+16(SB)/4, $0x00000001
+DATA cellsordered16<>+20(SB)/4, $0x00000005
+DATA cellsordered16<>+24(SB)/4, $0x00000009
+DATA cellsordered16<>+28(SB)/4, $0x0000000d
+DATA cellsordered16<>+32(SB)/4, $0x00000002
+DATA cellsordered16<>+36(SB)/4, $0x00000006
+DATA cellsordered16<>+40(SB)/4, $0x0000000a
+DATA cellsordered16<>+44(SB)/4, $0x0000000e
+DATA cellsordered16<>+48(SB)/4, $0x00000003
+DATA cellsordered16<>+52(SB)/4, $0x00000007
+DATA cellsordered16<>+56(SB)/4, $0x0000000b
+DATA cellsordered16<>+60(SB)/4, $0x0000000f
+GLOBL cellsordered16<>(SB), RODATA|NOPTR, $64
+
+// func draw4AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw4AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z9
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z10
+	VMOVDQU32       (CX), Z11
+	VPANDD          Z10, Z11, Z11
+	VMOVDQU32       64(CX), Z12
+	VPANDD          Z10, Z12, Z12
+	VMOVDQU32       128(CX), Z13
+	VPANDD          Z10, Z13, Z13
+	VMOVDQU32       192(CX), Z14
+	VPANDD          Z10, Z14, Z14
+	VCMPPS          $0x0d, Z8, Z11, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
+	VCMPPS          $0x0d, Z8, Z12, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
+	VCMPPS          $0x0d, Z8, Z13, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
+	VCMPPS          $0x0d, Z8, Z14, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS         8(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS         1024(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z18
+	VMOVUPS         2048(AX), Z20
+	VPERMPS         Z20, Z10, Z21
+	VPERMPS         Z20, Z15, Z20
+	VFMSUB132PS     Z19, Z21, Z11
+	VFMSUB132PS     Z18, Z20, Z12
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z20
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z18, Z18
+	VPMULLD         Z3, Z20, Z20
+	VPSRLD          $0x10, Z18, Z19
+	VPSRLD          $0x10, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPADDD          Z2, Z18, Z18
+	VPADDD          Z2, Z20, Z20
+	VPMULLD         Z4, Z18, Z18
+	VPMULLD         Z4, Z20, Z20
+	VPSRLD          $0x0f, Z18, Z19
+	VPSRLD          $0x0f, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPMULLD         Z5, Z18, Z18
+	VPMULLD         Z5, Z20, Z20
+	VBROADCASTSS    3136(AX), Z19
+	VBROADCASTSS    3168(AX), Z21
+	VPSRAD          $0x1f, (CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VPSRAD          $0x1f, 64(CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z20
+	VCVTUDQ2PS      Z20, Z20
+	VFNMADD231PS    Z7, Z18, Z11
+	VFNMADD231PS    Z7, Z20, Z12
+	VPADDD          Z11, Z11, Z18
+	VPCMPD          $0x01, Z21, Z18, K1
+	VPADDD          Z12, Z12, Z20
+	VPCMPD          $0x01, Z21, Z20, K2
+	VPACKSSDW       Z12, Z11, Z11
+	VMOVUPS         1024(AX), Z12
+	VPERMPS         Z12, Z16, Z18
+	VPERMPS         Z12, Z17, Z12
+	VMOVUPS         2048(AX), Z19
+	VPERMPS         Z19, Z16, Z20
+	VPERMPS         Z19, Z17, Z19
+	VFMSUB132PS     Z18, Z20, Z13
+	VFMSUB132PS     Z12, Z19, Z14
+	VPXORD          Z1, Z0, Z12
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z12, Z12
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z12, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z12, Z12
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z12, Z12
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z12, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, 128(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z12
+	VCVTUDQ2PS      Z12, Z12
+	VPSRAD          $0x1f, 192(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z12, Z13
+	VFNMADD231PS    Z7, Z19, Z14
+	VPADDD          Z13, Z13, Z12
+	VPCMPD          $0x01, Z20, Z12, K3
+	VPADDD          Z14, Z14, Z19
+	VPCMPD          $0x01, Z20, Z19, K4
+	VPACKSSDW       Z14, Z13, Z13
+	VPACKUSDW       Z15, Z10, Z10
+	VPACKUSDW       Z17, Z16, Z16
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z16, Z10, Z10
+	VBROADCASTI64X4 3200(AX), Z12
+	VPSHUFB         Z10, Z12, Z10
+	VPACKSSWB       Z13, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPMOVM2B        K1, Z11
+	VPADDB          Z11, Z10, Z10
+	VMOVDQU32       (CX), Z11
+	VMOVDQU32       128(CX), Z12
+	VPACKSSDW       64(CX), Z11, Z11
+	VPACKSSDW       192(CX), Z12, Z12
+	VPACKSSWB       Z12, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPTESTMB        Z10, Z10, K1, K1
+	VMOVDQU8.Z      Z9, K1, Z11
+	VPXORD          Z11, Z10, Z10
+	VMOVDQU32       cellsordered16<>+0(SB), Z11
+	VPERMD          Z10, Z11, Z10
+	VMOVDQU32       Z10, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func draw8AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw8AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z9
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z10
+	VMOVDQU32       (CX), Z11
+	VPANDD          Z10, Z11, Z11
+	VMOVDQU32       64(CX), Z12
+	VPANDD          Z10, Z12, Z12
+	VMOVDQU32       128(CX), Z13
+	VPANDD          Z10, Z13, Z13
+	VMOVDQU32       192(CX), Z14
+	VPANDD          Z10, Z14, Z14
+	VCMPPS          $0x0d, Z8, Z11, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
+	VCMPPS          $0x0d, Z8, Z12, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
+	VCMPPS          $0x0d, Z8, Z13, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
+	VCMPPS          $0x0d, Z8, Z14, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS         8(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS         16(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS         1024(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z18
+	VMOVUPS         2048(AX), Z20
+	VPERMPS         Z20, Z10, Z21
+	VPERMPS         Z20, Z15, Z20
+	VFMSUB132PS     Z19, Z21, Z11
+	VFMSUB132PS     Z18, Z20, Z12
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z20
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z18, Z18
+	VPMULLD         Z3, Z20, Z20
+	VPSRLD          $0x10, Z18, Z19
+	VPSRLD          $0x10, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPADDD          Z2, Z18, Z18
+	VPADDD          Z2, Z20, Z20
+	VPMULLD         Z4, Z18, Z18
+	VPMULLD         Z4, Z20, Z20
+	VPSRLD          $0x0f, Z18, Z19
+	VPSRLD          $0x0f, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPMULLD         Z5, Z18, Z18
+	VPMULLD         Z5, Z20, Z20
+	VBROADCASTSS    3136(AX), Z19
+	VBROADCASTSS    3168(AX), Z21
+	VPSRAD          $0x1f, (CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VPSRAD          $0x1f, 64(CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z20
+	VCVTUDQ2PS      Z20, Z20
+	VFNMADD231PS    Z7, Z18, Z11
+	VFNMADD231PS    Z7, Z20, Z12
+	VPADDD          Z11, Z11, Z18
+	VPCMPD          $0x01, Z21, Z18, K1
+	VPADDD          Z12, Z12, Z20
+	VPCMPD          $0x01, Z21, Z20, K2
+	VPACKSSDW       Z12, Z11, Z11
+	VMOVUPS         1024(AX), Z12
+	VPERMPS         Z12, Z16, Z18
+	VPERMPS         Z12, Z17, Z12
+	VMOVUPS         2048(AX), Z19
+	VPERMPS         Z19, Z16, Z20
+	VPERMPS         Z19, Z17, Z19
+	VFMSUB132PS     Z18, Z20, Z13
+	VFMSUB132PS     Z12, Z19, Z14
+	VPXORD          Z1, Z0, Z12
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z12, Z12
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z12, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z12, Z12
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z12, Z12
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z12, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, 128(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z12
+	VCVTUDQ2PS      Z12, Z12
+	VPSRAD          $0x1f, 192(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z12, Z13
+	VFNMADD231PS    Z7, Z19, Z14
+	VPADDD          Z13, Z13, Z12
+	VPCMPD          $0x01, Z20, Z12, K3
+	VPADDD          Z14, Z14, Z19
+	VPCMPD          $0x01, Z20, Z19, K4
+	VPACKSSDW       Z14, Z13, Z13
+	VPACKUSDW       Z15, Z10, Z10
+	VPACKUSDW       Z17, Z16, Z16
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z16, Z10, Z10
+	VBROADCASTI64X4 3200(AX), Z12
+	VPSHUFB         Z10, Z12, Z10
+	VPACKSSWB       Z13, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPMOVM2B        K1, Z11
+	VPADDB          Z11, Z10, Z10
+	VMOVDQU32       (CX), Z11
+	VMOVDQU32       128(CX), Z12
+	VPACKSSDW       64(CX), Z11, Z11
+	VPACKSSDW       192(CX), Z12, Z12
+	VPACKSSWB       Z12, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPTESTMB        Z10, Z10, K1, K1
+	VMOVDQU8.Z      Z9, K1, Z11
+	VPXORD          Z11, Z10, Z10
+	VMOVDQU32       cellsordered16<>+0(SB), Z11
+	VPERMD          Z10, Z11, Z10
+	VMOVDQU32       Z10, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func draw16AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw16AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z9
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z10
+	VMOVDQU32       (CX), Z11
+	VPANDD          Z10, Z11, Z11
+	VMOVDQU32       64(CX), Z12
+	VPANDD          Z10, Z12, Z12
+	VMOVDQU32       128(CX), Z13
+	VPANDD          Z10, Z13, Z13
+	VMOVDQU32       192(CX), Z14
+	VPANDD          Z10, Z14, Z14
+	VCMPPS          $0x0d, Z8, Z11, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
+	VCMPPS          $0x0d, Z8, Z12, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
+	VCMPPS          $0x0d, Z8, Z13, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
+	VCMPPS          $0x0d, Z8, Z14, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS         8(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS         16(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS         32(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS         1024(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z18
+	VMOVUPS         2048(AX), Z20
+	VPERMPS         Z20, Z10, Z21
+	VPERMPS         Z20, Z15, Z20
+	VFMSUB132PS     Z19, Z21, Z11
+	VFMSUB132PS     Z18, Z20, Z12
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z20
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z18, Z18
+	VPMULLD         Z3, Z20, Z20
+	VPSRLD          $0x10, Z18, Z19
+	VPSRLD          $0x10, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPADDD          Z2, Z18, Z18
+	VPADDD          Z2, Z20, Z20
+	VPMULLD         Z4, Z18, Z18
+	VPMULLD         Z4, Z20, Z20
+	VPSRLD          $0x0f, Z18, Z19
+	VPSRLD          $0x0f, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPMULLD         Z5, Z18, Z18
+	VPMULLD         Z5, Z20, Z20
+	VBROADCASTSS    3136(AX), Z19
+	VBROADCASTSS    3168(AX), Z21
+	VPSRAD          $0x1f, (CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VPSRAD          $0x1f, 64(CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z20
+	VCVTUDQ2PS      Z20, Z20
+	VFNMADD231PS    Z7, Z18, Z11
+	VFNMADD231PS    Z7, Z20, Z12
+	VPADDD          Z11, Z11, Z18
+	VPCMPD          $0x01, Z21, Z18, K1
+	VPADDD          Z12, Z12, Z20
+	VPCMPD          $0x01, Z21, Z20, K2
+	VPACKSSDW       Z12, Z11, Z11
+	VMOVUPS         1024(AX), Z12
+	VPERMPS         Z12, Z16, Z18
+	VPERMPS         Z12, Z17, Z12
+	VMOVUPS         2048(AX), Z19
+	VPERMPS         Z19, Z16, Z20
+	VPERMPS         Z19, Z17, Z19
+	VFMSUB132PS     Z18, Z20, Z13
+	VFMSUB132PS     Z12, Z19, Z14
+	VPXORD          Z1, Z0, Z12
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z12, Z12
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z12, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z12, Z12
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z12, Z12
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z12, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, 128(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z12
+	VCVTUDQ2PS      Z12, Z12
+	VPSRAD          $0x1f, 192(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z12, Z13
+	VFNMADD231PS    Z7, Z19, Z14
+	VPADDD          Z13, Z13, Z12
+	VPCMPD          $0x01, Z20, Z12, K3
+	VPADDD          Z14, Z14, Z19
+	VPCMPD          $0x01, Z20, Z19, K4
+	VPACKSSDW       Z14, Z13, Z13
+	VPACKUSDW       Z15, Z10, Z10
+	VPACKUSDW       Z17, Z16, Z16
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z16, Z10, Z10
+	VBROADCASTI64X4 3200(AX), Z12
+	VPSHUFB         Z10, Z12, Z10
+	VPACKSSWB       Z13, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPMOVM2B        K1, Z11
+	VPADDB          Z11, Z10, Z10
+	VMOVDQU32       (CX), Z11
+	VMOVDQU32       128(CX), Z12
+	VPACKSSDW       64(CX), Z11, Z11
+	VPACKSSDW       192(CX), Z12, Z12
+	VPACKSSWB       Z12, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPTESTMB        Z10, Z10, K1, K1
+	VMOVDQU8.Z      Z9, K1, Z11
+	VPXORD          Z11, Z10, Z10
+	VMOVDQU32       cellsordered16<>+0(SB), Z11
+	VPERMD          Z10, Z11, Z10
+	VMOVDQU32       Z10, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func draw32AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw32AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z9
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z10
+	VMOVDQU32       (CX), Z11
+	VPANDD          Z10, Z11, Z11
+	VMOVDQU32       64(CX), Z12
+	VPANDD          Z10, Z12, Z12
+	VMOVDQU32       128(CX), Z13
+	VPANDD          Z10, Z13, Z13
+	VMOVDQU32       192(CX), Z14
+	VPANDD          Z10, Z14, Z14
+	VCMPPS          $0x0d, Z8, Z11, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z10
+	VCMPPS          $0x0d, Z8, Z12, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z15
+	VCMPPS          $0x0d, Z8, Z13, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z16
+	VCMPPS          $0x0d, Z8, Z14, K1
+	VPBROADCASTD.Z  cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS         8(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS         16(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS         32(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS         64(AX), Z18
+	VPERMPS         Z18, Z10, Z19
+	VPERMPS         Z18, Z15, Z20
+	VPERMPS         Z18, Z16, Z21
+	VPERMPS         Z18, Z17, Z18
+	VCMPPS          $0x0d, Z19, Z11, K1
+	VPORD.BCST      cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS          $0x0d, Z20, Z12, K1
+	VPORD.BCST      cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS          $0x0d, Z21, Z13, K1
+	VPORD.BCST      cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS          $0x0d, Z18, Z14, K1
+	VPORD.BCST      cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS         1024(AX), Z18
+	VMOVUPS         1088(AX), Z19
+	VMOVDQA32       Z10, Z20
+	VPERMI2PS       Z19, Z18, Z20
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z19, Z18, Z21
+	VMOVUPS         2048(AX), Z18
+	VMOVUPS         2112(AX), Z19
+	VMOVDQA32       Z10, Z22
+	VPERMI2PS       Z19, Z18, Z22
+	VMOVDQA32       Z15, Z23
+	VPERMI2PS       Z19, Z18, Z23
+	VFMSUB132PS     Z20, Z22, Z11
+	VFMSUB132PS     Z21, Z23, Z12
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z20
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z18, Z18
+	VPMULLD         Z3, Z20, Z20
+	VPSRLD          $0x10, Z18, Z19
+	VPSRLD          $0x10, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPADDD          Z2, Z18, Z18
+	VPADDD          Z2, Z20, Z20
+	VPMULLD         Z4, Z18, Z18
+	VPMULLD         Z4, Z20, Z20
+	VPSRLD          $0x0f, Z18, Z19
+	VPSRLD          $0x0f, Z20, Z21
+	VPXORD          Z19, Z18, Z18
+	VPXORD          Z21, Z20, Z20
+	VPMULLD         Z5, Z18, Z18
+	VPMULLD         Z5, Z20, Z20
+	VBROADCASTSS    3136(AX), Z19
+	VBROADCASTSS    3168(AX), Z21
+	VPSRAD          $0x1f, (CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VPSRAD          $0x1f, 64(CX), Z22
+	VPTERNLOGD      $0x78, Z19, Z22, Z20
+	VCVTUDQ2PS      Z20, Z20
+	VFNMADD231PS    Z7, Z18, Z11
+	VFNMADD231PS    Z7, Z20, Z12
+	VPADDD          Z11, Z11, Z18
+	VPCMPD          $0x01, Z21, Z18, K1
+	VPADDD          Z12, Z12, Z20
+	VPCMPD          $0x01, Z21, Z20, K2
+	VPACKSSDW       Z12, Z11, Z11
+	VMOVUPS         1024(AX), Z12
+	VMOVUPS         1088(AX), Z18
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z18, Z12, Z19
+	VMOVDQA32       Z17, Z20
+	VPERMI2PS       Z18, Z12, Z20
+	VMOVUPS         2048(AX), Z12
+	VMOVUPS         2112(AX), Z18
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z18, Z12, Z21
+	VMOVDQA32       Z17, Z22
+	VPERMI2PS       Z18, Z12, Z22
+	VFMSUB132PS     Z19, Z21, Z13
+	VFMSUB132PS     Z20, Z22, Z14
+	VPXORD          Z1, Z0, Z12
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z12, Z12
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z12, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z12, Z12
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z12, Z12
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z12, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z12, Z12
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z12, Z12
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, 128(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z12
+	VCVTUDQ2PS      Z12, Z12
+	VPSRAD          $0x1f, 192(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z12, Z13
+	VFNMADD231PS    Z7, Z19, Z14
+	VPADDD          Z13, Z13, Z12
+	VPCMPD          $0x01, Z20, Z12, K3
+	VPADDD          Z14, Z14, Z19
+	VPCMPD          $0x01, Z20, Z19, K4
+	VPACKSSDW       Z14, Z13, Z13
+	VPACKUSDW       Z15, Z10, Z10
+	VPACKUSDW       Z17, Z16, Z16
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z16, Z10, Z10
+	VPSRLW          $0x04, Z10, Z12
+	VPANDD.BCST     cellsfour<>+0(SB), Z12, Z12
+	VPANDD.BCST     cellsfour<>+0(SB), Z10, Z10
+	VBROADCASTI64X4 3232(AX), Z14
+	VPSHUFB         Z12, Z14, Z12
+	VBROADCASTI64X4 3200(AX), Z14
+	VPSHUFB         Z10, Z14, Z10
+	VPADDB          Z12, Z10, Z10
+	VPACKSSWB       Z13, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPMOVM2B        K1, Z11
+	VPADDB          Z11, Z10, Z10
+	VMOVDQU32       (CX), Z11
+	VMOVDQU32       128(CX), Z12
+	VPACKSSDW       64(CX), Z11, Z11
+	VPACKSSDW       192(CX), Z12, Z12
+	VPACKSSWB       Z12, Z11, Z11
+	VPMOVB2M        Z11, K1
+	VPTESTMB        Z10, Z10, K1, K1
+	VMOVDQU8.Z      Z9, K1, Z11
+	VPXORD          Z11, Z10, Z10
+	VMOVDQU32       cellsordered16<>+0(SB), Z11
+	VPERMD          Z10, Z11, Z10
+	VMOVDQU32       Z10, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func find64AVX512(symbols []byte, x []float32, words *[848]uint32)
+// Requires: AVX, AVX512F
+TEXT ·find64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         words+48(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	VBROADCASTSS 4(AX), Z0
+	VBROADCASTSS 3072(AX), Z1
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVDQU32      (CX), Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU32      64(CX), Z3
+	VPANDD         Z1, Z3, Z3
+	VMOVDQU32      128(CX), Z4
+	VPANDD         Z1, Z4, Z4
+	VMOVDQU32      192(CX), Z5
+	VPANDD         Z1, Z5, Z5
+	VMOVDQU32      256(CX), Z6
+	VPANDD         Z1, Z6, Z6
+	VMOVDQU32      320(CX), Z7
+	VPANDD         Z1, Z7, Z7
+	VMOVDQU32      384(CX), Z8
+	VPANDD         Z1, Z8, Z8
+	VMOVDQU32      448(CX), Z9
+	VPANDD         Z1, Z9, Z9
+	VCMPPS         $0x0d, Z0, Z2, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
+	VCMPPS         $0x0d, Z0, Z3, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z11
+	VCMPPS         $0x0d, Z0, Z4, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z12
+	VCMPPS         $0x0d, Z0, Z5, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z13
+	VCMPPS         $0x0d, Z0, Z6, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z14
+	VCMPPS         $0x0d, Z0, Z7, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z15
+	VCMPPS         $0x0d, Z0, Z8, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z16
+	VCMPPS         $0x0d, Z0, Z9, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS        8(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS        16(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS        32(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS        64(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS        128(AX), Z18
+	VMOVUPS        192(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z24, Z6, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z25, Z7, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z26, Z8, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z27, Z9, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z17, K1, Z17
+	VPMOVDB        Z10, (DX)
+	VPMOVDB        Z11, 16(DX)
+	VPMOVDB        Z12, 32(DX)
+	VPMOVDB        Z13, 48(DX)
+	VPMOVDB        Z14, 64(DX)
+	VPMOVDB        Z15, 80(DX)
+	VPMOVDB        Z16, 96(DX)
+	VPMOVDB        Z17, 112(DX)
+	ADDQ           $0x00000200, CX
+	ADDQ           $0x00000080, DX
+	SUBQ           $0x00000080, BX
+	JNZ            loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func draw64AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw64AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z8
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPMOVZXBD       (DX), Z9
+	VPMOVZXBD       16(DX), Z14
+	VPMOVZXBD       32(DX), Z15
+	VPMOVZXBD       48(DX), Z16
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z9, K1
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z14, K2
+	VMOVUPS         1024(AX), Z17
+	VMOVUPS         1088(AX), Z18
+	VMOVDQA32       Z9, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1152(AX), Z17
+	VMOVUPS         1216(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z21, K1, Z19
+	VMOVAPS         Z22, K2, Z20
+	VMOVUPS         2048(AX), Z17
+	VMOVUPS         2112(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2176(AX), Z17
+	VMOVUPS         2240(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVAPS         Z23, K1, Z21
+	VMOVAPS         Z24, K2, Z22
+	VFMSUB132PS     Z19, Z21, Z10
+	VFMSUB132PS     Z20, Z22, Z11
+	VPXORD          Z1, Z0, Z17
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z17, Z17
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z17, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z17, Z17
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z17, Z17
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z17, Z17
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z17, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z17, Z17
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z17, Z17
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, (CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VPSRAD          $0x1f, 64(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z17, Z10
+	VFNMADD231PS    Z7, Z19, Z11
+	VPADDD          Z10, Z10, Z17
+	VPCMPD          $0x01, Z20, Z17, K1
+	VPADDD          Z11, Z11, Z19
+	VPCMPD          $0x01, Z20, Z19, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K3
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K4
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z15, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z20, K3, Z18
+	VMOVAPS         Z21, K4, Z19
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVAPS         Z22, K3, Z20
+	VMOVAPS         Z23, K4, Z21
+	VFMSUB132PS     Z18, Z20, Z12
+	VFMSUB132PS     Z19, Z21, Z13
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPMULLD         Z3, Z18, Z18
+	VPSRLD          $0x10, Z11, Z17
+	VPSRLD          $0x10, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPADDD          Z2, Z11, Z11
+	VPADDD          Z2, Z18, Z18
+	VPMULLD         Z4, Z11, Z11
+	VPMULLD         Z4, Z18, Z18
+	VPSRLD          $0x0f, Z11, Z17
+	VPSRLD          $0x0f, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPMULLD         Z5, Z11, Z11
+	VPMULLD         Z5, Z18, Z18
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 128(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VPSRAD          $0x1f, 192(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VFNMADD231PS    Z7, Z11, Z12
+	VFNMADD231PS    Z7, Z18, Z13
+	VPADDD          Z12, Z12, Z11
+	VPCMPD          $0x01, Z19, Z11, K3
+	VPADDD          Z13, Z13, Z18
+	VPCMPD          $0x01, Z19, Z18, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z14, Z9, Z9
+	VPACKUSDW       Z16, Z15, Z15
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z15, Z9, Z9
+	VPSRLW          $0x04, Z9, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z11, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z9, Z9
+	VBROADCASTI64X4 3232(AX), Z13
+	VPSHUFB         Z11, Z13, Z11
+	VBROADCASTI64X4 3200(AX), Z13
+	VPSHUFB         Z9, Z13, Z9
+	VPADDB          Z11, Z9, Z9
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z9, Z9
+	VMOVDQU32       (CX), Z10
+	VMOVDQU32       128(CX), Z11
+	VPACKSSDW       64(CX), Z10, Z10
+	VPACKSSDW       192(CX), Z11, Z11
+	VPACKSSWB       Z11, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPTESTMB        Z9, Z9, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z10
+	VPXORD          Z10, Z9, Z9
+	VMOVDQU32       cellsordered16<>+0(SB), Z10
+	VPERMD          Z9, Z10, Z9
+	VMOVDQU32       Z9, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func find128AVX512(symbols []byte, x []float32, words *[848]uint32)
+// Requires: AVX, AVX512F
+TEXT ·find128AVX512(SB), NOSPLIT, $0-56
+	MOVQ         words+48(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	VBROADCASTSS 4(AX), Z0
+	VBROADCASTSS 3072(AX), Z1
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVDQU32      (CX), Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU32      64(CX), Z3
+	VPANDD         Z1, Z3, Z3
+	VMOVDQU32      128(CX), Z4
+	VPANDD         Z1, Z4, Z4
+	VMOVDQU32      192(CX), Z5
+	VPANDD         Z1, Z5, Z5
+	VMOVDQU32      256(CX), Z6
+	VPANDD         Z1, Z6, Z6
+	VMOVDQU32      320(CX), Z7
+	VPANDD         Z1, Z7, Z7
+	VMOVDQU32      384(CX), Z8
+	VPANDD         Z1, Z8, Z8
+	VMOVDQU32      448(CX), Z9
+	VPANDD         Z1, Z9, Z9
+	VCMPPS         $0x0d, Z0, Z2, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
+	VCMPPS         $0x0d, Z0, Z3, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z11
+	VCMPPS         $0x0d, Z0, Z4, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z12
+	VCMPPS         $0x0d, Z0, Z5, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z13
+	VCMPPS         $0x0d, Z0, Z6, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z14
+	VCMPPS         $0x0d, Z0, Z7, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z15
+	VCMPPS         $0x0d, Z0, Z8, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z16
+	VCMPPS         $0x0d, Z0, Z9, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS        8(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS        16(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS        32(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS        64(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS        128(AX), Z18
+	VMOVUPS        192(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z24, Z6, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z25, Z7, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z26, Z8, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z27, Z9, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z17, K1, Z17
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z10, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z11, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z12, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z13, K4
+	VMOVUPS        256(AX), Z18
+	VMOVUPS        320(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        384(AX), Z18
+	VMOVUPS        448(AX), Z19
+	VMOVDQA32      Z10, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z11, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z12, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z13, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VMOVAPS        Z24, K1, Z20
+	VMOVAPS        Z25, K2, Z21
+	VMOVAPS        Z26, K3, Z22
+	VMOVAPS        Z27, K4, Z23
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z13, K1, Z13
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z14, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z15, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z16, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z17, K4
+	VMOVUPS        256(AX), Z2
+	VMOVUPS        320(AX), Z3
+	VMOVDQA32      Z14, Z4
+	VPERMI2PS      Z3, Z2, Z4
+	VMOVDQA32      Z15, Z5
+	VPERMI2PS      Z3, Z2, Z5
+	VMOVDQA32      Z16, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z17, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVUPS        384(AX), Z2
+	VMOVUPS        448(AX), Z3
+	VMOVDQA32      Z14, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z15, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVDQA32      Z16, Z22
+	VPERMI2PS      Z3, Z2, Z22
+	VMOVDQA32      Z17, Z23
+	VPERMI2PS      Z3, Z2, Z23
+	VMOVAPS        Z20, K1, Z4
+	VMOVAPS        Z21, K2, Z5
+	VMOVAPS        Z22, K3, Z18
+	VMOVAPS        Z23, K4, Z19
+	VCMPPS         $0x0d, Z4, Z6, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z5, Z7, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z18, Z8, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z19, Z9, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z17, K1, Z17
+	VPMOVDB        Z10, (DX)
+	VPMOVDB        Z11, 16(DX)
+	VPMOVDB        Z12, 32(DX)
+	VPMOVDB        Z13, 48(DX)
+	VPMOVDB        Z14, 64(DX)
+	VPMOVDB        Z15, 80(DX)
+	VPMOVDB        Z16, 96(DX)
+	VPMOVDB        Z17, 112(DX)
+	ADDQ           $0x00000200, CX
+	ADDQ           $0x00000080, DX
+	SUBQ           $0x00000080, BX
+	JNZ            loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func draw128AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw128AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z8
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPMOVZXBD       (DX), Z9
+	VPMOVZXBD       16(DX), Z14
+	VPMOVZXBD       32(DX), Z15
+	VPMOVZXBD       48(DX), Z16
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z9, K1
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z14, K2
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z9, K3
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z14, K4
+	VMOVUPS         1024(AX), Z17
+	VMOVUPS         1088(AX), Z18
+	VMOVDQA32       Z9, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1152(AX), Z17
+	VMOVUPS         1216(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z21, K1, Z19
+	VMOVAPS         Z22, K2, Z20
+	VMOVUPS         1280(AX), Z17
+	VMOVUPS         1344(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         1408(AX), Z17
+	VMOVUPS         1472(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVAPS         Z23, K1, Z21
+	VMOVAPS         Z24, K2, Z22
+	VMOVAPS         Z21, K3, Z19
+	VMOVAPS         Z22, K4, Z20
+	VMOVUPS         2048(AX), Z17
+	VMOVUPS         2112(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2176(AX), Z17
+	VMOVUPS         2240(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVAPS         Z23, K1, Z21
+	VMOVAPS         Z24, K2, Z22
+	VMOVUPS         2304(AX), Z17
+	VMOVUPS         2368(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVDQA32       Z14, Z24
+	VPERMI2PS       Z18, Z17, Z24
+	VMOVUPS         2432(AX), Z17
+	VMOVUPS         2496(AX), Z18
+	VMOVDQA32       Z9, Z25
+	VPERMI2PS       Z18, Z17, Z25
+	VMOVDQA32       Z14, Z26
+	VPERMI2PS       Z18, Z17, Z26
+	VMOVAPS         Z25, K1, Z23
+	VMOVAPS         Z26, K2, Z24
+	VMOVAPS         Z23, K3, Z21
+	VMOVAPS         Z24, K4, Z22
+	VFMSUB132PS     Z19, Z21, Z10
+	VFMSUB132PS     Z20, Z22, Z11
+	VPXORD          Z1, Z0, Z17
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z19
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z17, Z17
+	VPMULLD         Z3, Z19, Z19
+	VPSRLD          $0x10, Z17, Z18
+	VPSRLD          $0x10, Z19, Z20
+	VPXORD          Z18, Z17, Z17
+	VPXORD          Z20, Z19, Z19
+	VPADDD          Z2, Z17, Z17
+	VPADDD          Z2, Z19, Z19
+	VPMULLD         Z4, Z17, Z17
+	VPMULLD         Z4, Z19, Z19
+	VPSRLD          $0x0f, Z17, Z18
+	VPSRLD          $0x0f, Z19, Z20
+	VPXORD          Z18, Z17, Z17
+	VPXORD          Z20, Z19, Z19
+	VPMULLD         Z5, Z17, Z17
+	VPMULLD         Z5, Z19, Z19
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z20
+	VPSRAD          $0x1f, (CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VPSRAD          $0x1f, 64(CX), Z21
+	VPTERNLOGD      $0x78, Z18, Z21, Z19
+	VCVTUDQ2PS      Z19, Z19
+	VFNMADD231PS    Z7, Z17, Z10
+	VFNMADD231PS    Z7, Z19, Z11
+	VPADDD          Z10, Z10, Z17
+	VPCMPD          $0x01, Z20, Z17, K1
+	VPADDD          Z11, Z11, Z19
+	VPCMPD          $0x01, Z20, Z19, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K3
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K4
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K5
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K6
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z15, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z20, K3, Z18
+	VMOVAPS         Z21, K4, Z19
+	VMOVUPS         1280(AX), Z11
+	VMOVUPS         1344(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         1408(AX), Z11
+	VMOVUPS         1472(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVAPS         Z22, K3, Z20
+	VMOVAPS         Z23, K4, Z21
+	VMOVAPS         Z20, K5, Z18
+	VMOVAPS         Z21, K6, Z19
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVAPS         Z22, K3, Z20
+	VMOVAPS         Z23, K4, Z21
+	VMOVUPS         2304(AX), Z11
+	VMOVUPS         2368(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVDQA32       Z16, Z23
+	VPERMI2PS       Z17, Z11, Z23
+	VMOVUPS         2432(AX), Z11
+	VMOVUPS         2496(AX), Z17
+	VMOVDQA32       Z15, Z24
+	VPERMI2PS       Z17, Z11, Z24
+	VMOVDQA32       Z16, Z25
+	VPERMI2PS       Z17, Z11, Z25
+	VMOVAPS         Z24, K3, Z22
+	VMOVAPS         Z25, K4, Z23
+	VMOVAPS         Z22, K5, Z20
+	VMOVAPS         Z23, K6, Z21
+	VFMSUB132PS     Z18, Z20, Z12
+	VFMSUB132PS     Z19, Z21, Z13
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPXORD          Z1, Z0, Z18
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPMULLD         Z3, Z18, Z18
+	VPSRLD          $0x10, Z11, Z17
+	VPSRLD          $0x10, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPADDD          Z2, Z11, Z11
+	VPADDD          Z2, Z18, Z18
+	VPMULLD         Z4, Z11, Z11
+	VPMULLD         Z4, Z18, Z18
+	VPSRLD          $0x0f, Z11, Z17
+	VPSRLD          $0x0f, Z18, Z19
+	VPXORD          Z17, Z11, Z11
+	VPXORD          Z19, Z18, Z18
+	VPMULLD         Z5, Z11, Z11
+	VPMULLD         Z5, Z18, Z18
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 128(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VPSRAD          $0x1f, 192(CX), Z20
+	VPTERNLOGD      $0x78, Z17, Z20, Z18
+	VCVTUDQ2PS      Z18, Z18
+	VFNMADD231PS    Z7, Z11, Z12
+	VFNMADD231PS    Z7, Z18, Z13
+	VPADDD          Z12, Z12, Z11
+	VPCMPD          $0x01, Z19, Z11, K3
+	VPADDD          Z13, Z13, Z18
+	VPCMPD          $0x01, Z19, Z18, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z14, Z9, Z9
+	VPACKUSDW       Z16, Z15, Z15
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z15, Z9, Z9
+	VPSRLW          $0x04, Z9, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z11, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z9, Z9
+	VBROADCASTI64X4 3232(AX), Z13
+	VPSHUFB         Z11, Z13, Z11
+	VBROADCASTI64X4 3200(AX), Z13
+	VPSHUFB         Z9, Z13, Z9
+	VPADDB          Z11, Z9, Z9
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z9, Z9
+	VMOVDQU32       (CX), Z10
+	VMOVDQU32       128(CX), Z11
+	VPACKSSDW       64(CX), Z10, Z10
+	VPACKSSDW       192(CX), Z11, Z11
+	VPACKSSWB       Z11, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPTESTMB        Z9, Z9, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z10
+	VPXORD          Z10, Z9, Z9
+	VMOVDQU32       cellsordered16<>+0(SB), Z10
+	VPERMD          Z9, Z10, Z9
+	VMOVDQU32       Z9, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
+
+done:
+	XORL  AX, AX
+	TESTQ SI, SI
+	SETNE AL
+	MOVL  AX, doubts+96(FP)
+	VZEROUPPER
+	RET
+
+// func find256AVX512(symbols []byte, x []float32, words *[848]uint32)
+// Requires: AVX, AVX512F
+TEXT ·find256AVX512(SB), NOSPLIT, $0-56
+	MOVQ         words+48(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	VBROADCASTSS 4(AX), Z0
+	VBROADCASTSS 3072(AX), Z1
+	MOVQ         x_len+32(FP), BX
+	TESTQ        BX, BX
+	JZ           done
+
+loop:
+	VMOVDQU32      (CX), Z2
+	VPANDD         Z1, Z2, Z2
+	VMOVDQU32      64(CX), Z3
+	VPANDD         Z1, Z3, Z3
+	VMOVDQU32      128(CX), Z4
+	VPANDD         Z1, Z4, Z4
+	VMOVDQU32      192(CX), Z5
+	VPANDD         Z1, Z5, Z5
+	VMOVDQU32      256(CX), Z6
+	VPANDD         Z1, Z6, Z6
+	VMOVDQU32      320(CX), Z7
+	VPANDD         Z1, Z7, Z7
+	VMOVDQU32      384(CX), Z8
+	VPANDD         Z1, Z8, Z8
+	VMOVDQU32      448(CX), Z9
+	VPANDD         Z1, Z9, Z9
+	VCMPPS         $0x0d, Z0, Z2, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z10
+	VCMPPS         $0x0d, Z0, Z3, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z11
+	VCMPPS         $0x0d, Z0, Z4, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z12
+	VCMPPS         $0x0d, Z0, Z5, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z13
+	VCMPPS         $0x0d, Z0, Z6, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z14
+	VCMPPS         $0x0d, Z0, Z7, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z15
+	VCMPPS         $0x0d, Z0, Z8, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z16
+	VCMPPS         $0x0d, Z0, Z9, K1
+	VPBROADCASTD.Z cellsstep0<>+0(SB), K1, Z17
+	VMOVUPS        8(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep1<>+0(SB), Z17, K1, Z17
+	VMOVUPS        16(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep2<>+0(SB), Z17, K1, Z17
+	VMOVUPS        32(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep3<>+0(SB), Z17, K1, Z17
+	VMOVUPS        64(AX), Z18
+	VPERMPS        Z18, Z10, Z19
+	VPERMPS        Z18, Z11, Z20
+	VPERMPS        Z18, Z12, Z21
+	VPERMPS        Z18, Z13, Z22
+	VPERMPS        Z18, Z14, Z23
+	VPERMPS        Z18, Z15, Z24
+	VPERMPS        Z18, Z16, Z25
+	VPERMPS        Z18, Z17, Z18
+	VCMPPS         $0x0d, Z19, Z2, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z20, Z3, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z21, Z4, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z22, Z5, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z23, Z6, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z24, Z7, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z25, Z8, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z18, Z9, K1
+	VPORD.BCST     cellsstep4<>+0(SB), Z17, K1, Z17
+	VMOVUPS        128(AX), Z18
+	VMOVUPS        192(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z13, K1, Z13
+	VCMPPS         $0x0d, Z24, Z6, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z25, Z7, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z26, Z8, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z27, Z9, K1
+	VPORD.BCST     cellsstep5<>+0(SB), Z17, K1, Z17
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z10, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z11, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z12, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z13, K4
+	VMOVUPS        256(AX), Z18
+	VMOVUPS        320(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        384(AX), Z18
+	VMOVUPS        448(AX), Z19
+	VMOVDQA32      Z10, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z11, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z12, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z13, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VMOVAPS        Z24, K1, Z20
+	VMOVAPS        Z25, K2, Z21
+	VMOVAPS        Z26, K3, Z22
+	VMOVAPS        Z27, K4, Z23
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z11, K1, Z11
+	VCMPPS         $0x0d, Z22, Z4, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z23, Z5, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z13, K1, Z13
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z14, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z15, K2
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z16, K3
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z17, K4
+	VMOVUPS        256(AX), Z18
+	VMOVUPS        320(AX), Z19
+	VMOVDQA32      Z14, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z15, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVDQA32      Z16, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z17, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        384(AX), Z18
+	VMOVUPS        448(AX), Z19
+	VMOVDQA32      Z14, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z15, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVDQA32      Z16, Z26
+	VPERMI2PS      Z19, Z18, Z26
+	VMOVDQA32      Z17, Z27
+	VPERMI2PS      Z19, Z18, Z27
+	VMOVAPS        Z24, K1, Z20
+	VMOVAPS        Z25, K2, Z21
+	VMOVAPS        Z26, K3, Z22
+	VMOVAPS        Z27, K4, Z23
+	VCMPPS         $0x0d, Z20, Z6, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z21, Z7, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z15, K1, Z15
+	VCMPPS         $0x0d, Z22, Z8, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z23, Z9, K1
+	VPORD.BCST     cellsstep6<>+0(SB), Z17, K1, Z17
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z10, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z11, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z10, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z11, K4
+	VMOVUPS        512(AX), Z18
+	VMOVUPS        576(AX), Z19
+	VMOVDQA32      Z10, Z20
+	VPERMI2PS      Z19, Z18, Z20
+	VMOVDQA32      Z11, Z21
+	VPERMI2PS      Z19, Z18, Z21
+	VMOVUPS        640(AX), Z18
+	VMOVUPS        704(AX), Z19
+	VMOVDQA32      Z10, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z11, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVAPS        Z22, K1, Z20
+	VMOVAPS        Z23, K2, Z21
+	VMOVUPS        768(AX), Z18
+	VMOVUPS        832(AX), Z19
+	VMOVDQA32      Z10, Z22
+	VPERMI2PS      Z19, Z18, Z22
+	VMOVDQA32      Z11, Z23
+	VPERMI2PS      Z19, Z18, Z23
+	VMOVUPS        896(AX), Z18
+	VMOVUPS        960(AX), Z19
+	VMOVDQA32      Z10, Z24
+	VPERMI2PS      Z19, Z18, Z24
+	VMOVDQA32      Z11, Z25
+	VPERMI2PS      Z19, Z18, Z25
+	VMOVAPS        Z24, K1, Z22
+	VMOVAPS        Z25, K2, Z23
+	VMOVAPS        Z22, K3, Z20
+	VMOVAPS        Z23, K4, Z21
+	VCMPPS         $0x0d, Z20, Z2, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z10, K1, Z10
+	VCMPPS         $0x0d, Z21, Z3, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z11, K1, Z11
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z12, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z13, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z12, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z13, K4
+	VMOVUPS        512(AX), Z2
+	VMOVUPS        576(AX), Z3
+	VMOVDQA32      Z12, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z13, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVUPS        640(AX), Z2
+	VMOVUPS        704(AX), Z3
+	VMOVDQA32      Z12, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z13, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVAPS        Z20, K1, Z18
+	VMOVAPS        Z21, K2, Z19
+	VMOVUPS        768(AX), Z2
+	VMOVUPS        832(AX), Z3
+	VMOVDQA32      Z12, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z13, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVUPS        896(AX), Z2
+	VMOVUPS        960(AX), Z3
+	VMOVDQA32      Z12, Z22
+	VPERMI2PS      Z3, Z2, Z22
+	VMOVDQA32      Z13, Z23
+	VPERMI2PS      Z3, Z2, Z23
+	VMOVAPS        Z22, K1, Z20
+	VMOVAPS        Z23, K2, Z21
+	VMOVAPS        Z20, K3, Z18
+	VMOVAPS        Z21, K4, Z19
+	VCMPPS         $0x0d, Z18, Z4, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z12, K1, Z12
+	VCMPPS         $0x0d, Z19, Z5, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z13, K1, Z13
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z14, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z15, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z14, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z15, K4
+	VMOVUPS        512(AX), Z2
+	VMOVUPS        576(AX), Z3
+	VMOVDQA32      Z14, Z4
+	VPERMI2PS      Z3, Z2, Z4
+	VMOVDQA32      Z15, Z5
+	VPERMI2PS      Z3, Z2, Z5
+	VMOVUPS        640(AX), Z2
+	VMOVUPS        704(AX), Z3
+	VMOVDQA32      Z14, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z15, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVAPS        Z18, K1, Z4
+	VMOVAPS        Z19, K2, Z5
+	VMOVUPS        768(AX), Z2
+	VMOVUPS        832(AX), Z3
+	VMOVDQA32      Z14, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z15, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVUPS        896(AX), Z2
+	VMOVUPS        960(AX), Z3
+	VMOVDQA32      Z14, Z20
+	VPERMI2PS      Z3, Z2, Z20
+	VMOVDQA32      Z15, Z21
+	VPERMI2PS      Z3, Z2, Z21
+	VMOVAPS        Z20, K1, Z18
+	VMOVAPS        Z21, K2, Z19
+	VMOVAPS        Z18, K3, Z4
+	VMOVAPS        Z19, K4, Z5
+	VCMPPS         $0x0d, Z4, Z6, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z14, K1, Z14
+	VCMPPS         $0x0d, Z5, Z7, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z15, K1, Z15
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z16, K1
+	VPTESTMD.BCST  cellsstep5<>+0(SB), Z17, K2
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z16, K3
+	VPTESTMD.BCST  cellsstep6<>+0(SB), Z17, K4
+	VMOVUPS        512(AX), Z2
+	VMOVUPS        576(AX), Z3
+	VMOVDQA32      Z16, Z4
+	VPERMI2PS      Z3, Z2, Z4
+	VMOVDQA32      Z17, Z5
+	VPERMI2PS      Z3, Z2, Z5
+	VMOVUPS        640(AX), Z2
+	VMOVUPS        704(AX), Z3
+	VMOVDQA32      Z16, Z6
+	VPERMI2PS      Z3, Z2, Z6
+	VMOVDQA32      Z17, Z7
+	VPERMI2PS      Z3, Z2, Z7
+	VMOVAPS        Z6, K1, Z4
+	VMOVAPS        Z7, K2, Z5
+	VMOVUPS        768(AX), Z2
+	VMOVUPS        832(AX), Z3
+	VMOVDQA32      Z16, Z6
+	VPERMI2PS      Z3, Z2, Z6
+	VMOVDQA32      Z17, Z7
+	VPERMI2PS      Z3, Z2, Z7
+	VMOVUPS        896(AX), Z2
+	VMOVUPS        960(AX), Z3
+	VMOVDQA32      Z16, Z18
+	VPERMI2PS      Z3, Z2, Z18
+	VMOVDQA32      Z17, Z19
+	VPERMI2PS      Z3, Z2, Z19
+	VMOVAPS        Z18, K1, Z6
+	VMOVAPS        Z19, K2, Z7
+	VMOVAPS        Z6, K3, Z4
+	VMOVAPS        Z7, K4, Z5
+	VCMPPS         $0x0d, Z4, Z8, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z16, K1, Z16
+	VCMPPS         $0x0d, Z5, Z9, K1
+	VPORD.BCST     cellsstep7<>+0(SB), Z17, K1, Z17
+	VPMOVDB        Z10, (DX)
+	VPMOVDB        Z11, 16(DX)
+	VPMOVDB        Z12, 32(DX)
+	VPMOVDB        Z13, 48(DX)
+	VPMOVDB        Z14, 64(DX)
+	VPMOVDB        Z15, 80(DX)
+	VPMOVDB        Z16, 96(DX)
+	VPMOVDB        Z17, 112(DX)
+	ADDQ           $0x00000200, CX
+	ADDQ           $0x00000080, DX
+	SUBQ           $0x00000080, BX
+	JNZ            loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func draw256AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·draw256AVX512(SB), NOSPLIT, $0-100
+	MOVQ         words+64(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         symbols_base+0(FP), DX
+	MOVQ         doubt_base+72(FP), BX
+	XORQ         SI, SI
+	MOVL         first+48(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVL         k0+52(FP), DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Z1
+	MOVL         k1+56(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	VPADDD       cellscounting<>+0(SB), Z0, Z0
+	MOVL         $0x9e3779b1, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	MOVL         $0x7feb352d, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Z4
+	MOVL         $0x846ca68b, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVL         $0x00000010, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
+	MOVL         $0x2f800000, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Z7
+	VBROADCASTSS 4(AX), Z8
+	VBROADCASTSS 3104(AX), Z8
+	MOVQ         x_len+32(FP), DI
+	TESTQ        DI, DI
+	JZ           done
+
+loop:
+	VBROADCASTSS    3072(AX), Z9
+	VMOVDQU32       (CX), Z10
+	VPANDD          Z9, Z10, Z10
+	VMOVDQU32       64(CX), Z11
+	VPANDD          Z9, Z11, Z11
+	VMOVDQU32       128(CX), Z12
+	VPANDD          Z9, Z12, Z12
+	VMOVDQU32       192(CX), Z13
+	VPANDD          Z9, Z13, Z13
+	VPMOVZXBD       (DX), Z9
+	VPMOVZXBD       16(DX), Z14
+	VPMOVZXBD       32(DX), Z15
+	VPMOVZXBD       48(DX), Z16
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z9, K1
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z9, K2
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z9, K3
+	VMOVUPS         1024(AX), Z17
+	VMOVUPS         1088(AX), Z18
+	VMOVDQA32       Z9, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVUPS         1152(AX), Z17
+	VMOVUPS         1216(AX), Z18
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVAPS         Z20, K1, Z19
+	VMOVUPS         1280(AX), Z17
+	VMOVUPS         1344(AX), Z18
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1408(AX), Z17
+	VMOVUPS         1472(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K1, Z20
+	VMOVAPS         Z20, K2, Z19
+	VMOVUPS         1536(AX), Z17
+	VMOVUPS         1600(AX), Z18
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1664(AX), Z17
+	VMOVUPS         1728(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K1, Z20
+	VMOVUPS         1792(AX), Z17
+	VMOVUPS         1856(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         1920(AX), Z17
+	VMOVUPS         1984(AX), Z18
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K1, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         2048(AX), Z17
+	VMOVUPS         2112(AX), Z18
+	VMOVDQA32       Z9, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         2176(AX), Z17
+	VMOVUPS         2240(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K1, Z20
+	VMOVUPS         2304(AX), Z17
+	VMOVUPS         2368(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2432(AX), Z17
+	VMOVUPS         2496(AX), Z18
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K1, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVUPS         2560(AX), Z17
+	VMOVUPS         2624(AX), Z18
+	VMOVDQA32       Z9, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2688(AX), Z17
+	VMOVUPS         2752(AX), Z18
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K1, Z21
+	VMOVUPS         2816(AX), Z17
+	VMOVUPS         2880(AX), Z18
+	VMOVDQA32       Z9, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2944(AX), Z17
+	VMOVUPS         3008(AX), Z18
+	VMOVDQA32       Z9, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVAPS         Z23, K1, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVAPS         Z21, K3, Z20
+	VFMSUB132PS     Z19, Z20, Z10
+	VPXORD          Z1, Z0, Z17
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z17, Z17
+	VPSRLD          $0x10, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPADDD          Z2, Z17, Z17
+	VPMULLD         Z4, Z17, Z17
+	VPSRLD          $0x0f, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPMULLD         Z5, Z17, Z17
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, (CX), Z20
+	VPTERNLOGD      $0x78, Z18, Z20, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VFNMADD231PS    Z7, Z17, Z10
+	VPADDD          Z10, Z10, Z17
+	VPCMPD          $0x01, Z19, Z17, K1
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z14, K2
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z14, K3
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z14, K4
+	VMOVUPS         1024(AX), Z17
+	VMOVUPS         1088(AX), Z18
+	VMOVDQA32       Z14, Z19
+	VPERMI2PS       Z18, Z17, Z19
+	VMOVUPS         1152(AX), Z17
+	VMOVUPS         1216(AX), Z18
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVAPS         Z20, K2, Z19
+	VMOVUPS         1280(AX), Z17
+	VMOVUPS         1344(AX), Z18
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1408(AX), Z17
+	VMOVUPS         1472(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         1536(AX), Z17
+	VMOVUPS         1600(AX), Z18
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         1664(AX), Z17
+	VMOVUPS         1728(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVUPS         1792(AX), Z17
+	VMOVUPS         1856(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         1920(AX), Z17
+	VMOVUPS         1984(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         2048(AX), Z17
+	VMOVUPS         2112(AX), Z18
+	VMOVDQA32       Z14, Z20
+	VPERMI2PS       Z18, Z17, Z20
+	VMOVUPS         2176(AX), Z17
+	VMOVUPS         2240(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVAPS         Z21, K2, Z20
+	VMOVUPS         2304(AX), Z17
+	VMOVUPS         2368(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2432(AX), Z17
+	VMOVUPS         2496(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVUPS         2560(AX), Z17
+	VMOVUPS         2624(AX), Z18
+	VMOVDQA32       Z14, Z21
+	VPERMI2PS       Z18, Z17, Z21
+	VMOVUPS         2688(AX), Z17
+	VMOVUPS         2752(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVAPS         Z22, K2, Z21
+	VMOVUPS         2816(AX), Z17
+	VMOVUPS         2880(AX), Z18
+	VMOVDQA32       Z14, Z22
+	VPERMI2PS       Z18, Z17, Z22
+	VMOVUPS         2944(AX), Z17
+	VMOVUPS         3008(AX), Z18
+	VMOVDQA32       Z14, Z23
+	VPERMI2PS       Z18, Z17, Z23
+	VMOVAPS         Z23, K2, Z22
+	VMOVAPS         Z22, K3, Z21
+	VMOVAPS         Z21, K4, Z20
+	VFMSUB132PS     Z19, Z20, Z11
+	VPXORD          Z1, Z0, Z17
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z17, Z17
+	VPSRLD          $0x10, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPADDD          Z2, Z17, Z17
+	VPMULLD         Z4, Z17, Z17
+	VPSRLD          $0x0f, Z17, Z18
+	VPXORD          Z18, Z17, Z17
+	VPMULLD         Z5, Z17, Z17
+	VBROADCASTSS    3136(AX), Z18
+	VBROADCASTSS    3168(AX), Z19
+	VPSRAD          $0x1f, 64(CX), Z20
+	VPTERNLOGD      $0x78, Z18, Z20, Z17
+	VCVTUDQ2PS      Z17, Z17
+	VFNMADD231PS    Z7, Z17, Z11
+	VPADDD          Z11, Z11, Z17
+	VPCMPD          $0x01, Z19, Z17, K2
+	VPACKSSDW       Z11, Z10, Z10
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z15, K3
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z15, K4
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z15, K5
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z15, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVAPS         Z19, K3, Z18
+	VMOVUPS         1280(AX), Z11
+	VMOVUPS         1344(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1408(AX), Z11
+	VMOVUPS         1472(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVAPS         Z19, K4, Z18
+	VMOVUPS         1536(AX), Z11
+	VMOVUPS         1600(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1664(AX), Z11
+	VMOVUPS         1728(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         1792(AX), Z11
+	VMOVUPS         1856(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         1920(AX), Z11
+	VMOVUPS         1984(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVAPS         Z19, K5, Z18
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z15, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K3, Z19
+	VMOVUPS         2304(AX), Z11
+	VMOVUPS         2368(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2432(AX), Z11
+	VMOVUPS         2496(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         2560(AX), Z11
+	VMOVUPS         2624(AX), Z17
+	VMOVDQA32       Z15, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2688(AX), Z11
+	VMOVUPS         2752(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K3, Z20
+	VMOVUPS         2816(AX), Z11
+	VMOVUPS         2880(AX), Z17
+	VMOVDQA32       Z15, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2944(AX), Z11
+	VMOVUPS         3008(AX), Z17
+	VMOVDQA32       Z15, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVAPS         Z22, K3, Z21
+	VMOVAPS         Z21, K4, Z20
+	VMOVAPS         Z20, K5, Z19
+	VFMSUB132PS     Z18, Z19, Z12
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPSRLD          $0x10, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPADDD          Z2, Z11, Z11
+	VPMULLD         Z4, Z11, Z11
+	VPSRLD          $0x0f, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPMULLD         Z5, Z11, Z11
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z18
+	VPSRAD          $0x1f, 128(CX), Z19
+	VPTERNLOGD      $0x78, Z17, Z19, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VFNMADD231PS    Z7, Z11, Z12
+	VPADDD          Z12, Z12, Z11
+	VPCMPD          $0x01, Z18, Z11, K3
+	VPTESTMD.BCST   cellsstep5<>+0(SB), Z16, K4
+	VPTESTMD.BCST   cellsstep6<>+0(SB), Z16, K5
+	VPTESTMD.BCST   cellsstep7<>+0(SB), Z16, K6
+	VMOVUPS         1024(AX), Z11
+	VMOVUPS         1088(AX), Z17
+	VMOVDQA32       Z16, Z18
+	VPERMI2PS       Z17, Z11, Z18
+	VMOVUPS         1152(AX), Z11
+	VMOVUPS         1216(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVAPS         Z19, K4, Z18
+	VMOVUPS         1280(AX), Z11
+	VMOVUPS         1344(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1408(AX), Z11
+	VMOVUPS         1472(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVAPS         Z19, K5, Z18
+	VMOVUPS         1536(AX), Z11
+	VMOVUPS         1600(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         1664(AX), Z11
+	VMOVUPS         1728(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         1792(AX), Z11
+	VMOVUPS         1856(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         1920(AX), Z11
+	VMOVUPS         1984(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K4, Z20
+	VMOVAPS         Z20, K5, Z19
+	VMOVAPS         Z19, K6, Z18
+	VMOVUPS         2048(AX), Z11
+	VMOVUPS         2112(AX), Z17
+	VMOVDQA32       Z16, Z19
+	VPERMI2PS       Z17, Z11, Z19
+	VMOVUPS         2176(AX), Z11
+	VMOVUPS         2240(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVAPS         Z20, K4, Z19
+	VMOVUPS         2304(AX), Z11
+	VMOVUPS         2368(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2432(AX), Z11
+	VMOVUPS         2496(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K4, Z20
+	VMOVAPS         Z20, K5, Z19
+	VMOVUPS         2560(AX), Z11
+	VMOVUPS         2624(AX), Z17
+	VMOVDQA32       Z16, Z20
+	VPERMI2PS       Z17, Z11, Z20
+	VMOVUPS         2688(AX), Z11
+	VMOVUPS         2752(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVAPS         Z21, K4, Z20
+	VMOVUPS         2816(AX), Z11
+	VMOVUPS         2880(AX), Z17
+	VMOVDQA32       Z16, Z21
+	VPERMI2PS       Z17, Z11, Z21
+	VMOVUPS         2944(AX), Z11
+	VMOVUPS         3008(AX), Z17
+	VMOVDQA32       Z16, Z22
+	VPERMI2PS       Z17, Z11, Z22
+	VMOVAPS         Z22, K4, Z21
+	VMOVAPS         Z21, K5, Z20
+	VMOVAPS         Z20, K6, Z19
+	VFMSUB132PS     Z18, Z19, Z13
+	VPXORD          Z1, Z0, Z11
+	VPADDD          Z6, Z0, Z0
+	VPMULLD         Z3, Z11, Z11
+	VPSRLD          $0x10, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPADDD          Z2, Z11, Z11
+	VPMULLD         Z4, Z11, Z11
+	VPSRLD          $0x0f, Z11, Z17
+	VPXORD          Z17, Z11, Z11
+	VPMULLD         Z5, Z11, Z11
+	VBROADCASTSS    3136(AX), Z17
+	VBROADCASTSS    3168(AX), Z18
+	VPSRAD          $0x1f, 192(CX), Z19
+	VPTERNLOGD      $0x78, Z17, Z19, Z11
+	VCVTUDQ2PS      Z11, Z11
+	VFNMADD231PS    Z7, Z11, Z13
+	VPADDD          Z13, Z13, Z11
+	VPCMPD          $0x01, Z18, Z11, K4
+	VPACKSSDW       Z13, Z12, Z12
+	VPACKUSDW       Z14, Z9, Z9
+	VPACKUSDW       Z16, Z15, Z15
+	KUNPCKWD        K1, K2, K1
+	KUNPCKWD        K3, K4, K3
+	KUNPCKDQ        K1, K3, K1
+	KMOVQ           K1, R8
+	MOVQ            R8, (BX)
+	ORQ             R8, SI
+	VPACKUSWB       Z15, Z9, Z9
+	VPSRLW          $0x04, Z9, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z11, Z11
+	VPANDD.BCST     cellsfour<>+0(SB), Z9, Z9
+	VBROADCASTI64X4 3232(AX), Z13
+	VPSHUFB         Z11, Z13, Z11
+	VBROADCASTI64X4 3200(AX), Z13
+	VPSHUFB         Z9, Z13, Z9
+	VPADDB          Z11, Z9, Z9
+	VPACKSSWB       Z12, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPMOVM2B        K1, Z10
+	VPADDB          Z10, Z9, Z9
+	VMOVDQU32       (CX), Z10
+	VMOVDQU32       128(CX), Z11
+	VPACKSSDW       64(CX), Z10, Z10
+	VPACKSSDW       192(CX), Z11, Z11
+	VPACKSSWB       Z11, Z10, Z10
+	VPMOVB2M        Z10, K1
+	VPTESTMB        Z9, Z9, K1, K1
+	VMOVDQU8.Z      Z8, K1, Z10
+	VPXORD          Z10, Z9, Z9
+	VMOVDQU32       cellsordered16<>+0(SB), Z10
+	VPERMD          Z9, Z10, Z9
+	VMOVDQU32       Z9, (DX)
+	ADDQ            $0x00000100, CX
+	ADDQ            $0x00000008, BX
+	ADDQ            $0x00000040, DX
+	SUBQ            $0x00000040, DI
+	JNZ             loop
 
 done:
 	XORL  AX, AX

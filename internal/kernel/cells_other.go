@@ -4,50 +4,78 @@
 
 package kernel
 
-func drawOneAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw1AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawFewAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw4AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawSomeAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw8AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawManyAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw16AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawNarrowAVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw32AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawOneAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw64AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawFewAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw128AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawSomeAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw256AVX2(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawManyAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw1AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawNarrowAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw4AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawDoubleAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw8AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }
 
-func drawFourfoldAVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32) {
+func draw16AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func draw32AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func find64AVX512(symbols []byte, x []float32, words *[848]uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func draw64AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func find128AVX512(symbols []byte, x []float32, words *[848]uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func draw128AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func find256AVX512(symbols []byte, x []float32, words *[848]uint32) {
+	panic("kernel: no assembly in this build")
+}
+
+func draw256AVX512(symbols []byte, x []float32, first uint32, k0 uint32, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32) {
 	panic("kernel: no assembly in this build")
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -33,33 +34,59 @@ func TestLanesDrawLikeTheDefinition(t *testing.T) {
 	for _, tier := range Available()[1:] {
 		t.Run(tier.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				scale := math.Exp2(rapid.Float64Range(-50, 50).Draw(t, "log2 scale"))
-				sign := byte(rapid.IntRange(0, 1).Draw(t, "sign")) * 128
-				most := map[Tier]int{AVX2: sixteen, AVX512: MaxCells}[tier]
-				levels := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1), 2, 1+rapid.SampledFrom([]int{1, 4, 8, sixteen, 2 * sixteen, MaxCells}).Filter(func(n int) bool { return n <= most }).Draw(t, "most"), func(l float64) float64 { return l }).Draw(t, "levels")
-				slices.Sort(levels)
-				if rapid.Bool().Draw(t, "even") { // many at random are too narrow
-					for j := range levels {
-						levels[j] = (float64(j) + levels[j]/2) / float64(len(levels))
-					}
-				}
-				if again := rapid.IntRange(0, len(levels)-1).Draw(t, "again"); again > 0 {
-					levels[again-1] = levels[again] // an empty cell
-				}
-				for j := range levels {
-					if sign == 0 {
-						levels[j] -= 0.5
-					}
-					levels[j] *= scale
-				}
+				levels, sign := drawLevels(t)
 				var c Cells
 				if !c.Set(levels, sign) {
-					t.Skip("a cell too narrow")
+					t.Skip("lanes cannot do it")
 				}
 				checkCells(t, tier, &c, levels, sign)
 			})
 		})
 	}
+}
+
+// drawLevels draws levels of magnitudes, of values or symmetric ones of a power of two.
+func drawLevels(t *rapid.T) (levels []float64, sign byte) {
+	scale := math.Exp2(rapid.Float64Range(-50, 50).Draw(t, "log2 scale"))
+	kind := rapid.SampledFrom([]string{"magnitudes", "values", "symmetric"}).Draw(t, "kind")
+	cells := 1 << rapid.IntRange(0, 7).Draw(t, "log2 cells")
+	levels = rapid.SliceOfN(rapid.Float64Range(0, 1), min(2, cells), 1+cells).Draw(t, "levels")
+	if kind == "symmetric" {
+		levels = levels[:1<<(bits.Len(uint(len(levels)))-1)]
+	}
+	slices.Sort(levels)
+	switch rapid.SampledFrom([]string{"any", "even", "halving"}).Draw(t, "spread") {
+	case "even": // many at random are narrow
+		for j := range levels {
+			levels[j] = (float64(j) + levels[j]/2) / float64(len(levels))
+		}
+	case "halving":
+		for j := range levels {
+			levels[j] = math.Ldexp(1, j-len(levels)+1)
+		}
+	}
+	if again := rapid.IntRange(0, len(levels)-1).Draw(t, "again"); again > 0 {
+		levels[again-1] = levels[again] // an empty cell
+	}
+	switch kind {
+	case "magnitudes":
+		levels = append([]float64{0}, levels...)
+		sign = 128
+	case "values":
+		for j := range levels {
+			levels[j] -= 0.5
+		}
+		levels = append(levels, 1)
+	case "symmetric":
+		for _, l := range slices.Clone(levels) {
+			levels = append(levels, -l)
+		}
+		slices.Sort(levels)
+	}
+	for j := range levels {
+		levels[j] *= scale
+	}
+	return levels, sign
 }
 
 // checkCells compares symbols of coordinates in the table's range, many of them
@@ -99,9 +126,32 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 
 func TestCellsRefuseWhatLanesCannotDo(t *testing.T) {
 	var c Cells
-	for _, levels := range [][]float64{nil, {1}, {0, 0.1, 0.1}, {0, 1, 1 + 0x1p-30}, {0, 0x1p-120}, make([]float64, MaxCells+2)} {
+	for _, levels := range [][]float64{nil, {1}, {0, 0x1p101}, {math.Inf(-1), 0}, {0, math.NaN()}, make([]float64, MaxCells+2)} {
 		if c.Set(levels, 0) {
 			t.Errorf("%v were accepted", levels)
+		}
+	}
+}
+
+// Zeros are frequent: whatever the least level is, lanes are certain of them.
+func TestCellsAreCertainOfZero(t *testing.T) {
+	levels := make([]float64, 128)
+	for j := range levels[1:] {
+		levels[j+1] = math.Ldexp(1e-9, j-126)
+	}
+	var c Cells
+	if !c.Set(levels, 128) {
+		t.Fatal("halving levels were refused")
+	}
+	x, symbols, doubt := make([]float32, 64*Batch), make([]byte, 64*Batch), make([]byte, 8*Batch)
+	for _, tier := range Available()[1:] {
+		done, doubtful := tier.Draw(symbols, x, 0, &c, rng.At(1, 1), doubt)
+		unsure := 0
+		if doubtful {
+			Doubtful(doubt, func(int) bool { unsure++; return true })
+		}
+		if done != len(x) || unsure > 5 || slices.Max(symbols) > 0 {
+			t.Errorf("%v: %d done, %d of them doubtful, largest symbol %d", tier, done, unsure, slices.Max(symbols))
 		}
 	}
 }

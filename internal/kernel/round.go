@@ -74,7 +74,7 @@ func (r *Rounder) Set(p Parts) bool {
 	r.random = p.Draw != Nearest
 	for i, v := range [...]uint32{
 		mask, math.Float32bits(p.Low), math.Float32bits(float32((1 << roundRest) / p.Unit)),
-		flip, shift, 1<<roundRest - 2*roundUnit, uint32(p.Sign),
+		flip, shift, 1<<roundRest - 2*roundUnit, uint32(p.Sign) * 0x01010101,
 	} {
 		for lane := range 8 {
 			r.words[8*i+lane] = v

@@ -1,231 +1,252 @@
 package main
 
 import (
-	"math/bits"
+	"fmt"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The places of the words of Cells, in bytes: tables of 64, and words eight times.
+// The places of the words of Cells, in bytes: tables of 256, and words eight times.
 const (
-	cStarts = 256 * iota
-	cHigh
+	cStarts  = 0
+	cFactors = 1024 * iota
 	cLow
-	cFactors
 	cMask
-	cSign = cMask + 32
+	cFlip   = cMask + 32
+	cMirror = cMask + 64
+	cGuard  = cMask + 96
+	cLower  = cMask + 128
+	cUpper  = cMask + 160
 )
 
-// Predicates of VCMPPS.
+// Predicates of VCMPPS and of VPCMPD.
 const (
-	lessEqual    = operand.U8(2)
 	greaterEqual = operand.U8(13)
-	greater      = operand.U8(14)
+	integerLess  = operand.U8(1)
 )
 
 // cells writes the rounding to a table of each tier, see Cells.
 func cells(c *build.Context) {
 	for _, w := range widths(c, "cells") {
-		(&drawer{symbols: symbols{width: w}, cells: 1}).write("drawOne")
-		(&drawer{symbols: symbols{width: w}, cells: 4}).write("drawFew")
-		(&drawer{symbols: symbols{width: w}, cells: 8}).write("drawSome")
-		(&drawer{symbols: symbols{width: w}, cells: 16}).write("drawMany")
-		(&drawer{symbols: symbols{width: w}, cells: 16, narrow: true}).write("drawNarrow")
-		if w.wide {
-			(&drawer{symbols: symbols{width: w}, cells: 32}).write("drawDouble")
-			(&drawer{symbols: symbols{width: w}, cells: 64}).write("drawFourfold")
+		for _, steps := range []int{0, 2, 3, 4, 5, 6, 7, 8} {
+			z := &drawer{symbols: symbols{width: w}, steps: steps}
+			if w.wide && steps >= long {
+				z.found = true
+				(&drawer{symbols: symbols{width: w}, steps: steps}).writeSearch(fmt.Sprintf("find%d", 1<<steps))
+			}
+			z.write(fmt.Sprintf("draw%d", 1<<steps))
 		}
 	}
 }
 
-// A drawer writes one function.
+// long is from how many steps on a function of its own finds the cells.
+const long = 6
+
+// A drawer writes one function. A search is a chain of look-ups that wait for each
+// other, so with AVX-512 those of four vectors go side by side, and long ones, of
+// eight, have a function of their own.
 type drawer struct {
 	symbols
-	cells  int  // at most: 1, 4, 8, 16, 32 or 64
-	narrow bool // against their levels, which takes another formula
+	steps int  // halvings: 2^steps cells at most
+	found bool // the cells are there
 
-	words                      operand.Mem
-	stream                     stream
-	mask, scale, guard, one    operand.Op
-	steps                      [6]operand.Op // 32, 16, ..., 1
-	magnitude                  operand.Op
-	starts, high, low, factors func(index reg.VecVirtual) reg.VecVirtual
-	nothing                    reg.VecVirtual
-	middle                     reg.VecVirtual // where the upper half of the cells starts
-	upper                      reg.VecVirtual // lanes of v in it
+	words  operand.Mem
+	stream stream
+	scale  operand.Op
+	middle reg.VecVirtual // where the upper half of the cells starts
+	upper  reg.VecVirtual // AVX2: lanes where step 3 went up
+	rests  []reg.VecVirtual
 }
 
 func (z *drawer) write(name string) {
-	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[272]uint32, doubt []byte) (doubts uint32)",
+	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
 	r := z.GP64()
 	z.Load(z.Param("words"), r)
 	z.words = operand.Mem{Base: r}
 	z.begin()
 	z.stream = z.newStream()
-	for i := range z.steps {
-		if 32>>i < max(2, z.cells) {
-			z.steps[i] = z.stream.word("step"+string(rune('0'+i)), 32>>i)
+	z.scale = z.stream.word("scale", map[bool]uint32{false: 0x33800000, true: 0x2F800000}[z.wide]) // 2⁻²⁴, 2⁻³²
+	if z.steps > 0 {
+		z.middle = z.vector()
+		z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
+	}
+	z.flip = z.everywhereAt(cFlip)
+	together := 1
+	if z.wide {
+		together = 4
+	}
+	z.each(together, z.draw, z.number)
+}
+
+// writeSearch writes the function that finds cells alone.
+func (z *drawer) writeSearch(name string) {
+	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *[848]uint32)",
+		"finds the cells of len(x) coordinates, a multiple of 128.")
+	r := z.GP64()
+	z.Load(z.Param("words"), r)
+	z.words = operand.Mem{Base: r}
+	z.x, z.dst = z.base("x"), z.base("symbols")
+	z.middle = z.vector()
+	z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
+	mask := z.everywhereAt(cMask)
+	n := z.length("x")
+	z.loop(n, func() {
+		v := make([]reg.VecVirtual, 8)
+		for i := range v {
+			v[i] = z.vector()
+			z.load(z.x.Offset(i*z.bytes), v[i])
+			z.and(mask, v[i], v[i])
 		}
+		for i, j := range z.search(v) {
+			z.VPMOVDB(j, z.dst.Offset(16*i))
+		}
+		z.ADDQ(operand.U32(8*z.bytes), z.x.Base)
+		z.ADDQ(operand.U32(128), z.dst.Base)
+		z.SUBQ(operand.U32(128), n)
+	})
+	z.finish()
+}
+
+// draw finds the cells of vectors, with their bits in reversed order, and keeps
+// p − u of each.
+func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register) {
+	v := make([]reg.VecVirtual, len(x))
+	mask := z.everywhereAt(cMask)
+	for i := range x {
+		v[i] = z.vector()
+		z.load(x[i], v[i])
+		z.and(mask, v[i], v[i])
 	}
-	z.one = z.steps[5]
-	guard := uint32(0x38800000) // 2⁻¹⁴
-	if z.cells > 16 {
-		guard = 0x39800000 // 2⁻¹²
+	if z.found {
+		for i := range v {
+			at := z.vector()
+			z.VPMOVZXBD(z.dst.Offset(i*16), at)
+			j = append(j, at)
+		}
+	} else {
+		j = z.search(v)
 	}
-	z.scale, z.guard = z.stream.word("scale", 0x33800000), z.stream.word("guard", guard) // 2⁻²⁴
-	z.magnitude = z.stream.word("magnitude", 0x7FFFFFFF)
-	if z.cells > 1 {
-		z.starts = z.find(cStarts)
+	some := min(2, masked(z.steps))
+	for i := 0; i < len(x); i += some {
+		end := min(i+some, len(x))
+		doubt = append(doubt, z.rest(x[i:end], v[i:end], j[i:end])...)
+	}
+	return j, doubt
+}
+
+// everywhereAt returns one of the words in all lanes.
+func (z *drawer) everywhereAt(at int) operand.Op {
+	if !z.wide {
+		return z.words.Offset(at)
+	}
+	v := z.vector()
+	z.VBROADCASTSS(z.words.Offset(at), v)
+	return v
+}
+
+// rest makes v p − u, and returns where that is too little to be certain of.
+func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Register) {
+	upper := z.uppers(z.steps, j)
+	factors := z.find(cFactors, z.steps, j, upper)
+	low := z.find(cLow, z.steps, j, upper)
+	for i := range v {
+		z.VFMSUB132PS(factors[i], low[i], v[i])
+	}
+	u := z.stream.raw(len(x))
+	mirror, guard := z.everywhereAt(cMirror), z.everywhereAt(cGuard)
+	for i := range u {
+		z.turn(x[i], mirror, u[i])
+	}
+	for i := range u {
+		z.VFNMADD231PS(z.scale, u[i], v[i])
+	}
+	for i := range v {
+		twice := u[i]
+		z.VPADDD(v[i], v[i], twice) // without the sign
 		if z.wide {
-			z.middle = z.vector()
-			z.VBROADCASTSS(z.words.Offset(cStarts+4*z.cells/2), z.middle)
-		}
-	}
-	if z.narrow {
-		z.high = z.find(cHigh)
-	}
-	z.low, z.factors = z.find(cLow), z.find(cFactors)
-	z.mask, z.sign = z.words.Offset(cMask), z.words.Offset(cSign)
-	if z.wide {
-		mask, sign := z.vector(), z.vector()
-		z.VBROADCASTSS(z.words.Offset(cMask), mask)
-		z.VBROADCASTSS(z.words.Offset(cSign), sign)
-		z.mask, z.sign = mask, sign
-		z.nothing = z.vector()
-		z.clear(z.nothing)
-	} else {
-		z.nothing = z.zero
-	}
-	z.each(z.draw)
-}
-
-// find looks up one of the floats at a place of the words.
-func (z *drawer) find(at int) func(index reg.VecVirtual) reg.VecVirtual {
-	if z.cells == 1 {
-		only := z.vector()
-		z.VBROADCASTSS(z.words.Offset(at), only)
-		return func(reg.VecVirtual) reg.VecVirtual { return only }
-	}
-	if z.cells > 16 {
-		return z.findMany(at)
-	}
-	if z.wide {
-		table := z.vector()
-		z.VMOVUPS(z.words.Offset(at), table)
-		return func(index reg.VecVirtual) reg.VecVirtual {
-			v := z.vector()
-			z.VPERMPS(table, index, v)
-			return v
-		}
-	}
-	if z.cells < 16 {
-		return func(index reg.VecVirtual) reg.VecVirtual {
-			v := z.vector()
-			z.VPERMPS(z.words.Offset(at), index, v)
-			return v
-		}
-	}
-	return func(index reg.VecVirtual) reg.VecVirtual {
-		below, above := z.vector(), z.vector()
-		z.VPERMPS(z.words.Offset(at), index, below)
-		z.VPERMPS(z.words.Offset(at+32), index, above)
-		z.VBLENDVPS(z.upper, above, below, below)
-		return below
-	}
-}
-
-// findMany is find for 32 or 64 floats: two vectors at a time.
-func (z *drawer) findMany(at int) func(index reg.VecVirtual) reg.VecVirtual {
-	of32 := func(at int, index reg.VecVirtual) reg.VecVirtual {
-		v := z.vector()
-		z.VMOVUPS(z.words.Offset(at), v)
-		z.VPERMT2PS(z.words.Offset(at+64), index, v)
-		return v
-	}
-	return func(index reg.VecVirtual) reg.VecVirtual {
-		v := of32(at, index)
-		if z.cells == 64 {
 			k := z.K()
-			z.VPTESTMD(z.steps[0], index, k)
-			z.VMOVAPS(of32(at+128, index), k, v)
+			z.VPCMPD(integerLess, guard, twice, k)
+			doubt = append(doubt, k)
+			continue
 		}
-		return v
+		near := z.vector()
+		z.load(guard, near)
+		z.VPCMPGTD(twice, near, near)
+		doubt = append(doubt, near)
 	}
+	for i := range v {
+		if len(z.rests)%2 == 1 {
+			last := z.rests[len(z.rests)-1]
+			z.VPACKSSDW(v[i], last, last) // saturation keeps signs
+		}
+		z.rests = append(z.rests, v[i])
+	}
+	return doubt
 }
 
-// draw rounds one vector.
-func (z *drawer) draw(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
-	v, j := z.vector(), z.vector()
-	z.and(z.mask, x, v)
-	z.search(v, j)
-	p := v
-	if z.narrow {
-		z.VSUBPS(z.high(j), v, p)
-		z.VSUBPS(z.low(j), p, p)
-		z.VMULPS(z.factors(j), p, p)
-	} else {
-		z.VFMSUB132PS(z.factors(j), z.low(j), p)
+// turn makes raw numbers u floats: with mirror 1 − u for a negative x.
+func (z *drawer) turn(x operand.Mem, mirror operand.Op, u reg.VecVirtual) {
+	negative := z.vector()
+	if z.wide {
+		z.VPSRAD(operand.U8(31), x, negative)
+		z.VPTERNLOGD(operand.U8(0x78), mirror, negative, u) // u ^ negative & mirror
+		z.VCVTUDQ2PS(u, u)
+		return
 	}
-	u := z.stream.raw()
+	z.load(x, negative)
+	z.VPSRAD(operand.U8(31), negative, negative)
+	z.VPAND(mirror, negative, negative)
+	z.VPXOR(negative, u, u)
 	z.VPSRLD(operand.U8(8), u, u)
 	z.VCVTDQ2PS(u, u)
-	z.VFNMADD231PS(z.scale, u, p)
-	if z.wide {
-		up, doubt := z.K(), z.K()
-		z.VCMPPS(greater, z.nothing, p, up)
-		z.VPADDD(z.one, j, up, j)
-		z.VPANDD(z.magnitude, p, p)
-		z.VCMPPS(lessEqual, z.guard, p, doubt)
-		return j, doubt
-	}
-	up := z.vector()
-	z.VCMPPS(greater, z.nothing, p, up)
-	z.VPSUBD(up, j, j)
-	z.VPAND(z.magnitude, p, p)
-	z.VCMPPS(lessEqual, z.guard, p, p)
-	return j, p
 }
 
-// search makes j the cell of v.
-func (z *drawer) search(v, j reg.VecVirtual) {
-	if z.cells == 1 {
-		z.clear(j)
-		return
+// number makes symbols of cells: their bits in order, and one more where u < p.
+func (z *drawer) number(cells reg.VecVirtual) {
+	if z.steps > 4 {
+		upper := z.vector()
+		z.VPSRLW(operand.U8(4), cells, upper)
+		z.lowerBits(upper)
+		z.lowerBits(cells)
+		z.VPSHUFB(upper, z.bytesAt(cUpper), upper)
+		z.VPSHUFB(cells, z.bytesAt(cLower), cells)
+		z.VPADDB(upper, cells, cells)
+	} else {
+		z.VPSHUFB(cells, z.bytesAt(cLower), cells)
 	}
-	steps := z.steps[6-bits.Len(uint(z.cells-1)):]
-	z.halve(v, j, steps[0])
-	for _, step := range steps[1:] {
-		next := z.vector()
-		z.or(step, j, next)
-		z.choose(v, z.starts(next), next, j)
-	}
-}
-
-// halve makes j the first step where v is in the upper half of the cells, else 0.
-func (z *drawer) halve(v, j reg.VecVirtual, step operand.Op) {
+	p := z.rests
+	z.rests = nil
+	z.VPACKSSWB(p[2], p[0], p[0])
 	if z.wide {
 		k := z.K()
-		z.VCMPPS(greaterEqual, z.middle, v, k)
-		z.VMOVDQA32_Z(step, k, j)
-		return
+		z.VPMOVB2M(p[0], k)
+		z.VPMOVM2B(k, p[0])
+	} else {
+		z.VPCMPGTB(p[0], z.zero, p[0])
 	}
-	z.upper = z.vector()
-	z.VBROADCASTSS(z.words.Offset(cStarts+4*z.cells/2), z.upper)
-	z.VCMPPS(greaterEqual, z.upper, v, z.upper)
-	z.VPAND(step, z.upper, j)
+	z.VPADDB(p[0], cells, cells)
 }
 
-// choose makes j next where v is at least start.
-func (z *drawer) choose(v, start, next, j reg.VecVirtual) {
+// lowerBits leaves four bits of all bytes.
+func (z *drawer) lowerBits(v reg.VecVirtual) {
+	four := z.same("four", 0x0F0F0F0F)
 	if z.wide {
-		k := z.K()
-		z.VCMPPS(greaterEqual, start, v, k)
-		z.VMOVDQA32(next, k, j)
-		return
+		z.VPANDD_BCST(four, v, v)
+	} else {
+		z.VPAND(four, v, v)
 	}
-	z.VCMPPS(greaterEqual, start, v, start)
-	z.VBLENDVPS(start, next, j, j)
+}
+
+// bytesAt loads one of 16 bytes for each nibble.
+func (z *drawer) bytesAt(at int) reg.VecVirtual {
+	v := z.vector()
+	if z.wide {
+		z.VBROADCASTI64X4(z.words.Offset(at), v)
+	} else {
+		z.VMOVDQU(z.words.Offset(at), v)
+	}
+	return v
 }

@@ -30,9 +30,9 @@ type rounder struct {
 	symbols
 	random bool
 
-	words                          operand.Mem
-	stream                         stream
-	mask, low, factor, flip, shift operand.Op
+	words                            operand.Mem
+	stream                           stream
+	mask, low, factor, turned, shift operand.Op
 }
 
 func (z *rounder) write(name, numbers string) {
@@ -43,12 +43,12 @@ func (z *rounder) write(name, numbers string) {
 	z.words = operand.Mem{Base: r}
 	z.mask, z.low, z.factor, z.shift = z.constant(rMask), z.constant(rLow), z.constant(rFactor), z.constant(rShift)
 	z.begin()
-	z.test, z.sign = z.constant(rTest), z.constant(rSign)
+	z.test, z.flip = z.constant(rTest), z.constant(rSign)
 	if z.random {
-		z.flip = z.constant(rFlip)
+		z.turned = z.constant(rFlip)
 		z.stream = z.newStream()
 	}
-	z.each(z.one)
+	z.each(2, z.some, nil)
 }
 
 // constant returns one of the words in all lanes.
@@ -61,132 +61,27 @@ func (z *rounder) constant(at int) operand.Op {
 	return v
 }
 
-// one rounds one vector.
-func (z *rounder) one(x reg.VecVirtual) (reg.VecVirtual, reg.Register) {
-	e := z.vector()
-	z.and(z.mask, x, e)
-	z.VSUBPS(z.low, e, e)
-	z.VMULPS(z.factor, e, e)
-	z.VCVTPS2DQ(e, e)
+// some rounds vectors.
+func (z *rounder) some(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Register) {
+	var raw []reg.VecVirtual
 	if z.random {
-		raw := z.stream.raw()
-		z.xor(z.flip, raw, raw)
-		z.VPSRLD(operand.U8(10), raw, raw)
-		z.VPADDD(raw, e, e)
+		raw = z.stream.raw(len(x))
 	}
-	z.VPADDD(z.shift, e, e)
-	doubt := z.noBits(e)
-	z.VPSRLD(operand.U8(22), e, e)
-	return e, doubt
-}
-
-// symbols is what functions that find symbols share: a loop over the
-// coordinates, signs, and a byte for each.
-type symbols struct {
-	width
-	x, dst, doubt operand.Mem
-	doubts        reg.GPVirtual // not 0 if a coordinate is doubtful
-	zero          reg.VecVirtual
-	sign, test    operand.Op
-}
-
-func (z *symbols) begin() {
-	z.x, z.dst, z.doubt = z.base("x"), z.base("symbols"), z.base("doubt")
-	z.doubts = z.GP64()
-	z.XORQ(z.doubts, z.doubts)
-	if !z.wide {
-		z.zero = z.vector()
-		z.clear(z.zero)
-	}
-}
-
-// noBits returns the lanes where e has no bit of test.
-func (z *symbols) noBits(e reg.VecVirtual) reg.Register {
-	if z.wide {
-		k := z.K()
-		z.VPTESTNMD(z.test, e, k)
-		return k
-	}
-	t := z.vector()
-	z.VPAND(z.test, e, t)
-	z.VPCMPEQD(z.zero, t, t)
-	return t
-}
-
-// each writes the loop. one returns the symbols without sign of a vector and
-// which are doubtful: a mask, or all bits of a lane.
-func (z *symbols) each(one func(x reg.VecVirtual) (reg.VecVirtual, reg.Register)) {
-	n, lanes := z.length("x"), z.bytes/4
-	z.loop(n, func() {
-		var out [4]reg.VecVirtual
-		var doubt [4]reg.Register
-		for i := range out {
-			x := z.vector()
-			z.load(z.x.Offset(i*z.bytes), x)
-			out[i], doubt[i] = one(x)
-			z.negative(x, out[i])
-			if z.wide {
-				z.VPMOVDB(out[i], z.dst.Offset(i*lanes))
-			} else {
-				r := z.GP32()
-				z.VMOVMSKPS(doubt[i], r)
-				z.MOVB(r.As8(), z.doubt.Offset(i))
-				z.ORQ(r.As64(), z.doubts)
-			}
+	for i, x := range x {
+		e := z.vector()
+		z.load(x, e)
+		z.and(z.mask, e, e)
+		z.VSUBPS(z.low, e, e)
+		z.VMULPS(z.factor, e, e)
+		z.VCVTPS2DQ(e, e)
+		if z.random {
+			z.xor(z.turned, raw[i], raw[i])
+			z.VPSRLD(operand.U8(10), raw[i], raw[i])
+			z.VPADDD(raw[i], e, e)
 		}
-		if z.wide {
-			z.note(doubt)
-		} else {
-			z.pack(out)
-		}
-		z.ADDQ(operand.U32(4*z.bytes), z.x.Base)
-		z.ADDQ(operand.U32(lanes/2), z.doubt.Base)
-		z.ADDQ(operand.U32(4*lanes), z.dst.Base)
-		z.SUBQ(operand.U32(4*lanes), n)
-	})
-	some := z.GP32()
-	z.XORL(some, some)
-	z.TESTQ(z.doubts, z.doubts)
-	z.SETNE(some.As8())
-	z.Store(some, z.ReturnIndex(0))
-	z.finish()
-}
-
-// negative adds the sign to symbols other than 0 of negative x.
-func (z *symbols) negative(x, out reg.VecVirtual) {
-	if z.wide {
-		k := z.K()
-		z.VPMOVD2M(x, k)
-		z.VPTESTMD(out, out, k, k)
-		z.VPORD(z.sign, out, k, out)
-		return
+		z.VPADDD(z.shift, e, e)
+		out, doubt = append(out, e), append(doubt, z.noBits(e))
+		z.VPSRLD(operand.U8(22), e, e)
 	}
-	t := z.vector()
-	z.VPCMPGTD(z.zero, out, t)
-	z.VPSRAD(operand.U8(31), x, x)
-	z.VPAND(t, x, x)
-	z.VPAND(z.sign, x, x)
-	z.VPOR(x, out, out)
-}
-
-// note writes which of four vectors are doubtful.
-func (z *symbols) note(doubt [4]reg.Register) {
-	r := z.GP64()
-	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
-	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
-	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
-	z.KMOVQ(doubt[0], r)
-	z.MOVQ(r, z.doubt)
-	z.ORQ(r, z.doubts)
-}
-
-// pack writes four vectors as bytes.
-func (z *symbols) pack(out [4]reg.VecVirtual) {
-	z.VPACKUSDW(out[1], out[0], out[0])
-	z.VPACKUSDW(out[3], out[2], out[2])
-	z.VPACKUSWB(out[2], out[0], out[0])
-	order := z.vector()
-	z.load(z.ordered(), order)
-	z.VPERMD(out[0], order, out[0])
-	z.store(out[0], z.dst)
+	return out, doubt
 }

@@ -36,19 +36,27 @@ func (s stream) word(name string, value uint32) operand.Op {
 	return s.same(name, value)
 }
 
-// raw draws a vector. It leaves out the last step of the generator, which changes
-// the lower 16 bits.
-func (s stream) raw() reg.VecVirtual {
-	r, t := s.vector(), s.vector()
-	s.xor(s.key0, s.index, r)
-	s.VPADDD(s.after, s.index, s.index)
-	s.VPMULLD(s.golden, r, r)
-	s.VPSRLD(operand.U8(16), r, t)
-	s.xor(t, r, r)
-	s.VPADDD(s.key1, r, r)
-	s.VPMULLD(s.second, r, r)
-	s.VPSRLD(operand.U8(15), r, t)
-	s.xor(t, r, r)
-	s.VPMULLD(s.third, r, r)
+// raw draws n vectors, side by side: each step waits for the one before. It leaves
+// out the last step of the generator, which changes the lower 16 bits.
+func (s stream) raw(n int) []reg.VecVirtual {
+	r, t := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)
+	each := func(do func(r, t reg.VecVirtual)) {
+		for i := range r {
+			do(r[i], t[i])
+		}
+	}
+	for i := range r {
+		r[i], t[i] = s.vector(), s.vector()
+		s.xor(s.key0, s.index, r[i])
+		s.VPADDD(s.after, s.index, s.index)
+	}
+	each(func(r, _ reg.VecVirtual) { s.VPMULLD(s.golden, r, r) })
+	each(func(r, t reg.VecVirtual) { s.VPSRLD(operand.U8(16), r, t) })
+	each(func(r, t reg.VecVirtual) { s.xor(t, r, r) })
+	each(func(r, _ reg.VecVirtual) { s.VPADDD(s.key1, r, r) })
+	each(func(r, _ reg.VecVirtual) { s.VPMULLD(s.second, r, r) })
+	each(func(r, t reg.VecVirtual) { s.VPSRLD(operand.U8(15), r, t) })
+	each(func(r, t reg.VecVirtual) { s.xor(t, r, r) })
+	each(func(r, _ reg.VecVirtual) { s.VPMULLD(s.third, r, r) })
 	return r
 }

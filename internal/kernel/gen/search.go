@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// search returns the cells of v. A step sets the bit of its number.
+func (z *drawer) search(v []reg.VecVirtual) []reg.VecVirtual {
+	j := make([]reg.VecVirtual, len(v))
+	for i := range j {
+		j[i] = z.vector()
+		if z.steps == 0 {
+			z.clear(j[i])
+		}
+	}
+	for s := range z.steps {
+		some := masked(s)
+		for i := 0; i < len(v); i += some {
+			end := min(i+some, len(v))
+			start := z.find(cStarts+4<<s, s, j[i:end], z.uppers(s, j[i:end]))
+			for k := range start {
+				z.climb(s, v[i+k], start[k], j[i+k])
+			}
+		}
+	}
+	return j
+}
+
+// climb sets the bit of step s where v is at least start.
+func (z *drawer) climb(s int, v, start, j reg.VecVirtual) {
+	bit := z.bit(s)
+	if z.wide {
+		k := z.K()
+		z.VCMPPS(greaterEqual, start, v, k)
+		if s == 0 {
+			z.VPBROADCASTD_Z(bit, k, j)
+		} else {
+			z.VPORD_BCST(bit, j, k, j)
+		}
+		return
+	}
+	up := z.vector()
+	z.VCMPPS(greaterEqual, start, v, up)
+	if s == 0 {
+		z.VPAND(bit, up, j)
+		return
+	}
+	set := z.vector()
+	z.VPAND(bit, up, set)
+	z.VPOR(set, j, j)
+	z.upper = up
+}
+
+// bit returns the bit of step s.
+func (z *drawer) bit(s int) operand.Mem { return z.same(fmt.Sprintf("step%d", s), 1<<s) }
+
+// find looks up one of the 2^bits floats at a place of the words for each of index.
+func (z *drawer) find(at, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
+	found := make([]reg.VecVirtual, len(index))
+	words := z.words.Offset(at)
+	if bits == 0 {
+		only := z.middle
+		if z.steps == 0 {
+			only = z.vector()
+			z.VBROADCASTSS(words, only)
+		}
+		for i := range found {
+			found[i] = only
+		}
+		return found
+	}
+	if z.wide {
+		return z.among(words, bits, index, upper)
+	}
+	for i := range found {
+		found[i] = z.gather(words, bits, index[i])
+	}
+	return found
+}
+
+// uppers returns which of index have the bits from the sixth on.
+func (z *drawer) uppers(bits int, index []reg.VecVirtual) (upper [][]reg.Register) {
+	for b := 5; z.wide && b < bits; b++ {
+		masks := make([]reg.Register, len(index))
+		for i := range index {
+			k := z.K()
+			z.VPTESTMD_BCST(z.bit(b), index[i], k)
+			masks[i] = k
+		}
+		upper = append(upper, masks)
+	}
+	return upper
+}
+
+// masked returns for how many vectors together there are masks of the look-ups by so
+// many bits.
+func masked(bits int) int {
+	return [...]int{5: 8, 4, 2, 1}[max(5, bits)]
+}
+
+// among is find in registers of 16 floats. 5 bits of the index say where in two of
+// them, each further one chooses between halves.
+func (z *drawer) among(words operand.Mem, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
+	if bits > 5 {
+		found, above := z.among(words, bits-1, index, upper), z.among(words.Offset(2<<bits), bits-1, index, upper)
+		for i := range index {
+			z.VMOVAPS(above[i], upper[bits-6][i], found[i])
+		}
+		return found
+	}
+	found, first, second := make([]reg.VecVirtual, len(index)), z.vector(), z.vector()
+	z.VMOVUPS(words, first)
+	if bits == 5 {
+		z.VMOVUPS(words.Offset(64), second)
+	}
+	for i := range index {
+		found[i] = z.vector()
+		if bits == 5 {
+			z.VMOVDQA32(index[i], found[i])
+			z.VPERMI2PS(second, first, found[i])
+		} else {
+			z.VPERMPS(first, index[i], found[i])
+		}
+	}
+	return found
+}
+
+// gather is find with AVX2.
+func (z *drawer) gather(words operand.Mem, bits int, index reg.VecVirtual) reg.VecVirtual {
+	v := z.vector()
+	if bits <= 4 {
+		z.VPERMPS(words, index, v)
+	}
+	if bits == 4 {
+		above := z.vector()
+		z.VPERMPS(words.Offset(32), index, above)
+		z.VBLENDVPS(z.upper, above, v, v)
+	}
+	if bits > 4 {
+		all := z.vector()
+		z.load(z.same("all", 0xFFFFFFFF), all)
+		z.clear(v)
+		words.Index, words.Scale = index, 4
+		z.VGATHERDPS(all, words, v)
+	}
+	return v
+}

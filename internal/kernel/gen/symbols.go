@@ -1,0 +1,138 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// symbols is what functions that find symbols share: a loop over four vectors of
+// coordinates at a time, of whose symbols it makes bytes and gives those of
+// negative coordinates a sign. Whatever can wait for the bytes is done there,
+// once for four vectors; with AVX-512 also because few instructions a cycle make
+// masks.
+type symbols struct {
+	width
+	x, dst, doubt operand.Mem
+	doubts        reg.GPVirtual // not 0 if a coordinate is doubtful
+	zero          reg.VecVirtual
+	flip          operand.Op // by XOR, of the symbols other than 0 of negative coordinates
+	test          operand.Op
+}
+
+func (z *symbols) begin() {
+	z.x, z.dst, z.doubt = z.base("x"), z.base("symbols"), z.base("doubt")
+	z.doubts = z.GP64()
+	z.XORQ(z.doubts, z.doubts)
+	if !z.wide {
+		z.zero = z.vector()
+		z.clear(z.zero)
+	}
+}
+
+// noBits returns the lanes where e has no bit of test.
+func (z *symbols) noBits(e reg.VecVirtual) reg.Register {
+	if z.wide {
+		k := z.K()
+		z.VPTESTNMD(z.test, e, k)
+		return k
+	}
+	t := z.vector()
+	z.VPAND(z.test, e, t)
+	z.VPCMPEQD(z.zero, t, t)
+	return t
+}
+
+// each writes the loop. some finds the symbols without sign of some vectors, 1, 2
+// or 4 together, and which are doubtful: masks, or all bits of a lane. Where there
+// is a finish, they are symbols when it has changed them, as bytes out of order.
+func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Register), finish func(bytes reg.VecVirtual)) {
+	n, lanes := z.length("x"), z.bytes/4
+	z.loop(n, func() {
+		var (
+			x     [4]operand.Mem
+			out   []reg.VecVirtual
+			doubt []reg.Register
+			pairs int
+		)
+		for v := range x {
+			x[v] = z.x.Offset(v * z.bytes)
+		}
+		for v := 0; v < len(x); v += together {
+			o, d := some(x[v : v+together])
+			out, doubt = append(out, o...), append(doubt, d...)
+			if !z.wide {
+				for i := range d {
+					z.noteOne(v+i, d[i])
+				}
+			}
+			for ; pairs < len(out)/2; pairs++ {
+				z.VPACKUSDW(out[2*pairs+1], out[2*pairs], out[2*pairs])
+			}
+		}
+		if z.wide {
+			z.note(doubt)
+		}
+		z.VPACKUSWB(out[2], out[0], out[0])
+		if finish != nil {
+			finish(out[0])
+		}
+		z.sign(out[0])
+		order := z.vector()
+		z.load(z.ordered(), order)
+		z.VPERMD(out[0], order, out[0])
+		z.store(out[0], z.dst)
+		z.ADDQ(operand.U32(4*z.bytes), z.x.Base)
+		z.ADDQ(operand.U32(lanes/2), z.doubt.Base)
+		z.ADDQ(operand.U32(4*lanes), z.dst.Base)
+		z.SUBQ(operand.U32(4*lanes), n)
+	})
+	doubts := z.GP32()
+	z.XORL(doubts, doubts)
+	z.TESTQ(z.doubts, z.doubts)
+	z.SETNE(doubts.As8())
+	z.Store(doubts, z.ReturnIndex(0))
+	z.finish()
+}
+
+// noteOne writes which lanes of vector v are doubtful.
+func (z *symbols) noteOne(v int, doubt reg.Register) {
+	r := z.GP32()
+	z.VMOVMSKPS(doubt, r)
+	z.MOVB(r.As8(), z.doubt.Offset(v))
+	z.ORQ(r.As64(), z.doubts)
+}
+
+// note writes which of four vectors are doubtful.
+func (z *symbols) note(doubt []reg.Register) {
+	r := z.GP64()
+	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
+	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
+	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
+	z.KMOVQ(doubt[0], r)
+	z.MOVQ(r, z.doubt)
+	z.ORQ(r, z.doubts)
+}
+
+// sign flips the symbols other than 0 of negative coordinates.
+func (z *symbols) sign(bytes reg.VecVirtual) {
+	x, y := z.vector(), z.vector()
+	z.load(z.x, x)
+	z.load(z.x.Offset(2*z.bytes), y)
+	z.VPACKSSDW(z.x.Offset(z.bytes), x, x) // saturation keeps signs
+	z.VPACKSSDW(z.x.Offset(3*z.bytes), y, y)
+	z.VPACKSSWB(y, x, x)
+	if z.wide {
+		k := z.K()
+		z.VPMOVB2M(x, k)
+		z.VPTESTMB(bytes, bytes, k, k)
+		z.VMOVDQU8_Z(z.flip, k, x)
+		z.VPXORD(x, bytes, bytes)
+		return
+	}
+	none := z.vector()
+	z.VPCMPGTB(x, z.zero, x)
+	z.VPCMPEQB(bytes, z.zero, none)
+	z.VPANDN(x, none, x)
+	z.VPAND(z.flip, x, x)
+	z.VPXOR(x, bytes, bytes)
+}
