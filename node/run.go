@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -237,6 +238,7 @@ func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
 		if g == nil {
 			g = make([]float32, len(j.x))
 		}
+		runtime.Gosched() // what is to be sent goes first: the neighbours wait for it, and nobody for the gradient
 		began := time.Now()
 		loss, err := w.Gradient(g, j.k, j.x)
 		outcomes <- outcome{k: j.k, g: g, loss: loss, err: err, took: time.Since(began)}
