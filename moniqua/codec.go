@@ -201,6 +201,8 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 	}
 	var saw algos.Mixed
 	switch width := r.byteWidth(); {
+	case width > 0 && width < 8 && repaired(in) && len(in) <= inLanes:
+		saw, err = r.mixRepaired(acc, x, mine, in, c.verification.rest)
 	case !r.inLanes(in):
 		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
 	case width == 1:

@@ -54,18 +54,27 @@ func appendQuotients(dst []byte, m []int32) []byte {
 
 var errQuotients = errors.New("moniqua: repair: cut off, or of another length")
 
+// cutQuotients returns the minimum, the width and the bit stream of the block of n
+// quotients that src begins with, and the rest.
+func cutQuotients(src []byte, n int) (low int32, width int, body, rest []byte, err error) {
+	if len(src) < quotientHead {
+		return 0, 0, nil, nil, errQuotients
+	}
+	low, width = int32(binary.LittleEndian.Uint32(src)), int(src[4])
+	src = src[quotientHead:]
+	size := (n*width + 7) / 8
+	if width > 32 || len(src) < size {
+		return 0, 0, nil, nil, errQuotients
+	}
+	return low, width, src[:size], src[size:], nil
+}
+
 // readQuotients reads one block of quotients from src and returns the rest.
 func readQuotients(dst []int32, src []byte) (rest []byte, err error) {
-	if len(src) < quotientHead {
-		return nil, errQuotients
+	low, width, body, rest, err := cutQuotients(src, len(dst))
+	if err != nil {
+		return nil, err
 	}
-	low, width := int64(int32(binary.LittleEndian.Uint32(src))), int(src[4])
-	src = src[quotientHead:]
-	size := (len(dst)*width + 7) / 8
-	if width > 32 || len(src) < size {
-		return nil, errQuotients
-	}
-	body := src[:size]
 	var (
 		word uint64 // stream bits read but not yet used
 		held int
@@ -76,14 +85,14 @@ func readQuotients(dst []int32, src []byte) (rest []byte, err error) {
 			word |= uint64(body[0]) << held
 			body, held = body[1:], held+8
 		}
-		v := low + int64(word&mask)
+		v := int64(low) + int64(word&mask)
 		if v > math.MaxInt32 {
 			return nil, errQuotients
 		}
 		dst[i] = int32(v)
 		word, held = word>>width, held-width
 	}
-	return src[size:], nil
+	return rest, nil
 }
 
 // quotients writes (index − symbol)/N to dst.

@@ -151,7 +151,7 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 
 // recover hashes the indices of all messages.
 func (v *verification) recover(r *round, x []float32, in []algos.Message) error {
-	if width := r.byteWidth(); width > 0 && !repaired(in) {
+	if width := r.byteWidth(); width > 0 {
 		return v.recoverBytes(r, x, in, width)
 	}
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {

@@ -141,22 +141,28 @@ const together = 4
 
 // A laneChecker is the working memory of checking messages, on its stack.
 type laneChecker struct {
-	own, windows      kernel.Quantizer
-	integers, middles *kernel.Quantizer // these, or nil where the lanes cannot do them
+	integers, middles kernel.Quantizer
+	rounds, decodes   bool // whether the lanes can do these
 
-	index   [blockLen]int32
-	symbols [blockLen]byte
-	buffer  [blockLen]byte
-	low     [blockLen]byte // of the windows, once there was a tie
-	theirs  [together][blockLen]int32
+	index       [blockLen]int32
+	least, most int32 // of them
+	symbols     [blockLen]byte
+	buffer      [blockLen]byte
+	last, own   [blockLen]byte // of the indices of a repaired message, and of the own ones: their last bytes
+	low         [blockLen]byte // of the windows, once there was a tie
+	theirs      [together][blockLen]int32
 }
 
-// recoverBytes hashes the indices of all messages, where symbols are bytes and
-// no message has a repair.
+// prepare readies m for models of d coordinates.
+func (m *laneChecker) prepare(r *round, d int) {
+	m.rounds = r.encode.lanes(&m.integers, kernel.OfIndices, r.byteWidth(), d) != nil
+	m.decodes = r.windows.lanes(&m.middles, kernel.OfResidues, r.byteWidth(), d) != nil
+}
+
+// recoverBytes hashes the indices of all messages, where symbols are bytes.
 func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, width int) error {
 	var m laneChecker
-	m.integers = r.encode.lanes(&m.own, kernel.OfIndices, width, len(x))
-	m.middles = r.windows.lanes(&m.windows, kernel.OfResidues, width, len(x))
+	m.prepare(r, len(x))
 	for first := 0; first < len(x); first += blockLen {
 		part := x[first:min(first+blockLen, len(x))]
 		n := len(part)
@@ -172,7 +178,11 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, w
 			group := in[from:min(from+together, len(in))]
 			for j := range group {
 				views[j] = m.theirs[j][:n]
-				if err := m.recover(r, views[j], part, group[j].Payload, first, width, &known); err != nil {
+				if group[j].Repair != nil {
+					if err := v.mend(r, &m, views[j], from+j, group[j], first, width); err != nil {
+						return err
+					}
+				} else if err := m.recover(r, views[j], part, group[j].Payload, first, width, &known); err != nil {
 					return err
 				}
 			}
@@ -186,10 +196,14 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, w
 // those of neighbours are below 2³¹ too.
 func (m *laneChecker) ownIndices(r *round, x []float32, first, width int) bool {
 	index := m.index[:len(x)]
-	if r.encode.integers(index, x, first, r.tier, m.integers) >= 0 {
+	var q *kernel.Quantizer
+	if m.rounds {
+		q = &m.integers
+	}
+	if r.encode.integers(index, x, first, r.tier, q) >= 0 {
 		return false
 	}
-	if low, high := r.tier.Extent(index); low < -math.MaxInt32+256 || high > math.MaxInt32-256 {
+	if m.least, m.most = r.tier.Extent(index); m.least < -math.MaxInt32+256 || m.most > math.MaxInt32-256 {
 		return false
 	}
 	r.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<width-1))
@@ -203,11 +217,16 @@ func (m *laneChecker) recover(r *round, dst []int32, x []float32, payload []byte
 	n := len(x)
 	low, own := m.low[:n], m.symbols[:n]
 	sent := r.symbols(m.buffer[:n], payload, first, width)
-	tied := r.tier.Recover(dst, m.index[:n], own, low, sent, width)
-	if !tied || *known {
-		return nil
+	if *known || width > 1 { // two bits that differ are a tie
+		if tied := r.tier.Recover(dst, m.index[:n], own, low, sent, width); !tied || *known {
+			return nil
+		}
 	}
-	if at := r.windows.residues(low, x, first, width, r.tier, m.middles); at >= 0 {
+	var q *kernel.Quantizer
+	if m.decodes {
+		q = &m.middles
+	}
+	if at := r.windows.residues(low, x, first, width, r.tier, q); at >= 0 {
 		return r.strange(x[at], first+at)
 	}
 	r.tier.Raise(low, width)
