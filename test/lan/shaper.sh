@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The limits of a run file against the kernel's: two peers in network namespaces train once behind "limit" and once behind
-# tc tbf of the same rate, and must take the same time per round up to what tbf counts beyond the socket: headers and acknowledgements, as the interface counts them. Needs root, iproute2 and
+# tc tbf of the same rate and burst, and must take the same time per round up to what tbf counts beyond the socket: headers and acknowledgements, as the interface counts them. Needs root, iproute2 and
 # the tbf queue; says so and ends with 0 where one is missing. Everything it makes has the prefix below and is removed at the end.
 #
 #   test/lan/shaper.sh [PEER]       PEER is the binary to test; without it, it is built
@@ -54,22 +54,25 @@ roster="peers=[{id: $(name 0), addrs: [/ip4/10.78.0.1/tcp/4001]}, {id: $(name 1)
 sent() { ip netns exec "$prefix-0" cat /sys/class/net/eth0/statistics/tx_bytes; }
 field() { sed -n "s/.*\"$1\": *\([0-9.e-]*\).*/\1/p" "$work/0.out"; }
 
-# seconds ROUNDS SETTING... runs both peers and prints the seconds of a round.
+# seconds ROUNDS SETTING... runs both peers and prints the seconds of a round, after the first five: links are made in these.
+# Messages are long, so that pauses in which nobody sends, of half a millisecond or so, matter little.
 seconds() {
   local rounds=$1 i pids=()
   shift
   for i in 0 1; do
+    rm -rf "$work/$i/runs"
     timeout "$deadline" ip netns exec "$prefix-$i" "$peer" run ring8 --json --quiet --set topology.size=2 --set algorithm.codec=full \
-      --set algorithm.bits=32 --set train.batch=1 --set "train.rounds=$rounds" --set "$roster" --set "node.key=$work/$i/key" \
-      --set "node.listen=[/ip4/10.78.0.$((i + 1))/tcp/4001]" --set "output.dir=$work/$i/runs" "$@" >"$work/$i.out" 2>"$work/$i.err" &
+      --set algorithm.bits=32 --set train.batch=1 --set 'model.hidden=[256]' --set "train.rounds=$rounds" --set "$roster" --set "node.key=$work/$i/key" \
+      --set "node.listen=[/ip4/10.78.0.$((i + 1))/tcp/4001]" --set "output.dir=$work/$i/runs" --set output.every=5 "$@" >"$work/$i.out" 2>"$work/$i.err" &
     pids+=($!)
   done
   for i in 0 1; do wait "${pids[i]}" || { cat "$work/$i.err" >&2; fail "peer $i"; }; done
-  field time_s | awk -v n="$rounds" '{ printf "%.6f", $1 / n }'
+  sed -n 's/.*"round":\([0-9]*\),"time_ns":\([0-9]*\).*/\1 \2/p' "$work"/0/runs/*/events.jsonl |
+    awk 'NR == 1 { round = $1; time = $2 } { rounds = $1 - round; ns = $2 - time } END { printf "%.6f", ns / rounds / 1e9 }'
 }
 
 for rate in "${rates[@]}"; do
-  rounds=$((rate < 20 ? 15 : 3 * rate))
+  rounds=$((rate < 20 ? 10 : rate))
   ours=$(seconds $rounds --set "limit.rate=${rate}mbit" --set "limit.burst=$burst")
   for i in 0 1; do queue $i "$rate"; done
   before=$(sent)
