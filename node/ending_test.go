@@ -132,7 +132,11 @@ func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
 				watch(rank, k)
 			}
 			got := f.run()
-			if f.deaths[0].rank >= 0 || f.umpire.last < 41 || f.umpire.last > 100 {
+			most := 100
+			if test.pairs { // others may be far ahead of worker 0
+				most = test.job.rounds / 2
+			}
+			if f.deaths[0].rank >= 0 || f.umpire.last < 41 || f.umpire.last > most {
 				t.Fatalf("%d rounds and the deaths %v, want one death, and little after it", f.umpire.last, f.deaths)
 			}
 			if test.pairs {

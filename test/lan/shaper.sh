@@ -37,9 +37,9 @@ for i in 0 1; do
   ip -n "$prefix-$i" link set lo up
   ip -n "$prefix-$i" link set eth0 up
 done
-# Offloads would make packets of 64 KiB, which tbf drops.
 # With a timer that is later than the burst lasts, tbf loses rate: 4 ms of it at least.
 burst() { echo $(($1 < 20 ? least : 512 * $1)); }
+# Offloads would make packets of 64 KiB, which tbf drops.
 gso() { ip -n "$prefix-$1" link set eth0 gso_max_size 1514 2>/dev/null || ip -n "$prefix-$1" link set eth0 gso_max_segs 1; }
 queue() { tc -n "$prefix-$1" qdisc add dev eth0 root tbf rate "$2mbit" burst "$(burst "$2")b" latency 50ms 2>/dev/null; }
 unqueue() { tc -n "$prefix-$1" qdisc delete dev eth0 root; }
