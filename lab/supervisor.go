@@ -178,12 +178,12 @@ func (s *supervisor) bury(rank int, err error) {
 	}
 }
 
-// tellThrough tells those who work on that some peers are through: one that comes back
-// would wait for them, who cannot say so any more.
-func (s *supervisor) tellThrough(ranks ...int) {
+// tellThrough tells those who work on that a peer is through: one that comes back would
+// wait for it, which cannot say so any more.
+func (s *supervisor) tellThrough(rank int) {
 	for _, p := range s.procs {
 		if !p.done && !p.lost {
-			p.orders <- order{Through: ranks}
+			p.orders <- order{Through: []int{rank}}
 		}
 	}
 }

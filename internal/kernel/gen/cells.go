@@ -52,7 +52,6 @@ type drawer struct {
 	steps int  // halvings: 2^steps cells at most
 	found bool // the cells are there
 
-	words  operand.Mem
 	stream stream
 	scale  operand.Op
 	middle reg.VecVirtual // where the upper half of the cells starts
@@ -63,9 +62,7 @@ type drawer struct {
 func (z *drawer) write(name string) {
 	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
-	r := z.GP64()
-	z.Load(z.Param("words"), r)
-	z.words = operand.Mem{Base: r}
+	z.loadWords()
 	z.begin()
 	z.stream = z.newStream()
 	z.scale = z.stream.word("scale", map[bool]uint32{false: 0x33800000, true: 0x2F800000}[z.wide]) // 2⁻²⁴, 2⁻³²
@@ -73,7 +70,7 @@ func (z *drawer) write(name string) {
 		z.middle = z.vector()
 		z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
 	}
-	z.flip = z.everywhereAt(cFlip)
+	z.flip = z.constant(cFlip)
 	together := 1
 	if z.wide {
 		together = 4
@@ -85,13 +82,11 @@ func (z *drawer) write(name string) {
 func (z *drawer) writeSearch(name string) {
 	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *[848]uint32)",
 		"finds the cells of len(x) coordinates, a multiple of 128.")
-	r := z.GP64()
-	z.Load(z.Param("words"), r)
-	z.words = operand.Mem{Base: r}
+	z.loadWords()
 	z.x, z.dst = z.base("x"), z.base("symbols")
 	z.middle = z.vector()
 	z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
-	mask := z.everywhereAt(cMask)
+	mask := z.constant(cMask)
 	n := z.length("x")
 	z.loop(n, func() {
 		v := make([]reg.VecVirtual, 8)
@@ -114,7 +109,7 @@ func (z *drawer) writeSearch(name string) {
 // p − u of each.
 func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register) {
 	v := make([]reg.VecVirtual, len(x))
-	mask := z.everywhereAt(cMask)
+	mask := z.constant(cMask)
 	for i := range x {
 		v[i] = z.vector()
 		z.load(x[i], v[i])
@@ -137,16 +132,6 @@ func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register
 	return j, doubt
 }
 
-// everywhereAt returns one of the words in all lanes.
-func (z *drawer) everywhereAt(at int) operand.Op {
-	if !z.wide {
-		return z.words.Offset(at)
-	}
-	v := z.vector()
-	z.VBROADCASTSS(z.words.Offset(at), v)
-	return v
-}
-
 // rest makes v p − u, and returns where that is too little to be certain of.
 func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Register) {
 	upper := z.uppers(z.steps, j)
@@ -156,7 +141,7 @@ func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Regis
 		z.VFMSUB132PS(factors[i], low[i], v[i])
 	}
 	u := z.stream.raw(len(x))
-	mirror, guard := z.everywhereAt(cMirror), z.everywhereAt(cGuard)
+	mirror, guard := z.constant(cMirror), z.constant(cGuard)
 	for i := range u {
 		z.turn(x[i], mirror, u[i])
 	}

@@ -30,7 +30,6 @@ type rounder struct {
 	symbols
 	random bool
 
-	words                            operand.Mem
 	stream                           stream
 	mask, low, factor, turned, shift operand.Op
 }
@@ -38,9 +37,7 @@ type rounder struct {
 func (z *rounder) write(name, numbers string) {
 	function(z.Context, name+z.tier, "func(symbols []byte, x []float32"+numbers+", words *[56]uint32, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
-	r := z.GP64()
-	z.Load(z.Param("words"), r)
-	z.words = operand.Mem{Base: r}
+	z.loadWords()
 	z.mask, z.low, z.factor, z.shift = z.constant(rMask), z.constant(rLow), z.constant(rFactor), z.constant(rShift)
 	z.begin()
 	z.test, z.flip = z.constant(rTest), z.constant(rSign)
@@ -49,16 +46,6 @@ func (z *rounder) write(name, numbers string) {
 		z.stream = z.newStream()
 	}
 	z.each(2, z.some, nil)
-}
-
-// constant returns one of the words in all lanes.
-func (z *rounder) constant(at int) operand.Op {
-	if !z.wide {
-		return z.words.Offset(at)
-	}
-	v := z.vector()
-	z.VBROADCASTSS(z.words.Offset(at), v)
-	return v
 }
 
 // some rounds vectors.

@@ -12,6 +12,7 @@ import (
 // masks.
 type symbols struct {
 	width
+	words         operand.Mem // what a call is given besides coordinates
 	x, dst, doubt operand.Mem
 	doubts        reg.GPVirtual // not 0 if a coordinate is doubtful
 	zero          reg.VecVirtual
@@ -27,6 +28,23 @@ func (z *symbols) begin() {
 		z.zero = z.vector()
 		z.clear(z.zero)
 	}
+}
+
+// loadWords loads the address of the words.
+func (z *symbols) loadWords() {
+	r := z.GP64()
+	z.Load(z.Param("words"), r)
+	z.words = operand.Mem{Base: r}
+}
+
+// constant returns one of the words in all lanes.
+func (z *symbols) constant(at int) operand.Op {
+	if !z.wide {
+		return z.words.Offset(at)
+	}
+	v := z.vector()
+	z.VBROADCASTSS(z.words.Offset(at), v)
+	return v
 }
 
 // noBits returns the lanes where e has no bit of test.
