@@ -13,9 +13,10 @@ import (
 )
 
 // A Snapshot is the state of one worker at one moment. It has memory of its own,
-// which the next Save uses again.
+// which the next Save uses again: one of the same form allocates nothing.
 type Snapshot struct {
 	Tensors []Tensor // by their names, which differ
+	saving  Visit    // its memory is used again, too
 }
 
 // A Tensor is one named part of a state.
@@ -46,14 +47,15 @@ func (s *Snapshot) Begin() { s.Tensors = s.Tensors[:0] }
 
 // Save appends what k carries, below a name of its own.
 func (s *Snapshot) Save(name string, k Keeper) {
-	v := Visit{snapshot: s, path: name}
-	k.State(&v)
+	v := &s.saving
+	*v = Visit{snapshot: s, path: append(v.path[:0], name...)}
+	k.State(v)
 }
 
 // Load gives k what Save took from one like it. It fails if something is
 // missing, of another size or not such as k could carry; k is then of no use.
 func (s *Snapshot) Load(name string, k Keeper) error {
-	v := Visit{snapshot: s, path: name, loading: true, at: make(map[string]int)}
+	v := Visit{snapshot: s, path: []byte(name), loading: true, at: make(map[string]int)}
 	for i, t := range s.Tensors {
 		if strings.HasPrefix(t.Name, name+"/") {
 			v.at[t.Name] = i
@@ -73,16 +75,17 @@ func (s *Snapshot) Load(name string, k Keeper) error {
 func (s *Snapshot) CopyTo(other *Snapshot) {
 	other.Begin()
 	for _, t := range s.Tensors {
-		data := other.next(t.Name, t.Type)
+		data := other.next(t.Type)
+		data.Name = t.Name
 		data.Data = append(data.Data, t.Data...)
 	}
 }
 
-// next appends an empty tensor, with the memory of the one that was there.
-func (s *Snapshot) next(name, kind string) *Tensor {
+// next appends an empty tensor, with the memory and the name of the one that was there.
+func (s *Snapshot) next(kind string) *Tensor {
 	n := len(s.Tensors)
 	s.Tensors = slices.Grow(s.Tensors, 1)[:n+1]
 	t := &s.Tensors[n]
-	t.Name, t.Type, t.Data = name, kind, t.Data[:0]
+	t.Type, t.Data = kind, t.Data[:0]
 	return t
 }

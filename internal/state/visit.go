@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gossiptrainer/internal/vec"
 )
@@ -16,7 +17,7 @@ import (
 // The first thing that is wrong ends a replacement: later calls do nothing.
 type Visit struct {
 	snapshot *Snapshot
-	path     string
+	path     []byte
 	loading  bool
 	at       map[string]int // index of every tensor that is not used yet
 	err      error
@@ -28,7 +29,7 @@ func (v *Visit) Loading() bool { return v.loading && v.err == nil }
 // Fail ends a replacement: what was shown last cannot be.
 func (v *Visit) Fail(name string, err error) {
 	if v.loading && v.err == nil {
-		v.err = &Error{v.path + "/" + name, err}
+		v.err = &Error{v.name(name), err}
 	}
 }
 
@@ -39,10 +40,10 @@ func (v *Visit) Part(name string, part any) {
 	if !ok || v.err != nil {
 		return
 	}
-	above := v.path
-	v.path += "/" + name
+	above := len(v.path)
+	v.path = append(append(v.path, '/'), name...)
 	k.State(v)
-	v.path = above
+	v.path = v.path[:above]
 }
 
 // Floats visits a vector of finite numbers that is always as long as x.
@@ -68,7 +69,7 @@ func (v *Visit) Floats(name string, x []float32) {
 func (v *Visit) Vector(name string, x *[]float32, n int) {
 	if v.Loading() {
 		*x = nil
-		if at, ok := v.at[v.path+"/"+name]; !ok || len(v.snapshot.Tensors[at].Data) > 0 {
+		if at, ok := v.at[v.name(name)]; !ok || len(v.snapshot.Tensors[at].Data) > 0 {
 			*x = make([]float32, n)
 		}
 	}
@@ -112,7 +113,7 @@ func (v *Visit) Double(name string, x *float64) {
 func (v *Visit) List(name string, x *[]float64, most int) {
 	if v.Loading() {
 		n := 0
-		if at, ok := v.at[v.path+"/"+name]; ok {
+		if at, ok := v.at[v.name(name)]; ok {
 			n = len(v.snapshot.Tensors[at].Data) / 8
 		}
 		if n > most {
@@ -189,21 +190,32 @@ func Int[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](v *Visit, name string, x 
 	*x = n
 }
 
-func (v *Visit) save(name, kind string) *Tensor { return v.snapshot.next(v.path+"/"+name, kind) }
+// name returns the whole name of a tensor of the part that is visited.
+func (v *Visit) name(last string) string { return string(v.path) + "/" + last }
+
+// save appends a tensor. Most often the last Save has left one of that name in its place.
+func (v *Visit) save(name, kind string) *Tensor {
+	t := v.snapshot.next(kind)
+	above, found := strings.CutSuffix(t.Name, name)
+	if !found || len(above) != len(v.path)+1 || above[:len(v.path)] != string(v.path) || above[len(v.path)] != '/' {
+		t.Name = v.name(name)
+	}
+	return t
+}
 
 // load returns the data of a tensor that must be there.
 func (v *Visit) load(name, kind string) (data []byte, ok bool) {
 	if v.err != nil {
 		return nil, false
 	}
-	at, ok := v.at[v.path+"/"+name]
+	at, ok := v.at[v.name(name)]
 	switch {
 	case !ok:
 		v.Fail(name, errors.New("missing"))
 	case v.snapshot.Tensors[at].Type != kind:
 		v.Fail(name, fmt.Errorf("of type %q, want %q", v.snapshot.Tensors[at].Type, kind))
 	default:
-		delete(v.at, v.path+"/"+name)
+		delete(v.at, v.name(name))
 		return v.snapshot.Tensors[at].Data, true
 	}
 	return nil, false
