@@ -12,9 +12,10 @@ import (
 // Checkpoints say how a worker's state gets to safety while it trains. Between two
 // rounds the state is copied; that is all that training waits for.
 type Checkpoints struct {
-	// Take copies the state as it is at the beginning of round k, and Write makes
-	// that copy safe. Take is called by the goroutine that drives the machine,
-	// Write by another one, and never both at once.
+	// Take copies the state as it is at the beginning of round k > 0, in the place of
+	// the last copy. Write makes that copy safe. Before the first call of Take it
+	// makes safe that the worker has begun, with k = 0. Take is called by the goroutine
+	// that drives the machine, Write by another one, and never both at once.
 	Take  func(k int)
 	Write func(k int) error
 	// Round is where the worker begins: that of the checkpoint that it was made
@@ -37,29 +38,47 @@ type Checkpoints struct {
 // growth is how many bytes a journal may grow by from one checkpoint to the next.
 const growth = 256 << 20
 
+// copyShare bounds the time that copies take: one part in so many.
+const copyShare = 50
+
+// A copied is the copy of the state in memory. Most often it is that of the last
+// boundary: a worker that has to end at once has lost no round then.
+type copied struct {
+	round int           // −1: there is none
+	at    time.Time     // when it was taken
+	took  time.Duration // to take it
+}
+
+// An errand is what is to be done with the copy.
+type errand int
+
+const (
+	resting errand = iota
+	due            // it has to be written
+	writing        // it is being written, and must not change
+)
+
 // A keeper takes the checkpoints of a worker that is being driven.
 type keeper struct {
 	*Checkpoints
 	rounds  int
 	growth  int64 // bytes by which the journal may grow from one to the next
 	grown   int64 // by how many it had at the last one
-	taken   int   // round whose copy has to be written, −1 for none
-	answers bool  // that copy is the one that was asked for
-	writing bool
-	newest  int       // round that is safe
+	copied  copied
+	errand  errand
+	newest  int       // round that is safe, −1 if none is
 	oldest  int       // round that it may come back to
 	kept    []int     // rounds that the worker may come back to, the oldest first
 	last    bool      // that after the last round has been taken
 	settled bool      // and is safe, or cannot be made so
 	began   time.Time // of the last one
-	asked   bool      // for one as soon as possible
+	asked   bool      // for one at the next boundary
 	written chan keeping
 }
 
 // A keeping is what came of writing a checkpoint.
 type keeping struct {
 	round int
-	asked bool // it was the one that was to be taken as soon as possible
 	err   error
 }
 
@@ -69,32 +88,52 @@ func newKeeper(w *Worker) *keeper {
 		return nil
 	}
 	k := &keeper{
-		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, taken: -1, newest: w.Checkpoints.Round, oldest: w.Checkpoints.Round,
-		began: time.Now(), written: make(chan keeping, 1),
+		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, copied: copied{round: -1},
+		newest: -1, oldest: w.Checkpoints.Round, began: time.Now(), written: make(chan keeping, 1),
 	}
-	if k.newest > 0 {
-		k.kept = append(k.kept, k.newest)
+	if k.Round > 0 {
+		k.newest = k.Round
+		k.kept = append(k.kept, k.Round)
 	}
 	w.Machine.AtBoundary(k.boundary)
 	return k
 }
 
-// boundary is the machine's, before round k.
+// begin makes it safe that the worker has begun at round 0. It is called when others
+// may know of that: a worker that has met nobody leaves nothing behind.
+func (k *keeper) begin() {
+	if k != nil && k.newest < 0 && k.copied.round < 0 {
+		k.copied.round, k.errand = 0, due
+	}
+}
+
+// boundary is the machine's, before a round.
 func (k *keeper) boundary(round int) {
-	if !k.writing && k.due(round) {
+	switch {
+	case k.errand == writing || round >= k.rounds:
+	case k.due(round):
 		k.take(round)
+	case time.Since(k.copied.at) >= copyShare*k.copied.took:
+		k.copy(round)
 	}
 }
 
 func (k *keeper) due(round int) bool {
-	return round < k.rounds && (k.asked || k.Every > 0 && round%k.Every == 0 ||
-		k.Period > 0 && time.Since(k.began) >= k.Period ||
-		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth)
+	return k.asked || k.Every > 0 && round%k.Every == 0 || k.Period > 0 && time.Since(k.began) >= k.Period ||
+		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth
 }
 
-func (k *keeper) take(round int) {
+// copy copies the state.
+func (k *keeper) copy(round int) {
+	began := time.Now()
 	k.Take(round)
-	k.taken, k.answers, k.began = round, k.asked, time.Now()
+	k.copied = copied{round: round, at: time.Now(), took: time.Since(began)}
+}
+
+// take copies the state for a checkpoint.
+func (k *keeper) take(round int) {
+	k.copy(round)
+	k.errand, k.asked, k.began = due, false, k.copied.at
 	if k.Journal != nil {
 		k.grown = k.Journal.Appended()
 	}
@@ -107,7 +146,7 @@ func (k *keeper) finish(round int) bool {
 	switch {
 	case k == nil || k.settled:
 		return true
-	case k.last || k.writing:
+	case k.last || k.errand == writing:
 	case k.newest == round:
 		k.settled = true
 	default:
@@ -117,19 +156,32 @@ func (k *keeper) finish(round int) bool {
 	return k.settled
 }
 
-// write begins to write what was taken, if anything. All that was sent before it
-// is in the journal by now.
+// write begins to write the copy if it is due. All that was sent before it is in the
+// journal by now.
 func (k *keeper) write() {
-	if k == nil || k.taken < 0 || k.writing {
+	if k == nil || k.errand != due {
 		return
 	}
-	n := keeping{round: k.taken, asked: k.answers}
-	k.taken, k.writing = -1, true
+	n := keeping{round: k.copied.round}
+	k.errand = writing
 	go func() {
 		n.err = k.save(n.round)
 		k.written <- n
 	}()
 }
+
+// secure writes the copy if it is newer than what is safe, and reports whether
+// anything is being written.
+func (k *keeper) secure() bool {
+	if k.errand == resting && k.copied.round > k.newest {
+		k.errand = due
+	}
+	k.write()
+	return k.errand == writing
+}
+
+// rest takes in that a write has ended, well or not.
+func (k *keeper) rest() { k.errand, k.settled = resting, k.last }
 
 func (k *keeper) save(round int) error {
 	if k.Journal != nil {
@@ -151,15 +203,9 @@ func (k *keeper) news() <-chan keeping {
 // kept takes in that a checkpoint has been written, or not.
 func (d *driver) kept(n keeping) error {
 	k := d.keeper
-	k.writing = false
-	k.settled = k.last && k.taken < 0
+	k.rest()
 	if n.err != nil {
 		d.log.Warn("checkpoint not written", "round", n.round, "err", n.err)
-	}
-	switch {
-	case d.ending.why != nil && n.asked:
-		return d.ending.why
-	case n.err != nil:
 		return nil
 	}
 	oldest := k.enter(n.round)

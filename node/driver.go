@@ -93,6 +93,7 @@ func newDriver(w Worker, t Transport) *driver {
 		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
 		verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
+	d.ending.announce = func(*StoppedError) {}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
 		d.first, d.place = d.round, d.slots.Of(d.round, 0)
@@ -137,12 +138,18 @@ func (d *driver) run(ctx context.Context) error {
 	}
 	d.status(report.Training, "", nil)
 	d.begin()
+	if len(d.peers) == 0 {
+		d.keeper.begin()
+	}
 	if err := d.listen(); err != nil {
 		return err
 	}
 	for {
 		if err := d.advance(); err != nil {
 			return err
+		}
+		if d.leaves() {
+			return d.leave()
 		}
 		if acted, err := d.mend(); err != nil {
 			return err
@@ -232,7 +239,7 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case <-d.cancelled:
 		err = d.interrupted(ctx)
 	case <-d.ending.deadline:
-		err = d.ending.why
+		err = d.leave()
 	}
 	return err
 }
@@ -273,7 +280,9 @@ func (d *driver) handle(e Event) error {
 		if d.mending != nil {
 			d.mending.members.Finished(e.Peer)
 		}
-	case Stopped:
+	case Stopped: // no answer comes from there
+		s.up, s.since = false, now
+		d.w.Machine.Link(e.Peer, false)
 		return d.halted(e.Err)
 	case Refused:
 		if mutual, err := d.denied(s, e.Err); mutual || err != nil {
@@ -319,6 +328,7 @@ func (d *driver) linked(s *standing, m Meeting, now time.Time) error {
 		return err
 	}
 	d.meet(s, m)
+	d.keeper.begin()
 	d.w.Machine.Link(s.rank, true)
 	return nil
 }

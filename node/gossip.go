@@ -137,8 +137,7 @@ func (b *board) close() {
 	b.wg.Wait()
 }
 
-// stopOthers tells all that the run has ended early, and why, and gives the
-// message time to leave.
+// stopOthers tells all that the run has ended early, and why.
 func (b *board) stopOthers(why *StoppedError) {
 	if b.control == nil {
 		return
@@ -146,7 +145,13 @@ func (b *board) stopOthers(why *StoppedError) {
 	if err := b.control.Publish(b.ctx, encodeHalt(why)); err != nil {
 		b.node.log.Warn("could not stop the others", "err", err)
 	}
-	sleep(b.ctx, flushTime)
+}
+
+// flush gives what was told the others at that time the rest of the time to leave.
+func (b *board) flush(told time.Time) {
+	if b.control != nil {
+		sleep(b.ctx, flushTime-time.Since(told))
+	}
 }
 
 func (b *board) readStop(from topology.Rank, text []byte) func() {

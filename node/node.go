@@ -254,6 +254,7 @@ func (n *Node) Stop(reason string) {
 	why := &StoppedError{Rank: b.roster.self, Reason: reason}
 	b.stop(why)
 	b.stopOthers(why)
+	b.flush(time.Now())
 }
 
 // Close ends all that New and Join started.

@@ -88,9 +88,9 @@ type Worker struct {
 //
 // It fails with *TrainingError, *NetworkError or *StoppedError, and, unless no
 // neighbour works with it, tells the other workers why, so that they stop as
-// well; or, within a second, with an
-// error that wraps the cause of ctx's end. A Gradient that is being computed
-// then goes on in the background. After ErrLeftBehind, and only then, it may be
+// well; or, when ctx has ended, within 1.5 s with an error that wraps its cause: a
+// worker that has checkpoints writes its state meanwhile. A Gradient that is being
+// computed then goes on in the background. After ErrLeftBehind, and only then, it may be
 // called again: with the Guest that ComeBack returns.
 func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	n.mu.Lock()
@@ -124,7 +124,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 		d.guests = links.guests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.vitals = board.stopped, &n.vitals
+	d.stopped, d.vitals, d.ending.announce = board.stopped, &n.vitals, board.stopOthers
 	d.ended = func(rank topology.Rank) bool { return board.ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
@@ -132,7 +132,8 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if err != nil && !errors.Is(err, ErrLeftBehind) {
 		d.status(report.Failed, err.Error(), nil)
 		if !isOutcast(err) {
-			passOn(err, w.Rank, links, board)
+			d.passOn(err)
+			board.flush(d.ending.told)
 		}
 	}
 	if err == nil && w.Arbiter != nil {
@@ -160,20 +161,6 @@ func (n *Node) needs(id peer.ID) bool {
 	l := n.links
 	n.mu.Unlock()
 	return l.serves(id)
-}
-
-// passOn tells the others that this worker stops and why, or who stopped it.
-func passOn(err error, self topology.Rank, links *links, board *board) {
-	var why *StoppedError
-	if !errors.As(err, &why) {
-		why = &StoppedError{Rank: self, Reason: err.Error()}
-	}
-	links.Stop(why)
-	if why.Rank == self {
-		board.stopOthers(why)
-	} else {
-		sleep(board.ctx, flushTime) // for what is being passed on
-	}
 }
 
 // outcast ends a worker that none of its neighbours wants, or in whose place

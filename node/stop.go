@@ -7,41 +7,110 @@ import (
 	"time"
 )
 
-// lastBoundary is how long a worker that has been told to end goes on to the
-// next boundary, for a checkpoint there: people wait two seconds in all.
-const lastBoundary = time.Second
+// A worker that is told to end is like one whose process is killed, but for a
+// checkpoint that is as fresh as can be: it goes back to a round of its own, and finds
+// the messages since then in the journals of its neighbours. So workers need not agree
+// on a round, and none waits for another.
 
-// An ending is why a worker ends that goes on to a last checkpoint.
+// Times after a worker has been told to end. People wait two seconds in all, and the
+// supervisor of a lab a second and a half.
+const (
+	lastBoundary = 400 * time.Millisecond  // until it goes on no longer to the next boundary
+	lastWrite    = 1300 * time.Millisecond // until it waits no longer for the disk
+)
+
+// An ending is how a worker ends that nothing is wrong with.
 type ending struct {
-	why      error
-	deadline <-chan time.Time
+	why      error // nil: it does not end
+	began    time.Time
+	deadline <-chan time.Time    // of the next boundary
+	told     time.Time           // when the others were told
+	announce func(*StoppedError) // tells those who are no neighbours
 }
 
-// interrupted ends a worker whose context has ended.
+// interrupted ends a worker whose context has ended. Its neighbours are still there: it
+// goes on to the next boundary.
 func (d *driver) interrupted(ctx context.Context) error {
 	d.cancelled = nil
-	return d.end(fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx)))
+	return d.end(fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx)), false)
 }
 
-// end ends a worker that nothing is wrong with: at once, or after the checkpoint of
-// the next boundary where there are checkpoints and rounds left.
-func (d *driver) end(why error) error {
-	switch {
-	case d.keeper == nil || d.done:
-		return why
-	case d.ending.why == nil:
-		d.keeper.asked = true
-		d.ending = ending{why: why, deadline: time.After(lastBoundary)}
+// halted ends a worker because of what another one has said. One that has been stopped may
+// lack messages from then on: it leaves with the copy of the last boundary. But without
+// rounds that copy lacks the exchanges since then. Any other error ends it as it is.
+func (d *driver) halted(err error) error {
+	var stop *StoppedError
+	if !errors.As(err, &stop) {
+		return err
 	}
+	fresh := d.keeper != nil && d.keeper.copied.round == d.round
+	return d.end(err, fresh && !d.w.Asynchronous)
+}
+
+// end ends a worker that nothing is wrong with: at once, or at the next boundary.
+func (d *driver) end(why error, now bool) error {
+	switch {
+	case d.keeper == nil:
+		return why
+	case d.ending.why != nil: // the first reason counts
+		return nil
+	}
+	d.ending.why, d.ending.began = why, time.Now()
+	if now || d.done {
+		return d.leave()
+	}
+	d.keeper.asked = true
+	d.ending.deadline = time.After(lastBoundary)
 	return nil
 }
 
-// halted is end for one whom another worker has stopped. Any other error ends it
-// at once.
-func (d *driver) halted(err error) error {
-	var stop *StoppedError
-	if errors.As(err, &stop) {
-		return d.end(err)
+// leaves reports whether a worker that is told to end has reached the next boundary.
+func (d *driver) leaves() bool { return d.ending.why != nil && !d.keeper.asked }
+
+// leave tells the others, waits until the newest copy of the state is safe, and returns
+// why the worker ends. The machine does no more.
+func (d *driver) leave() error {
+	d.passOn(d.ending.why)
+	late := time.NewTimer(lastWrite - time.Since(d.ending.began))
+	defer late.Stop()
+	for {
+		if d.done {
+			d.keeper.finish(d.round)
+		}
+		if !d.keeper.secure() {
+			return d.ending.why
+		}
+		select {
+		case n := <-d.keeper.news():
+			d.keeper.rest()
+			if n.err != nil {
+				return d.unsaved(n.round, n.err)
+			}
+			d.keeper.enter(n.round)
+		case <-late.C:
+			return d.unsaved(d.keeper.copied.round, fmt.Errorf("not done in %v", lastWrite))
+		}
 	}
-	return err
+}
+
+// unsaved says that the last state could not be written.
+func (d *driver) unsaved(round int, err error) error {
+	d.log.Error("the state could not be written", "worker", int(d.w.Rank), "round", round, "err", err)
+	return d.ending.why
+}
+
+// passOn tells the others, once, that this worker stops and why, or who stopped it.
+func (d *driver) passOn(err error) {
+	if !d.ending.told.IsZero() {
+		return
+	}
+	d.ending.told = time.Now()
+	var why *StoppedError
+	if !errors.As(err, &why) {
+		why = &StoppedError{Rank: d.w.Rank, Reason: err.Error()}
+	}
+	d.t.Stop(why)
+	if why.Rank == d.w.Rank {
+		d.ending.announce(why)
+	}
 }
