@@ -13,9 +13,9 @@ import (
 // rounds the state is copied; that is all that training waits for.
 type Checkpoints struct {
 	// Take copies the state as it is at the beginning of round k > 0, in the place of
-	// the last copy. Write makes that copy safe. Before the first call of Take it
-	// makes safe that the worker has begun, with k = 0. Take is called by the goroutine
-	// that drives the machine, Write by another one, and never both at once.
+	// the last copy. Write makes that copy safe. With k = 0 it makes safe that the worker
+	// has begun, and needs no copy. Take is called by the goroutine that drives the
+	// machine, Write by another one, and never both at once but for k = 0.
 	Take  func(k int)
 	Write func(k int) error
 	// Round is where the worker begins: that of the checkpoint that it was made
@@ -45,8 +45,8 @@ const copyShare = 50
 // boundary: a worker that has to end at once has lost no round then.
 type copied struct {
 	round int           // −1: there is none
-	at    time.Time     // when it was taken
 	took  time.Duration // to take it
+	next  time.Time     // when the next may be taken
 }
 
 // An errand is what is to be done with the copy.
@@ -55,6 +55,7 @@ type errand int
 const (
 	resting errand = iota
 	due            // it has to be written
+	noting         // it is being written that the worker has begun: the copy may change
 	writing        // it is being written, and must not change
 )
 
@@ -111,29 +112,34 @@ func (k *keeper) begin() {
 func (k *keeper) boundary(round int) {
 	switch {
 	case k.errand == writing || round >= k.rounds:
-	case k.due(round):
+	case k.asked || k.errand != noting && k.due(round):
 		k.take(round)
-	case time.Since(k.copied.at) >= copyShare*k.copied.took:
+	case !time.Now().Before(k.copied.next):
 		k.copy(round)
 	}
 }
 
 func (k *keeper) due(round int) bool {
-	return k.asked || k.Every > 0 && round%k.Every == 0 || k.Period > 0 && time.Since(k.began) >= k.Period ||
+	return k.Every > 0 && round%k.Every == 0 || k.Period > 0 && time.Since(k.began) >= k.Period ||
 		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth
 }
 
-// copy copies the state.
+// copy copies the state. What it costs is the smaller of two times: in one of them other
+// processes may have had the processor.
 func (k *keeper) copy(round int) {
 	began := time.Now()
 	k.Take(round)
-	k.copied = copied{round: round, at: time.Now(), took: time.Since(began)}
+	took := time.Since(began)
+	k.copied = copied{round: round, took: took, next: began.Add(took + copyShare*min(took, k.copied.took))}
 }
 
 // take copies the state for a checkpoint.
 func (k *keeper) take(round int) {
 	k.copy(round)
-	k.errand, k.asked, k.began = due, false, k.copied.at
+	k.asked, k.began = false, time.Now()
+	if k.errand != noting {
+		k.errand = due
+	}
 	if k.Journal != nil {
 		k.grown = k.Journal.Appended()
 	}
@@ -146,7 +152,7 @@ func (k *keeper) finish(round int) bool {
 	switch {
 	case k == nil || k.settled:
 		return true
-	case k.last || k.errand == writing:
+	case k.last || k.busy():
 	case k.newest == round:
 		k.settled = true
 	default:
@@ -164,6 +170,9 @@ func (k *keeper) write() {
 	}
 	n := keeping{round: k.copied.round}
 	k.errand = writing
+	if n.round == 0 {
+		k.errand = noting
+	}
 	go func() {
 		n.err = k.save(n.round)
 		k.written <- n
@@ -177,8 +186,11 @@ func (k *keeper) secure() bool {
 		k.errand = due
 	}
 	k.write()
-	return k.errand == writing
+	return k.busy()
 }
+
+// busy reports whether anything is being written.
+func (k *keeper) busy() bool { return k.errand == noting || k.errand == writing }
 
 // rest takes in that a write has ended, well or not.
 func (k *keeper) rest() { k.errand, k.settled = resting, k.last }

@@ -26,6 +26,7 @@ type script struct {
 
 	durable int
 	told    []told
+	stops   []*StoppedError
 }
 
 // A told thing is a notice and who got it.
@@ -39,7 +40,7 @@ func newScript() *script { return &script{events: make(chan Event, 100)} }
 func (s *script) Send(frames []gossip.Frame)           { s.sent = append(s.sent, frames...) }
 func (s *script) Messages() report.Messages            { return report.Messages{} }
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
-func (s *script) Stop(*StoppedError)                   {}
+func (s *script) Stop(why *StoppedError)               { s.stops = append(s.stops, why) }
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
 func (s *script) Call(peer topology.Rank)              { s.called = append(s.called, peer) }
 func (s *script) Leave(peer topology.Rank)             { s.left = append(s.left, peer) }

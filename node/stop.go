@@ -12,11 +12,11 @@ import (
 // the messages since then in the journals of its neighbours. So workers need not agree
 // on a round, and none waits for another.
 
-// Times after a worker has been told to end. People wait two seconds in all, and the
-// supervisor of a lab a second and a half.
+// Times after a worker has been told to end. People wait two seconds in all, of which a
+// gradient that is being computed may take cutoff.
 const (
 	lastBoundary = 400 * time.Millisecond  // until it goes on no longer to the next boundary
-	lastWrite    = 1300 * time.Millisecond // until it waits no longer for the disk
+	lastWrite    = 1100 * time.Millisecond // until it waits no longer for the disk
 )
 
 // An ending is how a worker ends that nothing is wrong with.

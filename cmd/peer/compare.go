@@ -68,6 +68,7 @@ func runCompare(ctx context.Context, c *console, name string, f compareFlags) er
 		return err
 	}
 	defer unlock()
+	c.loses(func() string { return "the cells at work are lost; the same command goes on with the others" })
 	if err := m.prepare(ctx); err != nil {
 		return stopped(ctx, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -32,10 +33,12 @@ type console struct {
 	json    bool
 	quiet   bool
 	verbose int
+
+	lost *atomic.Pointer[func() string] // says what is lost if the command is broken off; to nil: nothing
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	return &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one line of talk.
@@ -74,6 +77,17 @@ func (c *console) complain(err error) {
 	if f.hint != "" {
 		fmt.Fprintln(c.err, "hint: "+f.hint)
 	}
+}
+
+// loses notes what says what is lost if the command is broken off from now on.
+func (c *console) loses(what func() string) { c.lost.Store(&what) }
+
+// breakOff says in one line that a command ends before it has put things in order.
+func (c *console) breakOff(err error) {
+	if lost := c.lost.Load(); lost != nil {
+		err = fmt.Errorf("%w, before it had ended in order: %s", err, (*lost)())
+	}
+	c.complain(err)
 }
 
 // logger returns the logger of a node, whose lines go to w.

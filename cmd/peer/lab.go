@@ -115,6 +115,8 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		return err
 	}
 	defer s.end()
+	again := quoted("peer", "lab", s.folder.dir, "--resume")
+	s.canGoOn(again)
 	if file.resume {
 		s.sayResumed()
 	}
@@ -130,7 +132,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			s.sayStopped(quoted("peer", "lab", s.folder.dir, "--resume"))
+			s.sayStopped(again)
 		}
 		if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
 			peer.Hint = "the run had not begun: start it again; with --restart " + strconv.Itoa(defaultRestart) + " a peer that dies is started anew"

@@ -82,7 +82,7 @@ func (r refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, err
 	}
 	var begin *state.Snapshot
 	round := 0
-	if found != nil {
+	if found != nil && found.Round > 0 {
 		begin, round = found.State, found.Round
 	}
 	w, err := r.run.Resume(r.rank, begin)
@@ -118,13 +118,19 @@ func (r refuge) find(from beginning) (*checkpoint.Found, error) {
 	return found, found.Check(r.manifest(0), r.legal)
 }
 
-// keep says how the state of w, which is at the beginning of round, is kept.
+// keep says how the state of w, which is at the beginning of round, is kept. At the
+// beginning of round 0 a worker has no state but what the run file says.
 func (r refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
 	c := r.run.Config().Checkpoint
 	taken := new(state.Snapshot)
+	write := func(k int) error {
+		if k == 0 {
+			return checkpoint.Write(r.dir, r.manifest(0), new(state.Snapshot), c.Keep)
+		}
+		return checkpoint.Write(r.dir, r.manifest(k), taken, c.Keep)
+	}
 	kept := &node.Checkpoints{
-		Take:  func(int) { w.Save(taken) },
-		Write: func(k int) error { return checkpoint.Write(r.dir, r.manifest(k), taken, c.Keep) },
+		Take: func(int) { w.Save(taken) }, Write: write,
 		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
 	}
 	m, ok := w.Machine.(interface{ Slots() gossip.Slots })

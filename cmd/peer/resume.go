@@ -77,12 +77,12 @@ func hintNothing(cfg configs.Config, err error) error {
 	if !errors.Is(err, checkpoint.ErrNone) {
 		return err
 	}
-	hint := "the run ended before its first checkpoint, or is kept elsewhere: start without --resume, or name its folder in place of the run file"
+	hint := whyNothing(cfg) + ", or is kept elsewhere: start without --resume, or name its folder in place of the run file"
 	switch kept := cfg.Checkpoint; {
 	case cfg.Faults.OnLostNeighbor == "reweight":
-		hint = "with the policy reweight no checkpoints are taken: start without --resume; where the others of a ring go on, they take this peer back"
+		hint = whyNothing(cfg) + ": start without --resume; where the others of a ring go on, they take this peer back"
 	case kept.Every == 0 && kept.Seconds == 0:
-		hint = "checkpoint.every and checkpoint.seconds are 0, so none are taken: start without --resume"
+		hint = whyNothing(cfg) + ": start without --resume"
 	}
 	return &nothingError{err, hint}
 }
@@ -133,17 +133,46 @@ func rounds(low, high int) string {
 	return fmt.Sprintf("rounds %d to %d", low, high)
 }
 
+// safe says which state is safe, if any is.
+func (s *session) safe() (text string, there bool) {
+	cfg := s.run.Config()
+	low, high, there := safeRounds(cfg, s.folder.dir, s.run.N())
+	return fmt.Sprintf("the state at the beginning of %s is safe in %s", rounds(low, high), checkpointsOf(cfg, s.folder.dir)), there
+}
+
+// canGoOn notes which command goes on with the run, for one that is broken off.
+func (s *session) canGoOn(again string) {
+	s.c.loses(func() string {
+		if safe, there := s.safe(); there {
+			return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
+		}
+		return "the run is lost, no state is safe: " + whyNothing(s.run.Config())
+	})
+}
+
 // sayStopped tells the user of a run that was stopped what is safe, and how it
 // goes on.
 func (s *session) sayStopped(again string) {
 	s.display.Close()
-	cfg := s.run.Config()
-	if low, high, there := safeRounds(cfg, s.folder.dir, s.run.N()); there {
-		s.c.say("the state at the beginning of %s is safe in %s", rounds(low, high), checkpointsOf(cfg, s.folder.dir))
-		s.c.next(again, "go on")
+	s.c.lost.Store(nil)
+	safe, there := s.safe()
+	if !there {
+		s.c.say("no state is safe: %s", whyNothing(s.run.Config()))
 		return
 	}
-	s.c.say("no state is safe: the run stopped before its first checkpoint")
+	s.c.say("%s", safe)
+	s.c.next(again, "go on")
+}
+
+// whyNothing says why there may be no checkpoint.
+func whyNothing(cfg configs.Config) string {
+	switch kept := cfg.Checkpoint; {
+	case cfg.Faults.OnLostNeighbor == "reweight":
+		return "with the policy reweight no checkpoints are taken"
+	case kept.Every == 0 && kept.Seconds == 0:
+		return "checkpoint.every and checkpoint.seconds are 0, so none are taken"
+	}
+	return "the run ended before its first checkpoint"
 }
 
 // sayResumed tells from where a run goes on.

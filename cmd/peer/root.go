@@ -17,7 +17,7 @@ import (
 // run executes a command line and returns the exit code.
 func run(args []string, c *console) int {
 	ctx, cancel := withSignals(context.Background(), func(err error) {
-		c.complain(err)
+		c.breakOff(err)
 		os.Exit(exitCode(err))
 	})
 	defer cancel()

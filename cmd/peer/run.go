@@ -73,6 +73,8 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.end()
+	again := file.command("run", "--resume")
+	s.canGoOn(again)
 	if file.resume {
 		s.sayResumed()
 	}
@@ -88,7 +90,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
 	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
-			s.sayStopped(file.command("run", "--resume"))
+			s.sayStopped(again)
 		}
 		return stopped(ctx, err)
 	}

@@ -14,18 +14,20 @@ const lastResort = 1900 * time.Millisecond
 
 // withSignals returns a context that the first interrupt or termination signal
 // cancels with a *signalError. The second one ends the process at once, and so
-// does time. giveUp is then called with that error; it must not return.
+// does time. giveUp is then called with the error of that signal; it must not return.
 func withSignals(parent context.Context, giveUp func(error)) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		defer signal.Stop(signals)
 		select {
 		case s := <-signals:
-			signal.Stop(signals)
 			cancel(&signalError{s})
-			time.Sleep(lastResort)
+			select {
+			case s = <-signals:
+			case <-time.After(lastResort):
+			}
 			giveUp(&signalError{s})
 		case <-ctx.Done():
 		}

@@ -79,6 +79,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	if err := ends.check(runs[0]); err != nil {
 		return err
 	}
+	c.loses(func() string { return "the run is lost: a simulation keeps no state; start it again" })
 	sims := make([]*simulated, len(runs))
 	talks := *c
 	for i, run := range runs {

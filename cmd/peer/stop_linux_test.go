@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const longRun = `
@@ -119,6 +121,52 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A second signal ends the process at once, with the code of that signal, and with a line that
+// says what is lost, what is safe, and how to go on.
+func TestASecondSignalSaysWhatIsLost(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string
+	}{
+		"run": {
+			[]string{"run", "long.yaml", "--set", "topology.size=1"},
+			`what came after is lost, the state at the beginning of round \d+ is safe in out/long-[-\d]+/checkpoints; ` +
+				`go on with: peer run --resume long.yaml --set topology.size=1\n`,
+		},
+		"sim": {[]string{"sim", "long.yaml"}, `the run is lost: a simulation keeps no state; start it again\n`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startLong(t, test.args...)
+			if name == "run" {
+				c.awaitCheckpoint()
+			}
+			c.Process.Signal(syscall.SIGTERM)
+			c.Process.Signal(syscall.SIGINT) // another one, so that the two do not become one
+			said, code := c.end()
+			line := regexp.MustCompile(`(?m)^peer: stopped by signal: (interrupt|terminated), before it had ended in order: ` + test.want)
+			if code != 130 && code != 143 || !line.MatchString(said) {
+				t.Errorf("exit code %d; said %q, want %s", code, said, line)
+			}
+		})
+	}
+}
+
+// awaitCheckpoint waits until a peer of the command has a checkpoint.
+func (c *longCommand) awaitCheckpoint() {
+	c.t.Helper()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for range 6000 { // a minute: a machine may have much to do
+		if found, _ := filepath.Glob(filepath.Join(c.Dir, "out", "*", checkpointsName, "rank-*", "round-*")); len(found) > 0 {
+			return
+		}
+		<-look.C
+	}
+	c.t.Fatal("no checkpoint")
 }
 
 func TestAPeerThatDiesEndsTheRunIfItIsNotStartedAnew(t *testing.T) {
