@@ -215,7 +215,7 @@ done
 for kind in "${kinds[@]}"; do
   held=0 slow=0
   for ((n = 1; n <= tries; n++)); do
-    [ $n != $((tries / 2 + 1)) ] || for ((i = 0; i < 8; i++)); do (while :; do :; done) & loops+=($!); done
+    [ $n != $((tries / 2 + 1)) ] || for ((i = 0; i < 8; i++)); do (while :; do :; done) & loops+=($!); disown $!; done
     for again in 1 2 3 4 5; do ! one_try "$kind" $n || break; done
   done
   end_loops
