@@ -24,7 +24,8 @@ func newRun(c *console) *cobra.Command {
 
 Start the same command with the same run file on every machine, in any order. Without
 a roster in the file the peers find each other by mDNS; the join_secret says who
-belongs. Ctrl-C stops the run for all; the same command with --resume goes on.
+belongs. Ctrl-C stops the run for all, and each peer says which round is safe; the same
+command with --resume on all machines goes on. A second Ctrl-C ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
 the same command, without --resume, brings it back.`,
 		Example: `  peer run lan-ring --set node.join_secret=something-long
