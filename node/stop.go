@@ -95,7 +95,7 @@ func (d *driver) leave() error {
 
 // unsaved says that the last state could not be written.
 func (d *driver) unsaved(round int, err error) error {
-	d.log.Error("the state could not be written", "worker", int(d.w.Rank), "round", round, "err", err)
+	d.log.Error(fmt.Sprintf("the state of worker %d at round %d could not be written", d.w.Rank, round), "err", err)
 	return d.ending.why
 }
 

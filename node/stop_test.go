@@ -299,12 +299,12 @@ func TestAStateThatCannotBeWrittenIsNamed(t *testing.T) {
 		within time.Duration
 		says   string
 	}{
-		"full": {interruption{rounds: 19, failed: full}, lastBoundary, `worker=1 round=19 err="runs/x/checkpoints/rank-1: no space left on device"`},
-		"slow": {interruption{rounds: 19, disk: time.Hour}, lastWrite, `worker=1 round=19 err="not done in 1.1s"`},
+		"full": {interruption{rounds: 19, failed: full}, lastBoundary, `err="runs/x/checkpoints/rank-1: no space left on device"`},
+		"slow": {interruption{rounds: 19, disk: time.Hour}, lastWrite, `err="not done in 1.1s"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.run(t, nil)
-			if got.waited > test.within || !strings.Contains(got.log, `msg="the state could not be written" `+test.says) || len(got.stops) != 1 {
+			if got.waited > test.within || !strings.Contains(got.log, `msg="the state of worker 1 at round 19 could not be written" `+test.says) || len(got.stops) != 1 {
 				t.Errorf("after %v, %d told, log:\n%s", got.waited, len(got.stops), got.log)
 			}
 		})
