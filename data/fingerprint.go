@@ -10,14 +10,14 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// Fingerprint returns a digest of sets: their shape, classes, labels and values, in order, as 32 hexadecimal digits.
+// Fingerprint returns a digest of sets: their shape, classes, labels and values, in order, as 16 hexadecimal digits.
 // It depends on what was read, not on the files: neither their place nor their compression counts.
 func Fingerprint(sets ...Set) string {
 	sum := sha256.New()
 	for _, s := range sets {
 		s.digest(sum)
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:16])
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // digest hashes a set. Lengths come first, so that no two lists of sets hash the same bytes.

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/data"
+	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 
@@ -202,6 +203,26 @@ func (r *Run) Partition() (data.Partition, error) {
 		return data.Partition{}, err
 	}
 	return r.data.partition()
+}
+
+// Rows returns what a worker trains on and is evaluated on, nil for an objective without data.
+func (r *Run) Rows(rank topology.Rank) (*report.Rows, error) {
+	d := r.data
+	if d == nil {
+		return nil, nil
+	}
+	info := d.sources[d.of(rank)].Info
+	rows := &report.Rows{Train: info.Train, Test: info.Test}
+	if d.local {
+		test, err := d.tests[d.of(rank)]()
+		rows.TestSet = data.Fingerprint(test)
+		return rows, err
+	}
+	p, err := d.partition()
+	if err == nil {
+		rows.Train = len(p.Shards[rank])
+	}
+	return rows, err
 }
 
 // A held is what a machine tells of its data.

@@ -90,14 +90,19 @@ func (h *hello) settings(names []string) map[string]json.RawMessage {
 	return told
 }
 
-// advice returns what to do about the first of the sections.
+// advice returns what to do about sections that differ. Other data may follow from another run file.
 func (h *hello) advice(names []string) string {
+	advice := sameFile
 	for _, s := range h.full {
-		if slices.Contains(names, s.Name) && s.Advice != "" {
-			return s.Advice
+		switch {
+		case !slices.Contains(names, s.Name):
+		case s.Advice == "":
+			return sameFile
+		default:
+			advice = s.Advice
 		}
 	}
-	return sameFile
+	return advice
 }
 
 // parseSettings reads what a peer that was admitted tells of its sections.
