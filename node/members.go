@@ -34,6 +34,9 @@ func (r *rollCall) members(ctx context.Context, tell func(detail string)) ([]pee
 		select {
 		case <-r.changed:
 		case <-tick.C:
+			r.mu.Lock()
+			detail = r.describe(time.Since(r.began))
+			r.mu.Unlock()
 			tell(detail)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%s: %w", detail, context.Cause(ctx))

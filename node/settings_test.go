@@ -2,12 +2,14 @@ package node
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
@@ -138,21 +140,25 @@ func FuzzSettings(f *testing.F) {
 
 // A peer that hears of no other for 20 seconds says what may keep them apart.
 func TestAPeerThatIsAloneNamesMulticast(t *testing.T) {
-	c := new(town)
-	n := c.settle(t, 2, nil)
-	r := newRollCall(n)
-	defer r.close()
-	if said := r.describe(19 * time.Second); said != "1 of 2 peers are here" {
-		t.Errorf("after 19s: %q", said)
+	for name, sought := range map[string]map[peer.ID]bool{"alone": nil, "one was found": {"somebody": true}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+			defer cancel()
+			r := &rollCall{me: hello{N: 2}, assembly: newAssembly("me", 2), began: time.Now(), sought: sought, changed: make(chan struct{})}
+			var told []string
+			r.members(ctx, func(detail string) { told = append(told, fmt.Sprint(time.Since(r.began), ": ", detail)) })
+			want := []string{"0s: looking for peers", "10s: 1 of 2 peers are here", "20s: 1 of 2 peers are here"}
+			if sought == nil {
+				want[2] += "; heard of no other in 20s: " + apart
+			}
+			if !slices.Equal(told, want) {
+				t.Errorf("%s: told %q, want %q", name, told, want)
+			}
+		})
 	}
-	said := r.describe(20 * time.Second)
-	for _, want := range []string{"heard of no other in 20s", "firewall", "multicast", "peers:"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("after 20s: %q, want %q in it", said, want)
+	for _, word := range []string{"firewall", "multicast", "peers:"} {
+		if !strings.Contains(apart, word) {
+			t.Errorf("%q does not name %s", apart, word)
 		}
-	}
-	r.sought[peer.ID("somebody")] = true
-	if said := r.describe(time.Minute); strings.Contains(said, "multicast") {
-		t.Errorf("one was found: %q", said)
 	}
 }
