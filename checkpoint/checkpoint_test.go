@@ -230,7 +230,7 @@ func TestCheckpointsOfOthers(t *testing.T) {
 	}
 	m, _ := at(20)
 	m.Settings = trainSettings(`{"rounds":600,"slow":{},"step":0.05}`)
-	if err := found.Check(m, func(d Difference) bool { return d == Difference{"train.rounds", "300", "600"} }); err != nil {
+	if err := found.Check(m, func(d Difference) bool { return d == Difference{Key: "train.rounds", Then: "300", Now: "600"} }); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 )
 
 // Both ends name the machine, the key and both values, and what to do.
@@ -155,6 +156,9 @@ func TestAPeerThatIsAloneNamesMulticast(t *testing.T) {
 				t.Errorf("%s: told %q, want %q", name, told, want)
 			}
 		})
+	}
+	if got := cause(&swarm.DialError{Cause: swarm.ErrNoAddresses}); !strings.Contains(got, "no address: the run file has none") {
+		t.Errorf("a roster without addresses: %q", got)
 	}
 	for _, word := range []string{"firewall", "multicast", "peers:"} {
 		if !strings.Contains(apart, word) {

@@ -39,6 +39,9 @@ func (e *edge) standing() string {
 // cause shortens libp2p's account of a failed dial, which has a line per
 // address and its own words around each.
 func cause(err error) string {
+	if errors.Is(err, swarm.ErrNoAddresses) {
+		return "no address: the run file has none, and multicast (mDNS) has not found one"
+	}
 	var dial *swarm.DialError
 	if !errors.As(err, &dial) {
 		return err.Error()
