@@ -36,10 +36,10 @@ func at(k int) (Manifest, *state.Snapshot) {
 	w := worker{x: []float32{float32(k), 2, 3}, seen: k, notes: []byte("abcde"), loss: 0.5, steps: []uint32{1, uint32(k)}}
 	s := new(state.Snapshot)
 	s.Save("worker", &w)
-	return Manifest{Run: "ring", Rank: 3, Round: k, Settings: settings(`{"rounds":300,"slow":{},"step":0.05}`)}, s
+	return Manifest{Run: "ring", Rank: 3, Round: k, Settings: trainSettings(`{"rounds":300,"slow":{},"step":0.05}`)}, s
 }
 
-func settings(train string) []Section {
+func trainSettings(train string) []Section {
 	return []Section{{"seed", json.RawMessage(`7`)}, {"train", json.RawMessage(train)}}
 }
 
@@ -217,7 +217,7 @@ func TestCheckpointsOfOthers(t *testing.T) {
 	}{
 		"run":      {func(m *Manifest) { m.Run = "torus" }, "of run ring, not of torus"},
 		"rank":     {func(m *Manifest) { m.Rank = 0 }, "of rank 3, not of 0"},
-		"settings": {func(m *Manifest) { m.Settings = settings(`{"rounds":300,"slow":{"2":4},"step":0.1}`) }, "train.slow was {} and is not set; train.slow.2 was not set and is 4; train.step was 0.05 and is 0.1"},
+		"settings": {func(m *Manifest) { m.Settings = trainSettings(`{"rounds":300,"slow":{"2":4},"step":0.1}`) }, "train.slow was {} and is not set; train.slow.2 was not set and is 4; train.step was 0.05 and is 0.1"},
 		"seed":     {func(m *Manifest) { m.Settings = m.Settings[1:] }, "seed was 7 and is not set"},
 	} {
 		m, _ := at(20)
@@ -229,8 +229,8 @@ func TestCheckpointsOfOthers(t *testing.T) {
 		}
 	}
 	m, _ := at(20)
-	m.Settings = settings(`{"rounds":600,"slow":{},"step":0.05}`)
-	if err := found.Check(m, func(d Difference) bool { return d == Difference{"train.rounds", "300", "600"} }); err != nil {
+	m.Settings = trainSettings(`{"rounds":600,"slow":{},"step":0.05}`)
+	if err := found.Check(m, func(d Difference) bool { return d == Difference{Key: "train.rounds", Then: "300", Now: "600"} }); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,19 +1,16 @@
 package checkpoint
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/settings"
 )
 
 // A Difference is a setting that is not what it was when a checkpoint was written.
-type Difference struct {
-	Key       string // dotted, as in a run file
-	Then, Now string // as JSON; "" where it was or is not there
-}
+type Difference = settings.Difference
 
 // A MismatchError says that a checkpoint is not of the worker that wants it.
 type MismatchError struct {
@@ -68,37 +65,13 @@ func (f *Found) Check(want Manifest, legal func(Difference) bool) error {
 
 // differences returns the keys whose values differ, in order.
 func differences(then, now []Section) []Difference {
-	was, is := make(map[string]string), make(map[string]string)
-	for _, s := range then {
-		flatten(was, s.Name, s.JSON)
-	}
-	for _, s := range now {
-		flatten(is, s.Name, s.JSON)
-	}
-	all := maps.Clone(was)
-	maps.Copy(all, is)
-	var differ []Difference
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if was[key] != is[key] {
-			differ = append(differ, Difference{key, was[key], is[key]})
-		}
-	}
-	return differ
+	return settings.Differences(byName(then), byName(now))
 }
 
-// flatten enters the values below key. What is no object is one value.
-func flatten(into map[string]string, key string, value json.RawMessage) {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(value, &object) != nil || len(object) == 0 {
-		var text bytes.Buffer
-		if json.Compact(&text, value) != nil {
-			text.Reset()
-			text.Write(value)
-		}
-		into[key] = text.String()
-		return
+func byName(sections []Section) map[string]json.RawMessage {
+	all := make(map[string]json.RawMessage, len(sections))
+	for _, s := range sections {
+		all[s.Name] = s.JSON
 	}
-	for name, child := range object {
-		flatten(into, key+"."+name, child)
-	}
+	return all
 }

@@ -118,11 +118,13 @@ type Wire struct {
 
 // Data names the data set and how it is cut into shards.
 type Data struct {
-	Name      string  `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm" jsonschema_description:"data set; glyphs is built in and needs no download"`
-	Dir       string  `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache"`
-	Partition string  `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet" jsonschema_description:"how samples are dealt to the workers"`
-	PerWorker int     `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
-	Alpha     float64 `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
+	Name      string    `json:"name" jsonschema:"enum=glyphs,enum=mnist,enum=fashion-mnist,enum=cifar-10,enum=a9a,enum=optdigits,enum=libsvm" jsonschema_description:"data set; glyphs is built in and needs no download; libsvm = your own files train.libsvm and test.libsvm"`
+	Dir       string    `json:"dir" jsonschema_description:"folder of the data sets; empty = PEER_DATA, else the user's cache; with the partition local, {rank} in it stands for the rank of a worker"`
+	Partition string    `json:"partition" jsonschema:"enum=iid,enum=labels,enum=dirichlet,enum=local" jsonschema_description:"how samples are dealt to the workers: iid, labels and dirichlet cut one set that all machines hold; local = each worker trains on all rows of its own files, which may differ"`
+	PerWorker int       `json:"per_worker" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"labels: number of labels each worker sees"`
+	Alpha     float64   `json:"alpha" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"dirichlet: concentration; small = each worker sees few labels"`
+	Dimension int       `json:"dimension" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"libsvm: features of a sample; 0 = the largest index in the files"`
+	Labels    []float64 `json:"labels" jsonschema:"maxItems=256" jsonschema_description:"libsvm: the labels in ascending order, one per class; empty = those in the files"`
 }
 
 // Model names the objective.
@@ -229,7 +231,7 @@ func Default() Config {
 			Reduce: "ring",
 		},
 		Wire:       Wire{Entropy: "none"},
-		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5},
+		Data:       Data{Name: "glyphs", Partition: "iid", PerWorker: 1, Alpha: 0.5, Labels: []float64{}},
 		Model:      Model{Name: "mlp", Hidden: []int{64}, Depth: 20, Norm: "group", Dim: 100, Spread: 1},
 		Train:      Train{Rounds: 300, Batch: 32, StepSize: 0.05, Schedule: "cosine", Momentum: 0.9, Slow: map[string]float64{}},
 		Limit:      Limit{Links: map[string]LinkLimit{}},

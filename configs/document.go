@@ -265,7 +265,7 @@ func (d *document) at(p Problem, line, column int) Problem {
 	const widest = 200 // an excerpt is for people
 	p.Source, p.Line, p.Column = d.name, line, column
 	if text := d.line(line); column <= widest && utf8.RuneCountInString(text) <= widest {
-		p.Excerpt = text
+		p.Excerpt = maskLine(text)
 	}
 	return p
 }

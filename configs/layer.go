@@ -201,7 +201,7 @@ func envLayer(environ []string) *layer {
 func setLayer(set []string) *layer {
 	l := newLayer("--set")
 	for _, entry := range set {
-		written := "--set " + entry
+		written := "--set " + Mask(entry)
 		key, text, ok := strings.Cut(entry, "=")
 		if !ok || key == "" {
 			l.problems = append(l.problems, Problem{Message: "must be key=value", Source: written})

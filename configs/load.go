@@ -109,7 +109,7 @@ type Origin struct{ Key, Value, Origin string }
 // Origins lists all keys with their values, in the order of the run file.
 func (l *Loaded) Origins() []Origin {
 	values := koanf.New(".")
-	(&layer{values: values}).load(plainValue(l.Config).(map[string]any))
+	(&layer{values: values}).load(plainValue(l.Config.WithoutSecrets()).(map[string]any))
 	var all []Origin
 	for _, key := range Reference() {
 		if !values.Exists(key.Name) {

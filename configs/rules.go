@@ -73,7 +73,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, dataRules, otherRules)
 }
 
 var topologyRules = []rule{

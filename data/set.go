@@ -102,6 +102,17 @@ func (s Set) Subset(rows []int) Set {
 	return sub
 }
 
+// Concat returns one set with the samples of all, which must be of one kind.
+func Concat(sets []Set) Set {
+	all := sets[0]
+	for _, s := range sets[1:] {
+		all.labels = slices.Concat(all.labels, s.labels)
+		all.bytes = slices.Concat(all.bytes, s.bytes)
+		all.floats = slices.Concat(all.floats, s.floats)
+	}
+	return all
+}
+
 // empty returns a set of n blank samples of the same kind.
 func (s Set) empty(n int) Set {
 	f := s.Shape.Features()

@@ -67,7 +67,11 @@ func Load(name, dir string) (train, test Set, err error) {
 // dimension and labels are what its files hold.
 func Open(name, dir string) (*Source, error) {
 	if name == libsvmName {
-		return openLIBSVM(dir)
+		own, err := OpenOwn([]string{dir}, Form{})
+		if err != nil {
+			return nil, err
+		}
+		return own[0], nil
 	}
 	info, err := Lookup(name)
 	if err != nil {

@@ -127,7 +127,8 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker,
 	}
 	if r.data != nil {
-		s.Shape, s.Classes = r.data.source.Info.Shape, len(r.data.source.Info.Classes)
+		info := r.data.sources[0].Info // all sources have one form
+		s.Shape, s.Classes = info.Shape, len(info.Classes)
 	}
 	return s
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"sync"
 
+	"gossiptrainer/data"
 	"gossiptrainer/model"
+	"gossiptrainer/topology"
 	"gossiptrainer/train"
 )
 
@@ -31,7 +33,7 @@ func newScorer(r *Run) *scorer {
 }
 
 // Evaluate scores a model that is no worker's, like the mean of all, on the
-// test split; for an objective without data it returns the mean over the
+// test split, or on those of all workers that have their own; for an objective without data it returns the mean over the
 // workers' objectives.
 func (r *Run) Evaluate(x []float32) (model.Score, error) {
 	if len(x) != r.dim {
@@ -51,19 +53,20 @@ func (r *Run) Evaluate(x []float32) (model.Score, error) {
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
-	return s.score(objective, x)
+	return s.score(objective, x, r.data.common)
 }
 
-// own scores x with a worker's objective, whose running statistics count.
-func (s *scorer) own(objective model.Objective, x []float32) (model.Score, error) {
+// own scores x with a worker's objective, whose running statistics count, on its test rows.
+func (s *scorer) own(rank topology.Rank, objective model.Objective, x []float32) (model.Score, error) {
 	if s.run.data == nil {
 		return s.run.Evaluate(x)
 	}
-	return s.score(objective, x)
+	d := s.run.data
+	return s.score(objective, x, d.tests[d.of(rank)])
 }
 
-func (s *scorer) score(objective model.Objective, x []float32) (model.Score, error) {
-	test, err := s.run.data.test()
+func (s *scorer) score(objective model.Objective, x []float32, rows func() (data.Set, error)) (model.Score, error) {
+	test, err := rows()
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}

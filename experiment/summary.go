@@ -35,6 +35,7 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
 	}
 	r.sumFinals(&s, res.Finals)
+	s.Data = report.SumRows(r.cfg.Data.Partition, res.Finals, r.N())
 	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
 		s.Ended = res.Ended
 	}

@@ -78,7 +78,7 @@ func (r *Run) Workers() ([]*Worker, error) {
 	shards := make([]data.Set, r.N())
 	if r.data != nil {
 		var err error
-		if shards, err = r.data.shards(); err != nil {
+		if shards, err = r.data.shards(r.N()); err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 	}
@@ -131,7 +131,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 		return nil, err
 	}
 	w.oracle, w.Gradient = oracle, oracle.Gradient
-	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(objective, x) }
+	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(rank, objective, x) }
 	return w, nil
 }
 

@@ -56,6 +56,7 @@ type edge struct {
 	left  bool   // this worker has gone on without it
 	last  error  // why there is none
 	twin  twinTimer
+	host  string // name of its machine, "" if unknown
 
 	outlaw uint64        // epoch of the last process that was banned
 	banned *RefusedError // nil if none was
@@ -219,7 +220,7 @@ func connect(ctx context.Context, h host.Host, id peer.ID) error {
 func (e *edge) settle(t *talk) error {
 	mine := e.links.hello()
 	err := t.greet(e.links.admission, mine, func(theirs hello) *RefusedError {
-		if no := mine.compare(theirs); no != nil {
+		if no := mine.compareShape(theirs); no != nil {
 			return no
 		}
 		if no := e.recognise(theirs); no != nil {
@@ -230,6 +231,7 @@ func (e *edge) settle(t *talk) error {
 		}
 		return nil
 	})
+	e.learn(t.theirs.Host)
 	if err == nil {
 		err = t.agree()
 	}
@@ -237,6 +239,22 @@ func (e *edge) settle(t *talk) error {
 		t.stream.ResetWithError(codeRefused)
 	}
 	return err
+}
+
+// machine returns the name of the neighbour's machine, "" if it is unknown.
+func (e *edge) machine() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.host
+}
+
+// learn notes the name of the neighbour's machine, if it was told.
+func (e *edge) learn(host string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if host != "" {
+		e.host = printable(host)
+	}
 }
 
 // greet answers a stream that the neighbour opened and leaves it for run. A

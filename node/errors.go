@@ -87,9 +87,11 @@ func (r Reason) String() string {
 // have one, each in its own words.
 type RefusedError struct {
 	Peer    string // id of the other end
+	Host    string // name of its machine, "" before it has proven the secret
 	Reason  Reason
 	Section string // OtherSection: the first one that differs
 	Detail  string // for people
+	Advice  string // what to do
 	Remote  bool   // the other end said so
 }
 
@@ -98,8 +100,11 @@ func (e *RefusedError) Error() string {
 	if e.Remote {
 		who = "refused by peer "
 	}
-	return who + e.Peer + ": " + e.Detail
+	return who + machine(e.Host, e.Peer) + ": " + e.Detail
 }
+
+// Hint says what to do, "" if there is nothing to say.
+func (e *RefusedError) Hint() string { return e.Advice }
 
 // Permanent reports whether trying again is pointless while both processes live.
 func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Twin }

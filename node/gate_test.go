@@ -27,7 +27,7 @@ func knock(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	if err != nil {
 		return false
 	}
-	err = newTalk(stream).greet(&s.admission, s.me, s.me.compare)
+	err = newTalk(stream).greet(&s.admission, s.me, s.me.compareShape)
 	return err != nil && strings.Contains(err.Error(), "is not in the roster")
 }
 

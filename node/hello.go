@@ -10,7 +10,7 @@ import (
 
 // version is that of what peers say to each other before they trust each
 // other; frames have one of their own.
-const version = 2
+const version = 3
 
 // unranked is the rank of a peer that does not know it yet.
 const unranked = -1
@@ -27,14 +27,24 @@ type hello struct {
 	Round    int // exchanges finished
 	Durable  int // of these, as many as the newest checkpoint knows of; undurable without one
 	Epoch    uint64
-	Sections []Section
+	Host     string // name of its machine
+	Sections []sectionSum
+
+	full []Section // what the sums of this end stand for
+}
+
+// A sectionSum stands for a section.
+type sectionSum struct {
+	Name string
+	Hash [32]byte
 }
 
 // The layout, little-endian: n u32, rank u32 (all ones: none), dim u64, round
-// u64, durable u64 (all ones: none), epoch u64, sections u8, then per section name
-// (length u8, 24 bytes) and hash (32 bytes).
+// u64, durable u64 (all ones: none), epoch u64, host (length u8, 63 bytes), sections u8,
+// then per section name (length u8, 24 bytes) and hash (32 bytes).
 const (
-	helloFixed   = 4 + 4 + 8 + 8 + 8 + 8 + 1
+	helloFixed   = helloHost + (1 + maxHost) + 1
+	helloHost    = 4 + 4 + 8 + 8 + 8 + 8
 	helloSection = (1 + maxSectionName) + 32
 	helloMax     = helloFixed + maxSections*helloSection
 	noRank       = 1<<32 - 1
@@ -55,6 +65,7 @@ func (h *hello) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // undurable has all bits set
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
+	dst = appendPadded(dst, h.Host, maxHost)
 	dst = append(dst, byte(len(h.Sections)))
 	for _, s := range h.Sections {
 		dst = appendPadded(dst, s.Name, maxSectionName)
@@ -78,14 +89,17 @@ func parseHello(b []byte) (hello, error) {
 	if rank == noRank {
 		h.Rank = unranked
 	}
-	count := int(b[helloFixed-1])
-	b = b[helloFixed:]
+	var ok bool
+	if h.Host, b, ok = takePadded(b[helloHost:], maxHost); !ok {
+		return hello{}, errHelloForm
+	}
+	count := int(b[0])
+	b = b[1:]
 	if count > maxSections || len(b) != count*helloSection {
 		return hello{}, errHelloForm
 	}
 	for range count {
-		var s Section
-		var ok bool
+		var s sectionSum
 		if s.Name, b, ok = takePadded(b, maxSectionName); !ok {
 			return hello{}, errHelloForm
 		}
@@ -117,29 +131,13 @@ func takePadded(b []byte, size int) (s string, rest []byte, ok bool) {
 	return string(b[1 : 1+n]), b[1+size:], true
 }
 
-// compare says what keeps two peers from working on one run, nil if nothing:
-// the first section that differs, or the sizes.
-func (h *hello) compare(theirs hello) *RefusedError {
-	for _, s := range h.Sections {
-		i := sectionNamed(theirs.Sections, s.Name)
-		if i < 0 {
-			return &RefusedError{Reason: OtherSection, Section: s.Name, Detail: fmt.Sprintf("section %s: they have none", s.Name)}
-		}
-		if other := theirs.Sections[i].Hash; other != s.Hash {
-			return &RefusedError{Reason: OtherSection, Section: s.Name,
-				Detail: fmt.Sprintf("section %s of the run file differs: ours is %x, theirs %x", s.Name, s.Hash[:4], other[:4])}
-		}
+// compareShape says whether two peers have models and graphs of one size.
+func (h *hello) compareShape(theirs hello) *RefusedError {
+	if theirs.N == h.N && theirs.Dim == h.Dim {
+		return nil
 	}
-	for _, s := range theirs.Sections {
-		if sectionNamed(h.Sections, s.Name) < 0 {
-			return &RefusedError{Reason: OtherSection, Section: s.Name, Detail: fmt.Sprintf("section %q: only they have it", s.Name)}
-		}
-	}
-	if theirs.N != h.N || theirs.Dim != h.Dim {
-		return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf("sizes differ: ours is %d workers of %d parameters, theirs %d of %d",
-			h.N, h.Dim, theirs.N, theirs.Dim)}
-	}
-	return nil
+	return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf("sizes differ: ours is %d workers of %d parameters, theirs %d of %d",
+		h.N, h.Dim, theirs.N, theirs.Dim)}
 }
 
 // compareRoster checks that both know the other end by the same rank.
@@ -175,13 +173,4 @@ func (h *hello) compareRank(theirs hello, want topology.Rank, r reach) *RefusedE
 	}
 	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("lost its place: worker %d has finished %d exchanges, worker %d has finished %d; %s",
 		h.Rank, h.Round, theirs.Rank, theirs.Round, why)}
-}
-
-func sectionNamed(sections []Section, name string) int {
-	for i, s := range sections {
-		if s.Name == name {
-			return i
-		}
-	}
-	return -1
 }

@@ -55,8 +55,8 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 		want   string
 		reason Reason
 	}{
-		"first section":  {func(o *Options) { o.Sections[0].Hash[3]++ }, "section topology of the run file differs", OtherSection},
-		"second section": {func(o *Options) { o.Sections[1].Hash[3]++ }, "section train of the run file differs", OtherSection},
+		"first section":  {func(o *Options) { o.Sections[0].JSON = []byte(`{"size":3}`) }, "topology.size is ", OtherSection},
+		"second section": {func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", OtherSection},
 		"run":            {func(o *Options) { o.RunID = "another" }, "run differs", OtherRun},
 		"parameters":     {func(o *Options) { o.Dim = 101 }, "sizes differ", OtherShape},
 	}
@@ -145,7 +145,7 @@ func adversary(t *testing.T, ctx context.Context, c *cluster) *talk {
 			continue // the victim is not running yet
 		}
 		talk := newTalk(s)
-		err = talk.greet(&me.admission, me.me, me.me.compare)
+		err = talk.greet(&me.admission, me.me, me.me.compareShape)
 		if err == nil {
 			err = talk.agree()
 		}
@@ -214,7 +214,7 @@ func TestReturningWithoutItsModelIsRefused(t *testing.T) {
 			return false
 		}
 		talk := newTalk(s)
-		if err = talk.greet(&c.nodes[0].admission, me, me.compare); err == nil {
+		if err = talk.greet(&c.nodes[0].admission, me, me.compareShape); err == nil {
 			err = talk.agree()
 		}
 		return true
@@ -343,7 +343,7 @@ func TestFailureStopsTheOthers(t *testing.T) {
 }
 
 func FuzzHello(f *testing.F) {
-	h := hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Sections: []Section{{Name: "s"}}}
+	h := hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Host: "alpha", Sections: []sectionSum{{Name: "s"}}}
 	f.Add(h.append(nil))
 	f.Add((&hello{Rank: unranked}).append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

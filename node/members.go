@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,22 +22,44 @@ func (r *rollCall) members(ctx context.Context, tell func(detail string)) ([]pee
 	tell("looking for peers")
 	for {
 		r.mu.Lock()
-		mine, outcast, detail := r.assembly.mine, r.outcast(), r.describe()
+		mine, outcast, advice := r.assembly.mine, r.outcast(), r.advice()
+		detail := r.describe(time.Since(r.began))
 		r.mu.Unlock()
 		if mine.phase == committed {
 			return mine.set, nil
 		}
 		if outcast {
-			return nil, errors.New(detail)
+			return nil, &outcastError{detail, advice}
 		}
 		select {
 		case <-r.changed:
 		case <-tick.C:
+			r.mu.Lock()
+			detail = r.describe(time.Since(r.began))
+			r.mu.Unlock()
 			tell(detail)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%s: %w", detail, context.Cause(ctx))
 		}
 	}
+}
+
+// An outcastError says why a peer gives up looking for others, and what to do.
+type outcastError struct{ detail, advice string }
+
+func (e *outcastError) Error() string { return e.detail }
+
+// Hint says what to do, "" if there is nothing to say.
+func (e *outcastError) Hint() string { return e.advice }
+
+// advice returns what to do about the refusals, the first one that says something.
+func (r *rollCall) advice() string {
+	for _, id := range slices.Sorted(maps.Keys(r.refused)) {
+		if text := r.refused[id].Advice; text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // outcast reports whether there is no hope: another process is in this one's
@@ -92,8 +113,14 @@ func (r *rollCall) settled() bool {
 	return r.assembly.all(committed)
 }
 
-// describe says who is there and what is missing, for people.
-func (r *rollCall) describe() string {
+// lonely is how long a peer hears of no other before it says what may keep them apart.
+const lonely = 20 * time.Second
+
+const apart = "if others are started, multicast (mDNS, UDP port 5353) does not pass: a firewall blocks it, or the " +
+	"network does not carry it; then list ids and addresses under peers: in the run file"
+
+// describe says who is there and what is missing after so long a search, for people.
+func (r *rollCall) describe(searched time.Duration) string {
 	parts := []string{fmt.Sprintf("%d of %d peers are here", 1+len(r.calls), r.me.N)}
 	if names := r.names(slices.Sorted(maps.Keys(r.calls))); names != "" {
 		parts[0] += " (this one and " + names + ")"
@@ -101,10 +128,13 @@ func (r *rollCall) describe() string {
 	if a := &r.assembly; a.mine.phase != gathering {
 		parts = append(parts, "not agreed yet: "+r.names(a.lacking()))
 	}
+	if alone := len(r.calls)+len(r.sought)+len(r.refused)+len(r.last) == 0; alone && searched >= lonely {
+		parts = append(parts, fmt.Sprintf("heard of no other in %v: %s", searched.Round(time.Second), apart))
+	}
 	parts = append(parts, r.refusals()...)
 	for _, id := range slices.Sorted(maps.Keys(r.last)) {
 		if r.calls[id] == nil && r.refused[id] == nil {
-			parts = append(parts, fmt.Sprintf("%s not reached: %s", short(id), cause(r.last[id])))
+			parts = append(parts, fmt.Sprintf("%s not reached: %s", r.name(id), cause(r.last[id])))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -130,9 +160,20 @@ func (r *rollCall) refusals() []string {
 func (r *rollCall) names(ids []peer.ID) string {
 	var out []string
 	for _, id := range ids {
-		out = append(out, short(id))
+		out = append(out, r.name(id))
 	}
 	return strings.Join(out, ", ")
+}
+
+// name returns the machine and the id of a peer, for people.
+func (r *rollCall) name(id peer.ID) string {
+	if c := r.calls[id]; c != nil {
+		return machine(c.talk.theirs.Host, short(id))
+	}
+	if no := r.refused[id]; no != nil {
+		return machine(no.Host, short(id))
+	}
+	return short(id)
 }
 
 // callRoll joins a run whose members are not known beforehand.

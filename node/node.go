@@ -37,14 +37,9 @@ const (
 	maxRunID       = 64
 	maxSections    = 32
 	maxSectionName = 24
+	maxHost        = 63 // a label of a host name, RFC 1035
 	maxWorkers     = 4096
 )
-
-// A Section is a part of the run file that all peers must have alike.
-type Section struct {
-	Name string // at most 24 bytes
-	Hash [32]byte
-}
 
 // A Peer is one entry of the roster; its index is its rank.
 type Peer struct {
@@ -56,6 +51,7 @@ type Peer struct {
 type Options struct {
 	RunID      string    // at most 64 bytes; peers of one run share it
 	Sections   []Section // compared one by one when peers meet
+	Host       string    // name of this machine, for people; cut at 63 bytes
 	N          int       // workers
 	Dim        int       // parameters
 	Roster     []Peer    // all workers in rank order; empty: mDNS and roll call
@@ -124,7 +120,8 @@ func New(o Options) (*Node, error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
 	n.me = hello{
-		N: o.N, Dim: o.Dim, Rank: unranked, Durable: undurable, Sections: o.Sections, Epoch: randomEpoch(),
+		N: o.N, Dim: o.Dim, Rank: unranked, Durable: undurable, Epoch: randomEpoch(),
+		Host: o.Host[:min(len(o.Host), maxHost)], Sections: sumsOf(o.Sections), full: o.Sections,
 	}
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {

@@ -170,7 +170,7 @@ func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cl
 	for i := range n {
 		o := Options{
 			RunID: "test", N: n, Dim: dim, Listen: []string{"/ip4/127.0.0.1/tcp/0"},
-			Sections: []Section{{Name: "topology", Hash: [32]byte{1}}, {Name: "train", Hash: [32]byte{2}}},
+			Sections: []Section{{Name: "topology", JSON: []byte(`{"size":2}`)}, {Name: "train", JSON: []byte(`{"batch":32}`)}},
 			Logger:   slog.New(slog.NewTextHandler(c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
 		if change != nil {

@@ -85,7 +85,7 @@ func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snaps
 	defer s.Close()
 	t := newTalk(s)
 	err = t.greet(&n.admission, n.me, func(theirs hello) *RefusedError {
-		if no := n.me.compare(theirs); no != nil {
+		if no := n.me.compareShape(theirs); no != nil {
 			return no
 		}
 		return n.me.compareRoster(theirs, rank)

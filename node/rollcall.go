@@ -31,6 +31,7 @@ type rollCall struct {
 	gate      *gate
 	tally     *refusals
 	detect    time.Duration // silence that the other end of a call is allowed
+	began     time.Time
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -51,7 +52,7 @@ func newRollCall(n *Node) *rollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollCall{
 		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused, detect: n.opts.Detect,
-		ctx: ctx, cancel: cancel,
+		began: time.Now(), ctx: ctx, cancel: cancel,
 		assembly: newAssembly(n.host.ID(), n.opts.N),
 		calls:    make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
 		refused: make(map[peer.ID]*RefusedError), last: make(map[peer.ID]error),
@@ -152,7 +153,7 @@ func (r *rollCall) meet(t *talk, opened bool) error {
 // judge refuses who knows the secret but has another run file, or comes to a
 // run that has all its members.
 func (r *rollCall) judge(id peer.ID, theirs hello) *RefusedError {
-	if no := r.me.compare(theirs); no != nil {
+	if no := r.me.compareShape(theirs); no != nil {
 		return no
 	}
 	r.mu.Lock()

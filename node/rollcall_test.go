@@ -28,7 +28,7 @@ func (c *town) settle(t *testing.T, n int, change func(o *Options)) *Node {
 	t.Helper()
 	o := Options{
 		RunID: "test", N: n, Dim: 100, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, JoinSecret: "open sesame",
-		Sections: []Section{{Name: "model", Hash: [32]byte{1}}, {Name: "train", Hash: [32]byte{2}}},
+		Sections: []Section{{Name: "model", JSON: []byte(`{"name":"mlp"}`)}, {Name: "train", JSON: []byte(`{"batch":32}`)}},
 		Logger:   slog.New(slog.NewTextHandler(&c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
@@ -117,8 +117,8 @@ func TestRollCallRefusesAndBothEndsSayWhy(t *testing.T) {
 		want, section string
 		reason        Reason
 	}{
-		"another training":     {func(o *Options) { o.Sections[1].Hash[0] = 9 }, "section train of the run file differs", "train", OtherSection},
-		"a section is missing": {func(o *Options) { o.Sections = o.Sections[:1] }, "section", "train", OtherSection},
+		"another training":     {func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", "train", OtherSection},
+		"a section is missing": {func(o *Options) { o.Sections = o.Sections[:1] }, "not set", "train", OtherSection},
 		"another size":         {func(o *Options) { o.Dim = 101 }, "sizes differ", "", OtherShape},
 	}
 	for name, test := range tests {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -174,6 +175,7 @@ func (d *driver) outcast() error {
 		}
 	}
 	var why []string
+	var advice string
 	for _, s := range d.peers {
 		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
 			return &NetworkError{Op: opJoin, Err: no}
@@ -182,8 +184,11 @@ func (d *driver) outcast() error {
 			return nil
 		}
 		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok {
+			advice = cmp.Or(advice, no.Advice)
+		}
 	}
-	return &NetworkError{Op: opJoin, Err: errors.New("no neighbour works with this peer: " + strings.Join(why, "; "))}
+	return &NetworkError{Op: opJoin, Err: &outcastError{"no neighbour works with this peer: " + strings.Join(why, "; "), advice}}
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in

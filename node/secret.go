@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -35,6 +36,17 @@ func ReadSecret(path string) (string, error) {
 		return "", &SecretError{path, fmt.Errorf("a join secret has 1 to %d bytes, got %d", longestSecret, len(text))}
 	}
 	return string(text), nil
+}
+
+// CreateSecret makes a join secret of 256 random bits and writes it to path with mode 0600. It fails with fs.ErrExist
+// where there is a file.
+func CreateSecret(path string) error {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	if err := writeNew(path, fmt.Appendf(nil, "%x\n", secret)); err != nil {
+		return fmt.Errorf("node: join secret: %w", err)
+	}
+	return nil
 }
 
 // readPrivate reads a file that nobody but its owner may read. What is judged is

@@ -53,7 +53,7 @@ func (l *links) sponsor(s network.Stream) {
 	}
 	mine, process := l.hello(), uint64(0)
 	err := t.greet(l.admission, mine, func(theirs hello) *RefusedError {
-		if no := mine.compare(theirs); no != nil {
+		if no := mine.compareShape(theirs); no != nil {
 			return no
 		}
 		process = theirs.Epoch

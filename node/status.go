@@ -38,6 +38,7 @@ type Status struct {
 // A LinkStatus is how the link to one neighbour is doing.
 type LinkStatus struct {
 	Neighbour int          `json:"neighbour"`
+	Host      string       `json:"host,omitempty"` // name of its machine, once it has been met
 	Up        bool         `json:"up"`
 	Detail    string       `json:"detail"`
 	Sent      report.Bytes `json:"sent"`
@@ -154,7 +155,7 @@ func (l *links) standing() []LinkStatus {
 	for _, e := range l.all() {
 		bytes := e.carried()
 		out = append(out, LinkStatus{
-			Neighbour: int(e.rank), Up: e.current() != nil, Detail: e.trouble(),
+			Neighbour: int(e.rank), Host: e.machine(), Up: e.current() != nil, Detail: e.trouble(),
 			Sent: bytes.Sent, Received: bytes.Received,
 			Lost: e.lost.Load(), Silent: e.silent.Load(), Retries: e.retries.Load(),
 		})

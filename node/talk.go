@@ -31,7 +31,8 @@ const (
 	aboutNonce                    // challenge
 	aboutProof
 	aboutState
-	aboutPlace // in a run that goes on
+	aboutPlace    // in a run that goes on
+	aboutSettings // of sections that differ
 )
 
 const (
@@ -67,7 +68,9 @@ func (t *talk) hear(limit int) (subject, []byte, error) {
 		return 0, nil, remoteReset(err)
 	}
 	if about == aboutNo {
-		return about, nil, parseRefusal(body, t.peer)
+		no := parseRefusal(body, t.peer)
+		no.Host = printable(t.theirs.Host)
+		return about, nil, no
 	}
 	return about, body, nil
 }
@@ -116,6 +119,9 @@ func (t *talk) greet(a *admission, mine hello, judge func(theirs hello) *Refused
 	if t.theirs, err = parseHello(body); err != nil {
 		return t.refuse(&RefusedError{Reason: Protocol, Detail: err.Error()})
 	}
+	if err := t.compareSections(); err != nil {
+		return err
+	}
 	if no := judge(t.theirs); no != nil {
 		return t.refuse(no)
 	}
@@ -151,7 +157,7 @@ func (t *talk) refuse(no *RefusedError) error {
 
 // sayNo tells the other end why and says nothing more.
 func (t *talk) sayNo(no *RefusedError) error {
-	no.Peer = t.peer.String()
+	no.Peer, no.Host = t.peer.String(), printable(t.theirs.Host)
 	t.stream.SetWriteDeadline(time.Now().Add(helloTime))
 	if err := t.say(aboutNo, no.append(nil)); err != nil {
 		return err

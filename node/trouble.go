@@ -9,10 +9,18 @@ import (
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 )
 
-// trouble says how the link is, for people.
+// trouble says how the link is, and on which machine its other end is, for people.
 func (e *edge) trouble() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.host != "" {
+		return "on " + e.host + ": " + e.standing()
+	}
+	return e.standing()
+}
+
+// standing says how the link is. It is called under the lock of e.
+func (e *edge) standing() string {
 	ago := time.Since(e.since).Round(time.Second)
 	switch {
 	case e.link != nil:
@@ -31,6 +39,9 @@ func (e *edge) trouble() string {
 // cause shortens libp2p's account of a failed dial, which has a line per
 // address and its own words around each.
 func cause(err error) string {
+	if errors.Is(err, swarm.ErrNoAddresses) {
+		return "no address: the run file has none, and multicast (mDNS) has not found one"
+	}
 	var dial *swarm.DialError
 	if !errors.As(err, &dial) {
 		return err.Error()

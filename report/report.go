@@ -108,6 +108,14 @@ type Final struct {
 	Bits        float64       `json:"bits"` // per parameter, mean over the exchanges
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
 	Time        time.Duration `json:"time_ns"` // its first round's begin to its last round's end
+	Data        *Rows         `json:"data,omitempty"`
+}
+
+// Rows are what a worker trained on and was evaluated on.
+type Rows struct {
+	Train   int    `json:"train"`
+	Test    int    `json:"test"`
+	TestSet string `json:"test_set,omitempty"` // fingerprint, where workers have test sets of their own
 }
 
 // Average is the rank of the mean of all replicas in a Score.
@@ -165,6 +173,7 @@ type Summary struct {
 	Theta        Theta    `json:"theta"`
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
+	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Digest       string   `json:"digest"`
 	Seed         uint64   `json:"seed"`
 	Version      string   `json:"version"`

@@ -22,6 +22,9 @@ func (s Summary) WriteTable(w io.Writer) error {
 		row("ended at", "%s", s.Ended)
 	}
 	row("steps", "%d of all peers, %s a second", s.Steps, short(&s.Rate))
+	if s.Data != nil {
+		row("data", "%s", s.Data)
+	}
 	row("test loss", "%s", short(&s.Loss))
 	row("accuracy", "mean %s, least %s, average model %s",
 		short(s.Accuracy.Mean), short(s.Accuracy.Min), short(s.Accuracy.AverageModel))

@@ -23,3 +23,19 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 	}
 	return assemble(loaded)
 }
+
+// assembleOwn is assemble for a peer on a LAN, which may have files of its own and has a secret.
+func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string, err error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, "", err
+	}
+	if secret, err = secretOf(loaded); err != nil {
+		return nil, "", err
+	}
+	if err := ownFolder(loaded); err != nil {
+		return nil, "", err
+	}
+	run, err = assemble(loaded)
+	return run, secret, err
+}

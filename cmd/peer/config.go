@@ -67,8 +67,9 @@ func newConfigShow(c *console) *cobra.Command {
 			case origin:
 				return c.print(map[string]any{"keys": loaded.Origins()}, func(w io.Writer) error { return writeOrigins(w, loaded.Origins()) })
 			}
-			return c.print(loaded.Config, func(w io.Writer) error {
-				_, err := w.Write(loaded.Config.YAML())
+			shown := loaded.Config.WithoutSecrets()
+			return c.print(shown, func(w io.Writer) error {
+				_, err := w.Write(shown.YAML())
 				return err
 			})
 		},

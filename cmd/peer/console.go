@@ -6,12 +6,15 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"gossiptrainer/configs"
 )
 
 // The rules of the terminal:
@@ -114,11 +117,13 @@ func (c *console) escapes() bool {
 	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(c.err.Fd()))
 }
 
-// quoted writes a command line that a shell reads as these words.
+// quoted writes a command line that a shell reads as these words, but for a secret.
 func quoted(words ...string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+"
+	words = slices.Clone(words)
 	for i, word := range words {
-		if word == "" || strings.Trim(word, plain) != "" {
+		words[i] = configs.Mask(word)
+		if word = words[i]; word == "" || strings.Trim(word, plain) != "" {
 			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}

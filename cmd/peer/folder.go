@@ -53,11 +53,7 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 // openFolder goes on with the folder of a run, which may be empty.
 func openFolder(cfg configs.Config, dir string) (*folder, error) {
 	f := &folder{dir: dir}
-	mode := fs.FileMode(0o666)
-	if cfg.Node.JoinSecret != "" {
-		mode = 0o600
-	}
-	if err := os.WriteFile(f.path(runFileName), cfg.YAML(), mode); err != nil {
+	if err := os.WriteFile(f.path(runFileName), cfg.WithoutSecrets().YAML(), 0o666); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
 	var err error

@@ -22,9 +22,33 @@ type identity struct {
 func newID(c *console) *cobra.Command {
 	return parent(&cobra.Command{
 		Use:     "id",
-		Short:   "make or show this machine's identity",
-		Example: "  peer id new\n  peer id show --key site-a.key",
-	}, newIDNew(c), newIDShow(c))
+		Short:   "make or show this machine's identity, make a join secret",
+		Example: "  peer id new\n  peer id show --key site-a.key\n  peer id secret lan.secret",
+	}, newIDNew(c), newIDShow(c), newIDSecret(c))
+}
+
+func newIDSecret(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:   "secret FILE",
+		Short: "make a join secret, in a file that only you can read",
+		Long: `make a join secret, in a file that only you can read
+
+Copy the file to every machine of a run, with mode 0600, and name it in the run file:
+node.join_secret_file.`,
+		Example: "  peer id secret lan.secret",
+		Args:    arguments(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			err := node.CreateSecret(args[0])
+			if errors.Is(err, fs.ErrExist) {
+				return &usageError{fmt.Errorf("id: %s: there is a file already", args[0]), "name another file, or use this one"}
+			}
+			if err != nil {
+				return err
+			}
+			c.say("%s holds a new join secret: copy it to every machine of the run, readable by its owner alone", args[0])
+			return nil
+		},
+	}
 }
 
 func newIDNew(c *console) *cobra.Command {

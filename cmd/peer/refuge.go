@@ -147,13 +147,21 @@ func (r refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error)
 func (r refuge) manifest(k int) checkpoint.Manifest {
 	cfg := r.run.Config()
 	m := checkpoint.Manifest{Run: cfg.Name, Rank: int(r.rank), Round: k}
-	for _, s := range cfg.Sections() {
-		if s.Name == "run" {
-			s.Name, s.JSON = "seed", []byte(strconv.FormatUint(cfg.Seed, 10))
-		}
+	for _, s := range namedApart(cfg) {
 		m.Settings = append(m.Settings, checkpoint.Section{Name: s.Name, JSON: s.JSON})
 	}
 	return m
+}
+
+// namedApart returns the sections of a run without its name, which is compared by itself.
+func namedApart(cfg configs.Config) []configs.Section {
+	sections := cfg.Sections()
+	for i, s := range sections {
+		if s.Name == "run" {
+			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(cfg.Seed, 10))
+		}
+	}
+	return sections
 }
 
 // legal says whether a run may go on although a setting has changed. More rounds

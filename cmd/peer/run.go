@@ -23,12 +23,14 @@ func newRun(c *console) *cobra.Command {
 		Long: `take part in a run as one peer, on a LAN
 
 Start the same command with the same run file on every machine, in any order. Without
-a roster in the file the peers find each other by mDNS; the join_secret says who
-belongs. Ctrl-C stops the run for all, and each peer says which round is safe; the same
-command with --resume on all machines goes on. A second Ctrl-C ends the process at once.
+a roster in the file the peers find each other by mDNS; a join secret, the same on
+every machine, says who belongs. Ctrl-C stops the run for all, and each peer says which
+round is safe; the same command with --resume on all machines goes on. A second Ctrl-C
+ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
 the same command, without --resume, brings it back.`,
-		Example: `  peer run lan-ring --set node.join_secret=something-long
+		Example: `  peer id secret lan.secret           once; copy it to every machine
+  peer run lan-ring --set node.join_secret_file=lan.secret
   peer run my-run.yaml --rank 3       with a roster: fail unless this machine is its entry 3`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +54,7 @@ the same command, without --resume, brings it back.`,
 const anyRank = -1
 
 func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
-	run, err := file.assemble(args)
+	run, secret, err := file.assembleOwn(args)
 	if err != nil {
 		return err
 	}
@@ -79,14 +81,9 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if file.resume {
 		s.sayResumed()
 	}
-	options, err := nodeOptions(run)
+	options, err := lanOptions(run, secret)
 	if err != nil {
 		return err
-	}
-	if file := run.Config().Node.JoinSecretFile; file != "" {
-		if options.JoinSecret, err = node.ReadSecret(file); err != nil {
-			return err
-		}
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
 	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
@@ -107,11 +104,11 @@ func nodeOptions(run *experiment.Run) (node.Options, error) {
 	}
 	o := node.Options{
 		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
-		JoinSecret: cfg.Node.JoinSecret, Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
+		Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
 		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: network,
 	}
-	for _, section := range cfg.Sections() {
-		o.Sections = append(o.Sections, node.Section{Name: section.Name, Hash: section.Hash})
+	for _, s := range namedApart(cfg) {
+		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
 	}
 	for _, p := range cfg.Peers {
 		o.Roster = append(o.Roster, node.Peer{ID: p.ID, Addrs: p.Addrs})

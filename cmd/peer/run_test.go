@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +135,77 @@ func TestTwoMachinesOfARosterTrainLikeTheSimulator(t *testing.T) {
 	}
 	if simulated.Digest != one.Digest {
 		t.Errorf("digest %s, the simulator's is %s", one.Digest, simulated.Digest)
+	}
+}
+
+// A file that differs on one machine is named at both ends before anything is trained.
+func TestMachinesWithOtherDataRefuseEachOther(t *testing.T) {
+	t.Parallel()
+	s := newSiteOf(t, 2, `
+name: pair
+topology: {size: 2}
+data: {name: libsvm}
+model: {name: logistic}
+train: {rounds: 20, batch: 2}
+output: {dir: out}
+`)
+	s.ownFiles("a", "1 1:1\n2 2:1\n")
+	s.ownFiles("b", "2 1:1\n1 2:1\n") // labels shifted
+	for i, m := range []*machine{s.start(0, "--set", "data.dir=a"), s.start(1, "--set", "data.dir=b")} {
+		code, said := m.end(), m.stderr.String()
+		for _, want := range []string{"data set.fingerprint is ", " here and ", " there\n", "hint: copy the same files to all machines"} {
+			if code != exitNetwork || !strings.Contains(said, want) {
+				t.Errorf("peer %d: exit code %d, want %d and %q: %s", i, code, exitNetwork, want, said)
+			}
+		}
+	}
+}
+
+// Machines that train on their own files compute what the simulator does with all files.
+func TestMachinesWithOwnFilesTrainLikeTheSimulator(t *testing.T) {
+	t.Parallel()
+	s := newSiteOf(t, 2, `
+name: pair
+topology: {size: 2}
+data: {name: libsvm, dir: 'own-{rank}', partition: local, dimension: 4, labels: [1, 2]}
+model: {name: logistic}
+train: {rounds: 20, batch: 2}
+output: {dir: out}
+`)
+	s.ownFiles("own-0", "1 1:1\n2 4:1\n1 1:2\n")
+	s.ownFiles("own-1", "2 2:1\n")
+	first, second := s.start(0), s.start(1, "--set", "data.dir=own-1")
+	for i, m := range []*machine{first, second} {
+		if code := m.end(); code != exitOK {
+			t.Fatalf("peer %d: exit code %d: %s", i, code, m.stderr.String())
+		}
+	}
+	text, err := s.command("sim", "pair.yaml", "--json", "--quiet").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var simulated report.Summary
+	if err := json.Unmarshal(text, &simulated); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []report.Summary{first.summary(t), second.summary(t)} {
+		if got.Digest != simulated.Digest || !slices.Equal(got.Data.Train, []int{3, 1}) || got.Data.TestSets != 2 {
+			t.Errorf("digest %s, data %+v, want %s and those of the simulator: %+v", got.Digest, got.Data, simulated.Digest, simulated.Data)
+		}
+	}
+}
+
+// ownFiles makes a folder with a set for training, of which a part is for testing too.
+func (s *site) ownFiles(folder, rows string) {
+	s.t.Helper()
+	dir := filepath.Join(s.dir, folder)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		s.t.Fatal(err)
+	}
+	for name, text := range map[string]string{"train.libsvm": rows, "test.libsvm": strings.SplitAfter(rows, "\n")[0]} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 }
 

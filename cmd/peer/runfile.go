@@ -59,7 +59,7 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 // defaultPreset is the run of commands that get no run file.
 const defaultPreset = "ring8"
 
-// command returns the command line that does something else with the same run.
+// command returns the command line that does something else with the same run. It shows no secret.
 func (f *runFile) command(words ...string) string {
 	words = append([]string{"peer"}, words...)
 	words = append(words, f.name)

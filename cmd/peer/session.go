@@ -45,6 +45,9 @@ func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (
 // resume is begin for a run that goes on in its folder; "" is a new one.
 func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir string) (*session, error) {
 	err := run.FindData()
+	if err == nil && mode != "run" {
+		err = run.CheckTogether()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 // meet starts a node on this machine and joins the others, whom the supervisor
 // knows. The caller must Close it.
 func meet(ctx context.Context, leash *lab.Leash, o node.Options) (*node.Node, error) {
-	o.Roster, o.JoinSecret, o.Listen = nil, "", []string{loopback(o.Transport)}
+	o.Roster, o.Listen = nil, []string{loopback(o.Transport)}
 	n, err := node.New(o)
 	if err != nil {
 		return nil, err

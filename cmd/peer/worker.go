@@ -113,6 +113,9 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	if report.Number(score.Loss) == nil {
 		return fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
 	}
+	if final.Data, err = run.Rows(w.Rank); err != nil {
+		return err
+	}
 	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
 	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{

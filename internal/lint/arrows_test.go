@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "topology", "report"},
+	{"internal/atomicfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "report"},
 	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},

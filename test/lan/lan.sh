@@ -29,6 +29,8 @@ trap cleanup EXIT
 
 # A namespace with a bridge, and one per peer with a cable to it. There is no route to anywhere else.
 make_lan() {
+  "$peer" id secret "$work/secret" 2>/dev/null
+  "$peer" id secret "$work/guess" 2>/dev/null
   local i
   ip netns add "$prefix-lan"
   ip -n "$prefix-lan" link add bridge type bridge mcast_snooping 0
@@ -51,7 +53,9 @@ start() {
   rm -f "$work/$name".{out,err,code}
   (
     code=0
-    XDG_CONFIG_HOME="$work/$name" ip netns exec "$prefix-$ns" "$peer" run "$@" --json \
+    # shellcheck disable=SC2016  # the inner shell expands
+    XDG_CONFIG_HOME="$work/$name" ip netns exec "$prefix-$ns" unshare --uts \
+      sh -c 'hostname "$1"; shift; exec "$@"' sh "host-$name" "$peer" run "$@" --json \
       --set "output.dir=$work/$name/runs" --set "node.key=$work/$name/key" \
       >"$work/$name.out" 2>"$work/$name.err" || code=$?
     echo "$code" >"$work/$name.code"
@@ -75,7 +79,7 @@ now() { date +%s%N; }
 
 eight_peers_train() {
   local i last began latest=0 digest expected wire sent
-  local set=(--set train.rounds=100 --set topology.size=$peers)
+  local set=(--set train.rounds=100 --set topology.size=$peers --set "node.join_secret_file=$work/secret")
   for ((i = 0; i < peers; i++)); do
     sleep "$(awk -v r=$RANDOM -v s=$spread -v n=$peers 'BEGIN{print r/32767*2*s/n}')"
     start $i "train$i" lan-ring "${set[@]}"
@@ -118,17 +122,18 @@ says() { until_true 15 grep -qsi -- "$2" "$work/$1.err" || { cat "$work/$1.err";
 stop() { pkill -INT -f "$work/$1/" || true; until_true 5 ended "$1" || fail "$1 does not stop"; }
 
 strangers_are_refused() {
-  local small=(--set topology.size=2 --set train.rounds=50)
+  local small=(--set topology.size=2 --set train.rounds=50 --set "node.join_secret_file=$work/secret")
   start 0 host1 lan-ring "${small[@]}" -v
   start 1 otherfile lan-ring "${small[@]}" --set algorithm.bits=4 -v
-  refused otherfile algorithm
-  says host1 algorithm
-  say "another run file: refused, both ends name the section"
+  refused otherfile "cannot work with host-host1 (.*): algorithm.bits is 4 here and 8 there"
+  says host1 "cannot work with host-otherfile (.*): algorithm.bits is 8 here and 4 there"
+  say "another run file: refused, both ends name the machine, the key and both values"
   stop host1
   start 2 host2 lan-ring "${small[@]}" -v
-  start 3 othersecret lan-ring "${small[@]}" --set node.join_secret=guess -v
+  start 3 othersecret lan-ring "${small[@]}" --set "node.join_secret_file=$work/guess" -v
   says othersecret secret
   says host2 secret
+  ! grep -qs "host-othersecret\|algorithm" "$work/host2.err" || fail "host2 believes a stranger"
   say "another secret: refused, both ends say so"
   stop othersecret
   ! ended host2 || fail "a stranger has made host2 give up"
@@ -148,7 +153,57 @@ strangers_are_refused() {
   stop first
 }
 
+# Files of a user's own: a label that differs is refused, and the partition local takes what each machine has.
+own_files() {
+  local set=(--set topology.size=2 --set train.rounds=50 --set data.name=libsvm --set model.name=logistic
+    --set train.batch=2 --set "node.join_secret_file=$work/secret") i
+  for ((i = 0; i < 2; i++)); do
+    mkdir -p "$work/own/$i"
+    printf '1 1:1\n2 2:1\n%d %d:2\n' $((i + 1)) $((i + 1)) >"$work/own/$i/train.libsvm"
+    printf '1 1:1\n2 2:1\n' >"$work/own/$i/test.libsvm"
+  done
+  start 0 own0 lan-ring "${set[@]}" --set "data.dir=$work/own/0"
+  start 1 own1 lan-ring "${set[@]}" --set "data.dir=$work/own/1"
+  for i in own0 own1; do
+    until_true 30 ended $i || fail "$i does not end"
+    grep -qs "data set.fingerprint is .* here and .* there" "$work/$i.err" || { cat "$work/$i.err"; fail "$i does not name its data"; }
+  done
+  say "other data: refused, both ends say so"
+  set+=(--set data.partition=local)
+  start 0 local0 lan-ring "${set[@]}" --set "data.dir=$work/own/0"
+  start 1 local1 lan-ring "${set[@]}" --set "data.dir=$work/own/1"
+  for i in local0 local1; do
+    until_true $deadline ended $i || fail "$i does not end"
+    [ "$(cat "$work/$i.code")" = 0 ] || { cat "$work/$i.err"; fail "$i exits with $(cat "$work/$i.code")"; }
+  done
+  [ "$(field local0 digest)" = "$(field local1 digest)" ] || fail "local: the digests differ"
+  grep -qs '"rows_per_worker":\[3,3\]' "$work/local0.out" || { cat "$work/local0.out"; fail "local: other rows"; }
+  say "the partition local: each machine trains on its own rows"
+}
+
+# Where multicast does not pass, a peer says so: on an interface without it, and at a switch that drops it.
+alone() {
+  local small=(--set topology.size=2 --set "node.join_secret_file=$work/secret") name
+  ip -n "$prefix-0" link set eth0 multicast off
+  ip -n "$prefix-lan" link set port1 type bridge_slave mcast_flood off
+  ip -n "$prefix-lan" link set port2 type bridge_slave mcast_flood off
+  start 0 alone0 lan-ring "${small[@]}"
+  start 1 alone1 lan-ring "${small[@]}"
+  start 2 alone2 lan-ring "${small[@]}"
+  for name in alone0 alone1 alone2; do
+    until_true 30 grep -qs "heard of no other in 20s: .*multicast.*firewall.*peers:" "$work/$name.err" ||
+      { cat "$work/$name.err"; fail "$name does not say what keeps it alone"; }
+    stop $name
+  done
+  ip -n "$prefix-0" link set eth0 multicast on
+  ip -n "$prefix-lan" link set port1 type bridge_slave mcast_flood on
+  ip -n "$prefix-lan" link set port2 type bridge_slave mcast_flood on
+  say "multicast blocked: said after 20 s"
+}
+
 make_lan
 eight_peers_train
+own_files
+alone
 strangers_are_refused
 say "ok"

@@ -1,0 +1,39 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"slices"
+
+	"gossiptrainer/internal/vec"
+)
+
+// Fingerprint returns a digest of sets: their shape, classes, labels and values, in order, as 16 hexadecimal digits.
+// It depends on what was read, not on the files: neither their place nor their compression counts.
+func Fingerprint(sets ...Set) string {
+	sum := sha256.New()
+	for _, s := range sets {
+		s.digest(sum)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// digest hashes a set. Lengths come first, so that no two lists of sets hash the same bytes.
+func (s Set) digest(sum hash.Hash) {
+	text := make([]byte, 0, 1<<16)
+	for _, n := range []int{s.Shape.H, s.Shape.W, s.Shape.C, len(s.Classes), s.Len(), len(s.bytes), len(s.floats)} {
+		text = binary.LittleEndian.AppendUint64(text, uint64(n))
+	}
+	for _, class := range s.Classes {
+		text = binary.LittleEndian.AppendUint64(text, uint64(len(class)))
+		text = append(text, class...)
+	}
+	sum.Write(text)
+	sum.Write(s.labels)
+	sum.Write(s.bytes)
+	for floats := range slices.Chunk(s.floats, cap(text)/4) {
+		sum.Write(vec.AppendLE(text[:0], floats))
+	}
+}

@@ -1,0 +1,165 @@
+package node
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gossiptrainer/internal/settings"
+)
+
+// A Section is a part of what all peers of a run must have alike. Peers compare hashes; where two differ, both ends
+// tell each other the text, which must hold no secret.
+type Section struct {
+	Name   string // at most 24 bytes
+	JSON   []byte // canonical: equal exactly if the sections are
+	Advice string // what to do where it differs; "" for a section of the run file
+}
+
+const (
+	maxSettings = 1 << 15 // bytes of the settings that peers tell each other
+	mostNamed   = 5       // settings that a refusal names
+	widest      = 48      // characters of a key or a value in a refusal
+)
+
+const sameFile = "all machines need the same run file; only the section node, data.dir, wire, limit, checkpoint and " +
+	"output may differ"
+
+var errSettingsForm = errors.New("malformed settings")
+
+func sumsOf(sections []Section) []sectionSum {
+	sums := make([]sectionSum, len(sections))
+	for i, s := range sections {
+		sums[i] = sectionSum{s.Name, sha256.Sum256(s.JSON)}
+	}
+	return sums
+}
+
+// compareSections has both ends name the settings in which they differ. Equal hashes cost nothing; unequal ones make
+// both ends tell the sections, which only a peer that has proven the secret gets to see.
+func (t *talk) compareSections() error {
+	names := differing(t.mine.Sections, t.theirs.Sections)
+	if len(names) == 0 {
+		return nil
+	}
+	mine := t.mine.settings(names)
+	text, err := json.Marshal(mine)
+	if err != nil || len(text) > maxSettings {
+		text, mine = []byte("{}"), nil
+	}
+	if err := t.say(aboutSettings, text); err != nil {
+		return err
+	}
+	if text, err = t.expect(aboutSettings, maxSettings); err != nil {
+		return err
+	}
+	theirs, err := parseSettings(text)
+	if err != nil {
+		return t.refuse(&RefusedError{Reason: Protocol, Detail: err.Error()})
+	}
+	return t.refuse(&RefusedError{
+		Reason: OtherSection, Section: names[0], Detail: describeDifferences(names, mine, theirs), Advice: t.mine.advice(names),
+	})
+}
+
+// differing returns the names of the sections that are not alike, in order: the same list at both ends.
+func differing(mine, theirs []sectionSum) []string {
+	var names []string
+	for _, s := range slices.Concat(mine, theirs) {
+		if !(slices.Contains(mine, s) && slices.Contains(theirs, s)) {
+			names = append(names, printable(s.Name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// settings returns the sections of those names, without those that would make a message too long.
+func (h *hello) settings(names []string) map[string]json.RawMessage {
+	told, room := make(map[string]json.RawMessage), maxSettings-len("{}")
+	for _, s := range h.full {
+		size := len(s.Name) + len(s.JSON) + len(`"":,`)
+		if slices.Contains(names, s.Name) && json.Valid(s.JSON) && size <= room {
+			told[s.Name] = s.JSON
+			room -= size
+		}
+	}
+	return told
+}
+
+// advice returns what to do about sections that differ. Other data may follow from another run file.
+func (h *hello) advice(names []string) string {
+	advice := sameFile
+	for _, s := range h.full {
+		switch {
+		case !slices.Contains(names, s.Name):
+		case s.Advice == "":
+			return sameFile
+		default:
+			advice = s.Advice
+		}
+	}
+	return advice
+}
+
+// parseSettings reads what a peer that was admitted tells of its sections.
+func parseSettings(text []byte) (map[string]json.RawMessage, error) {
+	var told map[string]json.RawMessage
+	if err := json.Unmarshal(text, &told); err != nil || len(told) > maxSections {
+		return nil, errSettingsForm
+	}
+	return told, nil
+}
+
+// describeDifferences says which settings differ, with both values, for people.
+func describeDifferences(names []string, mine, theirs map[string]json.RawMessage) string {
+	var parts []string
+	for _, d := range settings.Differences(theirs, mine) {
+		here, there := unlike(d.Now, d.Then)
+		parts = append(parts, fmt.Sprintf("%s is %s here and %s there", fit(d.Key), here, there))
+	}
+	if len(parts) == 0 { // too long to tell
+		return fmt.Sprintf("section %s of the run file differs", strings.Join(names, ", "))
+	}
+	if more := len(parts) - mostNamed; more > 0 {
+		parts = append(parts[:mostNamed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// unlike shortens two values, so that what is left shows where they differ.
+func unlike(a, b string) (string, string) {
+	if a == "" {
+		a = "not set"
+	}
+	if b == "" {
+		b = "not set"
+	}
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	if skip := same - widest/2; skip > 0 && max(len(a), len(b)) > widest {
+		a, b = "..."+a[skip:], "..."+b[skip:]
+	}
+	return fit(a), fit(b)
+}
+
+// fit cuts a text and makes it fit to print.
+func fit(s string) string {
+	if runes := []rune(s); len(runes) > widest {
+		s = string(runes[:widest]) + "..."
+	}
+	return printable(s)
+}
+
+// machine names the machine of a peer, as far as it is known.
+func machine(host, id string) string {
+	if host == "" {
+		return id
+	}
+	return fmt.Sprintf("%s (%s)", printable(host), id)
+}

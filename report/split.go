@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Split says which data the workers of a run had.
+type Split struct {
+	Partition string `json:"partition"`
+	Train     []int  `json:"rows_per_worker"`      // by rank; 0 where nothing is known of one
+	Test      []int  `json:"test_rows_per_worker"` // the same
+	TestSets  int    `json:"test_sets"`            // that differ
+	Evaluated string `json:"evaluated_on"`         // for people
+}
+
+// SumRows sums up what the workers of a run had; nil if no result tells.
+func SumRows(partition string, finals []Final, workers int) *Split {
+	s := &Split{Partition: partition, Train: make([]int, workers), Test: make([]int, workers)}
+	sets := make(map[string]bool)
+	for _, f := range finals {
+		if d := f.Data; d != nil && f.Rank >= 0 && f.Rank < workers {
+			s.Train[f.Rank], s.Test[f.Rank] = d.Train, d.Test
+			sets[d.TestSet] = true
+		}
+	}
+	switch s.TestSets = len(sets); s.TestSets {
+	case 0:
+		return nil
+	case 1:
+		s.Evaluated = fmt.Sprintf("one test set of %s rows", listed(s.Test))
+	default:
+		s.Evaluated = fmt.Sprintf("%d different test sets, of %s rows: each worker on its own, the average model on all of them",
+			s.TestSets, listed(s.Test))
+	}
+	return s
+}
+
+// String says the same for people.
+func (s Split) String() string {
+	text := fmt.Sprintf("%s, %s rows per worker", s.Partition, listed(s.Train))
+	if slices.Min(s.Train) < slices.Max(s.Train)-1 {
+		text += ", all workers count equally"
+	}
+	return text + "; evaluated on " + s.Evaluated
+}
+
+// listed writes one number where known ones are alike, and a range where they are many.
+func listed(numbers []int) string {
+	const most = 8
+	known := slices.DeleteFunc(slices.Clone(numbers), func(n int) bool { return n == 0 })
+	if len(known) == 0 {
+		return "unknown"
+	}
+	low, high := slices.Min(known), slices.Max(known)
+	switch {
+	case low == high:
+		return strconv.Itoa(low)
+	case len(numbers) > most:
+		return fmt.Sprintf("%d to %d", low, high)
+	}
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ", ")
+}
