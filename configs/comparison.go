@@ -123,12 +123,13 @@ func (c *Comparison) until() []Override {
 	if c.Budget.Time > 0 {
 		all = append(all, Override{"time", c.Budget.Time.String()})
 	}
-	switch t := c.Targets; {
-	case !c.Budget.Target:
-	case t.Loss > 0:
-		all = append(all, Override{"loss", fmt.Sprint(t.Loss)})
-	case t.Accuracy > 0:
-		all = append(all, Override{"accuracy", fmt.Sprint(t.Accuracy)})
+	if t := c.Targets; c.Budget.Target {
+		if t.Loss > 0 {
+			all = append(all, Override{"loss", fmt.Sprint(t.Loss)})
+		}
+		if t.Accuracy > 0 {
+			all = append(all, Override{"accuracy", fmt.Sprint(t.Accuracy)})
+		}
 	}
 	return all
 }

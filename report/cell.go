@@ -1,5 +1,11 @@
 package report
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Names of the files of a comparison in its folder.
 const (
 	ComparisonFile = "comparison.json"
@@ -24,12 +30,6 @@ type Comparison struct {
 	Version  string    `json:"version"` // of the program
 	Machine  string    `json:"machine"`
 	Cells    []Cell    `json:"cells"`
-}
-
-// Targets are what the time is taken to; 0 = none.
-type Targets struct {
-	Loss     float64 `json:"loss,omitempty"`     // training loss
-	Accuracy float64 `json:"accuracy,omitempty"` // on the test set
 }
 
 // A Network is the limit of all peers in some cells.
@@ -62,23 +62,65 @@ type Cell struct {
 	Tuned   []string   `json:"tuned,omitempty"`  // key=value found by the search
 	Folder  string     `json:"folder,omitempty"` // of the run, in that of the comparison
 
-	TimeToTarget  *float64 `json:"time_to_target_s"` // of the loss, else of the accuracy; null = not reached
-	BytesToTarget *int64   `json:"bytes_to_target"`
+	ToLoss     *Reached `json:"to_loss"` // null = no such target, or not reached
+	ToAccuracy *Reached `json:"to_accuracy"`
 
 	*Summary
 }
 
-// Reach fills in when the run reached the target.
+// Reach fills in when the run reached the targets.
 func (c *Cell) Reach(run *Run, t Targets) {
-	var r *Reached
+	c.ToLoss, c.ToAccuracy = nil, nil
+	if t.Loss > 0 {
+		c.ToLoss = run.ReachLoss(t.Loss)
+	}
+	if t.Accuracy > 0 {
+		c.ToAccuracy = run.ReachAccuracy(t.Accuracy)
+	}
+}
+
+// to returns when the run reached a target; nil = it did not, or nobody knows.
+func (c Cell) to(t Target) *Reached {
+	if t.Metric == testAccuracy {
+		return c.ToAccuracy
+	}
+	return c.ToLoss
+}
+
+// diverged returns the round in which the cell diverged, false if it did not or
+// did not say where.
+func (c Cell) diverged() (round int, ok bool) {
+	_, where, _ := strings.Cut(c.Error, "round ")
+	_, err := fmt.Sscanf(where, "%d", &round)
+	return round, c.Status == CellDiverged && err == nil
+}
+
+// fate says how the cell ended.
+func (c Cell) fate() string {
+	if round, ok := c.diverged(); ok {
+		return fmt.Sprintf("diverged in round %d", round)
+	}
+	return string(c.Status)
+}
+
+// fate says how the cells ended that did not go to their ends: that they diverged,
+// if some did.
+func (g *Group) fate() string {
+	var rounds []int
+	for _, cell := range g.Cells {
+		if round, ok := cell.diverged(); ok {
+			rounds = append(rounds, round)
+		}
+	}
 	switch {
-	case t.Loss > 0:
-		r = run.ReachLoss(t.Loss)
-	case t.Accuracy > 0:
-		r = run.ReachAccuracy(t.Accuracy)
+	case len(rounds) == 0 && g.ended(CellDiverged) > 0:
+		return string(CellDiverged)
+	case len(rounds) == 0:
+		return string(CellFailed)
 	}
-	c.TimeToTarget, c.BytesToTarget = nil, nil
-	if r != nil {
-		c.TimeToTarget, c.BytesToTarget = &r.Time, &r.Bytes
+	first, last := slices.Min(rounds), slices.Max(rounds)
+	if first == last {
+		return fmt.Sprintf("diverged in round %d", first)
 	}
+	return fmt.Sprintf("diverged in rounds %d to %d", first, last)
 }

@@ -3,30 +3,44 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
 // WriteCells prints a table of a comparison, a line for each cell.
 func WriteCells(w io.Writer, c Comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "NETWORK\tSEED\tALGORITHM\tSTATUS\tTO TARGET\tMS/ROUND\tTRAIN LOSS\tACCURACY\tMB SENT\tEXTRA MB\t")
-	const mega = 1e6
+	targets := c.Targets.List()
+	head := "NETWORK\tSEED\tALGORITHM\tSTATUS\t"
+	for _, target := range targets {
+		head += "TO " + strings.ToUpper(target.String()) + "\t"
+	}
+	fmt.Fprintln(t, head+"MS/ROUND\tTRAIN LOSS\tACCURACY\tMB SENT\tEXTRA MB\t")
 	for _, cell := range c.Cells {
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t", cell.Network, cell.Seed, cell.Label, cell.Status)
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t", cell.Network, cell.Seed, cell.Label, cell.fate())
+		for _, target := range targets {
+			fmt.Fprintf(t, "%s\t", cell.reached(target))
+		}
 		if cell.Summary == nil {
-			fmt.Fprint(t, "-\t-\t-\t-\t-\t-\t\n")
+			fmt.Fprint(t, "-\t-\t-\t-\t-\t\n")
 			continue
 		}
-		target := "-"
-		if cell.TimeToTarget != nil {
-			target = fmt.Sprintf("%.3g s", *cell.TimeToTarget)
-		}
+		const mega = 1e6
 		perRound := 1e3 * cell.Summary.Time / float64(max(1, cell.Summary.Rounds))
-		fmt.Fprintf(t, "%s\t%.3g\t%.4f\t%s\t%.3f\t%.3f\t\n", target, perRound, cell.TrainLoss, share(cell.Accuracy.Mean),
+		fmt.Fprintf(t, "%.3g\t%.4f\t%s\t%.3f\t%.3f\t\n", perRound, cell.TrainLoss, share(cell.Accuracy.Mean),
 			float64(cell.BytesPerPeer.Wire)/mega, float64(cell.ExtraMemory)/mega)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// reached writes when a cell reached a target.
+func (c Cell) reached(target Target) string {
+	r := c.to(target)
+	if r == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g s", r.Time)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"path/filepath"
 	"slices"
@@ -10,51 +9,28 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-)
-
-// runStyle returns the colour (Okabe and Ito) and the dashes of the i-th run in
-// a comparison. Seven colours and eight kinds of dashes make 56 styles, and
-// eight in a row differ in their dashes: lines are told apart in grey too.
-func runStyle(i int) draw.LineStyle {
-	colors := [...]color.Color{
-		blue, orange, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
-		color.RGBA{0, 0, 0, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
-	}
-	dashes := [...][]vg.Length{nil, {7, 3}, {2, 2.5}, {8, 2.5, 2, 2.5}, {14, 3}, {3, 7}, {8, 2.5, 2, 2.5, 2, 2.5}, {14, 3, 5, 3}}
-	return draw.LineStyle{Color: colors[i%len(colors)], Dashes: dashes[i%len(dashes)], Width: vg.Points(1.6)}
-}
-
-// Shape of the legend above a comparison, in points.
-const (
-	legendColumns = 4 // at most
-	legendRow     = 16
-	legendMargin  = 8
 )
 
 // WriteComparison draws the test accuracy and the test loss of runs against
 // rounds, one line per run. format is png, svg or pdf.
 func WriteComparison(w io.Writer, runs []*Run, format string) error {
-	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
+	canvas, err := newCanvas(format, figureWidth, figureHeight)
 	if err != nil {
 		return err
 	}
 	accuracy := newPanel("round", "test accuracy")
 	loss := newPanel("round", "test loss")
 	names := Labels(runs)
-	entries := make([]plot.Legend, len(runs))
+	entries := make([]entry, len(runs))
 	for i, run := range runs {
 		points := run.Curve()
 		if len(points) < 2 {
 			return fmt.Errorf("report: figure: %s holds %d scores, a curve needs 2: train with output.evaluate", run.Dir, len(points))
 		}
-		line := addCurve(loss, points, i, func(p Point) float64 { return p.Loss })
+		addCurve(loss, points, i, func(p Point) float64 { return p.Loss })
 		addCurve(accuracy, points, i, func(p Point) float64 { return p.Accuracy })
-		entries[i] = plot.NewLegend()
-		entries[i].TextStyle, entries[i].ThumbnailWidth = loss.Legend.TextStyle, vg.Points(34)
-		entries[i].Top, entries[i].Left = true, true
-		entries[i].Add(names[i], line)
+		entries[i] = entry{names[i], runStyle(i)}
 	}
 	widen(accuracy)
 	widen(loss)
@@ -89,34 +65,6 @@ func widen(p *plot.Plot) {
 		p.Y.Min -= margin * span
 		p.Y.Max += margin * span
 	}
-}
-
-// shapeLegend returns how many entries of a legend stand side by side on a page, and
-// how high it is.
-func shapeLegend(page draw.Canvas, entries []plot.Legend) (columns int, height vg.Length) {
-	columns = min(legendColumns, len(entries))
-	width := page.Max.X - page.Min.X - 2*legendMargin
-	for _, e := range entries {
-		columns = max(1, min(columns, int(width/(e.Rectangle(page).Size().X+legendMargin))))
-	}
-	rows := (len(entries) + columns - 1) / columns
-	return columns, vg.Length(rows*legendRow) + legendMargin
-}
-
-// drawLegend draws the legend in rows along the top of the page, where it
-// covers nothing, and returns its height.
-func drawLegend(page draw.Canvas, entries []plot.Legend) vg.Length {
-	columns, height := shapeLegend(page, entries)
-	width := (page.Max.X - page.Min.X - 2*legendMargin) / vg.Length(columns)
-	for i := range entries {
-		row, column := i/columns, i%columns
-		cell := page
-		cell.Min.X += legendMargin + vg.Length(column)*width
-		cell.Max.X = cell.Min.X + width
-		cell.Max.Y -= legendMargin/2 + vg.Length(row*legendRow)
-		entries[i].Draw(cell)
-	}
-	return height
 }
 
 // Labels names runs by algorithm and bits, and by their folder too where that

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"image/color"
 	"math"
 	"strings"
 	"testing"
@@ -101,7 +102,7 @@ func TestComparisonNeedsCurves(t *testing.T) {
 
 func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
 	seen := map[string]int{}
-	for i := range 56 {
+	for i := range 88 {
 		style := runStyle(i)
 		if j, ok := seen[fmt.Sprint(style)]; ok {
 			t.Errorf("run %d looks like run %d", i, j)
@@ -152,4 +153,42 @@ func TestTableOfCodedRuns(t *testing.T) {
 			t.Errorf("line %d is %q, want %q at its end", i, lines[i], want)
 		}
 	}
+}
+
+// Eleven algorithms have eleven colours, which a reader who sees no red, or no
+// green, tells apart (Machado, Oliveira and Fernandes 2009).
+func TestColoursAreToldApart(t *testing.T) {
+	eyes := map[string][3][3]float64{
+		"all":      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+		"no red":   {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
+		"no green": {{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.01182, .04294, .968881}},
+	}
+	const colours, least = 11, 15 // in CIELAB, where 2 is just seen
+	for name, eye := range eyes {
+		for i := range colours {
+			for j := range i {
+				a, b := lab(runStyle(i).Color, eye), lab(runStyle(j).Color, eye)
+				if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < least {
+					t.Errorf("eyes with %s: colours %d and %d are %.1f apart, want %d", name, i, j, d, least)
+				}
+			}
+		}
+	}
+}
+
+// lab returns the place of a colour in CIELAB, as some eyes see it.
+func lab(c color.Color, eye [3][3]float64) [3]float64 {
+	r, g, b, _ := c.RGBA()
+	var linear, seen [3]float64
+	for i, v := range []uint32{r, g, b} {
+		linear[i] = math.Pow((float64(v)/0xffff+0.055)/1.055, 2.4)
+	}
+	for i := range seen {
+		for j := range linear {
+			seen[i] += eye[i][j] * linear[j]
+		}
+	}
+	f := func(x, y, z, white float64) float64 { return math.Cbrt(max(0, x*seen[0]+y*seen[1]+z*seen[2]) / white) }
+	x, y, z := f(.4124, .3576, .1805, .9505), f(.2126, .7152, .0722, 1), f(.0193, .1192, .9505, 1.089)
+	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }

@@ -1,6 +1,9 @@
 package report
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A Point is a score of a run at a round.
 type Point struct {
@@ -28,7 +31,7 @@ func (r *Run) Curve() []Point {
 		}
 	}
 	if len(average) > 0 {
-		return average
+		return r.ended(average)
 	}
 	for _, e := range r.Events {
 		if f := e.Final; f != nil && replicas[f.Rank] != nil {
@@ -36,6 +39,16 @@ func (r *Run) Curve() []Point {
 		}
 	}
 	return meanPoints(replicas)
+}
+
+// ended adds the accuracy of the average model at the end of the run, where that
+// is known and no evaluation was due.
+func (r *Run) ended(average []Point) []Point {
+	s, last := r.Summary, average[len(average)-1]
+	if s == nil || s.Accuracy.AverageModel == nil || s.Rounds <= last.Round {
+		return average
+	}
+	return append(average, Point{s.Rounds, math.NaN(), *s.Accuracy.AverageModel})
 }
 
 // meanPoints returns the means of the rounds in which every replica has a

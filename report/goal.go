@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// A Goal watches a run for its target while the run goes on, and sees it reached
-// where ReachLoss and ReachAccuracy will find that it was. Steps must come in the
-// order of time; scores may come as soon as they are known, and count when all
-// workers are past their round.
+// A Goal watches a run for its targets while the run goes on, and sees them
+// reached where ReachLoss and ReachAccuracy will find that they were. Steps must
+// come in the order of time; scores may come as soon as they are known, and count
+// when all workers are past their round.
 type Goal struct {
-	targets Targets
-	pace    pace
-	recent  []Moment // the last few
+	left   Targets // that are not reached yet; no field is set when all are
+	pace   pace
+	recent []Moment // the last few
 
 	mu     sync.Mutex
 	scores []Event
@@ -21,7 +21,7 @@ type Goal struct {
 
 // NewGoal watches a run of some workers.
 func NewGoal(t Targets, workers int) *Goal {
-	return &Goal{targets: t, pace: pace{workers: workers}}
+	return &Goal{left: t, pace: pace{workers: workers}}
 }
 
 // Score takes what may be a score. It may be called by several goroutines.
@@ -34,19 +34,21 @@ func (g *Goal) Score(e Event) {
 	g.scores = append(g.scores, e)
 }
 
-// Reached reports whether the target was reached when s was recorded: that of the
-// loss, else that of the accuracy.
+// Reached reports whether the last of the targets was reached when s was recorded.
 func (g *Goal) Reached(s Step) bool {
 	m, ok := g.pace.see(&s)
-	if !ok {
+	if !ok || g.left == (Targets{}) {
 		return false
 	}
-	if g.targets.Loss > 0 {
-		g.recent = append(g.recent, m)
-		g.recent = g.recent[max(0, len(g.recent)-smoothing):]
-		return len(g.recent) == smoothing && smoothed(g.recent) <= g.targets.Loss
+	g.recent = append(g.recent, m)
+	g.recent = g.recent[max(0, len(g.recent)-smoothing):]
+	if g.left.Loss > 0 && len(g.recent) == smoothing && smoothed(g.recent) <= g.left.Loss {
+		g.left.Loss = 0
 	}
-	return g.targets.Accuracy > 0 && g.scored()
+	if g.left.Accuracy > 0 && g.scored() {
+		g.left.Accuracy = 0
+	}
+	return g.left == Targets{}
 }
 
 // scored reports whether a score that all workers are past is good enough. What
@@ -59,5 +61,5 @@ func (g *Goal) scored() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	known := slices.DeleteFunc(slices.Clone(g.scores), func(e Event) bool { return e.Score.Round >= past })
-	return slices.ContainsFunc((&Run{Events: known}).Curve(), func(p Point) bool { return p.Accuracy >= g.targets.Accuracy })
+	return slices.ContainsFunc((&Run{Events: known}).Curve(), func(p Point) bool { return p.Accuracy >= g.left.Accuracy })
 }

@@ -19,7 +19,7 @@ func WriteLevels(w io.Writer, values []float32, levels, shares []float64, format
 	if len(values) == 0 || len(levels) == 0 || len(levels) != len(shares) {
 		return errors.New("report: figure: there are no levels to draw")
 	}
-	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
+	canvas, err := newCanvas(format, figureWidth, figureHeight)
 	if err != nil {
 		return err
 	}

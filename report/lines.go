@@ -26,12 +26,12 @@ type Lines struct {
 // logarithmic, and one legend above both. All values must be numbers, those of
 // Y above 0. format is png, svg or pdf.
 func WriteLines(w io.Writer, left, right Lines, format string) error {
-	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
+	canvas, err := newCanvas(format, figureWidth, figureHeight)
 	if err != nil {
 		return err
 	}
 	names := map[string]int{} // to the order of their styles
-	var entries []plot.Legend
+	var entries []entry
 	var panels []*plot.Plot
 	for _, panel := range []Lines{left, right} {
 		p := newPanel(panel.X, panel.Y)
@@ -47,7 +47,7 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 			line := l.styled(i)
 			p.Add(line)
 			if !known {
-				entries = append(entries, legendEntry(p, l.Name, line))
+				entries = append(entries, entry{l.Name, line.LineStyle})
 			}
 		}
 		if len(panel.Lines) > 0 {

@@ -11,28 +11,9 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
-)
-
-// Size of a figure: two panels side by side, readable at the width of a page.
-const (
-	figureWidth  = 10 * vg.Inch
-	figureHeight = 4 * vg.Inch
-	figureDPI    = 110
-)
-
-// Size of a figure for one column of a paper: two panels one above the other, below
-// the legend. At 3.3 inches its letters have 6 points and more.
-const (
-	columnWidth  = 5 * vg.Inch
-	columnHeight = 6 * vg.Inch // of the panels
-	columnDPI    = 150
 )
 
 // Colours of Okabe and Ito: told apart by colour-blind readers.
@@ -43,77 +24,76 @@ var (
 	grid   = color.Gray{Y: 225}
 )
 
-// WriteFigure draws a run's training loss against time and its largest
-// difference between neighbours, with the bound θ where there is one, against
-// rounds: every worker faint, the mean over the workers bold. Bits that changed
-// get a panel of their own. format is png, svg or pdf.
+// WriteFigure draws a run's training loss against time and, where they are on
+// record, panels of their own against rounds: the largest difference between
+// neighbours with the bound θ, the accuracy on the test set, and bits that change.
+// Every worker is faint, the mean over the workers bold. format is png, svg or pdf.
 func WriteFigure(w io.Writer, run *Run, format string) error {
 	steps := byWorker(run.Events)
 	if len(steps) == 0 {
 		return errors.New("report: figure: the record holds no finished round")
 	}
-	loss, err := lossPanel(steps)
+	panels, err := panelsOf(run, steps)
 	if err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
-	gap, err := gapPanel(steps)
-	if err != nil {
-		return fmt.Errorf("report: figure: %w", err)
-	}
-	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
+	rows := (len(panels) + 1) / 2
+	canvas, err := newCanvas(format, figureWidth, vg.Length(rows)*figureHeight)
 	if err != nil {
 		return err
 	}
-	panels := []*plot.Plot{loss, gap}
-	if changed(steps[0]) {
-		bits, err := bitsPanel(steps[0])
-		if err != nil {
-			return fmt.Errorf("report: figure: %w", err)
-		}
-		panels = append(panels, bits)
+	page := draw.New(canvas)
+	for i := range rows {
+		top := draw.Crop(page, 0, 0, vg.Length(rows-1-i)*figureHeight, -vg.Length(i)*figureHeight)
+		drawPanels(top, panels[2*i:min(2*i+2, len(panels))]...)
 	}
-	drawPanels(draw.New(canvas), panels...)
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
 	return nil
 }
 
-// drawPanels draws panels side by side.
-func drawPanels(page draw.Canvas, row ...*plot.Plot) { drawGrid(page, [][]*plot.Plot{row}) }
-
-// drawGrid draws rows of as many panels each.
-func drawGrid(page draw.Canvas, panels [][]*plot.Plot) {
-	tiles := draw.Tiles{
-		Rows: len(panels), Cols: len(panels[0]), PadX: vg.Points(14), PadY: vg.Points(8),
-		PadTop: 4, PadBottom: 4, PadLeft: 4, PadRight: 10,
+// panelsOf returns what there is to show of a run.
+func panelsOf(run *Run, steps [][]*Step) ([]*plot.Plot, error) {
+	loss, err := lossPanel(steps)
+	if err != nil {
+		return nil, err
 	}
-	for i, row := range plot.Align(panels, tiles, page) {
-		for j, cell := range row {
-			panels[i][j].Draw(cell)
+	panels := []*plot.Plot{loss}
+	if newTrace(run).measuresGaps() {
+		gap, err := gapPanel(steps)
+		if err != nil {
+			return nil, err
 		}
+		panels = append(panels, gap)
 	}
+	if accuracy := accuracyPanel(run.Curve()); accuracy != nil {
+		panels = append(panels, accuracy)
+	}
+	if changed(steps[0]) {
+		bits, err := bitsPanel(steps[0])
+		if err != nil {
+			return nil, err
+		}
+		panels = append(panels, bits)
+	}
+	return panels, nil
+}
+
+// accuracyPanel shows how the run did on the test set, nil where that is not on
+// record.
+func accuracyPanel(points []Point) *plot.Plot {
+	p := newPanel("round", "accuracy on the test set")
+	line := addCurve(p, points, 0, func(at Point) float64 { return at.Accuracy })
+	if len(line.XYs) < 2 {
+		return nil
+	}
+	widen(p)
+	return p
 }
 
 // Format returns the format that a figure's file name asks for.
 func Format(file string) string { return strings.TrimPrefix(filepath.Ext(file), ".") }
-
-type writableCanvas interface {
-	vg.CanvasSizer
-	io.WriterTo
-}
-
-func newCanvas(format string, width, height vg.Length, dpi int) (writableCanvas, error) {
-	switch format {
-	case "png":
-		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}, nil
-	case "svg":
-		return vgsvg.New(width, height), nil
-	case "pdf":
-		return vgpdf.New(width, height), nil
-	}
-	return nil, fmt.Errorf("report: figure: format %q is none of png, svg, pdf", format)
-}
 
 // byWorker sorts the steps of a record by worker, keeping their order.
 func byWorker(events []Event) [][]*Step {
@@ -248,27 +228,4 @@ func newLine(points plotter.XYs, c color.Color, width float64) (*plotter.Line, e
 	}
 	line.Color, line.Width = c, vg.Points(width)
 	return line, nil
-}
-
-// newPanel returns an empty panel; what its vertical axis shows stands above it.
-func newPanel(x, y string) *plot.Plot {
-	sans := font.Font{Typeface: "Liberation", Variant: "Sans"}
-	p := plot.New()
-	p.X.Label.Text, p.Title.Text = x, y
-	p.Title.TextStyle.Font, p.Title.TextStyle.Font.Size = sans, 11
-	p.Title.Padding = vg.Points(6)
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font, axis.Label.TextStyle.Font.Size = sans, 11
-		axis.Tick.Label.Font, axis.Tick.Label.Font.Size = sans, 9
-		axis.Padding = 0
-		axis.Tick.Marker = round125{}
-	}
-	p.Legend.TextStyle.Font, p.Legend.TextStyle.Font.Size = sans, 9
-	p.Legend.Top = true
-	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(4), -vg.Points(2)
-	p.Legend.ThumbnailWidth = vg.Points(26)
-	lines := plotter.NewGrid()
-	lines.Vertical.Color, lines.Horizontal.Color = grid, grid
-	p.Add(lines)
-	return p
 }

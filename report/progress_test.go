@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // twoWorkers records rounds of two workers, the second a millisecond later.
@@ -46,9 +49,12 @@ func TestProgressWithoutCommonRounds(t *testing.T) {
 
 func TestReach(t *testing.T) {
 	run := twoWorkers(9, 8, 7, 6, 5, 4, 3)
-	for target, want := range map[float64]float64{7.5: 5.001, 6: 7.001} { // means of five, and a half more
-		if got := run.ReachLoss(target); got == nil || math.Abs(got.Time-want) > 1e-9 || got.Bytes != int64(100*int(want)) {
-			t.Errorf("loss %v reached %+v, want at %v s", target, got, want)
+	for target, want := range map[float64]Reached{ // of means of five, and a half more
+		7.5: {Time: 5.001, After: 0, Seen: 5.001, Bytes: 500}, // the first mean that counts
+		6:   {Time: 6.501, After: 6.001, Seen: 7.001, Bytes: 650},
+	} {
+		if got := run.ReachLoss(target); got == nil || !cmp.Equal(*got, want, cmpopts.EquateApprox(0, 1e-9)) {
+			t.Errorf("loss %v reached %+v, want %+v", target, got, want)
 		}
 	}
 	if got := run.ReachLoss(1); got != nil {
@@ -57,8 +63,8 @@ func TestReach(t *testing.T) {
 	run.Events = append(run.Events,
 		Event{Score: &Score{Rank: Average, Round: 20, Accuracy: 0.5}},
 		Event{Score: &Score{Rank: Average, Round: 40, Accuracy: 0.9}})
-	if got := run.ReachAccuracy(0.8); got == nil || got.Time != 4.001 {
-		t.Errorf("accuracy reached %+v, want at 4.001 s", got)
+	if got := run.ReachAccuracy(0.8); got == nil || math.Abs(got.Time-3.501) > 1e-9 || got.After != 2.001 || got.Seen != 4.001 {
+		t.Errorf("accuracy reached %+v, want at 3.501 s, between 2.001 and 4.001 s", got)
 	}
 	if got := run.ReachAccuracy(0.95); got != nil {
 		t.Errorf("accuracy 0.95 reached %+v", got)

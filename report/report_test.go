@@ -139,8 +139,8 @@ func TestFigureHasInkAndEveryFormat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := img.Bounds().Dx(); got != 1100 {
-				t.Errorf("figure is %d pixels wide, want 1100", got)
+			if got := img.Bounds().Dx(); got != 7*figureDPI {
+				t.Errorf("figure is %d pixels wide, want %d", got, 7*figureDPI)
 			}
 		}
 	}

@@ -1,7 +1,10 @@
 package report
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
@@ -61,26 +64,88 @@ func decimal(v, scale float64, digits int) string {
 	return strconv.FormatFloat(v, 'f', place, 64)
 }
 
-// A ratio is a ratio of positive numbers that belong together in pairs, with
-// its 95 % interval: of the mean of the logarithms.
-type ratio struct {
+// A geomean is the geometric mean of positive numbers with its 95 % interval,
+// that of the mean of the logarithms, which is never below zero. Low and High
+// are NaN for fewer than two numbers.
+type geomean struct {
 	Mean, Low, High float64
 	N               int
 }
 
-// ratioOf compares the numbers of two algorithms, paired by seed.
-func ratioOf(a, b map[uint64]float64, seeds []uint64) ratio {
-	var logs []float64
-	for _, seed := range seeds {
-		x, ok := a[seed]
-		y, both := b[seed]
-		if ok && both && x > 0 && y > 0 {
-			logs = append(logs, math.Log(x/y))
+// geomeanOf returns the geomean of values. If one of them is 0 it is 0, without
+// an interval.
+func geomeanOf(values []float64) geomean {
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		if v <= 0 {
+			return geomean{Low: math.NaN(), High: math.NaN(), N: len(values)}
 		}
+		logs[i] = math.Log(v)
 	}
 	e := estimateOf(logs)
-	return ratio{Mean: math.Exp(e.Mean), Low: math.Exp(e.Mean - e.Half), High: math.Exp(e.Mean + e.Half), N: e.N}
+	return geomean{Mean: math.Exp(e.Mean), Low: math.Exp(e.Mean - e.Half), High: math.Exp(e.Mean + e.Half), N: e.N}
+}
+
+// ratioOf returns the geomean of the ratios of two algorithms, paired by seed. A
+// ratio to 0 is infinite.
+func ratioOf(a, b map[uint64]float64) geomean {
+	var ratios []float64
+	for _, seed := range slices.Sorted(maps.Keys(a)) {
+		if y, both := b[seed]; both {
+			ratios = append(ratios, a[seed]/y)
+		}
+	}
+	return geomeanOf(ratios)
+}
+
+// within returns g with an interval that holds what lies between two numbers:
+// it claims no more than what was measured can tell. One number alone has no
+// interval, but for a bound: low 0 or high infinite.
+func (g geomean) within(low, high float64) geomean {
+	switch {
+	case g.N > 1:
+		g.Low, g.High = min(g.Low, low), max(g.High, high)
+	case g.N == 1 && (low == 0 || math.IsInf(high, 0)):
+		g.Low, g.High = low, high
+	}
+	return g
+}
+
+// unbounded reports whether no more than a bound is known.
+func (g geomean) unbounded() bool { return g.Low == 0 || math.IsInf(g.High, 0) }
+
+// interval writes the interval of g.
+func (g geomean) interval() string {
+	half := (g.High - g.Low) / 2
+	switch {
+	case g.Low == 0 && math.IsInf(g.High, 0):
+		return "any number"
+	case g.Low == 0:
+		return "at most " + decimal(g.High, g.High, 3)
+	case math.IsInf(g.High, 0):
+		return "at least " + decimal(g.Low, g.Low, 3)
+	case half <= narrow*g.Mean:
+		return "exactly " + decimal(g.Mean, g.Mean, 3)
+	}
+	return decimal(g.Low, half, 2) + " to " + decimal(g.High, half, 2)
 }
 
 // certain reports whether the interval does not contain 1.
-func (r ratio) certain() bool { return r.N > 1 && (r.Low > 1 || r.High < 1) }
+func (g geomean) certain() bool { return g.N > 1 && (g.Low > 1 || g.High < 1) }
+
+// String writes the mean to three digits; with an interval, all to the place of
+// the second digit of its half.
+func (g geomean) String() string {
+	switch half := (g.High - g.Low) / 2; {
+	case g.N == 0:
+		return "-"
+	case math.IsNaN(half):
+		return decimal(g.Mean, g.Mean, 3)
+	case half <= narrow*g.Mean:
+		return decimal(g.Mean, g.Mean, 3) + " ± 0"
+	case g.unbounded():
+		return g.interval()
+	default:
+		return fmt.Sprintf("%s [%s, %s]", decimal(g.Mean, half, 2), decimal(g.Low, half, 2), decimal(g.High, half, 2))
+	}
+}

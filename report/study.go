@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -26,12 +27,24 @@ type Group struct {
 	runs    map[uint64]*trace // of the cells that went to their end
 }
 
-// A trace is the record of a cell with its moments, which every table and
-// figure asks for.
+// A trace is the record of a cell with its moments and scores, which every table
+// and figure asks for.
 type trace struct {
 	*Run
 	moments []Moment
+	curve   []Point
 }
+
+func newTrace(run *Run) *trace { return &trace{run, run.Progress(), run.Curve()} }
+
+// measuresGaps reports whether the algorithm measures how far neighbours are
+// apart. One that does not leaves a 0 in every record.
+func (t *trace) measuresGaps() bool {
+	return slices.ContainsFunc(t.moments, func(m Moment) bool { return m.Gap > 0 })
+}
+
+// tells reports whether the record tells when a target was reached.
+func (t *trace) tells(target Target) bool { return target.Metric == trainingLoss || len(t.curve) > 0 }
 
 // ReadComparison reads what was written of the comparison in folder dir, without
 // the records of its cells. fs.ErrNotExist says that there is none.
@@ -75,12 +88,13 @@ func OpenStudy(dir string) (*Study, error) {
 
 // collect fills in the cells and runs of g.
 func (s *Study) collect(g *Group) error {
-	for _, cell := range s.Cells {
+	for i := range s.Cells {
+		cell := s.Cells[i]
 		if cell.Network != g.Network.Name || cell.Label != g.Label {
 			continue
 		}
-		g.Cells = append(g.Cells, cell)
 		if cell.Status != CellDone {
+			g.Cells = append(g.Cells, cell)
 			continue
 		}
 		run, err := Open(filepath.Join(s.Dir, cell.Folder))
@@ -90,7 +104,10 @@ func (s *Study) collect(g *Group) error {
 		if err != nil {
 			return err
 		}
-		g.runs[cell.Seed] = &trace{run, run.Progress()}
+		cell.Reach(run, s.Targets)
+		s.Cells[i].ToLoss, s.Cells[i].ToAccuracy = cell.ToLoss, cell.ToAccuracy
+		g.Cells = append(g.Cells, cell)
+		g.runs[cell.Seed] = newTrace(run)
 	}
 	return nil
 }
@@ -109,8 +126,18 @@ func (g *Group) values(of func(Cell, *trace) *float64) map[uint64]float64 {
 	return all
 }
 
-// estimate is that of the values in the order of the seeds.
+// estimate is that of the values of the finished cells.
 func (g *Group) estimate(of func(Cell, *trace) *float64) estimate {
+	return estimateOf(g.list(of))
+}
+
+// geomean is that of the values of the finished cells.
+func (g *Group) geomean(of func(Cell, *trace) *float64) geomean {
+	return geomeanOf(g.list(of))
+}
+
+// list returns the values of the finished cells in the order of the seeds.
+func (g *Group) list(of func(Cell, *trace) *float64) []float64 {
 	byseed := g.values(of)
 	var values []float64
 	for _, cell := range g.Cells {
@@ -118,16 +145,53 @@ func (g *Group) estimate(of func(Cell, *trace) *float64) estimate {
 			values = append(values, v)
 		}
 	}
-	return estimateOf(values)
+	return values
 }
 
-func toTarget(c Cell, _ *trace) *float64 { return c.TimeToTarget }
+// timeTo returns the times at which the runs reached a target. Its interval holds
+// all that lies between the records.
+func (g *Group) timeTo(t Target) geomean {
+	return g.geomean(timeOf(t)).within(g.geomean(afterOf(t)).Mean, g.geomean(seenOf(t)).Mean)
+}
 
-func megabytesToTarget(c Cell, _ *trace) *float64 {
-	if c.BytesToTarget == nil {
-		return nil
+// reaches reports whether every run reached the target.
+func (g *Group) reaches(t Target) bool {
+	n := len(g.values(timeOf(t)))
+	return n > 0 && n == len(g.Cells)
+}
+
+// sooner returns how many times sooner than base g reached a target, paired by
+// seed.
+func (g *Group) sooner(base *Group, t Target) geomean {
+	least := ratioOf(base.values(afterOf(t)), g.values(seenOf(t)))
+	most := ratioOf(base.values(seenOf(t)), g.values(afterOf(t)))
+	return ratioOf(base.values(timeOf(t)), g.values(timeOf(t))).within(least.Mean, most.Mean)
+}
+
+func timeOf(t Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r Reached) float64 { return r.Time })
+}
+
+func afterOf(t Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r Reached) float64 { return r.After })
+}
+
+func seenOf(t Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r Reached) float64 { return r.Seen })
+}
+
+func megabytesTo(t Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r Reached) float64 { return float64(r.Bytes) / 1e6 })
+}
+
+func reachedOf(t Target, of func(Reached) float64) func(Cell, *trace) *float64 {
+	return func(c Cell, _ *trace) *float64 {
+		r := c.to(t)
+		if r == nil {
+			return nil
+		}
+		return Number(of(*r))
 	}
-	return Number(float64(*c.BytesToTarget) / 1e6)
 }
 
 func perRound(c Cell, _ *trace) *float64 {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -18,36 +19,98 @@ type part struct {
 	of    func(Moment) float64 // milliseconds
 }
 
-// bars draws the time to the target and the parts of a round, a bar for each
-// algorithm.
+// bars draws the time to each target and the parts of a round, a bar for each
+// algorithm, and where there is none why.
 func (s *Study) bars(network Network, groups []*Group) *Figure {
-	f := &Figure{
-		Name: "bars-" + slug(network.Name), left: newPanel("", "time to "+s.Targets.String()+" (s)"), right: newPanel("", "a round (ms)"),
-		Caption: fmt.Sprintf("On %s: time to the target (no bar: not reached in every run; lines: 95 %% intervals) and what a round consists of, means over peers, rounds and seeds; the black mark is what it takes at least.", network.Name),
-	}
-	if s.Targets.String() == "" {
-		f.left.Title.Text = "no target"
-	}
-	var labels []string
-	for i, g := range groups {
-		labels = append(labels, g.Label)
-		if e := g.estimate(toTarget); e.N > 0 && e.N == len(g.Cells) {
-			addBar(f.left, i, 0, e.Mean, runStyle(i).Color)
-			addWhisker(f.left, i, e)
+	f := &Figure{Name: "bars-" + slug(network.Name)}
+	if targets := s.Targets.List(); len(targets) > 0 {
+		f.Caption = fmt.Sprintf("On %s: time to the target, geometric mean with its 95 %% interval, where all runs reached it. ", network.Name)
+		for _, target := range targets {
+			f.panels = append(f.panels, timeBars(groups, target))
 		}
 	}
-	s.addParts(f, groups)
-	for _, p := range []*plot.Plot{f.left, f.right} {
-		p.NominalX(labels...)
-		p.X.Tick.Label.Rotation = slant(len(groups))
-		p.X.Tick.Length = vg.Points(3) // off the bars
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
-		p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
-		p.Y.Min = 0
-		p.Y.Max *= headroom
+	f.Caption += fmt.Sprintf("What a round consists of on %s, means over peers, rounds and seeds; the black mark is what it takes at least.", network.Name)
+	f.panels = append(f.panels, s.partBars(groups))
+	for _, part := range partsOfRound() {
+		f.legend = append(f.legend, entry{part.name, draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
 	}
 	return f
 }
+
+// timeBars draws the times to a target.
+func timeBars(groups []*Group, target Target) *panel {
+	p := &panel{Plot: newPanel("", "s to "+target.String()), words: "Bars of the seconds to " + target.String()}
+	highest := 0.0
+	for i, g := range groups {
+		if !g.reaches(target) {
+			continue
+		}
+		e := g.timeTo(target)
+		addBar(p.Plot, i, 0, e.Mean, runStyle(i).Color)
+		addWhisker(p.Plot, i, e)
+		highest = max(highest, p.Y.Max)
+	}
+	nameBars(p, groups, highest)
+	for i, g := range groups {
+		words := g.missing(target)
+		if words != "" {
+			addWords(p.Plot, i, words)
+		} else {
+			words = g.timeTo(target).String()
+		}
+		p.words += fmt.Sprintf("; %s: %s", g.Label, words)
+	}
+	return p
+}
+
+// missing says why a group has no time to a target, "" if it has one.
+func (g *Group) missing(target Target) string {
+	switch {
+	case g.reaches(target):
+		return ""
+	case len(g.runs) == 0:
+		return g.fate()
+	case !g.tells(target):
+		return "not known"
+	case len(g.values(timeOf(target))) > 0:
+		return "not in every run"
+	}
+	return "not reached"
+}
+
+// nameBars puts the labels of the groups below their bars, which end at a height.
+func nameBars(p *panel, groups []*Group, highest float64) {
+	var labels []string
+	for _, g := range groups {
+		labels = append(labels, g.Label)
+	}
+	p.NominalX(labels...)
+	p.X.Tick.Label.Rotation = slant(len(groups))
+	p.X.Tick.Length = vg.Points(3) // off the bars
+	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
+	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
+	p.Y.Min, p.Y.Max = 0, highest*headroom
+	if highest == 0 { // an axis would show nothing
+		p.Y.Max = 1
+		p.Y.Tick.Marker = plot.ConstantTicks{}
+	}
+}
+
+// addWords writes why there is no bar into the place of one.
+func addWords(p *plot.Plot, at int, words string) {
+	style := textStyle(smallText)
+	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YCenter
+	p.Add(unpadded{&plotter.Labels{
+		XYs:    plotter.XYs{{X: float64(at), Y: headroom * p.Y.Max / 30}},
+		Labels: []string{words}, TextStyle: []text.Style{style},
+	}})
+}
+
+// unpadded is a plotter for which no panel becomes smaller.
+type unpadded struct{ of plot.Plotter }
+
+// Plot implements plot.Plotter.
+func (u unpadded) Plot(canvas draw.Canvas, p *plot.Plot) { u.of.Plot(canvas, p) }
 
 // headroom keeps bars and their lines off the upper edge.
 const headroom = 1.04
@@ -74,42 +137,56 @@ func addBar(p *plot.Plot, at int, low, high float64, c color.Color) {
 	p.Add(bar)
 }
 
-func addWhisker(p *plot.Plot, at int, e estimate) {
-	if math.IsNaN(e.Half) {
+func addWhisker(p *plot.Plot, at int, e geomean) {
+	if Number(e.High-e.Low) == nil {
 		return
 	}
 	x := float64(at)
 	for _, stroke := range []draw.LineStyle{{Width: vg.Points(3), Color: color.White}, {Width: vg.Points(1.2), Color: color.Black}} { // seen on any bar
-		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: max(0, e.Mean-e.Half)}, {X: x, Y: e.Mean + e.Half}}, LineStyle: stroke})
+		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: e.Low}, {X: x, Y: e.High}}, LineStyle: stroke})
 	}
 }
 
-// addParts stacks the parts of a round and marks what it takes at least.
-func (s *Study) addParts(f *Figure, groups []*Group) {
-	parts := []part{
+// partsOfRound returns the parts of a round, from below.
+func partsOfRound() []part {
+	return []part{
 		{"gradient", color.RGBA{0, 114, 178, 255}, func(m Moment) float64 { return 1e3 * m.Compute.Seconds() }},
 		{"coding", color.RGBA{230, 159, 0, 255}, func(m Moment) float64 { return 1e3 * m.Codec.Seconds() }},
 		{"waiting for messages", color.RGBA{225, 225, 225, 255}, func(m Moment) float64 { return 1e3 * m.Wait.Seconds() }},
 	}
+}
+
+// partBars stacks the parts of a round and marks what it takes at least.
+func (s *Study) partBars(groups []*Group) *panel {
+	p := &panel{Plot: newPanel("", "ms per round"), words: "Bars of what a round consists of, in ms"}
 	for i, g := range groups {
-		low := 0.0
-		for _, part := range parts {
-			high := low + g.meanOf(part.of)
-			addBar(f.right, i, low, high, part.color)
-			low = high
+		if len(g.runs) == 0 {
+			continue
 		}
-		if e := g.estimate(s.leastPerRound(g)); e.N > 0 {
+		low := 0.0
+		p.words += "; " + g.Label + ":"
+		for _, part := range partsOfRound() {
+			mean := g.meanOf(part.of)
+			addBar(p.Plot, i, low, low+mean, part.color)
+			low += mean
+			p.words += fmt.Sprintf(" %s %.3g", part.name, mean)
+		}
+		if e := g.geomean(s.leastPerRound(g)); e.N > 0 {
 			x := float64(i)
 			mark := &plotter.Line{XYs: plotter.XYs{{X: x - 0.46, Y: e.Mean}, {X: x + 0.46, Y: e.Mean}}}
 			mark.Width, mark.Color = vg.Points(2), color.Black
-			f.right.Add(mark)
+			p.Add(mark)
 		}
 	}
-	for _, part := range parts {
-		sample := &plotter.Line{}
-		sample.Width, sample.Color = vg.Points(7), part.color
-		f.legend = append(f.legend, legendEntry(f.right, part.name, sample))
+	nameBars(p, groups, max(0, p.Y.Max))
+	for i, g := range groups {
+		if len(g.runs) == 0 {
+			fate := g.fate()
+			addWords(p.Plot, i, fate)
+			p.words += "; " + g.Label + ": " + fate
+		}
 	}
+	return p
 }
 
 // meanOf is the mean over the moments of all runs.

@@ -1,154 +1,184 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"image/color"
-	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A Figure is a picture of a study, drawn in any format.
-type Figure struct {
-	Name    string // of its file, without extension
-	Caption string
-	left    *plot.Plot
-	right   *plot.Plot
-	legend  []plot.Legend
+// A quantity is what curves of runs show on their vertical axis, as text and as
+// values at moments. A run that has none has no curve.
+type quantity struct {
+	name string
+	of   func(*trace) ([]Moment, []float64)
 }
 
-// Draw returns the figure as png, svg or pdf, its panels side by side.
-func (f *Figure) Draw(format string) ([]byte, error) {
-	canvas, err := newCanvas(format, figureWidth, figureHeight, figureDPI)
-	if err != nil {
-		return nil, err
-	}
-	return f.on(canvas, [][]*plot.Plot{{f.left, f.right}})
+func theLoss() quantity {
+	return quantity{"training loss", func(t *trace) ([]Moment, []float64) { return t.moments, smooth(t.moments) }}
 }
 
-// DrawColumn returns the figure as Draw does, its panels one above the other, for
-// one column of a paper.
-func (f *Figure) DrawColumn(format string) ([]byte, error) {
-	_, height := shapeLegend(draw.New(vgsvg.New(columnWidth, columnHeight)), f.legend)
-	canvas, err := newCanvas(format, columnWidth, columnHeight+height, columnDPI)
-	if err != nil {
-		return nil, err
-	}
-	return f.on(canvas, [][]*plot.Plot{{f.left}, {f.right}})
+func theGap() quantity {
+	return quantity{"largest neighbour gap", func(t *trace) ([]Moment, []float64) {
+		if !t.measuresGaps() {
+			return nil, nil
+		}
+		gaps := make([]float64, len(t.moments))
+		for i, m := range t.moments {
+			gaps[i] = m.Gap
+		}
+		return t.moments, gaps
+	}}
 }
 
-func (f *Figure) on(canvas writableCanvas, panels [][]*plot.Plot) ([]byte, error) {
-	page := draw.New(canvas)
-	height := drawLegend(page, f.legend)
-	drawGrid(draw.Crop(page, 0, 0, 0, -height), panels)
-	var out bytes.Buffer
-	if _, err := canvas.WriteTo(&out); err != nil {
-		return nil, fmt.Errorf("report: figure %s: %w", f.Name, err)
-	}
-	return out.Bytes(), nil
+func theAccuracy() quantity {
+	return quantity{"accuracy on the test set", func(t *trace) ([]Moment, []float64) {
+		var at []Moment
+		var values []float64
+		for _, p := range t.curve {
+			if Number(p.Accuracy) != nil {
+				m := momentAt(t.moments, float64(p.Round))
+				m.Round = float64(p.Round)
+				at, values = append(at, m), append(values, p.Accuracy)
+			}
+		}
+		return at, values
+	}}
 }
 
-// Figures draws what the study shows: on each network the loss against time and
-// bytes, then times to the target beside the parts of a round, then loss and
-// differences against rounds.
+// An abscissa is what curves of runs show on their horizontal axis.
+type abscissa struct {
+	name string
+	of   func(Moment) float64
+}
+
+func byTime() abscissa {
+	return abscissa{"time (s)", func(m Moment) float64 { return m.Time.Seconds() }}
+}
+
+func byBytes() abscissa {
+	return abscissa{"sent per peer (MB)", func(m Moment) float64 { return float64(m.Sent.Wire) / 1e6 }}
+}
+
+func byRound() abscissa { return abscissa{"round", func(m Moment) float64 { return m.Round }} }
+
+// averaged says what curves and bands are.
+const averaged = "Lines are means over the seeds; bands go from the least to the largest seed."
+
+// Figures draws what the study shows: on each network the loss and, where it was
+// evaluated, the accuracy against time and bytes, then times to the targets beside
+// the parts of a round, then all against rounds.
 func (s *Study) Figures() []*Figure {
 	var all []*Figure
 	for _, network := range s.Networks {
-		groups := s.on(network.Name)
-		if len(groups) == 0 {
-			continue
+		if groups := s.on(network.Name); len(groups) > 0 {
+			all = append(all, s.figuresOn(network, groups)...)
 		}
-		f := &Figure{
-			Name: "loss-" + slug(network.Name), left: newPanel("time (s)", "training loss"), right: newPanel("sent per peer (MB)", "training loss"),
-			Caption: fmt.Sprintf("Training loss on %s against time and against the bytes that a peer sends: means over the seeds, and the range from the least to the largest.", network.Name),
-		}
-		s.addBands(f, groups, f.left, func(m Moment) float64 { return m.Time.Seconds() }, lossOf)
-		s.addBands(f, groups, f.right, func(m Moment) float64 { return float64(m.Sent.Wire) / 1e6 }, lossOf)
-		cutLosses(groups, f.left, f.right)
-		all = append(all, f, s.bars(network, groups))
 	}
+	return append(all, s.rounds())
+}
+
+// rounds draws everything against rounds, on the first network.
+func (s *Study) rounds() *Figure {
 	groups := s.on(s.Groups[0].Network.Name)
-	f := &Figure{
-		Name: "rounds", left: newPanel("round", "training loss"), right: newPanel("round", "largest difference between neighbours"),
-		Caption: fmt.Sprintf("Training loss and the largest difference between the models of neighbours against rounds (%s; the network changes times alone).", groups[0].Network.Name),
+	rounds := &Figure{
+		Name: "rounds", legend: legendOf(groups),
+		Caption: fmt.Sprintf("Against rounds, on %s: training loss, each point the mean of the last %d records%s. %s",
+			groups[0].Network.Name, smoothing, alsoShown(groups), averaged),
 	}
-	round := func(m Moment) float64 { return m.Round }
-	s.addBands(f, groups, f.left, round, lossOf)
-	cutLosses(groups, f.left)
-	s.addBands(f, groups, f.right, round, func(moments []Moment) []float64 {
-		gaps := make([]float64, len(moments))
-		for i, m := range moments {
-			gaps[i] = m.Gap
+	rounds.panels = []*panel{curves(groups, byRound(), theLoss())}
+	cutLosses(groups, rounds.panels...)
+	for _, q := range []quantity{theGap(), theAccuracy()} {
+		if anyHas(groups, q) {
+			rounds.panels = append(rounds.panels, curves(groups, byRound(), q))
 		}
-		return gaps
-	})
-	return append(all, f)
+	}
+	return rounds
 }
 
-func lossOf(moments []Moment) []float64 { return smooth(moments) }
-
-// cutLosses ends the axes of losses at twice the largest of the first ones, so that
-// a run that diverges does not press the others to the ground.
-func cutLosses(groups []*Group, panels ...*plot.Plot) {
-	top := 0.0
-	for _, g := range groups {
-		for _, run := range g.runs {
-			if losses := lossOf(run.moments); len(losses) > 0 {
-				top = max(top, 2*losses[0])
-			}
-		}
+// figuresOn draws what was seen on one network.
+func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
+	loss := &Figure{
+		Name: "loss-" + slug(network.Name), legend: legendOf(groups),
+		Caption: fmt.Sprintf("Training loss on %s against time and against the bytes that a peer sends; each point is the mean of the last %d records. %s",
+			network.Name, smoothing, averaged),
+		panels: []*panel{curves(groups, byTime(), theLoss()), curves(groups, byBytes(), theLoss())},
 	}
-	for _, p := range panels {
-		if top > p.Y.Min {
-			p.Y.Max = min(p.Y.Max, top)
-		}
+	cutLosses(groups, loss.panels...)
+	all := []*Figure{loss}
+	if anyHas(groups, theAccuracy()) {
+		all = append(all, &Figure{
+			Name: "accuracy-" + slug(network.Name), legend: legendOf(groups),
+			Caption: fmt.Sprintf("Accuracy on the test set on %s against time and against the bytes that a peer sends, without smoothing. %s",
+				network.Name, averaged),
+			panels: []*panel{curves(groups, byTime(), theAccuracy()), curves(groups, byBytes(), theAccuracy())},
+		})
 	}
+	return append(all, s.bars(network, groups))
 }
 
-// slug makes a file name of a name.
-func slug(name string) string {
-	out := []rune(name)
-	for i, r := range out {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' {
-			out[i] = '-'
+// alsoShown says which panels the figure against rounds has beside the loss.
+func alsoShown(groups []*Group) string {
+	text := ""
+	if anyHas(groups, theGap()) {
+		text += "; the largest gap, which is the largest difference between the models of two neighbours"
+		if slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && !g.has(theGap()) }) {
+			text += " (no line: the algorithm measures none)"
 		}
 	}
-	return string(out)
+	if anyHas(groups, theAccuracy()) {
+		text += "; accuracy on the test set"
+	}
+	return text
 }
 
-// gridPoints is how many points a curve over several seeds has.
-const gridPoints = 200
+func anyHas(groups []*Group, q quantity) bool {
+	return slices.ContainsFunc(groups, func(g *Group) bool { return g.has(q) })
+}
 
-// addBands draws for each group the mean over the seeds as a line and their
-// range as a band, against x.
-func (s *Study) addBands(f *Figure, groups []*Group, p *plot.Plot, x func(Moment) float64, y func([]Moment) []float64) {
-	first := len(f.legend) == 0
-	positive := true
+// has reports whether the runs of a group have a quantity on record.
+func (g *Group) has(q quantity) bool {
+	for _, run := range g.runs {
+		if at, _ := q.of(run); len(at) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// legendOf returns a line for every group.
+func legendOf(groups []*Group) []entry {
+	all := make([]entry, len(groups))
 	for i, g := range groups {
-		var curves []plotter.XYs
-		for _, cell := range g.Cells {
-			if run := g.runs[cell.Seed]; run != nil {
-				curves = append(curves, curveOf(run.moments, x, y))
-			}
-		}
-		mean, band := combine(curves)
-		line := &plotter.Line{XYs: mean, LineStyle: runStyle(i)}
-		if first {
-			f.legend = append(f.legend, legendEntry(p, g.Label, line))
-		}
+		all[i] = entry{g.Label, runStyle(i)}
+	}
+	return all
+}
+
+// curves draws for each group the mean over the seeds as a line and their range as
+// a band.
+func curves(groups []*Group, x abscissa, y quantity) *panel {
+	p := &panel{Plot: newPanel(x.name, y.name)}
+	logX := farApart(groups, x, y)
+	if logX {
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+	}
+	positive := y.name != theAccuracy().name
+	words := fmt.Sprintf("Curves of %s against %s", y.name, x.name)
+	for i, g := range groups {
+		all := g.curves(x, y)
+		mean, band := combine(all, logX)
 		if len(mean) == 0 {
+			words += fmt.Sprintf("; %s: none", g.Label)
 			continue
 		}
+		words += fmt.Sprintf("; %s: from %.3g at %.3g to %.3g at %.3g", g.Label, mean[0].Y, mean[0].X, mean[len(mean)-1].Y, mean[len(mean)-1].X)
 		for _, at := range band {
 			positive = positive && at.Y > 0
 		}
-		if len(curves) > 1 {
+		line := &plotter.Line{XYs: mean, LineStyle: runStyle(i)}
+		if len(all) > 1 {
 			if area, err := plotter.NewPolygon(band); err == nil {
 				area.Color, area.LineStyle.Width = washed(line.Color), 0
 				p.Add(clipped{area})
@@ -156,95 +186,36 @@ func (s *Study) addBands(f *Figure, groups []*Group, p *plot.Plot, x func(Moment
 		}
 		p.Add(line)
 	}
-	scale(p, positive)
+	scale(p.Plot, positive)
+	p.words = words + "."
+	return p
 }
 
-func legendEntry(p *plot.Plot, label string, line *plotter.Line) plot.Legend {
-	entry := plot.NewLegend()
-	entry.TextStyle, entry.ThumbnailWidth = p.Legend.TextStyle, vg.Points(34)
-	entry.Top, entry.Left = true, true
-	entry.Add(label, line)
-	return entry
-}
-
-// clipped is an area of which nothing is drawn outside the axes.
-type clipped struct{ *plotter.Polygon }
-
-// Plot implements plot.Plotter.
-func (c clipped) Plot(canvas draw.Canvas, p *plot.Plot) {
-	inside := *c.Polygon
-	inside.XYs = make([]plotter.XYs, len(c.XYs))
-	for i, ring := range c.XYs {
-		inside.XYs[i] = make(plotter.XYs, len(ring))
-		for j, at := range ring {
-			inside.XYs[i][j] = plotter.XY{X: at.X, Y: min(at.Y, p.Y.Max)}
+// curves returns the curves of the runs that have one.
+func (g *Group) curves(x abscissa, y quantity) []plotter.XYs {
+	var all []plotter.XYs
+	for _, cell := range g.Cells {
+		if run := g.runs[cell.Seed]; run != nil {
+			if at, values := y.of(run); len(at) > 0 {
+				all = append(all, curveOf(at, values, x.of))
+			}
 		}
 	}
-	inside.Plot(canvas, p)
+	return all
 }
 
-// washed is a colour that a band may have behind lines.
-func washed(c color.Color) color.Color {
-	const opacity = 40
-	r, g, b, _ := c.RGBA()
-	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), opacity}
-}
-
-// curveOf pairs x and y where both are numbers and x rises.
-func curveOf(moments []Moment, x func(Moment) float64, y func([]Moment) []float64) plotter.XYs {
-	var curve plotter.XYs
-	for i, v := range y(moments) {
-		at := x(moments[i])
-		if Number(v) != nil && (len(curve) == 0 || at > curve[len(curve)-1].X) {
-			curve = append(curve, plotter.XY{X: at, Y: v})
+// farApart reports whether the curves end so far apart that on a linear axis some
+// of them would be a line along the other one.
+func farApart(groups []*Group, x abscissa, y quantity) bool {
+	const far = 8
+	var ends []float64
+	for _, g := range groups {
+		for _, curve := range g.curves(x, y) {
+			if len(curve) == 0 || curve[0].X <= 0 {
+				return false
+			}
+			ends = append(ends, curve[len(curve)-1].X)
 		}
 	}
-	return curve
-}
-
-// combine returns the mean of curves on a common grid and the outline of their
-// range.
-func combine(curves []plotter.XYs) (mean, band plotter.XYs) {
-	from, to := math.Inf(-1), math.Inf(1)
-	for _, c := range curves {
-		if len(c) == 0 {
-			return nil, nil
-		}
-		from, to = max(from, c[0].X), min(to, c[len(c)-1].X)
-	}
-	if len(curves) == 0 || to < from {
-		return nil, nil
-	}
-	var lower plotter.XYs
-	for i := range gridPoints {
-		at := from + (to-from)*float64(i)/(gridPoints-1)
-		sum, least, most := 0.0, math.Inf(1), math.Inf(-1)
-		for _, c := range curves {
-			v := interpolate(c, at)
-			sum, least, most = sum+v, min(least, v), max(most, v)
-		}
-		mean = append(mean, plotter.XY{X: at, Y: sum / float64(len(curves))})
-		band = append(band, plotter.XY{X: at, Y: most})
-		lower = append(lower, plotter.XY{X: at, Y: least})
-	}
-	slices.Reverse(lower)
-	return mean, append(band, lower...)
-}
-
-// interpolate reads a curve at x, within its range.
-func interpolate(c plotter.XYs, x float64) float64 {
-	i, _ := slices.BinarySearchFunc(c, x, func(p plotter.XY, x float64) int {
-		if p.X < x {
-			return -1
-		}
-		return 1
-	})
-	switch {
-	case i == 0:
-		return c[0].Y
-	case i == len(c):
-		return c[i-1].Y
-	}
-	a, b := c[i-1], c[i]
-	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
+	return len(ends) > 0 && slices.Max(ends) >= far*slices.Min(ends)
 }

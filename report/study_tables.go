@@ -4,35 +4,42 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // A row is one algorithm on one network in the tables of a study.
 type row struct {
-	Label, Bits, Diverged                                             string
-	ToTarget, Speedup, Bytes, Round, Least, Accuracy, Loss, MB, Extra string
-	Best                                                              bool
+	Label, Bits, Fate                       string
+	Targets                                 []reach
+	Round, Least, Accuracy, Loss, MB, Extra string
 }
 
-// rows are those of one network; Speedup is against the reference.
+// A reach is how a row came to a target. Sooner is against the reference.
+type reach struct {
+	Time, Sooner, Bytes string
+	Best                bool // the first of its network
+}
+
+// rows are those of one network.
 func (s *Study) rows(network string) []row {
 	groups := s.on(network)
-	if len(groups) == 0 {
-		return nil
-	}
-	base, best := reference(groups), fastestOf(groups)
 	var all []row
 	for _, g := range groups {
 		r := row{
-			Label: g.Label, Bits: g.bits(), ToTarget: g.inAll(toTarget), Bytes: g.inAll(megabytesToTarget),
-			Round: g.estimate(perRound).String(), Least: g.estimate(s.leastPerRound(g)).String(),
+			Label: g.Label, Bits: g.bits(), Round: g.geomean(perRound).String(), Least: g.geomean(s.leastPerRound(g)).String(),
 			Accuracy: percent(g.estimate(finalAccuracy)), Loss: g.estimate(finalLoss).String(),
-			MB: g.estimate(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
-			Best: g == best, Speedup: s.speedup(g, base),
+			MB: g.geomean(megabytesSent).String(), Extra: g.estimate(extraMegabytes).String(),
+		}
+		for _, target := range s.Targets.List() {
+			r.Targets = append(r.Targets, reach{
+				Time: g.inAll(target), Sooner: g.speedup(reference(groups), target), Bytes: g.geomean(megabytesTo(target)).String(),
+				Best: g == fastestOf(groups, target),
+			})
 		}
 		if n := g.ended(CellDiverged); n > 0 {
-			r.Diverged = fmt.Sprintf("%d of %d diverged", n, len(g.Cells))
+			r.Fate = fmt.Sprintf("%d of %d %s", n, len(g.Cells), g.fate())
 		}
 		all = append(all, r)
 	}
@@ -41,19 +48,28 @@ func (s *Study) rows(network string) []row {
 
 // speedup writes how many times sooner g reaches the target than base, paired by
 // seed, where all runs of both do.
-func (s *Study) speedup(g, base *Group) string {
-	ratio := ratioOf(base.values(toTarget), g.values(toTarget), s.Seeds)
-	if ratio.N == 0 || ratio.N < max(len(g.Cells), len(base.Cells)) {
+func (g *Group) speedup(base *Group, target Target) string {
+	switch {
+	case !g.reaches(target) || !base.reaches(target):
 		return "-"
+	case g == base:
+		return "1.00"
 	}
-	return fmt.Sprintf("%.2f", ratio.Mean)
+	sooner := g.sooner(base, target)
+	if sooner.unbounded() {
+		return "-" // a bound of both tells nothing
+	}
+	return sooner.String()
 }
 
-// inAll writes an estimate with how many runs it is of, where some have no value:
-// those that reach a target are not like those that do not.
-func (g *Group) inAll(of func(Cell, *trace) *float64) string {
-	e := g.estimate(of)
-	if e.N == 0 || e.N == len(g.Cells) {
+// inAll writes the times to a target with how many runs they are of, where some
+// have none: those that reach a target are not like those that do not.
+func (g *Group) inAll(target Target) string {
+	e := g.timeTo(target)
+	switch {
+	case e.N == 0 && len(g.runs) > 0 && !g.tells(target):
+		return "not known"
+	case e.N == 0 || e.N == len(g.Cells):
 		return e.String()
 	}
 	return fmt.Sprintf("%v (%d of %d runs)", e, e.N, len(g.Cells))
@@ -80,30 +96,15 @@ func (g *Group) bits() string {
 }
 
 // WriteCSV writes a line per cell and measured value, the tidy form: label,
-// network, seed, time, round, bytes, metric, value.
+// network, seed, time, round, bytes, metric, value. It has no line for a value
+// that was not measured.
 func (s *Study) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	write := func(fields ...string) { _ = out.Write(fields) } // Flush reports the error
-	write("label", "network", "seed", "time_s", "round", "bytes_per_peer", "metric", "value")
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	_ = out.Write([]string{"label", "network", "seed", "time_s", "round", "bytes_per_peer", "metric", "value"}) // Flush reports the error
 	for _, g := range s.Groups {
 		for _, cell := range g.Cells {
-			run := g.runs[cell.Seed]
-			if run == nil {
-				continue
-			}
-			moments := run.moments
-			for i, loss := range smooth(moments) {
-				m := moments[i]
-				start := []string{g.Label, g.Network.Name, strconv.FormatUint(cell.Seed, 10), number(m.Time.Seconds()), number(m.Round), strconv.FormatInt(m.Sent.Wire, 10)}
-				write(append(start, "train_loss", number(m.Loss))...)
-				write(append(start, "train_loss_smoothed", number(loss))...)
-				write(append(start, "gap", number(m.Gap))...)
-			}
-			for _, p := range run.Curve() {
-				start := []string{g.Label, g.Network.Name, strconv.FormatUint(cell.Seed, 10), "", strconv.Itoa(p.Round), ""}
-				write(append(start, "test_loss", number(p.Loss))...)
-				write(append(start, "test_accuracy", number(p.Accuracy))...)
+			if run := g.runs[cell.Seed]; run != nil {
+				run.writeCSV(out, []string{g.Label, g.Network.Name, strconv.FormatUint(cell.Seed, 10)})
 			}
 		}
 	}
@@ -111,27 +112,68 @@ func (s *Study) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
+// writeCSV writes the lines of a run, which begin with its name.
+func (t *trace) writeCSV(out *csv.Writer, name []string) {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	write := func(at []string, metric string, value float64) {
+		if Number(value) != nil {
+			_ = out.Write(slices.Concat(name, at, []string{metric, number(value)})) // Flush reports the error
+		}
+	}
+	gaps := t.measuresGaps()
+	for i, loss := range smooth(t.moments) {
+		m := t.moments[i]
+		at := []string{number(m.Time.Seconds()), number(m.Round), strconv.FormatInt(m.Sent.Wire, 10)}
+		write(at, "train_loss", m.Loss)
+		write(at, "train_loss_smoothed", loss)
+		if gaps {
+			write(at, "gap", m.Gap)
+		}
+	}
+	for _, p := range t.curve {
+		m := momentAt(t.moments, float64(p.Round))
+		at := []string{number(m.Time.Seconds()), strconv.Itoa(p.Round), strconv.FormatInt(m.Sent.Wire, 10)}
+		write(at, "test_loss", p.Loss)
+		write(at, "test_accuracy", p.Accuracy)
+	}
+}
+
 // WriteLaTeX writes a table per network for \usepackage{booktabs}: means with
-// 95 % intervals, the first to the target in bold, a dagger for what diverged.
+// 95 % intervals, the first to a target in bold, a dagger for what diverged.
 func (s *Study) WriteLaTeX(w io.Writer) error {
 	var b strings.Builder
+	targets := s.Targets.List()
 	for _, network := range s.Networks {
-		fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{lrrrrrr}\n\\toprule\n", latex(network.Name))
-		fmt.Fprintf(&b, "Algorithm & Bits & Time to %s (s) & Speed-up & MB per peer & Accuracy (\\%%) & Extra memory (MB) \\\\\n\\midrule\n", latex(s.Targets.String()))
+		fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{l%s}\n\\toprule\n", latex(network.Name), strings.Repeat("r", 4+2*len(targets)))
+		b.WriteString("Algorithm & Bits")
+		for _, target := range targets {
+			fmt.Fprintf(&b, " & Time to %s (s) & Speed-up", latex(target.String()))
+		}
+		b.WriteString(" & MB per peer & Accuracy (\\%) & Extra memory (MB) \\\\\n\\midrule\n")
 		for _, r := range s.rows(network.Name) {
-			label := latex(r.Label)
-			if r.Best {
-				label = "\\textbf{" + label + "}"
-			}
-			if r.Diverged != "" {
-				label += "$^\\dagger$"
-			}
-			fmt.Fprintf(&b, "%s & %s & %s & %s & %s & %s & %s \\\\\n", label, r.Bits, latex(r.ToTarget), r.Speedup, latex(r.MB), latex(r.Accuracy), latex(r.Extra))
+			b.WriteString(r.latex())
 		}
 		b.WriteString("\\bottomrule\n\\end{tabular}\n\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// latex writes a row as a line of a table.
+func (r row) latex() string {
+	label := latex(r.Label)
+	if r.Fate != "" {
+		label += "$^\\dagger$"
+	}
+	fields := []string{label, r.Bits}
+	for _, t := range r.Targets {
+		time := latex(t.Time)
+		if t.Best {
+			time = "\\textbf{" + time + "}"
+		}
+		fields = append(fields, time, latex(t.Sooner))
+	}
+	return strings.Join(append(fields, latex(r.MB), latex(r.Accuracy), latex(r.Extra)), " & ") + " \\\\\n"
 }
 
 // latex writes text for LaTeX, on one line.

@@ -7,16 +7,20 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTargets prints the time to the target of every algorithm on every network
-// and, in brackets, how many times sooner than the reference that is, paired by
-// seed: means over the seeds where all runs reached it.
+// WriteTargets prints for every target the time to it of every algorithm on every
+// network with its 95 % interval and, in brackets, how many times sooner than the
+// reference that is, paired by seed: where all runs reached it.
 func (s *Study) WriteTargets(w io.Writer) error {
-	target := s.Targets.String()
-	if target == "" {
-		return nil
+	for _, target := range s.Targets.List() {
+		if err := s.writeTarget(w, target); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
 	}
-	base := reference(s.Groups)
-	fmt.Fprintf(w, "\nseconds to %s (how many times sooner than %s):\n\n", target, base.Label)
+	return nil
+}
+
+func (s *Study) writeTarget(w io.Writer, target Target) error {
+	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (how many times sooner than %s):\n\n", target, reference(s.Groups).Label)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "ALGORITHM\t")
 	for _, network := range s.Networks {
@@ -32,24 +36,24 @@ func (s *Study) WriteTargets(w io.Writer) error {
 				fmt.Fprint(t, "\t")
 				continue
 			}
-			fmt.Fprintf(t, "%s\t", s.timeToTarget(groups[at], reference(groups)))
+			fmt.Fprintf(t, "%s\t", timeToTarget(groups[at], reference(groups), target))
 		}
 		fmt.Fprintln(t)
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return nil
+	return t.Flush()
 }
 
 // timeToTarget writes the time of g and by how much it is sooner than base.
-func (s *Study) timeToTarget(g, base *Group) string {
-	own := g.estimate(toTarget)
-	if own.N == 0 || own.N < len(g.Cells) {
+func timeToTarget(g, base *Group, target Target) string {
+	switch {
+	case len(g.runs) > 0 && !g.tells(target):
+		return "not known"
+	case !g.reaches(target):
 		return "-"
 	}
-	if sooner := s.speedup(g, base); sooner != "-" {
-		return fmt.Sprintf("%s (%s)", own, sooner)
+	text := g.timeTo(target).String()
+	if sooner := g.sooner(base, target); base.reaches(target) && !sooner.unbounded() {
+		text += fmt.Sprintf(" (%s)", decimal(sooner.Mean, sooner.Mean, 3))
 	}
-	return own.String()
+	return text
 }

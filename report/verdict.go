@@ -2,19 +2,9 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
-
-// Target says what times are taken to, "" if there is no target.
-func (t Targets) String() string {
-	switch {
-	case t.Loss > 0:
-		return fmt.Sprintf("training loss %g", t.Loss)
-	case t.Accuracy > 0:
-		return fmt.Sprintf("accuracy %g", t.Accuracy)
-	}
-	return ""
-}
 
 // on returns the groups of a network.
 func (s *Study) on(network string) []*Group {
@@ -41,64 +31,114 @@ func reference(groups []*Group) *Group {
 	return groups[0]
 }
 
-// Conclusions says in a sentence per network who was fastest, from the data
-// alone.
+// Conclusions says in a sentence per network and target who was fastest, from the
+// data alone.
 func (s *Study) Conclusions() []string {
 	var all []string
 	for _, network := range s.Networks {
-		if groups := s.on(network.Name); len(groups) > 0 {
-			all = append(all, s.conclude(network.Name, groups))
+		groups := s.on(network.Name)
+		if len(groups) == 0 {
+			continue
+		}
+		if len(s.Targets.List()) == 0 {
+			all = append(all, fmt.Sprintf("On %s no target was set.", network.Name))
+		}
+		for _, target := range s.Targets.List() {
+			all = append(all, s.conclude(network.Name, groups, target))
 		}
 	}
 	return all
 }
 
-func (s *Study) conclude(network string, groups []*Group) string {
-	target := s.Targets.String()
-	if target == "" {
-		return fmt.Sprintf("On %s no target was set.", network)
+func (s *Study) conclude(network string, groups []*Group, target Target) string {
+	if !slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && g.tells(target) }) {
+		return concludeFinal(network, groups, target)
 	}
-	base, fastest := reference(groups), fastestOf(groups)
+	base, fastest := reference(groups), fastestOf(groups, target)
 	if fastest == nil {
 		return fmt.Sprintf("On %s no algorithm reached %s in every run.", network, target)
 	}
-	text := fmt.Sprintf("On %s %s is the first to reach %s, in %s s", network, fastest.Label, target, fastest.estimate(toTarget))
+	time, verb := fastest.timeTo(target), "reach"
+	if time.unbounded() {
+		verb = "be seen at"
+	}
+	text := fmt.Sprintf("On %s %s is the first to %s %s, in %s s", network, fastest.Label, verb, target, time)
 	switch {
 	case fastest == base:
 		text += "."
-	case base.estimate(toTarget).N < len(base.Cells):
+	case !base.tells(target):
+		text += fmt.Sprintf("; nobody knows when %s does.", base.Label)
+	case !base.reaches(target):
 		text += fmt.Sprintf("; %s does not reach it in every run.", base.Label)
 	default:
-		text += s.ahead(fastest, base)
+		text += ahead(fastest, base, target)
 	}
-	if rivals := s.rivals(fastest, groups); len(rivals) > 0 {
-		text += fmt.Sprintf(" These seeds do not tell it from %s.", strings.Join(rivals, ", "))
+	if rivals := rivals(fastest, groups, target); len(rivals) > 0 {
+		text += fmt.Sprintf(" These runs do not tell it from %s.", strings.Join(rivals, ", "))
 	}
 	return text
 }
 
+// tells reports whether the records tell when the runs reached a target, those
+// that there are.
+func (g *Group) tells(target Target) bool {
+	return !slices.ContainsFunc(g.Cells, func(c Cell) bool {
+		run := g.runs[c.Seed]
+		return run != nil && !run.tells(target)
+	})
+}
+
+// concludeFinal says who was at a target of accuracy at the end, where nobody
+// evaluated before.
+func concludeFinal(network string, groups []*Group, target Target) string {
+	var at []string
+	for _, g := range groups {
+		if n, all := g.endsAt(target); n > 0 && n == all {
+			at = append(at, g.Label)
+		}
+	}
+	text := fmt.Sprintf("On %s accuracy was measured at the end alone (output.evaluate is 0): ", network)
+	if len(at) == 0 {
+		return text + fmt.Sprintf("no algorithm ends at %s or above in every run.", target)
+	}
+	return text + fmt.Sprintf("%s end at %s or above in every run.", strings.Join(at, ", "), target)
+}
+
+// endsAt counts the runs whose last accuracy is at least that of the target.
+func (g *Group) endsAt(target Target) (at, all int) {
+	for _, v := range g.values(finalAccuracy) {
+		if v >= target.Value {
+			at++
+		}
+	}
+	return at, len(g.Cells)
+}
+
 // ahead says by how much the fastest group is faster than the reference.
-func (s *Study) ahead(fastest, base *Group) string {
-	r := ratioOf(fastest.values(toTarget), base.values(toTarget), s.Seeds)
-	text := fmt.Sprintf(": %.1f %% of the time of %s, %.2f times sooner", 100*r.Mean, base.Label, 1/r.Mean)
+func ahead(fastest, base *Group, target Target) string {
+	r := fastest.sooner(base, target)
+	if r.unbounded() {
+		return fmt.Sprintf("; whether that is before %s (%s s) these records do not tell.", base.Label, base.timeTo(target))
+	}
+	text := fmt.Sprintf(": %.1f %% of the time of %s, %s times sooner", 100/r.Mean, base.Label, decimal(r.Mean, r.Mean, 3))
 	switch {
 	case r.N < 2:
 		return text + "; one seed says nothing about how certain that is."
 	case r.certain():
-		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %.2f to %.2f times).", r.N, 1/r.High, 1/r.Low)
+		return text + fmt.Sprintf(" (95 %% interval over %d seeds: %s times).", r.N, r.interval())
 	}
-	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %.2f to %.2f times).", r.N, 1/r.High, 1/r.Low)
+	return text + fmt.Sprintf("; over %d seeds that is not certain (95 %% interval: %s times).", r.N, r.interval())
 }
 
 // rivals names the groups, other than the reference, of which it is not certain
 // that the fastest is faster.
-func (s *Study) rivals(fastest *Group, groups []*Group) []string {
+func rivals(fastest *Group, groups []*Group, target Target) []string {
 	var all []string
 	for _, g := range groups {
 		if g == fastest || g == reference(groups) {
 			continue
 		}
-		r := ratioOf(fastest.values(toTarget), g.values(toTarget), s.Seeds)
+		r := fastest.sooner(g, target)
 		if r.N > 1 && r.N == len(g.Cells) && !r.certain() {
 			all = append(all, g.Label)
 		}
@@ -108,114 +148,15 @@ func (s *Study) rivals(fastest *Group, groups []*Group) []string {
 
 // fastestOf returns the group with the least mean time to the target among
 // those that reached it in every run.
-func fastestOf(groups []*Group) *Group {
+func fastestOf(groups []*Group, target Target) *Group {
 	var fastest *Group
 	for _, g := range groups {
-		e := g.estimate(toTarget)
-		if e.N < len(g.Cells) {
+		if !g.reaches(target) {
 			continue
 		}
-		if fastest == nil || e.Mean < fastest.estimate(toTarget).Mean {
+		if fastest == nil || g.timeTo(target).Mean < fastest.timeTo(target).Mean {
 			fastest = g
 		}
 	}
 	return fastest
-}
-
-// enoughSeeds are needed before an interval says much.
-const enoughSeeds = 3
-
-// Caveats lists what a reader must know before believing the numbers.
-func (s *Study) Caveats() []string {
-	var all []string
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if len(s.Seeds) < enoughSeeds {
-		add("%d of at least %d seeds: intervals are wide or missing", len(s.Seeds), enoughSeeds)
-	}
-	if all, run := len(s.Networks)*len(s.Labels)*len(s.Seeds), len(s.Cells); run < all {
-		add("%d of %d cells have not been run: means are over fewer seeds, or rows are missing", all-run, all)
-	}
-	easy := 0
-	for _, g := range s.Groups {
-		where := fmt.Sprintf("%s on %s", g.Label, g.Network.Name)
-		if n := g.ended(CellDiverged); n > 0 {
-			add("%s: %d of %d runs diverged", where, n, len(g.Cells))
-		}
-		if n := g.ended(CellFailed); n > 0 {
-			add("%s: %d of %d runs failed", where, n, len(g.Cells))
-		}
-		if reached := g.estimate(toTarget).N; s.Targets.String() != "" && reached < len(g.runs) {
-			add("%s: %d of %d runs did not reach %s", where, len(g.runs)-reached, len(g.runs), s.Targets)
-		}
-		if s.tooEasy(g) {
-			easy++
-		}
-		all = append(all, s.suspicious(g, where)...)
-	}
-	if easy > 0 {
-		add("%s is reached as soon as it can be seen, after %d records, in %d of %d rows: a lower target or output.every tells more", s.Targets, smoothing, easy, len(s.Groups))
-	}
-	if s.Until != "" {
-		add("runs end at %s: loss, accuracy and bytes are those of different rounds", s.Until)
-	}
-	if s.Mode == "sim" {
-		all = append(all, s.virtual())
-	}
-	return all
-}
-
-// tooEasy reports whether a run was below the target before that counts.
-func (s *Study) tooEasy(g *Group) bool {
-	for _, cell := range g.Cells {
-		run := g.runs[cell.Seed]
-		if run == nil || s.Targets.Loss <= 0 || len(run.moments) < smoothing || cell.TimeToTarget == nil {
-			continue
-		}
-		if *cell.TimeToTarget <= run.moments[smoothing-1].Time.Seconds() {
-			return true
-		}
-	}
-	return false
-}
-
-// virtual says what sim's times are made of.
-func (s *Study) virtual() string {
-	how := "was given"
-	if s.Measured {
-		how = "was measured once on the machine below"
-	}
-	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; coding takes no time, and links are used to the full without congestion control", 1e3*s.Compute, how)
-}
-
-// suspicious compares what rounds took with what they take at least.
-func (s *Study) suspicious(g *Group, where string) []string {
-	took, least := g.estimate(perRound), g.estimate(s.leastPerRound(g))
-	if took.N == 0 || least.Mean <= 0 || s.Mode == "sim" {
-		return nil
-	}
-	link := g.estimate(func(c Cell, _ *trace) *float64 { return Number(1e3 * onLink(c, g.Network)) })
-	const tooFast, tooSlow = 0.95, 1.5
-	switch {
-	case took.Mean < tooFast*link.Mean:
-		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where, 100*took.Mean/link.Mean)}
-	case took.Mean > tooSlow*least.Mean:
-		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others or a saturated machine", where, took.Mean/least.Mean)}
-	}
-	return nil
-}
-
-// Reproduce says how the comparison was made, and what was chosen for it.
-func (s *Study) Reproduce() string {
-	lines := []string{
-		"command: " + s.Command,
-		"version: " + s.Version,
-		"machine: " + s.Machine,
-		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
-	}
-	for _, g := range s.on(s.Groups[0].Network.Name) {
-		if tuned := g.Cells[0].Tuned; len(tuned) > 0 {
-			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned, " ")))
-		}
-	}
-	return strings.Join(lines, "\n")
 }

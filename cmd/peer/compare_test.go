@@ -138,10 +138,10 @@ func TestTwoComparisonsInOneFolder(t *testing.T) {
 
 // What a cell is read back as is what was written.
 func TestCellSurvivesItsFile(t *testing.T) {
-	seven, bytes := 7.5, int64(9)
+	seven := &report.Reached{Time: 7.5, After: 7, Seen: 8, Bytes: 9}
 	cell := report.Cell{
 		Label: "a", Network: "n", Seed: 3, Status: report.CellDone, Tuned: []string{"algorithm.gamma=1"}, Folder: "f",
-		TimeToTarget: &seven, BytesToTarget: &bytes, Summary: &report.Summary{Mode: "sim", Rounds: 4, Seed: 3, Digest: "d"},
+		ToLoss: seven, Summary: &report.Summary{Mode: "sim", Rounds: 4, Seed: 3, Digest: "d"},
 	}
 	text, err := json.Marshal(cell)
 	if err != nil {

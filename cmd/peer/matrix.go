@@ -119,8 +119,8 @@ func (m *matrix) prepare(ctx context.Context) error {
 
 // endsOf checks that a cell can end as it should.
 func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
-	m.result.Until = strings.Join(configs.Arguments(cell.Until), " or ")
 	ends, err := parseUntil("compare", configs.Arguments(cell.Until))
+	m.result.Until = ends.String()
 	if err == nil {
 		err = ends.check(run)
 	}

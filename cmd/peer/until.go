@@ -22,7 +22,7 @@ type until struct {
 
 // addUntil adds the flag of commands whose runs may end early.
 func addUntil(cmd *cobra.Command, settings *[]string) {
-	cmd.Flags().StringArrayVar(settings, "until", nil, "end it early at a time, loss or accuracy: `key=value`; may be repeated")
+	cmd.Flags().StringArrayVar(settings, "until", nil, "end it early at a time, or at a loss and an accuracy, both if both are given: `key=value`; may be repeated")
 }
 
 // parseUntil reads the values of --until of a command.
@@ -51,7 +51,7 @@ func parseUntil(command string, settings []string) (until, error) {
 
 // check says why a run cannot end so.
 func (u until) check(run *experiment.Run) error {
-	if u.targets.Loss == 0 && u.targets.Accuracy > 0 && run.Config().Output.Evaluate == 0 {
+	if u.targets.Accuracy > 0 && run.Config().Output.Evaluate == 0 {
 		return configs.Errorf("output.evaluate", "is 0, so that nobody knows when accuracy %g is reached: give the rounds between evaluations", u.targets.Accuracy)
 	}
 	return nil
@@ -60,10 +60,26 @@ func (u until) check(run *experiment.Run) error {
 // timeUp is what ends a run whose time is up, as in --until.
 func (u until) timeUp() string { return fmt.Sprintf("time=%v", u.time) }
 
-// reached is what ends a run at its target.
+// reached is what ends a run at its targets.
 func (u until) reached() string {
+	var all []string
 	if u.targets.Loss > 0 {
-		return fmt.Sprintf("loss=%g", u.targets.Loss)
+		all = append(all, fmt.Sprintf("loss=%g", u.targets.Loss))
 	}
-	return fmt.Sprintf("accuracy=%g", u.targets.Accuracy)
+	if u.targets.Accuracy > 0 {
+		all = append(all, fmt.Sprintf("accuracy=%g", u.targets.Accuracy))
+	}
+	return strings.Join(all, " and ")
+}
+
+// String says what ends the run.
+func (u until) String() string {
+	var all []string
+	if u.time > 0 {
+		all = append(all, u.timeUp())
+	}
+	if at := u.reached(); at != "" {
+		all = append(all, at)
+	}
+	return strings.Join(all, " or ")
 }

@@ -39,3 +39,11 @@ func Table(rows [][]string) string {
 	}
 	return b.String()
 }
+
+// Seeds names the seeds from 1 to n in a sentence: "with " + Seeds(3).
+func Seeds(n int) string {
+	if n == 1 {
+		return "the seed 1"
+	}
+	return fmt.Sprintf("each of the seeds 1 to %d", n)
+}

@@ -26,6 +26,14 @@ func TestDocumentHasTheCostOfEachRow(t *testing.T) {
 	}
 }
 
+func TestOneSeedIsNoRange(t *testing.T) {
+	for seeds, want := range map[int]string{1: "30 rounds with the seed 1. Where", 2: "30 rounds with each of the seeds 1 to 2. Where"} {
+		if text := document(nil, 30, seeds); !strings.Contains(text, want) {
+			t.Errorf("%d seeds: no %q in\n%s", seeds, want, text)
+		}
+	}
+}
+
 // On quadratics, which need no data and have no accuracy.
 func TestEveryRowRuns(t *testing.T) {
 	for _, r := range rows() {

@@ -61,7 +61,7 @@ func document(results []result, rounds, seeds int) string {
 	}
 	return fmt.Sprintf(`# One liar of eight
 
-Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with each of the seeds 1 to %d. Where one peer
+Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with %s. Where one peer
 lies, worker %d sends its model with all signs flipped in every round; with Moniqua its symbols, hash and repairs fit the lie, so that no check finds
 it. Clipped: mixing with algorithm.clip.liars: 1. Theta is fixed, for a liar could choose any other for all.
 `+"`go run ./test/poison -rounds %d -seeds %d -o docs/results/poison.md`"+` makes this file anew.
@@ -77,5 +77,5 @@ Made on %s/%s with %s; numbers may differ a little with the type of the CPU.
 
 Without the liar, which is made by this test alone:
 
-%s`, preset, rounds, seeds, poisoned, rounds, seeds, markdown.Table(table), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
+%s`, preset, rounds, markdown.Seeds(seeds), poisoned, rounds, seeds, markdown.Table(table), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
 }

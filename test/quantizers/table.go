@@ -58,7 +58,7 @@ func document(results []result, rounds, seeds int) string {
 	return fmt.Sprintf(`# Quantized gradients on Fashion-MNIST
 
 Eight workers train the network of the preset %s by all-reduce: in full precision around a ring, and with each quantizer by
-all-gather, %d rounds with each of the seeds 1 to %d. The bucket is the default; what else differs from the preset stands below.
+all-gather, %d rounds with %s. The bucket is the default; what else differs from the preset stands below.
 `+"`go run ./test/quantizers -rounds %d -seeds %d -o docs/results/quantizers.md`"+` makes this file anew.
 
 %s
@@ -76,5 +76,5 @@ Made on %s/%s with %s; numbers may differ a little with the type of the CPU.
 
 ## Commands
 
-%s`, preset, rounds, seeds, rounds, seeds, markdown.Table(table), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
+%s`, preset, rounds, markdown.Seeds(seeds), rounds, seeds, markdown.Table(table), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
 }

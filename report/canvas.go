@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+type writableCanvas interface {
+	vg.CanvasSizer
+	io.WriterTo
+}
+
+func newCanvas(format string, width, height vg.Length) (writableCanvas, error) {
+	switch format {
+	case "png":
+		return vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(figureDPI))}, nil
+	case "svg":
+		return vgsvg.New(width, height), nil
+	case "pdf":
+		return pdfCanvas{vgpdf.New(width, height)}, nil
+	}
+	return nil, fmt.Errorf("report: figure: format %q is none of png, svg, pdf", format)
+}
+
+// A pdfCanvas is one on which transparent colours are what they are. That of vgpdf
+// writes the values of RGBA, which are multiplied by the opacity, beside the
+// opacity: a light blue becomes a dark grey.
+type pdfCanvas struct{ *vgpdf.Canvas }
+
+// SetColor implements vg.Canvas.
+func (c pdfCanvas) SetColor(wanted color.Color) {
+	if wanted != nil {
+		wanted = straight{color.NRGBA64Model.Convert(wanted).(color.NRGBA64)}
+	}
+	c.Canvas.SetColor(wanted)
+}
+
+// FillString implements vg.Canvas.
+func (c pdfCanvas) FillString(face font.Face, at vg.Point, words string) {
+	c.Canvas.FillString(face, at, latin(words))
+}
+
+// latin writes text in the code that the fonts of vgpdf have: a byte for each of
+// the first 256 letters of Unicode. There are no others.
+func latin(words string) string {
+	var coded []byte
+	for _, r := range strings.ReplaceAll(words, "θ", "theta") {
+		if r > 0xff {
+			r = '?'
+		}
+		coded = append(coded, byte(r))
+	}
+	return string(coded)
+}
+
+// A straight colour returns its values without multiplying them by its opacity.
+type straight struct{ color.NRGBA64 }
+
+// RGBA implements color.Color, but for the opacity.
+func (c straight) RGBA() (r, g, b, a uint32) {
+	return uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A)
+}
+
+// drawPanels draws panels side by side.
+func drawPanels(page draw.Canvas, row ...*plot.Plot) { drawGrid(page, [][]*plot.Plot{row}) }
+
+// labelRoom is the room of the labels of vertical axes, left of their panels.
+const labelRoom = labelText + 5
+
+// drawGrid draws rows of as many panels each. It draws the labels of the vertical
+// axes itself: on a logarithmic axis the plot reserves room for one at a place where
+// it does not draw it.
+func drawGrid(page draw.Canvas, panels [][]*plot.Plot) {
+	tiles := draw.Tiles{
+		Rows: len(panels), Cols: len(panels[0]), PadX: vg.Points(8 + labelRoom), PadY: vg.Points(6),
+		PadTop: 4, PadBottom: 4, PadLeft: vg.Points(labelRoom), PadRight: 8,
+	}
+	labels := map[*plot.Plot]string{}
+	for _, row := range panels {
+		for _, p := range row {
+			labels[p], p.Y.Label.Text = p.Y.Label.Text, ""
+		}
+	}
+	for i, row := range plot.Align(panels, tiles, page) {
+		for j, cell := range row {
+			p := panels[i][j]
+			p.Draw(cell)
+			style := textStyle(labelText)
+			style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XCenter, draw.YBottom
+			inside := p.DataCanvas(cell)
+			cell.FillText(style, vg.Point{X: cell.Min.X - vg.Points(3), Y: inside.Center().Y}, labels[p])
+			p.Y.Label.Text = labels[p]
+		}
+	}
+}

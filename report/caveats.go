@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// enoughSeeds are needed before an interval says much.
+const enoughSeeds = 3
+
+// Caveats lists what a reader must know before believing the numbers.
+func (s *Study) Caveats() []string {
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if len(s.Seeds) < enoughSeeds {
+		add("%d of at least %d seeds: intervals are wide or missing", len(s.Seeds), enoughSeeds)
+	}
+	if all, run := len(s.Networks)*len(s.Labels)*len(s.Seeds), len(s.Cells); run < all {
+		add("%d of %d cells have not been run: means are over fewer seeds, or rows are missing", all-run, all)
+	}
+	for _, g := range s.Groups {
+		all = append(all, s.doubts(g)...)
+	}
+	for _, target := range s.Targets.List() {
+		all = slices.Concat(all, s.unknown(target), s.resolution(target))
+	}
+	if s.Until != "" {
+		add("runs end at %s: loss, accuracy and bytes are those of different rounds", s.Until)
+	}
+	if s.Mode == "sim" {
+		all = append(all, s.virtual())
+	}
+	return all
+}
+
+// doubts lists what was wrong with the runs of a group.
+func (s *Study) doubts(g *Group) []string {
+	where := fmt.Sprintf("%s on %s", g.Label, g.Network.Name)
+	var all []string
+	add := func(format string, args ...any) {
+		all = append(all, where+": "+fmt.Sprintf(format, args...))
+	}
+	if n := g.ended(CellDiverged); n > 0 {
+		add("%d of %d runs %s", n, len(g.Cells), g.fate())
+	}
+	if n := g.ended(CellFailed); n > 0 {
+		add("%d of %d runs failed", n, len(g.Cells))
+	}
+	for _, target := range s.Targets.List() {
+		if missed := len(g.runs) - len(g.values(timeOf(target))); missed > 0 && g.tells(target) {
+			add("%d of %d runs did not reach %s", missed, len(g.runs), target)
+		}
+	}
+	return append(all, s.suspicious(g, where)...)
+}
+
+// unknown says of which runs it is not known when they reached a target.
+func (s *Study) unknown(target Target) []string {
+	at, all := 0, 0
+	for _, g := range s.Groups {
+		if !g.tells(target) {
+			there, runs := g.endsAt(target)
+			at, all = at+there, all+runs
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("when runs reached %s is not known where output.evaluate is 0: %d of %d such runs end there or above", target, at, all)}
+}
+
+// resolution says how far the records are apart between which a target was
+// reached, and of how many rows nothing better is known than that it was.
+func (s *Study) resolution(target Target) []string {
+	least, most, share, easy := math.Inf(1), 0.0, 0.0, 0
+	for _, g := range s.Groups {
+		known := true
+		for _, cell := range g.Cells {
+			r := cell.to(target)
+			if r == nil {
+				continue
+			}
+			if r.After == 0 {
+				known = false
+				continue
+			}
+			least, most = min(least, r.Seen-r.After), max(most, r.Seen-r.After)
+			share = max(share, (r.Seen-r.After)/r.Seen)
+		}
+		if !known {
+			easy++
+		}
+	}
+	var all []string
+	if most > 0 {
+		apart := decimal(least, least, 2)
+		if most > (1+narrow)*least {
+			apart += " to " + decimal(most, most, 2)
+		}
+		all = append(all, fmt.Sprintf("times to %s are interpolated between records %s s apart, which is up to %.0f %% of a time", target, apart, 100*share))
+	}
+	if easy > 0 {
+		first := fmt.Sprintf("after %d records", smoothing)
+		if target.Metric == testAccuracy {
+			first = "in the first evaluation"
+		}
+		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %d of %d rows: a harder target or a smaller %s tells more",
+			target, first, easy, len(s.Groups), recordedBy(target)))
+	}
+	return all
+}
+
+// recordedBy names the key that says how often a metric is on record.
+func recordedBy(target Target) string {
+	if target.Metric == testAccuracy {
+		return "output.evaluate"
+	}
+	return "output.every"
+}
+
+// virtual says what sim's times are made of.
+func (s *Study) virtual() string {
+	how := "was given"
+	if s.Measured {
+		how = "was measured once on the machine below"
+	}
+	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; coding takes no time, and links are used to the full without congestion control",
+		1e3*s.Compute, how)
+}
+
+// suspicious compares what rounds took with what they take at least.
+func (s *Study) suspicious(g *Group, where string) []string {
+	took, least := g.geomean(perRound), g.geomean(s.leastPerRound(g))
+	if took.N == 0 || least.Mean <= 0 || s.Mode == "sim" {
+		return nil
+	}
+	link := g.geomean(func(c Cell, _ *trace) *float64 { return Number(1e3 * onLink(c, g.Network)) })
+	const tooFast, tooSlow = 0.95, 1.5
+	switch {
+	case took.Mean < tooFast*link.Mean:
+		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where, 100*took.Mean/link.Mean)}
+	case took.Mean > tooSlow*least.Mean:
+		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others or a saturated machine",
+			where, took.Mean/least.Mean)}
+	}
+	return nil
+}
+
+// Reproduce says how the comparison was made, and what was chosen for it.
+func (s *Study) Reproduce() string {
+	lines := []string{
+		"command: " + s.Command,
+		"version: " + s.Version,
+		"machine: " + s.Machine,
+		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
+	}
+	for _, g := range s.on(s.Groups[0].Network.Name) {
+		if tuned := g.Cells[0].Tuned; len(tuned) > 0 {
+			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned, " ")))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

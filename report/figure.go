@@ -1,0 +1,75 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// A Figure is a picture of a study, drawn in any format.
+type Figure struct {
+	Name    string // of its file, without extension
+	Caption string
+	panels  []*panel
+	legend  []entry
+}
+
+// A panel is one plot of a figure, and what it shows in words.
+type panel struct {
+	*plot.Plot
+	words string
+}
+
+// Draw returns the figure as png, svg or pdf, its panels side by side.
+func (f *Figure) Draw(format string) ([]byte, error) {
+	row := make([]*plot.Plot, len(f.panels))
+	for i, p := range f.panels {
+		row[i] = p.Plot
+	}
+	return f.on(format, figureWidth, figureHeight, [][]*plot.Plot{row})
+}
+
+// DrawColumn returns the figure as Draw does, its panels one above the other, for
+// one column of a paper.
+func (f *Figure) DrawColumn(format string) ([]byte, error) {
+	rows := make([][]*plot.Plot, len(f.panels))
+	for i, p := range f.panels {
+		rows[i] = []*plot.Plot{p.Plot}
+	}
+	return f.on(format, columnWidth, vg.Length(len(rows))*panelHeight, rows)
+}
+
+// on draws panels on a page of so much room for them, and the legend above.
+func (f *Figure) on(format string, width, height vg.Length, panels [][]*plot.Plot) ([]byte, error) {
+	_, above := shapeLegend(draw.New(vgsvg.New(width, height)), f.legend)
+	canvas, err := newCanvas(format, width, height+above)
+	if err != nil {
+		return nil, err
+	}
+	page := draw.New(canvas)
+	drawLegend(page, f.legend)
+	drawGrid(draw.Crop(page, 0, 0, 0, -above), panels)
+	return written(f.Name, canvas)
+}
+
+// svg draws a panel alone, without a background.
+func (p *panel) svg() ([]byte, error) {
+	canvas := vgsvg.New(columnWidth, panelHeight)
+	background := p.BackgroundColor
+	p.BackgroundColor = nil
+	drawPanels(draw.New(canvas), p.Plot)
+	p.BackgroundColor = background
+	return written(p.Y.Label.Text, canvas)
+}
+
+func written(name string, canvas writableCanvas) ([]byte, error) {
+	var out bytes.Buffer
+	if _, err := canvas.WriteTo(&out); err != nil {
+		return nil, fmt.Errorf("report: figure %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// An entry is a line of a legend: what a name looks like in the panels.
+type entry struct {
+	name  string
+	style draw.LineStyle
+}
+
+// Shape of the legend above the panels, in points.
+const (
+	legendColumns = 4 // at most
+	legendRow     = 13
+	legendMargin  = 6
+	legendSample  = 28 // the length of a line beside its name
+)
+
+// drawn returns the entry as the legend of a plot draws it.
+func (e entry) drawn() plot.Legend {
+	one := plot.NewLegend()
+	one.TextStyle, one.ThumbnailWidth = textStyle(smallText), vg.Points(legendSample)
+	one.Top, one.Left = true, true
+	one.Add(e.name, &plotter.Line{LineStyle: e.style})
+	return one
+}
+
+// shapeLegend returns how many entries stand side by side on a page, and how high
+// the legend is.
+func shapeLegend(page draw.Canvas, entries []entry) (columns int, height vg.Length) {
+	if len(entries) == 0 {
+		return 1, 0
+	}
+	columns = min(legendColumns, len(entries))
+	width := page.Max.X - page.Min.X - 2*legendMargin
+	for _, e := range entries {
+		one := e.drawn()
+		columns = max(1, min(columns, int(width/(one.Rectangle(page).Size().X+legendMargin))))
+	}
+	rows := (len(entries) + columns - 1) / columns
+	return columns, vg.Length(rows*legendRow) + legendMargin
+}
+
+// drawLegend draws the legend in rows along the top of the page, where it
+// covers nothing, and returns its height.
+func drawLegend(page draw.Canvas, entries []entry) vg.Length {
+	columns, height := shapeLegend(page, entries)
+	width := (page.Max.X - page.Min.X - 2*legendMargin) / vg.Length(columns)
+	for i, e := range entries {
+		row, column := i/columns, i%columns
+		cell := page
+		cell.Min.X += legendMargin + vg.Length(column)*width
+		cell.Max.X = cell.Min.X + width
+		cell.Max.Y -= legendMargin/2 + vg.Length(row*legendRow)
+		one := e.drawn()
+		one.Draw(cell)
+	}
+	return height
+}

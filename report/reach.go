@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Targets are what the time is taken to; 0 = none.
+type Targets struct {
+	Loss     float64 `json:"loss,omitempty"`     // training loss
+	Accuracy float64 `json:"accuracy,omitempty"` // on the test set
+}
+
+// A Target is one of Targets.
+type Target struct {
+	Metric string
+	Value  float64
+}
+
+// What targets are set for.
+const (
+	trainingLoss = "training loss"
+	testAccuracy = "accuracy"
+)
+
+// List returns the targets that are set: the loss, then the accuracy.
+func (t Targets) List() []Target {
+	var all []Target
+	if t.Loss > 0 {
+		all = append(all, Target{trainingLoss, t.Loss})
+	}
+	if t.Accuracy > 0 {
+		all = append(all, Target{testAccuracy, t.Accuracy})
+	}
+	return all
+}
+
+func (t Target) String() string { return fmt.Sprintf("%s %g", t.Metric, t.Value) }
+
+// A Reached says when a run reached a target, in seconds since its first round.
+// Time and Bytes are interpolated between two records: what is certain is that
+// the target was reached after After and not later than Seen.
+type Reached struct {
+	Time  float64 `json:"time_s"`
+	After float64 `json:"after_s"` // the last record above the target; 0: there is none
+	Seen  float64 `json:"seen_s"`  // the first record at the target
+	Bytes int64   `json:"bytes"`   // that a worker had sent, on the mean
+}
+
+// ReachLoss returns when the smoothed training loss first was at most target,
+// nil if it never was. The first few moments do not count.
+func (r *Run) ReachLoss(target float64) *Reached {
+	moments := r.Progress()
+	losses := smooth(moments)
+	for i := smoothing - 1; i < len(moments); i++ {
+		switch {
+		case losses[i] > target:
+		case i < smoothing: // the first that counts: what was before is not known
+			return between(Moment{}, moments[i], 1)
+		default:
+			return between(moments[i-1], moments[i], (losses[i-1]-target)/(losses[i-1]-losses[i]))
+		}
+	}
+	return nil
+}
+
+// ReachAccuracy returns when the accuracy on the test set first was at least
+// target, nil if no evaluation says that it was.
+func (r *Run) ReachAccuracy(target float64) *Reached {
+	points := slices.DeleteFunc(r.Curve(), func(p Point) bool { return Number(p.Accuracy) == nil })
+	moments := r.Progress()
+	for i, p := range points {
+		switch {
+		case p.Accuracy < target:
+		case i == 0: // what was before is not known
+			return between(Moment{}, momentAt(moments, float64(p.Round)), 1)
+		default:
+			before := points[i-1]
+			a, b := momentAt(moments, float64(before.Round)), momentAt(moments, float64(p.Round))
+			return between(a, b, (target-before.Accuracy)/(p.Accuracy-before.Accuracy))
+		}
+	}
+	return nil
+}
+
+// momentAt returns the moment of a round, between the records of other rounds.
+// After the last record it is the last.
+func momentAt(moments []Moment, round float64) Moment {
+	before := Moment{}
+	for _, m := range moments {
+		if m.Round >= round {
+			return mixed(before, m, (round-before.Round)/(m.Round-before.Round))
+		}
+		before = m
+	}
+	return before
+}
+
+// mixed returns the moment that lies between a and b by a share of their
+// distance, with its time, round and bytes.
+func mixed(a, b Moment, share float64) Moment {
+	if !(share > 0) {
+		return a
+	}
+	a.Time += time.Duration(share * float64(b.Time-a.Time))
+	a.Round += share * (b.Round - a.Round)
+	a.Sent.Wire += int64(share * float64(b.Sent.Wire-a.Sent.Wire))
+	return a
+}
+
+// between returns a target that was reached between two moments.
+func between(a, b Moment, share float64) *Reached {
+	m := mixed(a, b, min(share, 1))
+	return &Reached{Time: m.Time.Seconds(), After: a.Time.Seconds(), Seen: b.Time.Seconds(), Bytes: m.Sent.Wire}
+}
