@@ -3,6 +3,7 @@
 package markdown
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
