@@ -156,6 +156,12 @@ func (s *Study) Reproduce() string {
 		"machine: " + s.Machine,
 		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
 	}
+	if s.Made != "" {
+		lines = append(lines, "made:    "+s.Made, "again:   peer compare comparison.yaml -o again, in the folder of this report; digests are in data/digests.csv")
+	}
+	for _, file := range s.Data {
+		lines = append(lines, "data:    "+file.String())
+	}
 	for _, g := range s.on(s.Groups[0].Network.Name) {
 		if tuned := g.Cells[0].Tuned; len(tuned) > 0 {
 			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned, " ")))

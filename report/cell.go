@@ -16,20 +16,38 @@ const (
 // A Comparison is what "peer compare" leaves: what was compared and what came
 // of it.
 type Comparison struct {
-	Name     string    `json:"name"`
-	Mode     string    `json:"mode"` // lab or sim
-	Base     string    `json:"base"`
-	Compute  float64   `json:"compute_s,omitempty"` // sim: virtual time of a gradient
-	Measured bool      `json:"compute_measured,omitempty"`
-	Targets  Targets   `json:"targets"`
-	Until    string    `json:"until,omitempty"` // what ends cells before their rounds are over
-	Networks []Network `json:"networks"`
-	Labels   []string  `json:"labels"` // of the algorithms, in the order of the file
-	Seeds    []uint64  `json:"seeds"`
-	Command  string    `json:"command"` // which made it
-	Version  string    `json:"version"` // of the program
-	Machine  string    `json:"machine"`
-	Cells    []Cell    `json:"cells"`
+	Name     string     `json:"name"`
+	Mode     string     `json:"mode"` // lab or sim
+	Base     string     `json:"base"`
+	Compute  float64    `json:"compute_s,omitempty"` // sim: virtual time of a gradient
+	Measured bool       `json:"compute_measured,omitempty"`
+	Targets  Targets    `json:"targets"`
+	Until    string     `json:"until,omitempty"` // what ends cells before their rounds are over
+	Networks []Network  `json:"networks"`
+	Labels   []string   `json:"labels"` // of the algorithms, in the order of the file
+	Seeds    []uint64   `json:"seeds"`
+	Command  string     `json:"command"` // which made it
+	Version  string     `json:"version"` // of the program
+	Machine  string     `json:"machine"`
+	Made     string     `json:"made,omitempty"` // when its last cell was run
+	Data     []DataFile `json:"data,omitempty"`
+	Cells    []Cell     `json:"cells"`
+}
+
+// A DataFile is one that data were read from; a built-in set has no file.
+type DataFile struct {
+	Set    string `json:"set"`
+	File   string `json:"file,omitempty"`
+	Size   int64  `json:"size,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// String names the file and its contents.
+func (f DataFile) String() string {
+	if f.File == "" {
+		return f.Set + ", which is built in"
+	}
+	return fmt.Sprintf("%s, %s, %d bytes, sha256 %s", f.Set, f.File, f.Size, f.SHA256)
 }
 
 // A Network is the limit of all peers in some cells.

@@ -58,7 +58,7 @@ func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 			failure, exit = m.keep(&all[i], cell, summaries[i]), exitOther
 		}
 		if failure != nil {
-			all[i].Exit, all[i].Status, all[i].Error = exit, report.CellFailed, failure.Error()
+			all[i].Exit, all[i].Status, all[i].Error = exit, report.CellFailed, withoutHome(failure.Error())
 			if exit == exitTraining {
 				all[i].Status = report.CellDiverged
 			}

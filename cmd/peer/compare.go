@@ -32,10 +32,16 @@ FILE is a comparison file or the name of an embedded one. It names a run file to
 from, networks, algorithms and seeds; every combination is a cell and is run by lab or
 sim. Started again with the same folder, it goes on: cells that are finished and whose
 settings have not changed are not run again. A cell that diverges is a result; if a cell
-fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.`,
+fails, the others are run nevertheless and the command exits with ` + fmt.Sprint(exitCells) + `.
+
+The folder gets a report, as "peer report" makes it, and in its folder what makes the
+comparison again with the same digests: comparison.yaml, the run files of all cells, and
+in REPRODUCE.md the version, the machine and the sums of the data files. Folders, keys
+and secrets of this machine are left out.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
-  peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50`,
+  peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
+  peer compare fig1/report/comparison.yaml -o again`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), c, args[0], f) },
 	}

@@ -98,6 +98,7 @@ func resultOf(t *testing.T, folder string) map[string]any {
 		t.Fatal(err)
 	}
 	delete(result, "command")
+	delete(result, "made")
 	cells := result["cells"].([]any)
 	if len(cells) != 8 {
 		t.Fatalf("%d cells in %s, want 8", len(cells), folder)

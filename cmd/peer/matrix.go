@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -76,9 +75,11 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	m.result = report.Comparison{
-		Name: file.Name, Mode: file.Mode, Base: file.Base, Targets: report.Targets(file.Targets),
-		Seeds: file.Seeds, Labels: labels, Command: quoted(os.Args...), Version: readBuild().Version,
-		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: report.Targets(file.Targets),
+		Seeds: file.Seeds, Labels: labels, Command: commandLine(os.Args), Version: readBuild().Version, Machine: thisMachine(),
+	}
+	if before, err := report.ReadComparison(m.dir); err == nil {
+		m.result.Made = before.Made
 	}
 	return m, nil
 }
@@ -107,6 +108,9 @@ func (m *matrix) prepare(ctx context.Context) error {
 			return err
 		}
 		m.network(cell, loaded.Config)
+		if err := m.fingerprint(loaded.Config); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
 		m.timed[cell.Label] = run.Timed()
 		if m.file.Mode == "sim" && m.result.Compute == 0 {
 			if err := m.measure(run); err != nil {
@@ -114,7 +118,10 @@ func (m *matrix) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	return m.tune(ctx)
+	if err := m.tune(ctx); err != nil {
+		return err
+	}
+	return m.keepFiles()
 }
 
 // endsOf checks that a cell can end as it should.
@@ -163,7 +170,7 @@ func (m *matrix) measure(run *experiment.Run) error {
 		return nil
 	}
 	m.result.Measured = true
-	if before, err := report.ReadComparison(m.dir); err == nil && before.Measured && before.Base == m.file.Base {
+	if before, err := report.ReadComparison(m.dir); err == nil && before.Measured && before.Base == m.result.Base {
 		m.result.Compute = before.Compute
 		return nil
 	}
@@ -205,6 +212,7 @@ func (m *matrix) runCells(ctx context.Context) error {
 		for i, at := range group {
 			m.result.Cells[at] = done[i]
 		}
+		m.result.Made = time.Now().UTC().Format(time.RFC3339)
 		if err := m.write(); err != nil {
 			return err
 		}

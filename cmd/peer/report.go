@@ -29,8 +29,10 @@ more, the figure shows accuracy and loss on the test set, of the average model w
 "peer sim" has evaluated it, else the mean over the replicas: set output.evaluate.
 
 The folder of "peer compare" gets a report: a page with tables and figures, figures as
-png, svg and pdf (for one column of a paper in figures/column), tables for LaTeX, and
-all curves as CSV. Of two such folders, as of the same cells by sim and by lab, it says
+png, svg and pdf (7 inches wide, for a column of 3.3 inches in figures/column), tables
+for LaTeX, and all curves as CSV. Times to a target are interpolated between records;
+their 95 % intervals hold at least what lies between these. A target of accuracy needs
+output.evaluate. Of two such folders, as of the same cells by sim and by lab, it says
 how well they agree.`,
 		Example: `  peer report runs/ring8-20261121-100500
   peer report runs/ring8-20261121-100500 -o loss.png

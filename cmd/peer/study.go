@@ -30,6 +30,7 @@ func (c *console) reportStudy(dir string) error {
 	files := map[string]func(io.Writer) error{
 		"index.html":        study.WriteHTML,
 		"data/progress.csv": study.WriteCSV,
+		"data/digests.csv":  writeDigests(study.Comparison),
 		"tables/tables.tex": study.WriteLaTeX,
 		"REPRODUCE.md": func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "# %s\n\n```\n%s\n```\n", study.Name, study.Reproduce())

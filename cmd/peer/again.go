@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/data"
+	"gossiptrainer/report"
+)
+
+// Names of the files in a report's folder that make the comparison again.
+const (
+	comparisonName = "comparison.yaml"
+	baseName       = "base.yaml"
+	runsFolder     = "runs" // the run file of every cell, with every key
+)
+
+// keepFiles writes into the report's folder what makes the comparison again: the
+// comparison with all that flags, environment and searches added, the run file that
+// it starts from, and the run file of every cell. Keys that belong to this machine,
+// and secrets, are left out.
+func (m *matrix) keepFiles() error {
+	files, err := m.portable()
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	for name, text := range files {
+		whole := func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		}
+		if err := writeWhole(filepath.Join(m.dir, reportFolder, name), whole); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
+	return nil
+}
+
+// portable returns the files of keepFiles by name.
+func (m *matrix) portable() (map[string][]byte, error) {
+	base, err := configs.Load(configs.Source{File: m.file.Base, Env: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	if files[baseName], err = base.Given(); err != nil {
+		return nil, err
+	}
+	if edges := base.Config.Topology.File; edges != "" {
+		if files[configs.EdgesFile], err = os.ReadFile(edges); err != nil {
+			return nil, err
+		}
+	}
+	if files[comparisonName], err = m.pinned().YAML(); err != nil {
+		return nil, err
+	}
+	for _, cell := range m.cells {
+		loaded, err := m.load(cell)
+		if err != nil {
+			return nil, err
+		}
+		files[filepath.Join(runsFolder, cell.ID()+".yaml")] = loaded.Config.Portable()
+	}
+	return files, nil
+}
+
+// pinned returns the comparison of the cells that are run, in which nothing is
+// searched or measured any more.
+func (m *matrix) pinned() *configs.Comparison {
+	pinned := *m.file
+	pinned.Base, pinned.Compute, pinned.Algorithms = baseName, seconds(m.result.Compute), nil
+	for _, a := range m.file.Algorithms {
+		if !m.runs(a.Label) {
+			continue
+		}
+		for _, set := range append(m.tuned[a.Label], m.set...) {
+			key, value, _ := strings.Cut(set, "=")
+			a.Set = append(a.Set[:len(a.Set):len(a.Set)], configs.Override{Key: key, Value: value})
+		}
+		a.Tune = nil
+		pinned.Algorithms = append(pinned.Algorithms, a)
+	}
+	return &pinned
+}
+
+// runs reports whether cells of an algorithm are run.
+func (m *matrix) runs(label string) bool {
+	for _, cell := range m.cells {
+		if cell.Label == label {
+			return true
+		}
+	}
+	return false
+}
+
+// fingerprint notes the files that the data of a cell are read from.
+func (m *matrix) fingerprint(cfg configs.Config) error {
+	if cfg.Model.Name == "quadratic" {
+		return nil // has no data
+	}
+	for _, known := range m.result.Data {
+		if known.Set == cfg.Data.Name {
+			return nil
+		}
+	}
+	root, err := data.Root(cfg.Data.Dir)
+	if err != nil && cfg.Data.Name != "glyphs" {
+		return err
+	}
+	files, err := data.Sums(cfg.Data.Name, root)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name})
+	}
+	for _, f := range files {
+		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size, SHA256: f.SHA256})
+	}
+	return nil
+}
+
+// writeDigests writes the digest of every cell that went to its end: those that
+// the comparison has when it is made again.
+func writeDigests(c report.Comparison) func(io.Writer) error {
+	return func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		_ = out.Write([]string{"label", "network", "seed", "digest"}) // Flush reports the error
+		for _, cell := range c.Cells {
+			if cell.Summary != nil {
+				_ = out.Write([]string{cell.Label, cell.Network, strconv.FormatUint(cell.Seed, 10), cell.Digest})
+			}
+		}
+		out.Flush()
+		return out.Error()
+	}
+}
+
+// thisMachine describes the one that the program runs on.
+func thisMachine() string {
+	text := fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if name := processor(); name != "" {
+		text += ", " + name
+	}
+	return text
+}
+
+// processor returns the name of the processor, "" where nothing tells it.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		key, name, _ := strings.Cut(lines.Text(), ":")
+		if strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(name)
+		}
+	}
+	return ""
+}
+
+// commandLine returns how this program was started, without the secrets and folders
+// of its user.
+func commandLine(args []string) string {
+	shown := []string{"peer"}
+	for _, arg := range args[1:] {
+		if key, _, given := strings.Cut(arg, "="); given && configs.Private(strings.TrimPrefix(key, "--set=")) {
+			arg = key + "=..."
+		}
+		shown = append(shown, withoutHome(arg))
+	}
+	return quoted(shown...)
+}
+
+// withoutHome writes ~ for the home folder of the user.
+func withoutHome(text string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || len(home) < 2 {
+		return text
+	}
+	return strings.ReplaceAll(text, home, "~")
+}

@@ -1,0 +1,136 @@
+package configs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/knadh/koanf/v2"
+)
+
+// private are the keys of a run file that belong to one machine or to nobody else:
+// folders, addresses, keys and secrets. They change no result of a simulation.
+func private() []string {
+	return []string{
+		"data.dir", "output.dir", "checkpoint.dir", "peers",
+		"node.listen", "node.key", "node.join_secret", "node.join_secret_file", "node.metrics",
+	}
+}
+
+// Private reports whether the value of a key belongs to one machine, or is a secret.
+func Private(key string) bool {
+	return key == "node" || slices.ContainsFunc(private(), func(p string) bool { return within(key, p) })
+}
+
+// Portable returns the configuration as a run file with every key, but for those
+// that belong to one machine, which have their defaults.
+func (c Config) Portable() []byte {
+	standard := Default()
+	c.Data.Dir, c.Output.Dir, c.Checkpoint.Dir = standard.Data.Dir, standard.Output.Dir, standard.Checkpoint.Dir
+	c.Peers = standard.Peers
+	n := &c.Node
+	n.Listen, n.Metrics = standard.Node.Listen, standard.Node.Metrics
+	n.Key, n.JoinSecret, n.JoinSecretFile = standard.Node.Key, standard.Node.JoinSecret, standard.Node.JoinSecretFile
+	if c.Topology.File != "" {
+		c.Topology.File = EdgesFile
+	}
+	return c.YAML()
+}
+
+// EdgesFile is the name of the list of edges beside a portable run file that has
+// one.
+const EdgesFile = "edges.txt"
+
+// Given returns what the file and the environment say as a run file, but for the
+// keys that belong to one machine.
+func (l *Loaded) Given() ([]byte, error) {
+	given := koanf.New(".")
+	for _, layer := range l.layers[1:] {
+		if err := given.Merge(layer.values); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+	}
+	for _, key := range private() {
+		given.Delete(key)
+	}
+	if given.Exists("topology.file") {
+		if err := given.Set("topology.file", EdgesFile); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+	}
+	text, err := yaml.Marshal(given.Raw())
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	return text, nil
+}
+
+// A comparisonForm is a comparison as its file has it.
+type comparisonForm struct {
+	Name       string          `yaml:"name"`
+	Base       string          `yaml:"base"`
+	Mode       string          `yaml:"mode"`
+	Compute    string          `yaml:"compute,omitempty"`
+	Networks   []yaml.MapSlice `yaml:"networks"`
+	Algorithms []variantForm   `yaml:"algorithms"`
+	Seeds      []uint64        `yaml:"seeds"`
+	Budget     yaml.MapSlice   `yaml:"budget,omitempty"`
+	Report     yaml.MapSlice   `yaml:"report,omitempty"`
+}
+
+type variantForm struct {
+	Label string        `yaml:"label"`
+	Set   yaml.MapSlice `yaml:"set,omitempty"`
+}
+
+// YAML returns the comparison as a comparison file that searches for nothing: it has
+// no choices. Keys that belong to one machine are left out.
+func (c *Comparison) YAML() ([]byte, error) {
+	form := comparisonForm{Name: c.Name, Base: c.Base, Mode: c.Mode, Seeds: c.Seeds}
+	if c.Compute > 0 {
+		form.Compute = c.Compute.String()
+	}
+	for _, n := range c.Networks {
+		entry := yaml.MapSlice{{Key: "name", Value: n.Name}}
+		for _, o := range n.Set {
+			key := strings.TrimPrefix(o.Key, "limit.")
+			entry = append(entry, yaml.MapItem{Key: strings.TrimPrefix(key, "train."), Value: o.Value})
+		}
+		form.Networks = append(form.Networks, entry)
+	}
+	for _, a := range c.Algorithms {
+		form.Algorithms = append(form.Algorithms, variantForm{a.Label, settings(a.Set)})
+	}
+	add := func(to *yaml.MapSlice, key string, value any, there bool) {
+		if there {
+			*to = append(*to, yaml.MapItem{Key: key, Value: value})
+		}
+	}
+	add(&form.Budget, "rounds", c.Budget.Rounds, c.Budget.Rounds > 0)
+	add(&form.Budget, "time", c.Budget.Time.String(), c.Budget.Time > 0)
+	add(&form.Budget, "target", true, c.Budget.Target)
+	var targets yaml.MapSlice
+	add(&targets, "loss", c.Targets.Loss, c.Targets.Loss > 0)
+	add(&targets, "accuracy", c.Targets.Accuracy, c.Targets.Accuracy > 0)
+	add(&form.Report, "targets", targets, len(targets) > 0)
+	text, err := yaml.Marshal(form)
+	if err != nil {
+		return nil, fmt.Errorf("configs: %w", err)
+	}
+	return text, nil
+}
+
+// settings returns overrides as keys with their values, the last of each key, in
+// the order in which a comparison file is read.
+func settings(set []Override) yaml.MapSlice {
+	var all yaml.MapSlice
+	for i, o := range set {
+		later := slices.ContainsFunc(set[i+1:], func(other Override) bool { return other.Key == o.Key })
+		if !later && !Private(o.Key) {
+			all = append(all, yaml.MapItem{Key: o.Key, Value: o.Value})
+		}
+	}
+	slices.SortFunc(all, func(a, b yaml.MapItem) int { return strings.Compare(a.Key.(string), b.Key.(string)) })
+	return all
+}
