@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"html"
 	"image/png"
 	"os"
 	"os/exec"
@@ -87,4 +89,41 @@ func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, co
 		}
 	}
 	return drawn, hosts, console
+}
+
+// On a phone the page is no wider than the screen, and the panels of figures stand one
+// above the other, each as wide as there is room.
+func TestPageOnAPhone(t *testing.T) {
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("no chromium")
+	}
+	var page bytes.Buffer
+	if err := study(t, 1, 2, 3).WriteHTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "phone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir) // what chromium still writes there is no failure
+	phone := fmt.Sprintf(`<iframe width="390" height="900" style="border:0" srcdoc="%s"></iframe><p></p><script>
+document.querySelector("iframe").onload = e => {
+  const d = e.target.contentDocument, panels = [...d.querySelectorAll(".panels")[0].querySelectorAll("svg")].map(s => s.getBoundingClientRect())
+  document.querySelector("p").textContent = [d.documentElement.scrollWidth <= d.documentElement.clientWidth,
+    panels.length, panels[0].left == panels[1].left, panels[1].top >= panels[0].bottom, panels[0].width > 330].join()
+}</script>`, html.EscapeString(page.String()))
+	path := filepath.Join(dir, "phone.html")
+	if err := os.WriteFile(path, []byte(phone), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--dump-dom", "file://"+path)
+	seen, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+	if want := "<p>true,2,true,true,true</p>"; !bytes.Contains(seen, []byte(want)) {
+		t.Errorf("the page ends %.200q, want %s: it fits, two panels, one above the other, wide", seen[max(0, len(seen)-900):], want)
+	}
 }

@@ -12,5 +12,9 @@ for name; do
 	runs/peer compare "$name" -o "runs/$name"
 	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
 	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"
-	cp "runs/$name/report/figures/"loss-*.png "runs/$name/report/figures/"bars-*.png "$kept"
+	for kind in loss accuracy bars; do
+		for picture in "runs/$name/report/figures/$kind-"*.png; do
+			[ ! -e "$picture" ] || cp "$picture" "$kept"
+		done
+	done
 done
