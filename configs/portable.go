@@ -9,7 +9,7 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-// private are the keys of a run file that belong to one machine or to nobody else:
+// private are the keys of a run file that belong to one machine or one user:
 // folders, addresses, keys and secrets. They change no result of a simulation.
 func private() []string {
 	return []string{

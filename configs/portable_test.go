@@ -94,7 +94,8 @@ func TestPortableFilesHoldNothingPrivate(t *testing.T) {
 			}
 		}
 	}
-	for key, want := range map[string]bool{"node.join_secret": true, "node": true, "data.dir": true, "data.name": false, "data": false, "train.batch": false} {
+	for key, want := range map[string]bool{"node.join_secret": true, "node": true, "data.dir": true,
+		"data.name": false, "data": false, "train.batch": false} {
 		if Private(key) != want {
 			t.Errorf("Private(%s) is %v", key, !want)
 		}

@@ -51,7 +51,8 @@ func TestPageInABrowser(t *testing.T) {
 func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, console [][]byte) {
 	t.Helper()
 	shot, net := filepath.Join(dir, "shot.png"), filepath.Join(dir, "net.json")
-	cmd := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr",
+	cmd := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu",
+		"--no-first-run", "--enable-logging=stderr",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic", "--disable-features=OptimizationHints",
 		"--user-data-dir="+filepath.Join(dir, "profile"), "--log-net-log="+net, "--window-size=1100,2400", "--screenshot="+shot, url)
 	said, err := cmd.CombinedOutput()
@@ -124,6 +125,7 @@ document.querySelector("iframe").onload = e => {
 		t.Fatalf("chromium: %v", err)
 	}
 	if want := "<p>true,2,true,true,true</p>"; !bytes.Contains(seen, []byte(want)) {
-		t.Errorf("the page ends %.200q, want %s: it fits, two panels, one above the other, wide", seen[max(0, len(seen)-900):], want)
+		t.Errorf("the page ends %.200q, want %s: it fits, two panels, one above the other, wide", seen[max(0,
+			len(seen)-900):], want)
 	}
 }

@@ -140,7 +140,8 @@ func (s *Study) suspicious(g *Group, where string) []string {
 	const tooFast, tooSlow = 0.95, 1.5
 	switch {
 	case took.Mean < tooFast*link.Mean:
-		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where, 100*took.Mean/link.Mean)}
+		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where,
+			100*took.Mean/link.Mean)}
 	case took.Mean > tooSlow*least.Mean:
 		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others or a saturated machine",
 			where, took.Mean/least.Mean)}
@@ -164,7 +165,8 @@ func (s *Study) Reproduce() string {
 	}
 	for _, g := range s.on(s.Groups[0].Network.Name) {
 		if tuned := g.Cells[0].Tuned; len(tuned) > 0 {
-			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned, " ")))
+			lines = append(lines, fmt.Sprintf("tuned:   %s: %s, in short runs of another seed", g.Label, strings.Join(tuned,
+				" ")))
 		}
 	}
 	return strings.Join(lines, "\n")

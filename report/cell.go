@@ -97,7 +97,7 @@ func (c *Cell) Reach(run *Run, t Targets) {
 	}
 }
 
-// to returns when the run reached a target; nil = it did not, or nobody knows.
+// to returns when the run reached a target; nil = it did not, or it is not known.
 func (c Cell) to(t Target) *Reached {
 	if t.Metric == testAccuracy {
 		return c.ToAccuracy

@@ -69,7 +69,8 @@ func (p planned) write(t *testing.T, dir string, c Cell) Cell {
 	}
 	c.Folder = filepath.Join("cells", c.Label+strconv.FormatUint(c.Seed, 10))
 	rounds := 10 * len(p.losses)
-	c.Summary = &Summary{Algorithm: "dpsgd", Bits: 32, Rounds: rounds, Time: pace * float64(len(p.losses)), TrainLoss: p.losses[len(p.losses)-1]}
+	c.Summary = &Summary{Algorithm: "dpsgd", Bits: 32, Rounds: rounds, Time: pace * float64(len(p.losses)),
+		TrainLoss: p.losses[len(p.losses)-1]}
 	if p.final > 0 {
 		c.Summary.Accuracy.AverageModel = &p.final
 	}
@@ -110,7 +111,8 @@ func told(t *testing.T, s *Study) string {
 	for _, line := range slices.Concat(s.Conclusions(), s.Caveats()) {
 		text.WriteString(line + "\n")
 	}
-	for _, write := range []func(io.Writer) error{s.WriteTargets, s.WriteHTML, s.WriteLaTeX, func(w io.Writer) error { return WriteCells(w, s.Comparison) }} {
+	for _, write := range []func(io.Writer) error{s.WriteTargets, s.WriteHTML, s.WriteLaTeX,
+		func(w io.Writer) error { return WriteCells(w, s.Comparison) }} {
 		if err := write(&text); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +154,8 @@ func TestAccuracyThatWasMeasuredAtTheEndAlone(t *testing.T) {
 
 // An accuracy at the end that no evaluation saw counts, too.
 func TestAccuracyThatTheLastRoundReached(t *testing.T) {
-	s := golden(t, Targets{Accuracy: 0.75}, []string{"A"}, map[string][]planned{"A": {{losses: falling, scores: []float64{0.5, 0.7}, final: 0.8}}})
+	s := golden(t, Targets{Accuracy: 0.75}, []string{"A"}, map[string][]planned{"A": {{losses: falling,
+		scores: []float64{0.5, 0.7}, final: 0.8}}})
 	r := s.Groups[0].Cells[0].ToAccuracy
 	if r == nil || math.Abs(r.Time-6) > 1e-9 || r.After != 4 || r.Seen != 8 {
 		t.Errorf("reached %+v, want after 6 s, half way from 4 s to the end", r)
@@ -185,7 +188,8 @@ func TestAGapThatNobodyMeasuresIsAbsent(t *testing.T) {
 	}
 	rounds := s.rounds()
 	if len(rounds.panels) != 2 || !strings.Contains(rounds.panels[1].words, "reduces: none") {
-		t.Errorf("%d panels, the last says %q, want that one has no gap", len(rounds.panels), rounds.panels[len(rounds.panels)-1].words)
+		t.Errorf("%d panels, the last says %q, want that one has no gap", len(rounds.panels),
+			rounds.panels[len(rounds.panels)-1].words)
 	}
 	s = golden(t, Targets{}, []string{"reduces"}, runs)
 	if n := len(s.rounds().panels); n != 1 {
@@ -202,7 +206,8 @@ func TestDivergedIsNoRoundOfNothing(t *testing.T) {
 		"A": {{losses: falling}, {losses: falling}},
 		"B": {{diverged: "sim: worker 3 round 71: diverged"}, {diverged: "sim: worker 1 round 80: diverged"}},
 	})
-	mustTell(t, told(t, s), []string{"2 of 2 diverged in rounds 71 to 80", "2 of 2 runs diverged in rounds 71 to 80", "diverged in round 80  "}, nil)
+	mustTell(t, told(t, s), []string{"2 of 2 diverged in rounds 71 to 80", "2 of 2 runs diverged in rounds 71 to 80",
+		"diverged in round 80  "}, nil)
 	bars := s.Figures()[1]
 	for i, want := range []string{"B: diverged in rounds 71 to 80", "B: diverged in rounds 71 to 80"} {
 		if got := bars.panels[i].words; !strings.Contains(got, want) || strings.Contains(got, "B: gradient") {
@@ -222,7 +227,8 @@ func TestNoAxisOfNothing(t *testing.T) {
 
 // Two seeds that are far apart make no time below zero.
 func TestIntervalsOfTimesAreAboveZero(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: falling, pace: 30}}})
+	s := golden(t, Targets{Loss: 2}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: falling,
+		pace: 30}}})
 	e := s.Groups[0].timeTo(s.Targets.List()[0])
 	if !(e.Low > 0 && e.Low < e.Mean && e.Mean < e.High) {
 		t.Errorf("%+v, want an interval above zero around the mean", e)
@@ -246,9 +252,11 @@ func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
 
 // The page says of bands what they are, and figures say how they are smoothed.
 func TestCaptionsSayWhatIsDrawn(t *testing.T) {
-	s := golden(t, Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1}, {losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}, gap: 1}}})
+	s := golden(t, Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1},
+		{losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}, gap: 1}}})
 	for _, f := range []*Figure{s.Figures()[0], s.rounds()} {
-		mustTell(t, f.Caption, []string{"the mean of the last 5 records", "bands go from the least to the largest seed"}, []string{"95 %"})
+		mustTell(t, f.Caption, []string{"the mean of the last 5 records", "bands go from the least to the largest seed"},
+			[]string{"95 %"})
 	}
 	_, band := combine(s.Groups[0].curves(byRound(), theLoss()), false)
 	if least, most := band[len(band)-1].Y, band[0].Y; least != 5 || most != 9 {
@@ -261,7 +269,8 @@ func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 
 // In a PDF a band has the colour of its line.
 func TestBandsInPDFsAreColoured(t *testing.T) {
-	s := golden(t, Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}}}})
+	s := golden(t, Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: []float64{9, 8, 7,
+		6, 5, 4, 3, 2}}}})
 	picture, err := s.Figures()[0].Draw("pdf")
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +308,8 @@ func TestLettersInPDFs(t *testing.T) {
 
 // The figures of a column are as wide as one, and their letters large enough.
 func TestFiguresOfAColumn(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{"A": {{losses: falling, gap: 1}}, "B": {{losses: falling, gap: 1}}})
+	s := golden(t, Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{"A": {{losses: falling, gap: 1}},
+		"B": {{losses: falling, gap: 1}}})
 	for _, f := range s.Figures() {
 		picture, err := f.DrawColumn("svg")
 		if err != nil {
@@ -327,7 +337,8 @@ func TestFiguresOfAColumn(t *testing.T) {
 
 // Where one algorithm takes ten times as long as another, the axis is logarithmic.
 func TestAxesFollowTheRange(t *testing.T) {
-	runs := map[string][]planned{"A": {{losses: falling}}, "B": {{losses: falling, pace: 2}}, "C": {{losses: falling, pace: 20}}}
+	runs := map[string][]planned{"A": {{losses: falling}}, "B": {{losses: falling, pace: 2}}, "C": {{losses: falling,
+		pace: 20}}}
 	for labels, want := range map[string]bool{"A B": false, "A B C": true} {
 		p := golden(t, Targets{}, strings.Fields(labels), runs).Figures()[0].panels[0]
 		if _, logarithmic := p.X.Tick.Marker.(decades); logarithmic != want {
@@ -343,7 +354,8 @@ func TestAxesFollowTheRange(t *testing.T) {
 // A reader who cannot see the figures hears what they show, and tables say which
 // cells are heads.
 func TestPageIsForAllReaders(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A", "<B>"}, map[string][]planned{"A": {{losses: falling}}, "<B>": {{losses: falling, pace: 2}}})
+	s := golden(t, Targets{Loss: 2}, []string{"A", "<B>"}, map[string][]planned{"A": {{losses: falling}},
+		"<B>": {{losses: falling, pace: 2}}})
 	var page bytes.Buffer
 	if err := s.WriteHTML(&page); err != nil {
 		t.Fatal(err)

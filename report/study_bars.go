@@ -129,7 +129,8 @@ const barHalf = 0.36 // of the distance of two bars
 
 func addBar(p *plot.Plot, at int, low, high float64, c color.Color) {
 	x := float64(at)
-	bar, err := plotter.NewPolygon(plotter.XYs{{X: x - barHalf, Y: low}, {X: x + barHalf, Y: low}, {X: x + barHalf, Y: high}, {X: x - barHalf, Y: high}})
+	bar, err := plotter.NewPolygon(plotter.XYs{{X: x - barHalf, Y: low}, {X: x + barHalf, Y: low}, {X: x + barHalf,
+		Y: high}, {X: x - barHalf, Y: high}})
 	if err != nil {
 		return // a height that is no number
 	}
@@ -142,7 +143,8 @@ func addWhisker(p *plot.Plot, at int, e geomean) {
 		return
 	}
 	x := float64(at)
-	for _, stroke := range []draw.LineStyle{{Width: vg.Points(3), Color: color.White}, {Width: vg.Points(1.2), Color: color.Black}} { // seen on any bar
+	for _, stroke := range []draw.LineStyle{{Width: vg.Points(3), Color: color.White}, {Width: vg.Points(1.2),
+		Color: color.Black}} { // seen on any bar
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: e.Low}, {X: x, Y: e.High}}, LineStyle: stroke})
 	}
 }

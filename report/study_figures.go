@@ -173,7 +173,8 @@ func curves(groups []*Group, x abscissa, y quantity) *panel {
 			words += fmt.Sprintf("; %s: none", g.Label)
 			continue
 		}
-		words += fmt.Sprintf("; %s: from %.3g at %.3g to %.3g at %.3g", g.Label, mean[0].Y, mean[0].X, mean[len(mean)-1].Y, mean[len(mean)-1].X)
+		words += fmt.Sprintf("; %s: from %.3g at %.3g to %.3g at %.3g", g.Label, mean[0].Y, mean[0].X,
+			mean[len(mean)-1].Y, mean[len(mean)-1].X)
 		for _, at := range band {
 			positive = positive && at.Y > 0
 		}

@@ -100,7 +100,8 @@ func (g *Group) bits() string {
 // that was not measured.
 func (s *Study) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"label", "network", "seed", "time_s", "round", "bytes_per_peer", "metric", "value"}) // Flush reports the error
+	_ = out.Write([]string{"label", "network", "seed", "time_s", "round", "bytes_per_peer", "metric",
+		"value"}) // Flush reports the error
 	for _, g := range s.Groups {
 		for _, cell := range g.Cells {
 			if run := g.runs[cell.Seed]; run != nil {
@@ -144,7 +145,8 @@ func (s *Study) WriteLaTeX(w io.Writer) error {
 	var b strings.Builder
 	targets := s.Targets.List()
 	for _, network := range s.Networks {
-		fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{l%s}\n\\toprule\n", latex(network.Name), strings.Repeat("r", 4+2*len(targets)))
+		fmt.Fprintf(&b, "%% %s\n\\begin{tabular}{l%s}\n\\toprule\n", latex(network.Name), strings.Repeat("r",
+			4+2*len(targets)))
 		b.WriteString("Algorithm & Bits")
 		for _, target := range targets {
 			fmt.Fprintf(&b, " & Time to %s (s) & Speed-up", latex(target.String()))

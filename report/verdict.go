@@ -67,7 +67,7 @@ func (s *Study) conclude(network string, groups []*Group, target Target) string 
 	case fastest == base:
 		text += "."
 	case !base.tells(target):
-		text += fmt.Sprintf("; nobody knows when %s does.", base.Label)
+		text += fmt.Sprintf("; it is not known when %s does.", base.Label)
 	case !base.reaches(target):
 		text += fmt.Sprintf("; %s does not reach it in every run.", base.Label)
 	default:
@@ -88,8 +88,8 @@ func (g *Group) tells(target Target) bool {
 	})
 }
 
-// concludeFinal says who was at a target of accuracy at the end, where nobody
-// evaluated before.
+// concludeFinal names the groups at a target of accuracy at the end, where nothing
+// was evaluated before.
 func concludeFinal(network string, groups []*Group, target Target) string {
 	var at []string
 	for _, g := range groups {

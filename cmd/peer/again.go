@@ -123,7 +123,8 @@ func (m *matrix) fingerprint(cfg configs.Config) error {
 		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name})
 	}
 	for _, f := range files {
-		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size, SHA256: f.SHA256})
+		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size,
+			SHA256: f.SHA256})
 	}
 	return nil
 }

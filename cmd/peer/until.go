@@ -52,7 +52,7 @@ func parseUntil(command string, settings []string) (until, error) {
 // check says why a run cannot end so.
 func (u until) check(run *experiment.Run) error {
 	if u.targets.Accuracy > 0 && run.Config().Output.Evaluate == 0 {
-		return configs.Errorf("output.evaluate", "is 0, so that nobody knows when accuracy %g is reached: give the rounds between evaluations", u.targets.Accuracy)
+		return configs.Errorf("output.evaluate", "is 0, so that it is not known when accuracy %g is reached: give the rounds between evaluations", u.targets.Accuracy)
 	}
 	return nil
 }
