@@ -16,6 +16,7 @@ type Key struct {
 	Allowed     string // values or range, "" for any
 	Description string // with the unit
 	Same        bool   // all peers of a run must agree on it
+	Variable    string // of the environment that sets it, "" where none does
 }
 
 // Reference returns all keys in the order of the run file.
@@ -28,7 +29,7 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 	if s.Properties == nil {
 		keys = append(keys, Key{
 			Name: path, Type: typeName(s), Default: written(s.Default), Allowed: allowed(s),
-			Description: s.Description, Same: s.Extras[sameKeyword] == true,
+			Description: s.Description, Same: s.Extras[sameKeyword] == true, Variable: variable(path),
 		})
 	}
 	for name, child := range properties(s) {
@@ -40,6 +41,15 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 		}
 	}
 	return keys
+}
+
+// variable names the environment variable of a key, as envLayer reads it. A key without a section
+// has none: it would look like PEER_DATA, which is no configuration. Neither has one inside a list.
+func variable(key string) string {
+	if !strings.Contains(key, ".") || strings.Contains(key, "*") {
+		return ""
+	}
+	return "PEER_" + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 }
 
 func typeName(s *jsonschema.Schema) string {

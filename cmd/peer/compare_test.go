@@ -26,7 +26,7 @@ func silentConsole(t *testing.T) *console {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return &console{in: os.Stdin, out: file, err: file}
+	return &console{in: os.Stdin, out: newOutput(file), err: newOutput(file)}
 }
 
 // smallMatrix is one whose cells are run by a program that does what a script

@@ -33,7 +33,8 @@ func newStatus(c *console) *cobra.Command {
 		Short: "ask the running peers of this machine how they are doing",
 		Long: `ask the running peers of this machine how they are doing
 
-RUN is the name of a run; without it, all of this user's peers are asked.`,
+RUN is the name of a run; without it, all of this user's peers are asked. If no peer of RUN
+answers, the command exits with ` + fmt.Sprint(exitOther) + `.`,
 		Example: "  peer status\n  peer status ring8 --json",
 		Args:    arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -43,16 +44,50 @@ RUN is the name of a run; without it, all of this user's peers are asked.`,
 			}
 			found := askAll(dir)
 			if len(args) > 0 {
-				found.Peers = slices.DeleteFunc(found.Peers, func(s standing) bool { return s.Run != args[0] })
+				return c.statusOf(found, args[0])
 			}
 			if len(found.Peers)+len(found.Silent) == 0 {
-				c.say("no such peer is running on this machine")
+				c.say("no peer is running on this machine")
 			}
 			return c.print(found, found.write)
 		},
 	}
 	c.addJSON(cmd)
 	return cmd
+}
+
+// statusOf prints how the peers of one run are doing. That there is none is an error.
+func (c *console) statusOf(all standings, run string) error {
+	found := standings{Peers: []standing{}, Silent: all.Silent}
+	var others []string
+	for _, s := range all.Peers {
+		if s.Run == run {
+			found.Peers = append(found.Peers, s)
+		} else if !slices.Contains(others, s.Run) {
+			others = append(others, s.Run)
+		}
+	}
+	if err := c.print(found, found.write); err != nil || len(found.Peers) > 0 {
+		return err
+	}
+	return &absentError{run: run, others: others}
+}
+
+// An absentError says that no peer of a run is running on this machine.
+type absentError struct {
+	run    string
+	others []string // runs that have peers here
+}
+
+func (e *absentError) Error() string {
+	return fmt.Sprintf("status: no peer of run %q answers on this machine", e.run)
+}
+
+func (e *absentError) Hint() string {
+	if len(e.others) == 0 {
+		return "no other run has peers here either: start one with peer lab or peer run"
+	}
+	return "there are peers of " + strings.Join(e.others, ", ")
 }
 
 // askAll asks all at once, and removes the sockets of processes that are gone.

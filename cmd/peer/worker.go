@@ -111,7 +111,7 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 		return err
 	}
 	if report.Number(score.Loss) == nil {
-		return fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
+		return fmt.Errorf("worker %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
 	}
 	if final.Data, err = run.Rows(w.Rank); err != nil {
 		return err

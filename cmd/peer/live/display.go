@@ -22,9 +22,15 @@ type Display interface {
 	Close()
 }
 
+// A TTY is a stream that may lead to a terminal.
+type TTY interface {
+	io.ReadWriteCloser
+	Fd() uintptr
+}
+
 // Interactive reports whether a table can be shown: out and in are the
 // terminal of a process in its foreground, and it understands escape codes.
-func Interactive(in, out *os.File) bool {
+func Interactive(in *os.File, out TTY) bool {
 	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(out.Fd())) &&
 		term.IsTerminal(int(in.Fd())) && inForeground(in)
 }

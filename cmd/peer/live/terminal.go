@@ -37,7 +37,7 @@ type terminal struct {
 // Terminal returns a display for a terminal. It reads the keyboard only to keep
 // what is typed off the table; Ctrl-C ends the table and interrupts the process
 // as usual.
-func Terminal(in, out *os.File, run Run) Display {
+func Terminal(in *os.File, out TTY, run Run) Display {
 	t := &terminal{out: out, board: NewBoard(run, time.Now()), done: make(chan struct{})}
 	t.program = tea.NewProgram(&screen{terminal: t}, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	go t.run()
