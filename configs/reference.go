@@ -12,11 +12,12 @@ import (
 type Key struct {
 	Name        string // dotted; * stands for a list index or a link
 	Type        string
-	Default     string // as it is written in YAML
-	Allowed     string // values or range, "" for any
-	Description string // with the unit
-	Same        bool   // all peers of a run must agree on it
-	Variable    string // of the environment that sets it, "" where none does
+	Default     string   // as it is written in YAML
+	Allowed     string   // values or range, "" for any
+	Description string   // with the unit
+	Same        bool     // all peers of a run must agree on it
+	Values      []string `json:",omitempty"` // all that it may have, where they are few
+	Variable    string   // of the environment that sets it, "" where none does
 }
 
 // Reference returns all keys in the order of the run file.
@@ -30,6 +31,7 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 		keys = append(keys, Key{
 			Name: path, Type: typeName(s), Default: written(s.Default), Allowed: allowed(s),
 			Description: s.Description, Same: s.Extras[sameKeyword] == true, Variable: variable(path),
+			Values: values(s),
 		})
 	}
 	for name, child := range properties(s) {
@@ -41,6 +43,18 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 		}
 	}
 	return keys
+}
+
+// values lists what a key may have, nil where that is a range or any text.
+func values(s *jsonschema.Schema) []string {
+	if s.Type == "boolean" {
+		return []string{"true", "false"}
+	}
+	var all []string
+	for _, v := range s.Enum {
+		all = append(all, fmt.Sprint(v))
+	}
+	return all
 }
 
 // variable names the environment variable of a key, as envLayer reads it. A key without a section

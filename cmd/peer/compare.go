@@ -43,6 +43,9 @@ fails, the others are run nevertheless and the command exits with ` + fmt.Sprint
 	cmd.Flags().StringVar(&f.mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "run the cells of this `label` alone; may be repeated")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
+	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"}, cobra.ShellCompDirectiveNoFileComp))
 	c.addJSON(cmd)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
