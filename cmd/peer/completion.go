@@ -59,17 +59,19 @@ func completeKeys(_ *cobra.Command, _ []string, word string) ([]string, cobra.Sh
 
 // completeUntil completes key=value of --until, with a value as an example.
 func completeUntil(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	_, _, valued := strings.Cut(word, "=")
+	key, _, valued := strings.Cut(word, "=")
 	var all []string
 	for _, end := range [][3]string{
 		{"time=", "10m", "virtual in sim, on the clock in lab"},
 		{"loss=", "0.5", "training loss, as a report sees it"},
 		{"accuracy=", "0.9", "on the test set; needs output.evaluate"},
 	} {
-		if valued {
-			end[0] += end[1]
+		switch {
+		case !valued:
+			all = append(all, suggestion(end[0], end[2]))
+		case end[0] == key+"=":
+			all = append(all, suggestion(end[0]+end[1], end[2]))
 		}
-		all = append(all, suggestion(end[0], end[2]))
 	}
 	return all, completing(valued)
 }

@@ -17,8 +17,8 @@ type Display interface {
 	Event(e report.Event)
 	// Write shows whole lines of a log. They never tear what is displayed.
 	io.Writer
-	// Close ends the display, once. A table disappears: what is to stay is
-	// printed by the caller. After Close, log lines are written plainly.
+	// Close ends the display, once. The last table stays on the screen. After
+	// Close, log lines are written plainly.
 	Close()
 }
 

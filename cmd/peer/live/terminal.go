@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -18,8 +17,8 @@ import (
 const frame = 250 * time.Millisecond
 
 // A terminal display redraws a table in place. Log lines queue until the
-// program has put them above the table; when it has ended, what is left and
-// what comes is written plainly.
+// program has put them above the table. When it has ended, the last table stays,
+// and the lines that are left or come later follow below it.
 type terminal struct {
 	out     io.Writer
 	program *tea.Program
@@ -50,7 +49,9 @@ func (t *terminal) run() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
-	t.erase()
+	if t.last != "" {
+		io.WriteString(t.out, "\n") // the program leaves the cursor in the last line of the table
+	}
 	for _, line := range t.log {
 		io.WriteString(t.out, line+"\n")
 	}
@@ -90,16 +91,9 @@ func (t *terminal) draw(size Size) string {
 	return t.last
 }
 
-// erase removes the last table. The program leaves the cursor in its last line.
-func (t *terminal) erase() {
-	up := strings.Count(t.last, "\n")
-	if up > 0 {
-		io.WriteString(t.out, fmt.Sprintf("\r\x1b[%dA\x1b[J", up)) // cursor up, erase to the end of the screen
-	}
-}
-
-// freeze keeps the table as it is from now on.
-func (t *terminal) freeze() {
+// freeze draws the table once more and keeps it as it is from now on.
+func (t *terminal) freeze(size Size) {
+	t.draw(size)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
@@ -148,12 +142,12 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.size = Size{msg.Width, msg.Height}
 	case tea.KeyPressMsg:
 		if msg.String() == "ctrl+c" {
-			s.freeze()
+			s.freeze(s.size)
 			interrupt()
 			return s, tea.Quit
 		}
 	case closing:
-		s.freeze()
+		s.freeze(s.size)
 		return s, tea.Quit
 	case redraw:
 		return s, tea.Batch(tick(), s.printLog())
