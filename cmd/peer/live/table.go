@@ -109,10 +109,14 @@ func (b *Board) head() string {
 func (b *Board) progress(now time.Time, width int) string {
 	round := b.Round()
 	text := fmt.Sprintf("round %d/%d", round, b.run.Rounds)
-	tail := fmt.Sprintf("%3.0f %%  peers %d/%d", 100*b.share(), b.Present(), b.run.Peers)
+	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*b.share()), fmt.Sprintf("  peers %d/%d", b.Present(), b.run.Peers), ""
 	if left, ok := b.Remaining(now); ok && round < b.run.Rounds {
-		tail += "  eta " + Clock(left)
+		eta = "  eta " + Clock(left)
 	}
+	if len(text)+gutter+len(tail+here+eta) <= width {
+		tail += here // where there is room for one of both, it is the time that is left
+	}
+	tail += eta
 	const widest = 30
 	cells := min(widest, width-len(text)-len(tail)-2*gutter)
 	if cells < 5 {

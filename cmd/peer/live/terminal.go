@@ -36,9 +36,12 @@ type terminal struct {
 // Terminal returns a display for a terminal. It reads the keyboard only to keep
 // what is typed off the table; Ctrl-C ends the table and interrupts the process
 // as usual.
-func Terminal(in *os.File, out TTY, run Run) Display {
+func Terminal(in *os.File, out TTY, run Run) Display { return newTerminal(in, out, run) }
+
+func newTerminal(in *os.File, out TTY, run Run, more ...tea.ProgramOption) *terminal {
 	t := &terminal{out: out, board: NewBoard(run, time.Now()), done: make(chan struct{})}
-	t.program = tea.NewProgram(&screen{terminal: t}, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	options := append(more, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	t.program = tea.NewProgram(&screen{terminal: t}, options...)
 	go t.run()
 	return t
 }
@@ -49,9 +52,6 @@ func (t *terminal) run() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
-	if t.last != "" {
-		io.WriteString(t.out, "\n") // the program leaves the cursor in the last line of the table
-	}
 	for _, line := range t.log {
 		io.WriteString(t.out, line+"\n")
 	}
@@ -93,9 +93,12 @@ func (t *terminal) draw(size Size) string {
 
 // freeze draws the table once more and keeps it as it is from now on.
 func (t *terminal) freeze(size Size) {
-	t.draw(size)
+	table := t.draw(size)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.closed && table != "" {
+		t.last = table + "\n" // the program erases the last line, in which it leaves the cursor
+	}
 	t.closed = true
 }
 
