@@ -92,6 +92,7 @@ type Status struct {
 	State   State  `json:"state"`
 	Detail  string `json:"detail,omitempty"`  // for people
 	Missing []int  `json:"missing,omitempty"` // ranks waited for
+	Here    int    `json:"here,omitempty"`    // of a negative Rank: peers found so far, the one that tells included
 }
 
 // A Final is one worker's result.

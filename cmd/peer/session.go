@@ -62,7 +62,11 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	}
 	c.warn(run)
 	c.say("run folder: %s", s.folder.dir)
-	s.display = c.newDisplay(describeRun(run))
+	shown := describeRun(run)
+	if mode == "sim" {
+		shown.Here = run.N()
+	}
+	s.display = c.newDisplay(shown)
 	context.AfterFunc(ctx, s.display.Close)
 	return s, nil
 }

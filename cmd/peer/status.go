@@ -142,7 +142,7 @@ func ask(path string) (standing, error) {
 func (s standings) write(w io.Writer) error {
 	if len(s.Peers) > 0 {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "RUN\tPEER\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
+		fmt.Fprintln(t, "RUN\tPEER\tPEERS\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
 		for _, p := range s.Peers {
 			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))
 		}
@@ -173,7 +173,7 @@ func (s standing) cells() []string {
 		}
 	}
 	return []string{
-		s.Run, rank, fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, string(s.State), waits,
+		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, string(s.State), waits,
 		fmt.Sprintf("%d/%d", up, len(s.Links)), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}
 }

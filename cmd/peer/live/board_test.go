@@ -292,3 +292,28 @@ func TestSmoothSettlesOnWhatStays(t *testing.T) {
 		t.Errorf("after a change that stays: %v, want 20ms", s.mean)
 	}
 }
+
+func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
+	b := NewBoard(ringOf(3), start)
+	here := func(n int) report.Event {
+		return report.Event{Status: &report.Status{Rank: -1, State: report.Joining, Here: n}}
+	}
+	b.Add(here(2), start)
+	if got := b.Present(); got != 2 {
+		t.Errorf("%d present, though 2 were found", got)
+	}
+	b.Add(here(3), start)
+	b.Add(step(0, 1, 1), after(1)) // nobody else has told anything yet
+	if got := b.Present(); got != 3 {
+		t.Errorf("%d present in the first round, though 3 were found", got)
+	}
+	b.Add(status(2, report.Lost, ""), after(2))
+	if got := b.Present(); got != 2 {
+		t.Errorf("%d present, though one of 3 is lost", got)
+	}
+	run := ringOf(4)
+	run.Here = 4
+	if got := NewBoard(run, start).Present(); got != 4 {
+		t.Errorf("%d present in a simulation, want all 4", got)
+	}
+}

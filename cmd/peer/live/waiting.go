@@ -31,20 +31,33 @@ type wait struct {
 // why. Waits for a peer that does not itself wait come first: they are the
 // cause of the others.
 func (b *Board) Waiting(now time.Time) []string {
+	var lines []string
+	for _, e := range b.explain(now) {
+		lines = append(lines, e.line)
+	}
+	return lines
+}
+
+// An explanation is a line about a wait. It is news if its cause is: what changes
+// with time alone is not part of the cause.
+type explanation struct{ line, cause string }
+
+func (b *Board) explain(now time.Time) []explanation {
 	if b.notice != "" && b.started.IsZero() {
-		return []string{b.notice} // before ranks are known there is no more to say
+		return []explanation{{b.notice, b.notice}} // before ranks are known there is no more to say
 	}
 	waits := b.waits(now)
 	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
-	var lines []string
+	var all []explanation
 	for i, w := range waits {
 		if i == maxExplained {
-			lines = append(lines, fmt.Sprintf("and %d more waits", len(waits)-i))
+			more := fmt.Sprintf("and %d more waits", len(waits)-i)
+			all = append(all, explanation{more, more})
 			break
 		}
-		lines = append(lines, w.explain(now))
+		all = append(all, explanation{w.explain(now), w.cause()})
 	}
-	return lines
+	return all
 }
 
 // waits returns the waits that have lasted, equal ones together, in rank order.
@@ -91,6 +104,16 @@ func (b *Board) blame(w wait) int {
 		}
 	}
 	return n
+}
+
+// cause names a wait without how long it has lasted, with which its detail begins
+// while a peer waits: "round 7, for 20s: worker 2: no route to host".
+func (w wait) cause() string {
+	reason := w.detail
+	if _, why, found := strings.Cut(reason, ": "); found {
+		reason = why
+	}
+	return fmt.Sprint(w.who, w.state, w.missing, reason)
 }
 
 func (w wait) explain(now time.Time) string {
