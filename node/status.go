@@ -20,7 +20,8 @@ type Status struct {
 	Loss    *float64     `json:"loss"`   // of the last mini-batch; null before the first, and where it is no number
 	State   report.State `json:"state"`
 	Detail  string       `json:"detail,omitempty"`
-	Waiting []int        `json:"waiting_for"` // ranks whose messages the next round lacks
+	Share   float64      `json:"share,omitempty"` // of its last test that is done
+	Waiting []int        `json:"waiting_for"`     // ranks whose messages the next round lacks
 
 	Compute time.Duration `json:"compute_ns"` // gradients, since the start
 	Wait    time.Duration `json:"wait_ns"`    // for neighbours
@@ -124,7 +125,7 @@ func (v *vitals) say(s report.Status) {
 func (v *vitals) tell(s *Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s.Rank, s.Round, s.Rounds, s.Loss, s.State, s.Detail = v.rank, v.round, v.rounds, v.loss, v.status.State, v.status.Detail
+	s.Rank, s.Round, s.Rounds, s.Loss, s.State, s.Detail, s.Share = v.rank, v.round, v.rounds, v.loss, v.status.State, v.status.Detail, v.status.Share
 	if s.State == "" {
 		s.State = report.Starting
 	}

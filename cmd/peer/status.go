@@ -172,8 +172,12 @@ func (s standing) cells() []string {
 			up++
 		}
 	}
+	state := string(s.State)
+	if s.Share > 0 {
+		state += fmt.Sprintf(" %.0f %%", 100*s.Share)
+	}
 	return []string{
-		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, string(s.State), waits,
+		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, state, waits,
 		fmt.Sprintf("%d/%d", up, len(s.Links)), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}
 }

@@ -40,7 +40,12 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	if err != nil {
 		return final, err
 	}
-	n.Say(report.Testing, "")
+	testing := report.Status{State: report.Testing}
+	n.Say(testing)
+	w.Watch = eachSecond(func(share float64) {
+		testing.Share = share
+		n.Say(testing)
+	})
 	return final, conclude(&final, run, w, to.dir)
 }
 

@@ -29,6 +29,7 @@ type Board struct {
 	notice  string    // of the run as a whole, before ranks are known
 	here    int       // peers found before ranks are known
 	started time.Time // of the first step heard
+	average test      // of the average model, after those of the peers
 }
 
 // A peer is one row of the board.
@@ -37,6 +38,7 @@ type peer struct {
 	since   time.Time // of the state
 	detail  string
 	missing []int
+	test    test // of its final model
 	step    report.Step
 	first   int // rounds finished when the first step of all was heard
 	in, out meter
@@ -60,6 +62,8 @@ func (b *Board) Add(e report.Event, now time.Time) {
 	switch {
 	case e.Step != nil && b.has(e.Step.Rank):
 		b.addStep(*e.Step, now)
+	case e.Status != nil && e.Status.State == report.Testing && e.Status.Rank == report.Average:
+		b.average.reach(e.Status.Share, now)
 	case e.Status != nil && e.Status.Rank < 0:
 		b.notice, b.here = e.Status.Detail, max(e.Status.Here, b.run.Here)
 	case e.Status != nil && b.has(e.Status.Rank):
@@ -67,6 +71,7 @@ func (b *Board) Add(e report.Event, now time.Time) {
 	case e.Final != nil && b.has(e.Final.Rank):
 		p := &b.peers[e.Final.Rank]
 		p.enter(report.Finished, now)
+		p.test.reach(1, now)
 		p.step.Round = e.Final.Rounds
 	}
 }
@@ -97,6 +102,9 @@ func (b *Board) addStatus(s report.Status, now time.Time) {
 	p := &b.peers[s.Rank]
 	p.enter(s.State, now)
 	p.detail, p.missing = s.Detail, s.Missing
+	if s.State == report.Testing {
+		p.test.reach(s.Share, now)
+	}
 }
 
 // enter puts the peer into a state; it keeps since if it is in it already.
