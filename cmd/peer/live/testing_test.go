@@ -57,3 +57,25 @@ func TestATestDoesNotHideThatOthersTrain(t *testing.T) {
 		t.Errorf("%q, though a peer trains", got)
 	}
 }
+
+func TestALineIsReadBack(t *testing.T) {
+	b := NewBoard(ringOf(2), start)
+	for rank := range 2 {
+		b.Add(step(rank, 25, 25), after(25))
+	}
+	if got, ok := ReadLine(b.Line(after(25))); !ok || got.Share != 0.25 || got.Text != "round 25/100" {
+		t.Errorf("%+v (%v) of %q", got, ok, b.Line(after(25)))
+	}
+	for rank := range 2 {
+		b.Add(step(rank, 100, 100), after(100))
+		b.Add(tested(rank, 0.5), after(110))
+	}
+	if got, ok := ReadLine(b.Line(after(110))); !ok || got.Share != 1 || got.Text != "round 100/100, tested 50 %" {
+		t.Errorf("%+v (%v) of %q", got, ok, b.Line(after(110)))
+	}
+	for _, other := range []string{"", "run folder: x", "round=a/b", "round=3/0", "round=-1/7", "peer 1 waits"} {
+		if got, ok := ReadLine(other); ok {
+			t.Errorf("%q is read as %+v", other, got)
+		}
+	}
+}
