@@ -86,6 +86,9 @@ func runCompare(ctx context.Context, c *console, name string, f compareFlags) er
 
 // sayStopped tells the user of a comparison that was stopped what there is and how it goes on.
 func (m *matrix) sayStopped() {
+	if err := m.write(); err != nil { // which names the cells, also before the first has ended
+		m.c.complain(err)
+	}
 	done := 0
 	for _, cell := range m.result.Cells {
 		if cell.Status != "" && cell.Status != report.CellFailed {
