@@ -307,6 +307,9 @@ func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
 	if got := b.Present(); got != 3 {
 		t.Errorf("%d present in the first round, though 3 were found", got)
 	}
+	if got := b.Waiting(after(30)); got != nil {
+		t.Errorf("%q of peers that were found", got)
+	}
 	b.Add(status(2, report.Lost, ""), after(2))
 	if got := b.Present(); got != 2 {
 		t.Errorf("%d present, though one of 3 is lost", got)

@@ -65,7 +65,7 @@ func (b *Board) waits(now time.Time) []wait {
 	var waits []wait
 	for rank := range b.peers {
 		p := &b.peers[rank]
-		if !p.waits(now) {
+		if !p.waits(now) || p.state == report.Starting && b.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
@@ -83,6 +83,10 @@ func (b *Board) waits(now time.Time) []wait {
 	}
 	return waits
 }
+
+// allFound reports whether the run goes on with all its peers: then one that has told nothing yet is
+// not starting.
+func (b *Board) allFound() bool { return !b.started.IsZero() && b.here == len(b.peers) }
 
 // waits reports whether what a peer waits for needs an explanation.
 func (p *peer) waits(now time.Time) bool {
