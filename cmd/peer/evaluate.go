@@ -34,13 +34,13 @@ func (s *session) testing(rank int) func(done, all int) {
 	})
 }
 
-// eachSecond tells the share of a test that is done, once a second. A test that is done within the
-// first one is not worth a word.
+// eachSecond tells the share of a test that is done, once a second and at its end. A test that is
+// done within the first second is not worth a word.
 func eachSecond(tell func(share float64)) func(done, all int) {
-	last := time.Now()
+	last, told := time.Now(), false
 	return func(done, all int) {
-		if now := time.Now(); now.Sub(last) >= time.Second {
-			last = now
+		if now := time.Now(); now.Sub(last) >= time.Second || told && done == all {
+			last, told = now, true
 			tell(float64(done) / float64(all))
 		}
 	}
