@@ -182,6 +182,23 @@ func TestLongWaitsAreExplained(t *testing.T) {
 	}
 }
 
+func TestWaitsThatDifferInTheirAgeAloneAreOne(t *testing.T) {
+	b := NewBoard(ringOf(3), start)
+	for rank := range 3 {
+		b.Add(step(rank, 5, 1), after(1))
+	}
+	b.Add(status(1, report.Waiting, "round 7, for 20s: worker 0: link down for 1s: no word for 15s", 0), after(20))
+	b.Add(status(2, report.Waiting, "round 8, for 1m1.5s: worker 0: link down for 12s: no word for 15s", 0), after(21))
+	got := b.Waiting(after(30))
+	if want := "peers 1, 2 wait for peer 0: round 7, for 20s: worker 0: link down for 1s: no word for 15s"; !slices.Equal(got, []string{want}) {
+		t.Errorf("got %q, want one line", got)
+	}
+	b.Add(status(2, report.Waiting, "round 8, for 70s: worker 0: connection refused", 0), after(31))
+	if got := b.Waiting(after(32)); len(got) != 2 {
+		t.Errorf("got %q, want a line for each reason", got)
+	}
+}
+
 func TestRepeatedStatusDoesNotRestartTheWait(t *testing.T) {
 	b := NewBoard(ringOf(1), start)
 	for s := range 20 {

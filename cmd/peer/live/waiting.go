@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func (b *Board) waits(now time.Time) []wait {
 			continue
 		}
 		same := func(w wait) bool {
-			return w.state == p.state && w.detail == p.detail && slices.Equal(w.missing, p.missing)
+			return w.state == p.state && reason(w.detail) == reason(p.detail) && slices.Equal(w.missing, p.missing)
 		}
 		i := slices.IndexFunc(waits, same)
 		if i < 0 {
@@ -110,15 +111,14 @@ func (b *Board) blame(w wait) int {
 	return n
 }
 
-// cause names a wait without how long it has lasted, with which its detail begins
-// while a peer waits: "round 7, for 20s: worker 2: no route to host".
-func (w wait) cause() string {
-	reason := w.detail
-	if _, why, found := strings.Cut(reason, ": "); found {
-		reason = why
-	}
-	return fmt.Sprint(w.who, w.state, w.missing, reason)
-}
+// cause names a wait by what does not change with time.
+func (w wait) cause() string { return fmt.Sprint(w.who, w.state, w.missing, reason(w.detail)) }
+
+// ageing matches what changes in a detail while its reason stays: the round and the durations of
+// "round 7, for 20s: worker 2: link down for 4s: no route to host".
+var ageing = regexp.MustCompile(`^round [0-9]+, |\b(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+\b`)
+
+func reason(detail string) string { return ageing.ReplaceAllString(detail, "") }
 
 func (w wait) explain(now time.Time) string {
 	var s string
