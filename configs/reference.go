@@ -12,10 +12,12 @@ import (
 type Key struct {
 	Name        string // dotted; * stands for a list index or a link
 	Type        string
-	Default     string // as it is written in YAML
-	Allowed     string // values or range, "" for any
-	Description string // with the unit
-	Same        bool   // all peers of a run must agree on it
+	Default     string   // as it is written in YAML
+	Allowed     string   // values or range, "" for any
+	Description string   // with the unit
+	Same        bool     // all peers of a run must agree on it
+	Values      []string `json:",omitempty"` // all that it may have, where they are few
+	Variable    string   // of the environment that sets it, "" where none does
 }
 
 // Reference returns all keys in the order of the run file.
@@ -28,7 +30,8 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 	if s.Properties == nil {
 		keys = append(keys, Key{
 			Name: path, Type: typeName(s), Default: written(s.Default), Allowed: allowed(s),
-			Description: s.Description, Same: s.Extras[sameKeyword] == true,
+			Description: s.Description, Same: s.Extras[sameKeyword] == true, Variable: variable(path),
+			Values: values(s),
 		})
 	}
 	for name, child := range properties(s) {
@@ -40,6 +43,27 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 		}
 	}
 	return keys
+}
+
+// values lists what a key may have, nil where that is a range or any text.
+func values(s *jsonschema.Schema) []string {
+	if s.Type == "boolean" {
+		return []string{"true", "false"}
+	}
+	var all []string
+	for _, v := range s.Enum {
+		all = append(all, fmt.Sprint(v))
+	}
+	return all
+}
+
+// variable names the environment variable of a key, as envLayer reads it. A key without a section
+// has none: it would look like PEER_DATA, which is no configuration. Neither has one inside a list.
+func variable(key string) string {
+	if !strings.Contains(key, ".") || strings.Contains(key, "*") {
+		return ""
+	}
+	return "PEER_" + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
 }
 
 func typeName(s *jsonschema.Schema) string {

@@ -35,7 +35,10 @@ func newScorer(r *Run) *scorer {
 // Evaluate scores a model that is no worker's, like the mean of all, on the
 // test split, or on those of all workers that have their own; for an objective without data it returns the mean over the
 // workers' objectives.
-func (r *Run) Evaluate(x []float32) (model.Score, error) {
+func (r *Run) Evaluate(x []float32) (model.Score, error) { return r.watched(x, nil) }
+
+// watched is Evaluate that tells watch how many samples are done, of how many.
+func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, error) {
 	if len(x) != r.dim {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: a model of %d parameters, want %d", len(x), r.dim)
 	}
@@ -53,19 +56,21 @@ func (r *Run) Evaluate(x []float32) (model.Score, error) {
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
-	return s.score(objective, x, r.data.common)
+	return s.score(objective, x, r.data.common, watch)
 }
 
 // own scores x with a worker's objective, whose running statistics count, on its test rows.
-func (s *scorer) own(rank topology.Rank, objective model.Objective, x []float32) (model.Score, error) {
+func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch func(done, all int)) (model.Score, error) {
 	if s.run.data == nil {
 		return s.run.Evaluate(x)
 	}
 	d := s.run.data
-	return s.score(objective, x, d.tests[d.of(rank)])
+	return s.score(f, x, d.tests[d.of(rank)], watch)
 }
 
-func (s *scorer) score(objective model.Objective, x []float32, rows func() (data.Set, error)) (model.Score, error) {
+func (s *scorer) score(
+	objective model.Objective, x []float32, rows func() (data.Set, error), watch func(done, all int),
+) (model.Score, error) {
 	test, err := rows()
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
@@ -74,5 +79,6 @@ func (s *scorer) score(objective model.Objective, x []float32, rows func() (data
 	if err != nil {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: %w", err)
 	}
+	evaluator.Watch = watch
 	return evaluator.Score(x), nil
 }

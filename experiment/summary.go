@@ -15,14 +15,15 @@ import (
 
 // Results is what a driver knows at the end of a run.
 type Results struct {
-	Mode    string         // run, lab or sim
-	Finals  []report.Final // in any order
-	Last    []report.Step  // the last recorded step of each worker, in any order
-	Models  [][]float32    // final models by rank; entries may be nil
-	Edges   []report.Event // what all workers have put on record of edges
-	Wall    time.Duration  // of the whole command
-	Version string         // of the program
-	Ended   string         // what has ended the run, if not that its rounds were over
+	Mode    string              // run, lab or sim
+	Finals  []report.Final      // in any order
+	Last    []report.Step       // the last recorded step of each worker, in any order
+	Models  [][]float32         // final models by rank; entries may be nil
+	Edges   []report.Event      // what all workers have put on record of edges
+	Wall    time.Duration       // of the whole command
+	Version string              // of the program
+	Watch   func(done, all int) // is told how far the evaluation of the average model is; may be nil
+	Ended   string              // what has ended the run, if not that its rounds were over
 }
 
 // Summarize sums up a run. What needs all models is null without them.
@@ -48,7 +49,7 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 	if s.Digest, err = r.digest(res.Finals); err != nil {
 		return report.Summary{}, err
 	}
-	if err := r.compareModels(&s, res.Models); err != nil {
+	if err := r.compareModels(&s, res.Models, res.Watch); err != nil {
 		return report.Summary{}, err
 	}
 	return s, nil
@@ -131,7 +132,7 @@ func (r *Run) digest(finals []report.Final) (string, error) {
 // compareModels fills in the distance of the replicas to their mean and the
 // accuracy of that mean, if all models are there; of those who are left under the
 // policy reweight.
-func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
+func (r *Run) compareModels(s *report.Summary, models [][]float32, watch func(done, all int)) error {
 	if r.reweights() {
 		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
 	} else if len(models) != r.N() {
@@ -145,7 +146,7 @@ func (r *Run) compareModels(s *report.Summary, models [][]float32) error {
 	if !r.ScoresMean() {
 		return nil
 	}
-	score, err := r.Evaluate(mean)
+	score, err := r.watched(mean, watch)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ type Worker struct {
 	// statistics where the model has them. It must not be called while
 	// Gradient is.
 	Evaluate func(x []float32) (model.Score, error)
+	// Watch is told by Evaluate how many samples are done, of how many; nil: nobody asks.
+	Watch func(done, all int)
 
 	oracle *train.Oracle
 }
@@ -131,7 +133,7 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 		return nil, err
 	}
 	w.oracle, w.Gradient = oracle, oracle.Gradient
-	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(rank, objective, x) }
+	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(rank, objective, x, w.Watch) }
 	return w, nil
 }
 

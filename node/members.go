@@ -16,16 +16,17 @@ import (
 
 // members waits for the set of members. tell is called at the beginning and
 // every 10 seconds with how things are.
-func (r *rollCall) members(ctx context.Context, tell func(detail string)) ([]peer.ID, error) {
+func (r *rollCall) members(ctx context.Context, tell func(here int, detail string)) ([]peer.ID, error) {
 	tick := time.NewTicker(patience)
 	defer tick.Stop()
-	tell("looking for peers")
+	tell(1, "looking for peers")
 	for {
 		r.mu.Lock()
 		mine, outcast, advice := r.assembly.mine, r.outcast(), r.advice()
-		detail := r.describe(time.Since(r.began))
+		here, detail := r.here(), r.describe(time.Since(r.began))
 		r.mu.Unlock()
 		if mine.phase == committed {
+			tell(r.me.N, "all peers are here")
 			return mine.set, nil
 		}
 		if outcast {
@@ -35,9 +36,9 @@ func (r *rollCall) members(ctx context.Context, tell func(detail string)) ([]pee
 		case <-r.changed:
 		case <-tick.C:
 			r.mu.Lock()
-			detail = r.describe(time.Since(r.began))
+			here, detail = r.here(), r.describe(time.Since(r.began))
 			r.mu.Unlock()
-			tell(detail)
+			tell(here, detail)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%s: %w", detail, context.Cause(ctx))
 		}
@@ -119,9 +120,12 @@ const lonely = 20 * time.Second
 const apart = "if others are started, multicast (mDNS, UDP port 5353) does not pass: a firewall blocks it, or the " +
 	"network does not carry it; then list ids and addresses under peers: in the run file"
 
+// here counts who can be spoken to, this peer included.
+func (r *rollCall) here() int { return 1 + len(r.calls) }
+
 // describe says who is there and what is missing after so long a search, for people.
 func (r *rollCall) describe(searched time.Duration) string {
-	parts := []string{fmt.Sprintf("%d of %d peers are here", 1+len(r.calls), r.me.N)}
+	parts := []string{fmt.Sprintf("%d of %d peers are here", r.here(), r.me.N)}
 	if names := r.names(slices.Sorted(maps.Keys(r.calls))); names != "" {
 		parts[0] += " (this one and " + names + ")"
 	}
@@ -188,8 +192,8 @@ func (n *Node) callRoll(ctx context.Context) (*roster, error) {
 	n.roll = roll
 	n.mu.Unlock()
 	n.discover(roll.found)
-	set, err := roll.members(ctx, func(detail string) {
-		n.observe(report.Event{Status: &report.Status{Rank: unranked, State: report.Joining, Detail: detail}})
+	set, err := roll.members(ctx, func(here int, detail string) {
+		n.observe(report.Event{Status: &report.Status{Rank: unranked, State: report.Joining, Detail: detail, Here: here}})
 	})
 	if err != nil {
 		return nil, &NetworkError{Op: opJoin, Err: err}

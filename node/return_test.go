@@ -164,7 +164,7 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	case err != nil:
 		return "", errors.Join(err, n.Close())
 	}
-	n.Say(report.Testing, "")
+	n.Say(report.Status{State: report.Testing})
 	return final.Digest, nil
 }
 

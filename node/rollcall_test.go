@@ -12,6 +12,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 
@@ -241,5 +242,36 @@ func TestRollCallMemberThatRestartsComesBack(t *testing.T) {
 	again := <-join(t.Context(), c.settle(t, 2, same))
 	if again.err != nil || again.rank != first.rank {
 		t.Errorf("rank %d, error %v, want rank %d again", again.rank, again.err, first.rank)
+	}
+}
+
+func TestRollCallTellsHowManyPeersAreHere(t *testing.T) {
+	c := new(town)
+	var mu sync.Mutex
+	var told []int
+	a := c.settle(t, 2, func(o *Options) {
+		o.Observe = func(e report.Event) {
+			if s := e.Status; s != nil && s.Rank == unranked {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, s.Here)
+			}
+		}
+	})
+	if got := a.Status(); got.Here != 1 || got.Peers != 2 {
+		t.Errorf("%d of %d peers are here, want this one of 2", got.Here, got.Peers)
+	}
+	for _, wait := range []<-chan joined{join(t.Context(), a), join(t.Context(), c.settle(t, 2, nil))} {
+		if got := <-wait; got.err != nil {
+			t.Fatal(got.err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) < 2 || told[0] != 1 || told[len(told)-1] != 2 {
+		t.Errorf("told of %v peers, want 1 at the beginning and 2 at the end", told)
+	}
+	if got := a.Status().Here; got != 2 {
+		t.Errorf("%d peers are here, want 2", got)
 	}
 }

@@ -147,7 +147,7 @@ func TestAPeerThatIsAloneNamesMulticast(t *testing.T) {
 			defer cancel()
 			r := &rollCall{me: hello{N: 2}, assembly: newAssembly("me", 2), began: time.Now(), sought: sought, changed: make(chan struct{})}
 			var told []string
-			r.members(ctx, func(detail string) { told = append(told, fmt.Sprint(time.Since(r.began), ": ", detail)) })
+			r.members(ctx, func(_ int, detail string) { told = append(told, fmt.Sprint(time.Since(r.began), ": ", detail)) })
 			want := []string{"0s: looking for peers", "10s: 1 of 2 peers are here", "20s: 1 of 2 peers are here"}
 			if sought == nil {
 				want[2] += "; heard of no other in 20s: " + apart

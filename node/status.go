@@ -14,12 +14,14 @@ type Status struct {
 	Peer    string       `json:"peer"`   // id
 	Rank    int          `json:"rank"`   // −1: not known yet
 	Peers   int          `json:"peers"`  // of the run
+	Here    int          `json:"here"`   // peers that this one has found, itself included
 	Round   int          `json:"round"`  // rounds finished
 	Rounds  int          `json:"rounds"` // of the run; 0 before it
 	Loss    *float64     `json:"loss"`   // of the last mini-batch; null before the first, and where it is no number
 	State   report.State `json:"state"`
 	Detail  string       `json:"detail,omitempty"`
-	Waiting []int        `json:"waiting_for"` // ranks whose messages the next round lacks
+	Share   float64      `json:"share,omitempty"` // of its last test that is done
+	Waiting []int        `json:"waiting_for"`     // ranks whose messages the next round lacks
 
 	Compute time.Duration `json:"compute_ns"` // gradients, since the start
 	Wait    time.Duration `json:"wait_ns"`    // for neighbours
@@ -123,7 +125,7 @@ func (v *vitals) say(s report.Status) {
 func (v *vitals) tell(s *Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s.Rank, s.Round, s.Rounds, s.Loss, s.State, s.Detail = v.rank, v.round, v.rounds, v.loss, v.status.State, v.status.Detail
+	s.Rank, s.Round, s.Rounds, s.Loss, s.State, s.Detail, s.Share = v.rank, v.round, v.rounds, v.loss, v.status.State, v.status.Detail, v.status.Share
 	if s.State == "" {
 		s.State = report.Starting
 	}
@@ -143,10 +145,32 @@ func (n *Node) Status() Status {
 	}
 	n.mu.Unlock()
 	n.vitals.tell(&s)
+	s.Here = n.here()
 	if links != nil {
 		s.Links = links.standing()
 	}
 	return s
+}
+
+// here counts the peers that this one has found: all of them after a roll call, else those that it
+// has heard of.
+func (n *Node) here() int {
+	n.mu.Lock()
+	roll, roster, board := n.roll, n.roster, n.board
+	n.mu.Unlock()
+	switch {
+	case roster != nil && roll != nil:
+		return n.opts.N
+	case roll != nil:
+		roll.mu.Lock()
+		defer roll.mu.Unlock()
+		return roll.here()
+	case board != nil:
+		board.mu.Lock()
+		defer board.mu.Unlock()
+		return 1 + len(board.theirs)
+	}
+	return 1
 }
 
 // standing says how all links are doing, in increasing rank.

@@ -116,7 +116,7 @@ func (b *board) note(from topology.Rank, news bulletin) {
 	close(b.changed)
 	b.changed = make(chan struct{})
 	b.mu.Unlock()
-	if s := news.Status; s != nil && (old.Status == nil || s.State != old.Status.State || s.Detail != old.Status.Detail) {
+	if s := news.Status; s != nil && (old.Status == nil || s.State != old.Status.State || s.Detail != old.Status.Detail || s.Share != old.Status.Share) {
 		b.node.observe(report.Event{Status: s})
 	}
 	if s := news.Step; s != nil && (old.Step == nil || s.Round > old.Step.Round) {
@@ -152,8 +152,9 @@ func (b *board) finals() []report.Final {
 }
 
 // Say tells the others, and the observer, what this worker is doing after Run.
-func (n *Node) Say(state report.State, detail string) {
-	e := report.Event{Status: &report.Status{Rank: n.me.Rank, State: state, Detail: detail}}
+func (n *Node) Say(s report.Status) {
+	s.Rank = n.me.Rank
+	e := report.Event{Status: &s}
 	n.observe(e)
 	n.mu.Lock()
 	b := n.board

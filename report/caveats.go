@@ -17,8 +17,9 @@ func (s *Study) Caveats() []string {
 	if len(s.Seeds) < enoughSeeds {
 		add("%d of at least %d seeds: intervals are wide or missing", len(s.Seeds), enoughSeeds)
 	}
-	if all, run := len(s.Networks)*len(s.Labels)*len(s.Seeds), len(s.Cells); run < all {
-		add("%d of %d cells have not been run: means are over fewer seeds, or rows are missing", all-run, all)
+	if missing := s.Missing(); len(missing) > 0 {
+		add("%d of %d cells have not been run: %s: means are over fewer seeds, or rows are missing",
+			len(missing), len(missing)+len(s.Cells), someOf(missing))
 	}
 	for _, g := range s.Groups {
 		all = append(all, s.doubts(g)...)

@@ -88,10 +88,12 @@ const (
 
 // A Status says that a worker's state changed.
 type Status struct {
-	Rank    int    `json:"rank"`
-	State   State  `json:"state"`
-	Detail  string `json:"detail,omitempty"`  // for people
-	Missing []int  `json:"missing,omitempty"` // ranks waited for
+	Rank    int     `json:"rank"`
+	State   State   `json:"state"`
+	Detail  string  `json:"detail,omitempty"`  // for people
+	Missing []int   `json:"missing,omitempty"` // ranks waited for
+	Share   float64 `json:"share,omitempty"`   // of the test of a final model that is done, while Testing; Rank may be Average
+	Here    int     `json:"here,omitempty"`    // of a negative Rank: peers found so far, the one that tells included
 }
 
 // A Final is one worker's result.

@@ -20,6 +20,9 @@ var _ Set = data.Set{}
 // only on its first use and is not safe for concurrent use, neither with itself
 // nor with its objective.
 type Evaluator struct {
+	// Watch is told after each batch how many samples are done, of how many; nil: nobody asks.
+	Watch func(done, all int)
+
 	objective model.Objective
 	set       Set
 	size      int
@@ -47,6 +50,9 @@ func (e *Evaluator) Score(x []float32) model.Score {
 		total.Loss += float64(s.Loss * float64(s.Samples))
 		total.Accuracy += float64(s.Accuracy * float64(s.Samples))
 		total.Samples += s.Samples
+		if e.Watch != nil {
+			e.Watch(total.Samples, e.set.Len())
+		}
 	}
 	total.Loss /= float64(total.Samples)
 	total.Accuracy /= float64(total.Samples)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math"
+	"slices"
 	"testing"
 
 	"gossiptrainer/data"
@@ -101,5 +102,17 @@ func TestRunDigestHashesInRankOrder(t *testing.T) {
 	}
 	if RunDigest([][32]byte{a, b}) == RunDigest([][32]byte{b, a}) {
 		t.Error("the order of the workers does not matter")
+	}
+}
+
+func TestScoreTellsHowFarItIs(t *testing.T) {
+	m, batches := mlp(t)
+	x := make([]float32, m.Dim())
+	e := newEvaluator(t, m, view(batches(1)), 3)
+	var told [][2]int
+	e.Watch = func(done, all int) { told = append(told, [2]int{done, all}) }
+	e.Score(x)
+	if want := [][2]int{{3, 8}, {6, 8}, {8, 8}}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/configs"
 	"gossiptrainer/lab"
 	"gossiptrainer/report"
@@ -102,9 +104,14 @@ func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 	}
 	defer log.Close()
 	var out bytes.Buffer
+	shown := m.c.newProgress()
 	cmd := exec.Command(m.program, m.command(mode, cells)...)
-	cmd.Stdout, cmd.Stderr = &out, log
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Standing) {
+		m.pace.share = at.Share
+		shown.tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
+	}})
 	err = lab.RunTied(ctx, cmd, cellGrace)
+	shown.clear()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))
 	}
@@ -197,6 +204,7 @@ func (m *matrix) try(ctx context.Context, cell configs.Cell, i int, choice []con
 	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
 	cell.Set = slices.Concat(cell.Set, choice)
 	short := *m
+	short.pace = pace{} // of all cells nothing is known yet
 	short.set = slices.Concat(m.set, []string{fmt.Sprintf("seed=%d", cell.Seed), fmt.Sprintf("train.rounds=%d", rounds)})
 	const mode = "sim"
 	done, err := short.finished(mode, cell)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,6 +48,9 @@ and secrets of this machine are left out.`,
 	cmd.Flags().StringVar(&f.mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&f.only, "only", nil, "run the cells of this `label` alone; may be repeated")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
+	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"}, cobra.ShellCompDirectiveNoFileComp))
 	c.addJSON(cmd)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -75,13 +77,35 @@ func runCompare(ctx context.Context, c *console, name string, f compareFlags) er
 	}
 	defer unlock()
 	c.loses(func() string { return "the cells at work are lost; the same command goes on with the others" })
-	if err := m.prepare(ctx); err != nil {
-		return stopped(ctx, err)
+	err = m.prepare(ctx)
+	if err == nil {
+		err = m.runCells(ctx)
 	}
-	if err := m.runCells(ctx); err != nil {
+	if err != nil {
+		if ctx.Err() != nil {
+			m.sayStopped()
+		}
 		return stopped(ctx, err)
 	}
 	return m.conclude()
+}
+
+// sayStopped tells the user of a comparison that was stopped what there is and how it goes on.
+func (m *matrix) sayStopped() {
+	if err := m.write(); err != nil { // which names the cells, also before the first has ended
+		m.c.complain(err)
+	}
+	done := 0
+	for _, cell := range m.result.Cells {
+		if cell.Status != "" && cell.Status != report.CellFailed {
+			done++
+		}
+	}
+	m.c.say("%d of %d cells are finished, in %s; the others are run when the same command is started again", done, len(m.cells), m.dir)
+	m.c.next(quoted(append([]string{"peer"}, os.Args[1:]...)...), "go on")
+	if done > 0 {
+		m.c.next(quoted("peer", "report", m.dir), "report on what is finished")
+	}
 }
 
 // A cellsError says that some cells of a comparison failed, which the results
@@ -123,13 +147,4 @@ func (m *matrix) conclude() error {
 		return e
 	}
 	return nil
-}
-
-// timeLeft says how long the rest takes if it takes as long as what was done.
-func timeLeft(done, all int, took time.Duration) string {
-	if done == 0 {
-		return ""
-	}
-	left := time.Duration(float64(took) / float64(done) * float64(all-done)).Round(time.Second)
-	return fmt.Sprintf(", about %v left", left)
 }

@@ -26,7 +26,7 @@ func silentConsole(t *testing.T) *console {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return &console{in: os.Stdin, out: file, err: file}
+	return &console{in: os.Stdin, out: newOutput(file), err: newOutput(file)}
 }
 
 // smallMatrix is one whose cells are run by a program that does what a script
@@ -100,6 +100,34 @@ func TestInterruptedComparisonSaysSo(t *testing.T) {
 	time.AfterFunc(200*time.Millisecond, func() { cancel(why) })
 	if err := m.all(ctx); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
+	}
+}
+
+func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
+	m := smallMatrix(t, "exit 1\n")
+	if err := m.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.result.Cells = []report.Cell{{Label: "a", Network: "n", Seed: 1, Status: report.CellDiverged}, {}}
+	m.sayStopped()
+	said, err := os.ReadFile(m.c.err.file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1 of 2 cells are finished, in " + m.dir + "; the others are run when the same command is started again\n",
+		"next: peer ", "   go on\n", "next: peer report " + m.dir + "   ",
+	} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	written, err := report.ReadComparison(m.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := written.Missing(); !slices.Equal(got, []string{"b on n, seed 1"}) {
+		t.Errorf("missing %q, want the other cell", got)
 	}
 }
 

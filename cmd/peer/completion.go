@@ -1,15 +1,19 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"gossiptrainer/configs"
 )
 
 func newCompletion(c *console) *cobra.Command {
 	shells := map[string]func(root *cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out, true) },
-		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out) },
-		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out, true) },
-		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out) },
+		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out.file, true) },
+		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out.file) },
+		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out.file, true) },
+		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out.file) },
 	}
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
@@ -27,4 +31,68 @@ func newCompletion(c *console) *cobra.Command {
 			return write(cmd.Root())
 		},
 	}
+}
+
+// A suggestion is a word that completes another, and what it means.
+func suggestion(word, meaning string) string { return word + "\t" + meaning }
+
+// completeKeys completes key=value of a run file: first the key, then its values, or its default
+// where there is no list of them.
+func completeKeys(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	key, _, valued := strings.Cut(word, "=")
+	var all []string
+	for _, k := range configs.Reference() {
+		switch {
+		case !valued:
+			all = append(all, suggestion(k.Name+"=", k.Description))
+		case k.Name != key:
+		case len(k.Values) > 0:
+			for _, v := range k.Values {
+				all = append(all, suggestion(key+"="+v, k.Description))
+			}
+		case k.Default != "":
+			all = append(all, suggestion(key+"="+k.Default, "default; "+k.Description))
+		}
+	}
+	return all, completing(valued)
+}
+
+// completeUntil completes key=value of --until, with a value as an example.
+func completeUntil(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	key, _, valued := strings.Cut(word, "=")
+	var all []string
+	for _, end := range [][3]string{
+		{"time=", "10m", "virtual in sim, on the clock in lab"},
+		{"loss=", "0.5", "training loss, as a report sees it"},
+		{"accuracy=", "0.9", "on the test set; needs output.evaluate"},
+	} {
+		switch {
+		case !valued:
+			all = append(all, suggestion(end[0], end[2]))
+		case end[0] == key+"=":
+			all = append(all, suggestion(end[0]+end[1], end[2]))
+		}
+	}
+	return all, completing(valued)
+}
+
+// completing says that no file is meant, and that a key is followed by its value.
+func completing(valued bool) cobra.ShellCompDirective {
+	if valued {
+		return cobra.ShellCompDirectiveNoFileComp
+	}
+	return cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeLabels completes the labels of the algorithms of a comparison.
+func completeLabels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var labels []string
+	if len(args) > 0 {
+		if file, err := configs.LoadComparison(args[0], nil); err == nil {
+			for _, a := range file.Algorithms {
+				labels = append(labels, a.Label)
+			}
+		}
+	}
+	return labels, cobra.ShellCompDirectiveNoFileComp
 }

@@ -68,8 +68,8 @@ func newConfigShow(c *console) *cobra.Command {
 				return c.print(map[string]any{"keys": loaded.Origins()}, func(w io.Writer) error { return writeOrigins(w, loaded.Origins()) })
 			}
 			shown := loaded.Config.WithoutSecrets()
-			return c.print(shown, func(w io.Writer) error {
-				_, err := w.Write(shown.YAML())
+			return c.print(shown, func(io.Writer) error {
+				_, err := c.out.file.Write(shown.YAML())
 				return err
 			})
 		},
@@ -95,7 +95,7 @@ func newConfigSchema(c *console) *cobra.Command {
 		Example: "  peer config schema > peer.schema.json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := c.out.Write(append(configs.Schema(), '\n'))
+			_, err := c.out.file.Write(append(configs.Schema(), '\n'))
 			return err
 		},
 	}
@@ -103,10 +103,16 @@ func newConfigSchema(c *console) *cobra.Command {
 
 func newConfigReference(c *console) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "reference",
-		Short:   "print every key with its default and meaning",
-		Example: "  peer config reference | less",
-		Args:    arguments(0, 0),
+		Use:   "reference",
+		Short: "print every key with its default and meaning",
+		Long: `print every key with its default and meaning
+
+Every key in a section has an environment variable, which is named behind its meaning: its
+name in capitals after PEER_, with two underscores in place of a dot. Variables win over the
+run file, --set wins over both; config show --origin says where each value comes from.`,
+		Example: `  peer config reference | less
+  PEER_TRAIN__ROUNDS=50 PEER_ALGORITHM__BITS=4 peer lab ring8`,
+		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return c.print(map[string]any{"keys": configs.Reference()}, func(w io.Writer) error { return writeReference(w, configs.Reference()) })
 		},
@@ -124,6 +130,9 @@ func writeReference(w io.Writer, keys []configs.Key) error {
 		fmt.Fprintf(w, "\n    %s", k.Description)
 		if k.Allowed != "" {
 			fmt.Fprintf(w, "; %s", k.Allowed)
+		}
+		if k.Variable != "" {
+			fmt.Fprintf(w, "; %s", k.Variable)
 		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
 			return err

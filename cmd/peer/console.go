@@ -27,11 +27,13 @@ import (
 //   - Escape codes are written only to a terminal that knows them, and colours
 //     only where NO_COLOR is not set.
 //   - -q leaves errors alone, -v adds what the peers log.
+//   - Where the locale is not UTF-8, our signs are written in ASCII: see output.
+//     JSON, run files and scripts for shells are UTF-8 everywhere.
 
 // A console is where a command talks to its user.
 type console struct {
 	in       *os.File
-	out, err *os.File
+	out, err *output
 
 	json    bool
 	quiet   bool
@@ -41,7 +43,7 @@ type console struct {
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, lost: new(atomic.Pointer[func() string])}
+	return &console{in: os.Stdin, out: newOutput(os.Stdout), err: newOutput(os.Stderr), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one line of talk.
@@ -65,7 +67,7 @@ func (c *console) print(result any, text func(w io.Writer) error) error {
 }
 
 func (c *console) printJSON(result any) error {
-	out := json.NewEncoder(c.out)
+	out := json.NewEncoder(c.out.file) // JSON is UTF-8 everywhere
 	out.SetEscapeHTML(false)
 	return out.Encode(result)
 }

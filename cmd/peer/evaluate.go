@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"gossiptrainer/experiment"
 	"gossiptrainer/report"
@@ -22,6 +23,26 @@ func scored(run *experiment.Run, w *experiment.Worker, next gradient, observe fu
 			observe(report.Event{Score: &report.Score{Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy}})
 		}
 		return next(g, k, x)
+	}
+}
+
+// testing returns what tells the user of a run how far the test of the final model of a rank is,
+// which may be report.Average.
+func (s *session) testing(rank int) func(done, all int) {
+	return eachSecond(func(share float64) {
+		s.event(report.Event{Status: &report.Status{Rank: rank, State: report.Testing, Share: share}})
+	})
+}
+
+// eachSecond tells the share of a test that is done, once a second and at its end. A test that is
+// done within the first second is not worth a word.
+func eachSecond(tell func(share float64)) func(done, all int) {
+	last, told := time.Now(), false
+	return func(done, all int) {
+		if now := time.Now(); now.Sub(last) >= time.Second || told && done == all {
+			last, told = now, true
+			tell(float64(done) / float64(all))
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type matrix struct {
 	cells   []configs.Cell
 	tuned   map[string][]string // by label
 	timed   map[string]bool     // labels of runs whose parameters depend on the network
+	pace    pace
 	result  report.Comparison
 }
 
@@ -185,7 +186,6 @@ func (m *matrix) measure(run *experiment.Run) error {
 
 // runCells runs what is not finished yet.
 func (m *matrix) runCells(ctx context.Context) error {
-	began, ran := time.Now(), 0
 	var todo []int
 	m.result.Cells = make([]report.Cell, len(m.cells))
 	for i, cell := range m.cells {
@@ -202,13 +202,17 @@ func (m *matrix) runCells(ctx context.Context) error {
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
 		m.c.say("%d of %d cells are finished", skipped, len(m.cells))
 	}
-	for _, group := range m.groups(todo) {
+	groups := m.groups(todo)
+	m.pace.rest = m.pick(slices.Concat(groups...))
+	for _, group := range groups {
 		first := m.cells[group[0]]
-		m.c.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), first, others(len(group)-1), timeLeft(ran, len(todo), time.Since(began)))
+		m.pace.begin(m.pick(group), time.Now())
+		m.c.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), first, others(len(group)-1), m.pace.words(time.Now()))
 		done, err := m.runTogether(ctx, m.file.Mode, m.pick(group))
 		if err != nil {
 			return err
 		}
+		m.pace.end(time.Now())
 		for i, at := range group {
 			m.result.Cells[at] = done[i]
 		}
@@ -216,7 +220,6 @@ func (m *matrix) runCells(ctx context.Context) error {
 		if err := m.write(); err != nil {
 			return err
 		}
-		ran += len(group)
 		if done[0].Status != report.CellDone {
 			m.c.say("  %s: %s", done[0].Status, done[0].Error)
 		}

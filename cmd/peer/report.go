@@ -7,9 +7,14 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/report"
 )
@@ -20,13 +25,14 @@ const readable fs.FileMode = 0o644
 func newReport(c *console) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "report DIR...",
+		Use:   "report [DIR...]",
 		Short: "sum up and draw a run from its folder, or compare runs",
 		Long: `sum up and draw a run from its folder, or compare runs
 
-DIR is the folder that run, lab or sim has left, also of a run that goes on. Of two or
-more, the figure shows accuracy and loss on the test set, of the average model where
-"peer sim" has evaluated it, else the mean over the replicas: set output.evaluate.
+DIR is the folder that run, lab or sim has left, also of a run that goes on; without one it
+is the newest in output.dir. Two or more are compared by their losses. The figure then shows
+accuracy and loss on the test set, of the average model where "peer sim" has evaluated it,
+else the mean over the replicas; without output.evaluate it shows the training losses.
 
 The folder of "peer compare" gets a report: a page with tables and figures, figures as
 png, svg and pdf (7 inches wide, for a column of 3.3 inches in figures/column), tables
@@ -34,13 +40,20 @@ for LaTeX, and all curves as CSV. Times to a target are interpolated between rec
 their 95 % intervals hold at least what lies between these. A target of accuracy needs
 output.evaluate. Of two such folders, as of the same cells by sim and by lab, it says
 how well they agree.`,
-		Example: `  peer report runs/ring8-20261121-100500
+		Example: `  peer report
   peer report runs/ring8-20261121-100500 -o loss.png
   peer report runs/ring8-* -o accuracy.png
   peer report fig1
   peer report by-sim by-lab`,
-		Args: arguments(1, math.MaxInt),
+		Args: arguments(0, math.MaxInt),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				newest, err := c.newestRun()
+				if err != nil {
+					return err
+				}
+				args = []string{newest}
+			}
 			if len(args) == 1 && isComparison(args[0]) {
 				if file != "" {
 					return usagef("report: -o %s: the report of a comparison goes into its folder", file)
@@ -65,6 +78,32 @@ how well they agree.`,
 	cmd.Flags().StringVarP(&file, "output", "o", "", "draw into `file`.png, .svg or .pdf")
 	c.addJSON(cmd)
 	return cmd
+}
+
+// newestRun returns the folder of the run in output.dir that was written to last, and says which.
+func (c *console) newestRun() (string, error) {
+	loaded, err := configs.Load(configs.Source{Env: os.Environ()})
+	if err != nil {
+		return "", err
+	}
+	records, err := filepath.Glob(filepath.Join(loaded.Config.Output.Dir, "*", report.EventsFile))
+	if err != nil {
+		return "", usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
+	}
+	newest, latest := "", time.Time{}
+	for _, record := range records { // in the order of their names
+		if info, err := os.Stat(record); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(latest) {
+			newest, latest = filepath.Dir(record), info.ModTime()
+		}
+	}
+	if newest == "" {
+		return "", &usageError{
+			err:  fmt.Errorf("report: there is no run in %s", loaded.Config.Output.Dir),
+			hint: "name the folder of a run, or train one: peer lab",
+		}
+	}
+	c.say("report of %s, the newest of %d in %s", newest, len(records), loaded.Config.Output.Dir)
+	return newest, nil
 }
 
 func openRuns(dirs []string) ([]*report.Run, error) {
@@ -94,7 +133,15 @@ func (c *console) sumUp(runs []*report.Run) error {
 	}
 	switch {
 	case len(runs) > 1:
-		return c.print(finished, func(w io.Writer) error { return report.WriteRuns(w, finished) })
+		return c.print(finished, func(w io.Writer) error {
+			if len(finished) > 0 {
+				if err := report.WriteRuns(w, finished); err != nil {
+					return err
+				}
+				fmt.Fprintln(w)
+			}
+			return report.WriteLosses(w, runs)
+		})
 	case len(finished) == 1:
 		return c.print(finished[0], finished[0].WriteTable)
 	}
@@ -106,9 +153,14 @@ func (c *console) sumUp(runs []*report.Run) error {
 func (c *console) draw(runs []*report.Run, file string) error {
 	var figure bytes.Buffer
 	var err error
-	if len(runs) == 1 {
+	unscored := slices.IndexFunc(runs, func(r *report.Run) bool { return !r.Scored() })
+	switch {
+	case len(runs) == 1:
 		err = report.WriteFigure(&figure, runs[0], report.Format(file))
-	} else {
+	case unscored >= 0:
+		c.say("%s was not evaluated while it trained: the figure shows training losses; set output.evaluate for those of the test set", runs[unscored].Dir)
+		err = report.WriteLossFigure(&figure, runs, report.Format(file))
+	default:
 		err = report.WriteComparison(&figure, runs, report.Format(file))
 	}
 	if err != nil {

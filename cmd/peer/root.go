@@ -51,6 +51,7 @@ func newRoot(c *console) *cobra.Command {
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
   peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
+		Version:       readBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
@@ -72,6 +73,8 @@ func newRoot(c *console) *cobra.Command {
 	root.SetHelpCommandGroupID("look")
 	root.SetHelpCommand(newHelp())
 	root.SetHelpTemplate(helpTemplate)
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().Bool("version", false, "print which program this is")
 	return root
 }
 
@@ -110,7 +113,10 @@ func arguments(least, most int) cobra.PositionalArgs {
 
 // flagError adds to the error of a wrong flag which one may have been meant.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &usageError{err: fmt.Errorf("%s: %w", words(cmd), err), hint: "see " + cmd.CommandPath() + " --help"}
+	e := &usageError{err: err, hint: "see " + cmd.CommandPath() + " --help"}
+	if cmd.HasParent() { // the program is named by every error
+		e.err = fmt.Errorf("%s: %w", words(cmd), err)
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return e
@@ -129,11 +135,7 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // words returns the words that name a command without the program's, and more.
 func words(cmd *cobra.Command, more ...string) string {
-	path := strings.Fields(cmd.CommandPath())[1:]
-	if len(path)+len(more) == 0 {
-		return cmd.Name()
-	}
-	return strings.Join(append(path, more...), " ")
+	return strings.Join(append(strings.Fields(cmd.CommandPath())[1:], more...), " ")
 }
 
 // oneOf says that a word is none of those that it can be.

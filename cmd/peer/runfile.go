@@ -35,14 +35,6 @@ func (f *runFile) addFlags(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 }
 
-func completeKeys(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var keys []string
-	for _, k := range configs.Reference() {
-		keys = append(keys, k.Name+"=\t"+k.Description)
-	}
-	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-}
-
 // load reads the run file: the argument, or the preset ring8 where there is none.
 func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	f.name = defaultPreset

@@ -62,7 +62,11 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	}
 	c.warn(run)
 	c.say("run folder: %s", s.folder.dir)
-	s.display = c.newDisplay(describeRun(run))
+	shown := describeRun(run)
+	if mode == "sim" {
+		shown.Here = run.N()
+	}
+	s.display = c.newDisplay(shown)
 	context.AfterFunc(ctx, s.display.Close)
 	return s, nil
 }
@@ -157,12 +161,12 @@ func (s *session) end() {
 // a table of the peers. models are the final ones by rank, nil where they are
 // not at hand.
 func (s *session) summarize(models [][]float32) error {
-	s.display.Close()
 	finals, last := s.results()
 	summary, err := s.run.Summarize(experiment.Results{
 		Mode: s.mode, Finals: finals, Last: last, Models: models, Edges: s.records(),
-		Wall: time.Since(s.began), Version: readBuild().Version, Ended: s.ended(),
+		Wall: time.Since(s.began), Version: readBuild().Version, Ended: s.ended(), Watch: s.testing(report.Average),
 	})
+	s.display.Close()
 	if err != nil {
 		return err
 	}

@@ -230,6 +230,9 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	models := make([][]float32, len(workers))
+	for rank := range workers {
+		s.event(report.Event{Status: &report.Status{Rank: rank, State: report.Testing}})
+	}
 	busy := make(chan struct{}, concluding)
 	var all sync.WaitGroup
 	for rank, w := range workers {
@@ -255,6 +258,7 @@ func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Resu
 		Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
 		Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 	}
+	w.Watch = s.testing(rank)
 	if err := conclude(&final, s.run, w, s.folder.dir); err != nil {
 		return err
 	}

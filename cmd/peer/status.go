@@ -33,7 +33,8 @@ func newStatus(c *console) *cobra.Command {
 		Short: "ask the running peers of this machine how they are doing",
 		Long: `ask the running peers of this machine how they are doing
 
-RUN is the name of a run; without it, all of this user's peers are asked.`,
+RUN is the name of a run; without it, all of this user's peers are asked. If no peer of RUN
+answers, the command exits with ` + fmt.Sprint(exitOther) + `.`,
 		Example: "  peer status\n  peer status ring8 --json",
 		Args:    arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -43,16 +44,50 @@ RUN is the name of a run; without it, all of this user's peers are asked.`,
 			}
 			found := askAll(dir)
 			if len(args) > 0 {
-				found.Peers = slices.DeleteFunc(found.Peers, func(s standing) bool { return s.Run != args[0] })
+				return c.statusOf(found, args[0])
 			}
 			if len(found.Peers)+len(found.Silent) == 0 {
-				c.say("no such peer is running on this machine")
+				c.say("no peer is running on this machine")
 			}
 			return c.print(found, found.write)
 		},
 	}
 	c.addJSON(cmd)
 	return cmd
+}
+
+// statusOf prints how the peers of one run are doing. That there is none is an error.
+func (c *console) statusOf(all standings, run string) error {
+	found := standings{Peers: []standing{}, Silent: all.Silent}
+	var others []string
+	for _, s := range all.Peers {
+		if s.Run == run {
+			found.Peers = append(found.Peers, s)
+		} else if !slices.Contains(others, s.Run) {
+			others = append(others, s.Run)
+		}
+	}
+	if err := c.print(found, found.write); err != nil || len(found.Peers) > 0 {
+		return err
+	}
+	return &absentError{run: run, others: others}
+}
+
+// An absentError says that no peer of a run is running on this machine.
+type absentError struct {
+	run    string
+	others []string // runs that have peers here
+}
+
+func (e *absentError) Error() string {
+	return fmt.Sprintf("status: no peer of run %q answers on this machine", e.run)
+}
+
+func (e *absentError) Hint() string {
+	if len(e.others) == 0 {
+		return "no other run has peers here either: start one with peer lab or peer run"
+	}
+	return "there are peers of " + strings.Join(e.others, ", ")
 }
 
 // askAll asks all at once, and removes the sockets of processes that are gone.
@@ -107,7 +142,7 @@ func ask(path string) (standing, error) {
 func (s standings) write(w io.Writer) error {
 	if len(s.Peers) > 0 {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "RUN\tPEER\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
+		fmt.Fprintln(t, "RUN\tPEER\tPEERS\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
 		for _, p := range s.Peers {
 			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))
 		}
@@ -137,8 +172,12 @@ func (s standing) cells() []string {
 			up++
 		}
 	}
+	state := string(s.State)
+	if s.Share > 0 {
+		state += fmt.Sprintf(" %.0f %%", 100*s.Share)
+	}
 	return []string{
-		s.Run, rank, fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, string(s.State), waits,
+		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, state, waits,
 		fmt.Sprintf("%d/%d", up, len(s.Links)), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
 	}
 }

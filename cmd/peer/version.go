@@ -36,6 +36,11 @@ func readBuild() build {
 	return b
 }
 
+// String is what people read.
+func (b build) String() string {
+	return fmt.Sprintf("peer %s\ncommit %s\n%s %s\n", b.Version, orDash(b.Commit), b.Go, b.Platform)
+}
+
 func newVersion(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
@@ -45,7 +50,7 @@ func newVersion(c *console) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()
 			return c.print(b, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "peer %s\ncommit %s\n%s %s\n", b.Version, orDash(b.Commit), b.Go, b.Platform)
+				_, err := io.WriteString(w, b.String())
 				return err
 			})
 		},

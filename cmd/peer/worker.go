@@ -40,7 +40,12 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	if err != nil {
 		return final, err
 	}
-	n.Say(report.Testing, "")
+	testing := report.Status{State: report.Testing}
+	n.Say(testing)
+	w.Watch = eachSecond(func(share float64) {
+		testing.Share = share
+		n.Say(testing)
+	})
 	return final, conclude(&final, run, w, to.dir)
 }
 
@@ -111,7 +116,7 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 		return err
 	}
 	if report.Number(score.Loss) == nil {
-		return fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
+		return fmt.Errorf("worker %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
 	}
 	if final.Data, err = run.Rows(w.Rank); err != nil {
 		return err

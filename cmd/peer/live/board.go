@@ -18,6 +18,7 @@ type Run struct {
 	Topology  string // for people: ring of 8
 	Peers     int
 	Rounds    int
+	Here      int // peers that are there from the start: all of a simulation
 }
 
 // A Board keeps the present state of every peer: a pure function of the events
@@ -26,7 +27,9 @@ type Board struct {
 	run     Run
 	peers   []peer
 	notice  string    // of the run as a whole, before ranks are known
+	here    int       // peers found before ranks are known
 	started time.Time // of the first step heard
+	average test      // of the average model, after those of the peers
 }
 
 // A peer is one row of the board.
@@ -35,6 +38,7 @@ type peer struct {
 	since   time.Time // of the state
 	detail  string
 	missing []int
+	test    test // of its final model
 	step    report.Step
 	first   int // rounds finished when the first step of all was heard
 	in, out meter
@@ -44,7 +48,7 @@ type peer struct {
 
 // NewBoard returns the board of a run that starts now.
 func NewBoard(run Run, now time.Time) *Board {
-	b := &Board{run: run, peers: make([]peer, run.Peers)}
+	b := &Board{run: run, here: run.Here, peers: make([]peer, run.Peers)}
 	for i := range b.peers {
 		b.peers[i].enter(report.Starting, now)
 	}
@@ -58,13 +62,16 @@ func (b *Board) Add(e report.Event, now time.Time) {
 	switch {
 	case e.Step != nil && b.has(e.Step.Rank):
 		b.addStep(*e.Step, now)
+	case e.Status != nil && e.Status.State == report.Testing && e.Status.Rank == report.Average:
+		b.average.reach(e.Status.Share, now)
 	case e.Status != nil && e.Status.Rank < 0:
-		b.notice = e.Status.Detail
+		b.notice, b.here = e.Status.Detail, max(e.Status.Here, b.run.Here)
 	case e.Status != nil && b.has(e.Status.Rank):
 		b.addStatus(*e.Status, now)
 	case e.Final != nil && b.has(e.Final.Rank):
 		p := &b.peers[e.Final.Rank]
 		p.enter(report.Finished, now)
+		p.test.reach(1, now)
 		p.step.Round = e.Final.Rounds
 	}
 }
@@ -95,6 +102,9 @@ func (b *Board) addStatus(s report.Status, now time.Time) {
 	p := &b.peers[s.Rank]
 	p.enter(s.State, now)
 	p.detail, p.missing = s.Detail, s.Missing
+	if s.State == report.Testing {
+		p.test.reach(s.Share, now)
+	}
 }
 
 // enter puts the peer into a state; it keeps since if it is in it already.
@@ -135,15 +145,19 @@ func (b *Board) Round() int {
 	return least
 }
 
-// Present returns how many peers take part and have been heard of.
+// Present returns how many peers take part: those that have been found or heard of, without those
+// that are lost.
 func (b *Board) Present() int {
-	n := 0
+	heard, gone := 0, 0
 	for i := range b.peers {
-		if p := &b.peers[i]; !p.gone() && p.state != report.Starting {
-			n++
+		switch p := &b.peers[i]; {
+		case p.gone():
+			gone++
+		case p.state != report.Starting:
+			heard++
 		}
 	}
-	return n
+	return max(heard, b.here-gone)
 }
 
 // Remaining returns the time that the rest of the run will take at the pace

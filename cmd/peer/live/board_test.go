@@ -182,6 +182,23 @@ func TestLongWaitsAreExplained(t *testing.T) {
 	}
 }
 
+func TestWaitsThatDifferInTheirAgeAloneAreOne(t *testing.T) {
+	b := NewBoard(ringOf(3), start)
+	for rank := range 3 {
+		b.Add(step(rank, 5, 1), after(1))
+	}
+	b.Add(status(1, report.Waiting, "round 7, for 20s: worker 0: link down for 1s: no word for 15s", 0), after(20))
+	b.Add(status(2, report.Waiting, "round 8, for 1m1.5s: worker 0: link down for 12s: no word for 15s", 0), after(21))
+	got := b.Waiting(after(30))
+	if want := "peers 1, 2 wait for peer 0: round 7, for 20s: worker 0: link down for 1s: no word for 15s"; !slices.Equal(got, []string{want}) {
+		t.Errorf("got %q, want one line", got)
+	}
+	b.Add(status(2, report.Waiting, "round 8, for 70s: worker 0: connection refused", 0), after(31))
+	if got := b.Waiting(after(32)); len(got) != 2 {
+		t.Errorf("got %q, want a line for each reason", got)
+	}
+}
+
 func TestRepeatedStatusDoesNotRestartTheWait(t *testing.T) {
 	b := NewBoard(ringOf(1), start)
 	for s := range 20 {
@@ -290,5 +307,33 @@ func TestSmoothSettlesOnWhatStays(t *testing.T) {
 	}
 	if s.mean < 19*time.Millisecond || s.mean > 20*time.Millisecond {
 		t.Errorf("after a change that stays: %v, want 20ms", s.mean)
+	}
+}
+
+func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
+	b := NewBoard(ringOf(3), start)
+	here := func(n int) report.Event {
+		return report.Event{Status: &report.Status{Rank: -1, State: report.Joining, Here: n}}
+	}
+	b.Add(here(2), start)
+	if got := b.Present(); got != 2 {
+		t.Errorf("%d present, though 2 were found", got)
+	}
+	b.Add(here(3), start)
+	b.Add(step(0, 1, 1), after(1)) // nobody else has told anything yet
+	if got := b.Present(); got != 3 {
+		t.Errorf("%d present in the first round, though 3 were found", got)
+	}
+	if got := b.Waiting(after(30)); got != nil {
+		t.Errorf("%q of peers that were found", got)
+	}
+	b.Add(status(2, report.Lost, ""), after(2))
+	if got := b.Present(); got != 2 {
+		t.Errorf("%d present, though one of 3 is lost", got)
+	}
+	run := ringOf(4)
+	run.Here = 4
+	if got := NewBoard(run, start).Present(); got != 4 {
+		t.Errorf("%d present in a simulation, want all 4", got)
 	}
 }

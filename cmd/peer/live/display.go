@@ -3,6 +3,7 @@ package live
 import (
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,14 +18,20 @@ type Display interface {
 	Event(e report.Event)
 	// Write shows whole lines of a log. They never tear what is displayed.
 	io.Writer
-	// Close ends the display, once. A table disappears: what is to stay is
-	// printed by the caller. After Close, log lines are written plainly.
+	// Close ends the display, once. The last table stays on the screen. After
+	// Close, log lines are written plainly.
 	Close()
+}
+
+// A TTY is a stream that may lead to a terminal.
+type TTY interface {
+	io.ReadWriteCloser
+	Fd() uintptr
 }
 
 // Interactive reports whether a table can be shown: out and in are the
 // terminal of a process in its foreground, and it understands escape codes.
-func Interactive(in, out *os.File) bool {
+func Interactive(in *os.File, out TTY) bool {
 	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(out.Fd())) &&
 		term.IsTerminal(int(in.Fd())) && inForeground(in)
 }
@@ -32,12 +39,17 @@ func Interactive(in, out *os.File) bool {
 // interval is the time between two lines of a plain display.
 const interval = 5 * time.Second
 
+// reminder is the time after which a wait that lasts is explained once more.
+const reminder = time.Minute
+
 // A plain display prints a line per interval.
 type plain struct {
 	mu    sync.Mutex
 	w     io.Writer
 	board *Board
-	heard bool // something since the last line
+	heard bool                 // something since the last line
+	line  string               // the last one, without the time that was left
+	told  map[string]time.Time // causes of waits that last, and when they were explained
 	close sync.Once
 	stop  chan struct{}
 	done  chan struct{}
@@ -46,7 +58,7 @@ type plain struct {
 // Plain returns a display for what is no terminal: a line when training begins
 // and one per interval, and one for every wait that needs an explanation.
 func Plain(w io.Writer, run Run) Display {
-	p := &plain{w: w, board: NewBoard(run, time.Now()), stop: make(chan struct{}), done: make(chan struct{})}
+	p := &plain{w: w, board: NewBoard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}), done: make(chan struct{})}
 	go p.tickLoop()
 	return p
 }
@@ -69,11 +81,28 @@ func (p *plain) print(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.heard {
-		p.heard = false
-		io.WriteString(p.w, p.board.Line(now)+"\n")
+		p.printLine(now)
 	}
-	for _, wait := range p.board.Waiting(now) {
-		io.WriteString(p.w, wait+"\n")
+	lasting := map[string]time.Time{}
+	for _, wait := range p.board.explain(now) {
+		at, told := p.told[wait.cause]
+		if !told || now.Sub(at) >= reminder {
+			io.WriteString(p.w, wait.line+"\n")
+			at = now
+		}
+		lasting[wait.cause] = at
+	}
+	p.told = lasting
+}
+
+// printLine says how the run stands, unless only the time that is left has changed.
+func (p *plain) printLine(now time.Time) {
+	p.heard = false
+	line := p.board.Line(now)
+	stand, _, _ := strings.Cut(line, " eta=")
+	if stand != p.line {
+		p.line = stand
+		io.WriteString(p.w, line+"\n")
 	}
 }
 
@@ -85,7 +114,7 @@ func (p *plain) Event(e report.Event) {
 	before := p.board.started
 	p.board.Add(e, now)
 	if before != p.board.started {
-		io.WriteString(p.w, p.board.Line(now)+"\n")
+		p.printLine(now)
 	}
 }
 

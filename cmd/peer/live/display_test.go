@@ -59,3 +59,43 @@ func TestSilentShowsLogLinesAlone(t *testing.T) {
 		t.Errorf("got %q", out.String())
 	}
 }
+
+func TestPlainExplainsAWaitOnceAndRemindsOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		d := Plain(&out, ringOf(2))
+		d.Event(step(0, 1, 1))
+		d.Event(step(1, 1, 1))
+		for s := 10; s <= 90; s += 10 { // as a driver repeats it
+			d.Event(status(0, report.Waiting, fmt.Sprintf("round 1, for %ds: worker 1: no route", s), 1))
+			time.Sleep(10 * time.Second)
+		}
+		d.Event(status(0, report.Waiting, "round 1, for 100s: worker 1: connection refused", 1))
+		time.Sleep(10 * time.Second)
+		d.Close()
+		if n := strings.Count(out.String(), "no route"); n != 2 {
+			t.Errorf("%d lines of one wait of 90 s, want one and a reminder:\n%s", n, out.String())
+		}
+		if n := strings.Count(out.String(), "connection refused"); n != 1 {
+			t.Errorf("%d lines of another cause, want one:\n%s", n, out.String())
+		}
+		if n := strings.Count(out.String(), "round=1/100"); n > 2 {
+			t.Errorf("the same line stands there %d times:\n%s", n, out.String())
+		}
+	})
+}
+
+func TestPlainSaysOnceWhoIsHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		d := Plain(&out, ringOf(3))
+		for range 3 {
+			d.Event(report.Event{Status: &report.Status{Rank: -1, State: report.Joining, Detail: "2 of 3 peers are here", Here: 2}})
+			time.Sleep(10 * time.Second)
+		}
+		d.Close()
+		if want := "round=0/100 peers=2/3\n2 of 3 peers are here\n"; out.String() != want {
+			t.Errorf("got\n%swant\n%s", out.String(), want)
+		}
+	})
+}

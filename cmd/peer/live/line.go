@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -14,7 +15,10 @@ func (b *Board) Line(now time.Time) string {
 		s += fmt.Sprintf(" loss=%.4g gap=%.2g out_mbit=%.1f", m.Loss, m.Gap, m.Out/1e6)
 	}
 	s += fmt.Sprintf(" peers=%d/%d", b.Present(), b.run.Peers)
-	if left, ok := b.Remaining(now); ok {
+	if t, what, ok := b.testing(); ok {
+		s += fmt.Sprintf(" %s=%.2f", strings.ReplaceAll(what, " ", "_"), t.share)
+	}
+	if left, ok := b.left(now); ok {
 		s += " eta=" + Clock(left)
 	}
 	return s

@@ -107,18 +107,25 @@ func (b *Board) head() string {
 }
 
 func (b *Board) progress(now time.Time, width int) string {
-	round := b.Round()
-	text := fmt.Sprintf("round %d/%d", round, b.run.Rounds)
-	tail := fmt.Sprintf("%3.0f %%  peers %d/%d", 100*b.share(), b.Present(), b.run.Peers)
-	if left, ok := b.Remaining(now); ok && round < b.run.Rounds {
-		tail += "  eta " + Clock(left)
+	text := fmt.Sprintf("round %d/%d", b.Round(), b.run.Rounds)
+	share := b.share()
+	if t, what, ok := b.testing(); ok {
+		text, share = what, t.share
 	}
+	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", b.Present(), b.run.Peers), ""
+	if left, ok := b.left(now); ok {
+		eta = "  eta " + Clock(left)
+	}
+	if len(text)+gutter+len(tail+here+eta) <= width {
+		tail += here // where there is room for one of both, it is the time that is left
+	}
+	tail += eta
 	const widest = 30
 	cells := min(widest, width-len(text)-len(tail)-2*gutter)
 	if cells < 5 {
 		return text + "  " + tail
 	}
-	full := int(b.share() * float64(cells))
+	full := int(share * float64(cells))
 	bar := strings.Repeat("━", full) + faint.Render(strings.Repeat("─", cells-full))
 	return text + "  " + bar + "  " + tail
 }
@@ -141,7 +148,11 @@ func titles(shown []column) string {
 
 func (b *Board) row(rank int, shown []column) string {
 	p := &b.peers[rank]
-	state := fmt.Sprintf("%-*s", stateWidth, p.state)
+	name := string(p.state)
+	if p.state == report.Testing && p.test.share > 0 {
+		name = p.test.percent()
+	}
+	state := fmt.Sprintf("%-*s", stateWidth, name)
 	if style, ok := colours[p.state]; ok {
 		state = style.Render(state)
 	}

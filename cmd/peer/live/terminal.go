@@ -1,7 +1,6 @@
 package live
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -18,8 +17,8 @@ import (
 const frame = 250 * time.Millisecond
 
 // A terminal display redraws a table in place. Log lines queue until the
-// program has put them above the table; when it has ended, what is left and
-// what comes is written plainly.
+// program has put them above the table. When it has ended, the last table stays,
+// and the lines that are left or come later follow below it.
 type terminal struct {
 	out     io.Writer
 	program *tea.Program
@@ -37,9 +36,12 @@ type terminal struct {
 // Terminal returns a display for a terminal. It reads the keyboard only to keep
 // what is typed off the table; Ctrl-C ends the table and interrupts the process
 // as usual.
-func Terminal(in, out *os.File, run Run) Display {
+func Terminal(in *os.File, out TTY, run Run) Display { return newTerminal(in, out, run) }
+
+func newTerminal(in *os.File, out TTY, run Run, more ...tea.ProgramOption) *terminal {
 	t := &terminal{out: out, board: NewBoard(run, time.Now()), done: make(chan struct{})}
-	t.program = tea.NewProgram(&screen{terminal: t}, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	options := append(more, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	t.program = tea.NewProgram(&screen{terminal: t}, options...)
 	go t.run()
 	return t
 }
@@ -50,7 +52,6 @@ func (t *terminal) run() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ended = true
-	t.erase()
 	for _, line := range t.log {
 		io.WriteString(t.out, line+"\n")
 	}
@@ -90,18 +91,14 @@ func (t *terminal) draw(size Size) string {
 	return t.last
 }
 
-// erase removes the last table. The program leaves the cursor in its last line.
-func (t *terminal) erase() {
-	up := strings.Count(t.last, "\n")
-	if up > 0 {
-		io.WriteString(t.out, fmt.Sprintf("\r\x1b[%dA\x1b[J", up)) // cursor up, erase to the end of the screen
-	}
-}
-
-// freeze keeps the table as it is from now on.
-func (t *terminal) freeze() {
+// freeze draws the table once more and keeps it as it is from now on.
+func (t *terminal) freeze(size Size) {
+	table := t.draw(size)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !t.closed && table != "" {
+		t.last = table + "\n" // the program erases the last line, in which it leaves the cursor
+	}
 	t.closed = true
 }
 
@@ -148,12 +145,12 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.size = Size{msg.Width, msg.Height}
 	case tea.KeyPressMsg:
 		if msg.String() == "ctrl+c" {
-			s.freeze()
+			s.freeze(s.size)
 			interrupt()
 			return s, tea.Quit
 		}
 	case closing:
-		s.freeze()
+		s.freeze(s.size)
 		return s, tea.Quit
 	case redraw:
 		return s, tea.Batch(tick(), s.printLog())

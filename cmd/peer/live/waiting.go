@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,20 +32,33 @@ type wait struct {
 // why. Waits for a peer that does not itself wait come first: they are the
 // cause of the others.
 func (b *Board) Waiting(now time.Time) []string {
+	var lines []string
+	for _, e := range b.explain(now) {
+		lines = append(lines, e.line)
+	}
+	return lines
+}
+
+// An explanation is a line about a wait. It is news if its cause is: what changes
+// with time alone is not part of the cause.
+type explanation struct{ line, cause string }
+
+func (b *Board) explain(now time.Time) []explanation {
 	if b.notice != "" && b.started.IsZero() {
-		return []string{b.notice} // before ranks are known there is no more to say
+		return []explanation{{b.notice, b.notice}} // before ranks are known there is no more to say
 	}
 	waits := b.waits(now)
 	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
-	var lines []string
+	var all []explanation
 	for i, w := range waits {
 		if i == maxExplained {
-			lines = append(lines, fmt.Sprintf("and %d more waits", len(waits)-i))
+			more := fmt.Sprintf("and %d more waits", len(waits)-i)
+			all = append(all, explanation{more, more})
 			break
 		}
-		lines = append(lines, w.explain(now))
+		all = append(all, explanation{w.explain(now), w.cause()})
 	}
-	return lines
+	return all
 }
 
 // waits returns the waits that have lasted, equal ones together, in rank order.
@@ -52,11 +66,11 @@ func (b *Board) waits(now time.Time) []wait {
 	var waits []wait
 	for rank := range b.peers {
 		p := &b.peers[rank]
-		if !p.waits(now) {
+		if !p.waits(now) || p.state == report.Starting && b.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
-			return w.state == p.state && w.detail == p.detail && slices.Equal(w.missing, p.missing)
+			return w.state == p.state && reason(w.detail) == reason(p.detail) && slices.Equal(w.missing, p.missing)
 		}
 		i := slices.IndexFunc(waits, same)
 		if i < 0 {
@@ -70,6 +84,10 @@ func (b *Board) waits(now time.Time) []wait {
 	}
 	return waits
 }
+
+// allFound reports whether the run goes on with all its peers: then one that has told nothing yet is
+// not starting.
+func (b *Board) allFound() bool { return !b.started.IsZero() && b.here == len(b.peers) }
 
 // waits reports whether what a peer waits for needs an explanation.
 func (p *peer) waits(now time.Time) bool {
@@ -92,6 +110,15 @@ func (b *Board) blame(w wait) int {
 	}
 	return n
 }
+
+// cause names a wait by what does not change with time.
+func (w wait) cause() string { return fmt.Sprint(w.who, w.state, w.missing, reason(w.detail)) }
+
+// ageing matches what changes in a detail while its reason stays: the round and the durations of
+// "round 7, for 20s: worker 2: link down for 4s: no route to host".
+var ageing = regexp.MustCompile(`^round [0-9]+, |\b(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+\b`)
+
+func reason(detail string) string { return ageing.ReplaceAllString(detail, "") }
 
 func (w wait) explain(now time.Time) string {
 	var s string

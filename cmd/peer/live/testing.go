@@ -1,0 +1,72 @@
+package live
+
+import (
+	"fmt"
+	"time"
+
+	"gossiptrainer/report"
+)
+
+// A test is how far the evaluation of a final model is.
+type test struct {
+	since time.Time // zero: it has not begun
+	share float64
+}
+
+// reach notes the share that is done at time now.
+func (t *test) reach(share float64, now time.Time) {
+	if t.since.IsZero() {
+		t.since = now
+	}
+	t.share = share
+}
+
+// left returns the time that the rest takes at the pace so far; false while there is none.
+func (t test) left(now time.Time) (time.Duration, bool) {
+	if t.share <= 0 || t.share >= 1 {
+		return 0, false
+	}
+	return time.Duration(float64(now.Sub(t.since)) * (1 - t.share) / t.share), true
+}
+
+// testing returns the test that goes on, of the peers together or of their average model. There is
+// none while a peer trains, and when all is done.
+func (b *Board) testing() (all test, what string, ok bool) {
+	n := 0
+	for i := range b.peers {
+		p := &b.peers[i]
+		if p.gone() {
+			continue
+		}
+		trains := p.state != report.Testing && p.state != report.Finished
+		if trains && (p.step.Round == 0 || p.step.Round < b.run.Rounds) {
+			return test{}, "", false
+		}
+		if s := p.test.since; !s.IsZero() && (all.since.IsZero() || s.Before(all.since)) {
+			all.since = s
+		}
+		all.share += p.test.share
+		n++
+	}
+	all.share /= max(1, float64(n))
+	switch {
+	case all.since.IsZero() || n == 0:
+		return test{}, "", false
+	case all.share < 1:
+		return all, "tested", true
+	}
+	return b.average, "average tested", !b.average.since.IsZero() && b.average.share < 1
+}
+
+// left returns the time that the run takes to the end of its rounds, and then to the end of its
+// last test; false where there is no pace to go by.
+func (b *Board) left(now time.Time) (time.Duration, bool) {
+	if t, _, ok := b.testing(); ok {
+		return t.left(now)
+	}
+	left, ok := b.Remaining(now)
+	return left, ok && left > 0
+}
+
+// percent writes a share in a cell of the state: test 34%.
+func (t test) percent() string { return fmt.Sprintf("test %.0f%%", 100*t.share) }

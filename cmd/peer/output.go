@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// An output is a stream to a terminal, a file or a pipe. Where the locale is not UTF-8, it writes
+// our signs in ASCII. This is the only place that does so: the rest of the program writes UTF-8.
+//
+// Letters that have no entry in inASCII come from the user, as in the name of a folder. They pass
+// unchanged, so that a name that is copied from the screen still names the same thing.
+type output struct {
+	file  *os.File
+	ascii bool
+
+	mu   sync.Mutex
+	rest []byte // the begin of a character that the last Write has cut
+}
+
+func newOutput(f *os.File) *output { return &output{file: f, ascii: !speaksUTF8(os.Getenv)} }
+
+// speaksUTF8 reports whether the locale that the environment names is UTF-8. Without a name it is
+// POSIX, which is ASCII; Windows has no such variables and always takes UTF-8.
+func speaksUTF8(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := getenv(name); locale != "" {
+			locale = strings.ToLower(locale)
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return runtime.GOOS == "windows"
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	if !o.ascii {
+		return o.file.Write(p)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := append(o.rest, p...)
+	whole := len(text) - cut(text)
+	if _, err := inASCII.WriteString(o.file, string(text[:whole])); err != nil {
+		return 0, err
+	}
+	o.rest = append(o.rest[:0], text[whole:]...)
+	return len(p), nil
+}
+
+// Fd, Read and Close are what a terminal has besides Write.
+func (o *output) Fd() uintptr                { return o.file.Fd() }
+func (o *output) Read(p []byte) (int, error) { return o.file.Read(p) }
+func (o *output) Close() error               { return o.file.Close() }
+
+// cut returns how many bytes at the end of text begin a character that is not whole.
+func cut(text []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// inASCII replaces every sign beyond ASCII that this program writes, and those of its presets.
+// Signs of tables keep their width.
+var inASCII = strings.NewReplacer(
+	"³¹", "^31", "³", "3", "¹", "1",
+	"─", "-", "━", "=", "│", "|", "┘", "+", "╲", "\\", "●", "o", "·", ".",
+	"²", "2", "×", "x", "±", "+-", "−", "-", "≤", "<=", "≥", ">=", "…", "...", "µ", "u",
+	"θ", "theta", "γ", "gamma", "δ", "delta", "λ", "lambda", "ₙ", "_n", "ρ", "rho", "Ø", "O",
+)

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+	"time"
+)
+
+// WriteLosses prints the training losses of runs, a line for each: the last one, and the one at the
+// last round that all of them have on record.
+func WriteLosses(w io.Writer, runs []*Run) error {
+	moments, common := make([][]Moment, len(runs)), math.Inf(1)
+	for i, run := range runs {
+		moments[i] = run.Progress()
+		if len(moments[i]) == 0 {
+			return fmt.Errorf("report: %s: no round of all workers is on record", run.Dir)
+		}
+		common = min(common, last(moments[i]).Round)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "RUN\tROUNDS\tTIME\tTRAIN LOSS\tAT ROUND %.0f\tTIME\t\n", common)
+	for i, name := range Labels(runs) {
+		end, then := last(moments[i]), at(moments[i], common)
+		fmt.Fprintf(t, "%s\t%.0f\t%s\t%.4f\t%.4f\t%s\t\n", name,
+			end.Round, inSeconds(end.Time), end.Loss, then.Loss, inSeconds(then.Time))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// WriteLossFigure draws the training losses of runs, means over their workers, against rounds and
+// against time. format is png, svg or pdf.
+func WriteLossFigure(w io.Writer, runs []*Run, format string) error {
+	rounds, times := Lines{X: "round", Y: "training loss"}, Lines{X: "time (s)", Y: "training loss"}
+	for i, name := range Labels(runs) {
+		round, time := Line{Name: name}, Line{Name: name}
+		for _, m := range runs[i].Progress() {
+			if m.Loss > 0 && Number(m.Loss) != nil { // the axis is logarithmic
+				round.X, round.Y = append(round.X, m.Round), append(round.Y, m.Loss)
+				time.X, time.Y = append(time.X, m.Time.Seconds()), append(time.Y, m.Loss)
+			}
+		}
+		if len(round.X) < 2 {
+			return fmt.Errorf("report: figure: %s holds %d losses above 0, a curve needs 2", runs[i].Dir, len(round.X))
+		}
+		rounds.Lines, times.Lines = append(rounds.Lines, round), append(times.Lines, time)
+	}
+	return WriteLines(w, rounds, times, format)
+}
+
+// Scored reports whether a run was evaluated often enough for a curve.
+func (r *Run) Scored() bool { return len(r.Curve()) > 1 }
+
+func last(moments []Moment) Moment { return moments[len(moments)-1] }
+
+// at returns the last moment up to a round, or the first one.
+func at(moments []Moment, round float64) Moment {
+	found := moments[0]
+	for _, m := range moments {
+		if m.Round <= round {
+			found = m
+		}
+	}
+	return found
+}
+
+func inSeconds(d time.Duration) string {
+	s := d.Seconds()
+	return short(&s) + " s"
+}

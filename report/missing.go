@@ -1,0 +1,36 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Missing names the cells of a comparison that have no result yet.
+func (c *Comparison) Missing() []string {
+	var names []string
+	for _, network := range c.Networks {
+		for _, label := range c.Labels {
+			for _, seed := range c.Seeds {
+				if !slices.ContainsFunc(c.Cells, func(cell Cell) bool {
+					return cell.Network == network.Name && cell.Label == label && cell.Seed == seed
+				}) {
+					names = append(names, fmt.Sprintf("%s on %s, seed %d", label, network.Name, seed))
+				}
+			}
+		}
+	}
+	return names
+}
+
+// mostNamed bounds how many names stand in one line.
+const mostNamed = 5
+
+// someOf lists names for people, and counts those beyond the first few.
+func someOf(names []string) string {
+	text := strings.Join(names[:min(mostNamed, len(names))], "; ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
