@@ -12,13 +12,14 @@ const RankPattern = "{rank}"
 var dataRules = []rule{
 	{[]string{"data.partition", "data.name"}, func(c *Config, wrong complain) {
 		if c.Data.Partition == "local" && c.Data.Name != "libsvm" {
-			wrong("data.partition", "local is for files of your own: must be iid, labels or dirichlet, or the data set libsvm, got %s",
-				c.Data.Name)
+			wrong("data.partition", "local is for files of your own: must be iid, labels or dirichlet, "+
+				"or the data set libsvm, got %s", c.Data.Name)
 		}
 	}},
 	{[]string{"data.dir", "data.partition"}, func(c *Config, wrong complain) {
 		if c.Data.Partition != "local" && strings.Contains(c.Data.Dir, RankPattern) {
-			wrong("data.dir", "%s belongs to the partition local, but the partition is %s", RankPattern, c.Data.Partition)
+			wrong("data.dir", "%s belongs to the partition local, but the partition is %s",
+				RankPattern, c.Data.Partition)
 		}
 	}},
 	{[]string{"data.dimension", "data.name"}, func(c *Config, wrong complain) {

@@ -136,8 +136,8 @@ func (h *hello) compareShape(theirs hello) *RefusedError {
 	if theirs.N == h.N && theirs.Dim == h.Dim {
 		return nil
 	}
-	return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf("sizes differ: ours is %d workers of %d parameters, theirs %d of %d",
-		h.N, h.Dim, theirs.N, theirs.Dim)}
+	return &RefusedError{Reason: OtherShape, Detail: fmt.Sprintf(
+		"sizes differ: ours is %d workers of %d parameters, theirs %d of %d", h.N, h.Dim, theirs.N, theirs.Dim)}
 }
 
 // compareRoster checks that both know the other end by the same rank.

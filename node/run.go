@@ -188,7 +188,8 @@ func (d *driver) outcast() error {
 			advice = cmp.Or(advice, no.Advice)
 		}
 	}
-	return &NetworkError{Op: opJoin, Err: &outcastError{"no neighbour works with this peer: " + strings.Join(why, "; "), advice}}
+	all := "no neighbour works with this peer: " + strings.Join(why, "; ")
+	return &NetworkError{Op: opJoin, Err: &outcastError{all, advice}}
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in

@@ -61,7 +61,8 @@ func (t *talk) compareSections() error {
 		return t.refuse(&RefusedError{Reason: Protocol, Detail: err.Error()})
 	}
 	return t.refuse(&RefusedError{
-		Reason: OtherSection, Section: names[0], Detail: describeDifferences(names, mine, theirs), Advice: t.mine.advice(names),
+		Reason: OtherSection, Section: names[0],
+		Detail: describeDifferences(names, mine, theirs), Advice: t.mine.advice(names),
 	})
 }
 

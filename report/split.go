@@ -32,8 +32,8 @@ func SumRows(partition string, finals []Final, workers int) *Split {
 	case 1:
 		s.Evaluated = fmt.Sprintf("one test set of %s rows", listed(s.Test))
 	default:
-		s.Evaluated = fmt.Sprintf("%d different test sets, of %s rows: each worker on its own, the average model on all of them",
-			s.TestSets, listed(s.Test))
+		s.Evaluated = fmt.Sprintf("%d different test sets, of %s rows: "+
+			"each worker on its own, the average model on all of them", s.TestSets, listed(s.Test))
 	}
 	return s
 }

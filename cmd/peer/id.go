@@ -40,12 +40,14 @@ node.join_secret_file.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := node.CreateSecret(args[0])
 			if errors.Is(err, fs.ErrExist) {
-				return &usageError{fmt.Errorf("id: %s: there is a file already", args[0]), "name another file, or use this one"}
+				err = fmt.Errorf("id: %s: there is a file already", args[0])
+				return &usageError{err, "name another file, or use this one"}
 			}
 			if err != nil {
 				return err
 			}
-			c.say("%s holds a new join secret: copy it to every machine of the run, readable by its owner alone", args[0])
+			c.say("%s holds a new join secret: copy it to every machine of the run, readable by its owner alone",
+				args[0])
 			return nil
 		},
 	}

@@ -19,7 +19,8 @@ import (
 // placeholder is the secret of old examples: everybody knows it.
 const placeholder = "change-me"
 
-const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set node.join_secret_file: lan.secret"
+const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set " +
+	"node.join_secret_file: lan.secret"
 
 // secretOf returns the join secret of a run on a LAN. Only a roster can do without.
 func secretOf(loaded *configs.Loaded) (string, error) {
@@ -28,7 +29,8 @@ func secretOf(loaded *configs.Loaded) (string, error) {
 	if file := cfg.Node.JoinSecretFile; file != "" {
 		var err error
 		if secret, err = node.ReadSecret(file); errors.Is(err, fs.ErrNotExist) {
-			return "", &secretError{err, quoted("peer", "id", "secret", file) + " makes it; every machine needs the same"}
+			hint := quoted("peer", "id", "secret", file) + " makes it; every machine needs the same"
+			return "", &secretError{err, hint}
 		} else if err != nil {
 			return "", err
 		}
@@ -67,8 +69,8 @@ func ownFolder(loaded *configs.Loaded) error {
 		return nil
 	}
 	if len(cfg.Peers) == 0 {
-		return loaded.Locate(configs.Errorf("data.dir", "without a roster this machine has no rank before it has shown its data: "+
-			"name its folder, as in --set data.dir=FOLDER"))
+		return loaded.Locate(configs.Errorf("data.dir", "without a roster this machine has no rank before "+
+			"it has shown its data: name its folder, as in --set data.dir=FOLDER"))
 	}
 	path, err := keyPath(cfg.Node.Key)
 	if err != nil {
@@ -107,7 +109,8 @@ func lanOptions(run *experiment.Run, secret string) (node.Options, error) {
 // dataAdvice says what to do where machines hold other data.
 func dataAdvice(cfg configs.Config) string {
 	if cfg.Data.Partition == "local" {
-		return "set data.dimension and data.labels in the run file of every machine to what all their files need together"
+		return "set data.dimension and data.labels in the run file of every machine " +
+			"to what all their files need together"
 	}
 	advice := "copy the same files to all machines"
 	if cfg.Data.Name == "libsvm" {
