@@ -111,20 +111,30 @@ func (m *matrix) fingerprint(cfg configs.Config) error {
 			return nil
 		}
 	}
-	root, err := data.Root(cfg.Data.Dir)
-	if err != nil && cfg.Data.Name != "glyphs" {
-		return err
+	if cfg.Data.Name == "glyphs" {
+		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name}) // which is built in
+		return nil
 	}
-	files, err := data.Sums(cfg.Data.Name, root)
-	if err != nil {
-		return err
+	workers := 1
+	if strings.Contains(cfg.Data.Dir, configs.RankPattern) {
+		workers = cfg.Topology.Size // each has files of its own
 	}
-	if len(files) == 0 {
-		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name})
-	}
-	for _, f := range files {
-		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size,
-			SHA256: f.SHA256})
+	for rank := range workers {
+		root, err := data.Root(strings.ReplaceAll(cfg.Data.Dir, configs.RankPattern, strconv.Itoa(rank)))
+		if err != nil {
+			return err
+		}
+		files, err := data.Sums(cfg.Data.Name, root)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			file := report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size, SHA256: f.SHA256}
+			if workers > 1 {
+				file.File = fmt.Sprintf("worker %d: %s", rank, f.File)
+			}
+			m.result.Data = append(m.result.Data, file)
+		}
 	}
 	return nil
 }
