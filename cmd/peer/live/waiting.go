@@ -45,7 +45,7 @@ type explanation struct{ line, cause string }
 
 func (b *Board) explain(now time.Time) []explanation {
 	if b.notice != "" && b.started.IsZero() {
-		return []explanation{{b.notice, b.notice}} // before ranks are known there is no more to say
+		return []explanation{{b.notice, reason(b.notice)}} // before ranks are known there is no more to say
 	}
 	waits := b.waits(now)
 	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
