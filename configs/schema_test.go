@@ -45,9 +45,27 @@ func TestTheReferenceHoldsUnitsRangesAndDefaults(t *testing.T) {
 	}
 	for _, want := range tests {
 		got := byName[want.Name]
-		got.Description = ""
+		got.Description, got.Values, got.Variable = "", nil, "" // see the test below
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestTheReferenceNamesValuesAndVariables(t *testing.T) {
+	byName := map[string]Key{}
+	for _, k := range Reference() {
+		byName[k.Name] = k
+	}
+	for name, want := range map[string]Key{
+		"wire.entropy":           {Values: []string{"none", "auto", "huff0", "fse", "zstd", "bzip2"}, Variable: "PEER_WIRE__ENTROPY"},
+		"algorithm.theta.verify": {Values: []string{"true", "false"}, Variable: "PEER_ALGORITHM__THETA__VERIFY"},
+		"train.step_size":        {Variable: "PEER_TRAIN__STEP_SIZE"},
+		"seed":                   {},
+		"peers.*.id":             {},
+	} {
+		if got := byName[name]; !cmp.Equal(got.Values, want.Values) || got.Variable != want.Variable {
+			t.Errorf("%s has the values %q and the variable %q, want %q and %q", name, got.Values, got.Variable, want.Values, want.Variable)
 		}
 	}
 }
