@@ -72,7 +72,7 @@ func cut(text []byte) int {
 // inASCII replaces every sign beyond ASCII that this program writes, and those of its presets.
 // Signs of tables keep their width.
 var inASCII = strings.NewReplacer(
-	"³¹", "^31", "³", "3", "¹", "1",
+	"³¹", "^31", "³", "3", "¹", "1", "\u00a0", " ",
 	"─", "-", "━", "=", "│", "|", "┘", "+", "╲", "\\", "●", "o", "·", ".",
 	"²", "2", "×", "x", "±", "+-", "−", "-", "≤", "<=", "≥", ">=", "…", "...", "µ", "u",
 	"θ", "theta", "γ", "gamma", "δ", "delta", "λ", "lambda", "ₙ", "_n", "ρ", "rho", "Ø", "O",
