@@ -90,10 +90,9 @@ type spent struct{ compute, wait, codec time.Duration }
 func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
-		vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
+		ending: ending{announce: func(*StoppedError) {}}, vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
 		verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
-	d.ending.announce = func(*StoppedError) {}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
 		d.first, d.place = d.round, d.slots.Of(d.round, 0)
@@ -235,7 +234,7 @@ func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
 	case <-d.verdict.ended:
 		err = d.conclude()
 	case err = <-d.stopped:
-		err = d.halted(err)
+		err = d.stop(err)
 	case <-d.cancelled:
 		err = d.interrupted(ctx)
 	case <-d.ending.deadline:
@@ -280,10 +279,9 @@ func (d *driver) handle(e Event) error {
 		if d.mending != nil {
 			d.mending.members.Finished(e.Peer)
 		}
-	case Stopped: // no answer comes from there
+	case Stopped:
 		s.up, s.since = false, now
-		d.w.Machine.Link(e.Peer, false)
-		return d.halted(e.Err)
+		return d.halted(e)
 	case Refused:
 		if mutual, err := d.denied(s, e.Err); mutual || err != nil {
 			return err

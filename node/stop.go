@@ -35,10 +35,17 @@ func (d *driver) interrupted(ctx context.Context) error {
 	return d.end(fmt.Errorf("node: worker %d: interrupted in round %d: %w", d.w.Rank, d.round, context.Cause(ctx)), false)
 }
 
-// halted ends a worker because of what another one has said. One that has been stopped may
+// halted ends a worker because of what a neighbour has said, from which no answer comes any
+// more.
+func (d *driver) halted(e Event) error {
+	d.w.Machine.Link(e.Peer, false)
+	return d.stop(e.Err)
+}
+
+// stop ends a worker because of what another one has said. One that has been stopped may
 // lack messages from then on: it leaves with the copy of the last boundary. But without
 // rounds that copy lacks the exchanges since then. Any other error ends it as it is.
-func (d *driver) halted(err error) error {
+func (d *driver) stop(err error) error {
 	var stop *StoppedError
 	if !errors.As(err, &stop) {
 		return err
