@@ -110,6 +110,27 @@ func stops(t *testing.T, r *Run, at []int) (digested string, saved map[int][]sta
 	return digest(t, r, all, 1), saved
 }
 
+// A driver copies the state of a worker in nearly every round.
+func TestCopiesOfAStateAllocateNothing(t *testing.T) {
+	for name, set := range memories {
+		if strings.Contains(name, "normalization") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			base := append(slices.Clone(quick), "topology.size=4", "train.rounds=14",
+				"model={name: quadratic, dim: 300}", "algorithm.compressor.bucket=128")
+			r := assemble(t, append(base, set...)...)
+			all := workers(t, r)
+			digest(t, r, all, 1)
+			var s state.Snapshot
+			all[0].Save(&s)
+			if n := testing.AllocsPerRun(20, func() { all[0].Save(&s) }); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}
+
 func resumed(t *testing.T, r *Run, saved []state.Snapshot) []*Worker {
 	t.Helper()
 	all := make([]*Worker, len(saved))

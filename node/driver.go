@@ -90,8 +90,8 @@ type spent struct{ compute, wait, codec time.Duration }
 func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
 		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
-		ending: ending{announce: func(*StoppedError) {}}, vitals: new(vitals), jobs: make(chan job, 1), outcomes: make(chan outcome, 1),
-		verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
+		ending: ending{announce: func(*StoppedError) {}}, vitals: new(vitals), jobs: make(chan job, 1),
+		outcomes: make(chan outcome, 1), verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
 	if w.Checkpoints != nil {
 		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round

@@ -134,7 +134,8 @@ func (in interruption) run(t *testing.T, change func(w *Worker)) (out aftermath)
 			for k := range in.rounds {
 				time.Sleep(time.Millisecond)
 				for _, from := range []topology.Rank{0, 2} {
-					s.events <- Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+					f := gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}
+					s.events <- Event{Kind: FrameIn, Peer: from, Frame: f}
 				}
 			}
 			if in.gone {
@@ -173,8 +174,8 @@ func TestAWorkerThatIsToldToEndLosesNoRound(t *testing.T) {
 		"stopped by another one, the disk slow":  {interruption{rounds: 7, stopped: true, disk: time.Second}, 7, time.Second},
 		"interrupted in the first round":         {interruption{}, 0, lastBoundary},
 		"stopped in the first round":             {interruption{stopped: true}, 0, lastBoundary},
-		"while an older state is being written":  {interruption{rounds: 15, soon: true, every: 10, disk: 800 * time.Millisecond}, 10, 800 * time.Millisecond},
-		"before it is safe that it has begun":    {interruption{rounds: 7, early: true, soon: true, disk: 500 * time.Millisecond}, 7, time.Second},
+		"while an older state is being written":  {interruption{rounds: 15, soon: true, every: 10, disk: 0.8e9}, 10, 0.8e9},
+		"before it is safe that it has begun":    {interruption{rounds: 7, early: true, soon: true, disk: 0.5e9}, 7, 1e9},
 		"interrupted after the last round":       {interruption{rounds: 50}, 50, 0},
 		"stopped, the disk slow, after the last": {interruption{rounds: 50, stopped: true}, 50, 0},
 		"interrupted, a state that takes long":   {interruption{rounds: 19, take: time.Microsecond}, 19, lastBoundary},
@@ -299,12 +300,16 @@ func TestAStateThatCannotBeWrittenIsNamed(t *testing.T) {
 		within time.Duration
 		says   string
 	}{
-		"full": {interruption{rounds: 19, failed: full}, lastBoundary, `err="runs/x/checkpoints/rank-1: no space left on device"`},
+		"full": {
+			interruption{rounds: 19, failed: full}, lastBoundary,
+			`err="runs/x/checkpoints/rank-1: no space left on device"`,
+		},
 		"slow": {interruption{rounds: 19, disk: time.Hour}, lastWrite, `err="not done in 1.1s"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.run(t, nil)
-			if got.waited > test.within || !strings.Contains(got.log, `msg="the state of worker 1 at round 19 could not be written" `+test.says) || len(got.stops) != 1 {
+			want := `msg="the state of worker 1 at round 19 could not be written" ` + test.says
+			if got.waited > test.within || !strings.Contains(got.log, want) || len(got.stops) != 1 {
 				t.Errorf("after %v, %d told, log:\n%s", got.waited, len(got.stops), got.log)
 			}
 		})
@@ -325,7 +330,9 @@ func TestCopiesOfALargeStateAreRare(t *testing.T) {
 
 // A copy allocates nothing by itself.
 func TestCopiesAllocateNothing(t *testing.T) {
-	k := newKeeper(&Worker{Machine: task{n: 1, dim: 4, rounds: 5}.worker(t, 0).Machine, Rounds: 1 << 30, Checkpoints: &Checkpoints{Take: func(int) {}}})
+	w := task{n: 1, dim: 4, rounds: 1 << 30}.worker(t, 0)
+	w.Checkpoints = &Checkpoints{Take: func(int) {}}
+	k := newKeeper(&w)
 	round := 0
 	if n := testing.AllocsPerRun(100, func() { round++; k.boundary(round) }); n != 0 {
 		t.Errorf("%v allocations", n)

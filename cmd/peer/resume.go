@@ -137,7 +137,8 @@ func rounds(low, high int) string {
 func (s *session) safe() (text string, there bool) {
 	cfg := s.run.Config()
 	low, high, there := safeRounds(cfg, s.folder.dir, s.run.N())
-	return fmt.Sprintf("the state at the beginning of %s is safe in %s", rounds(low, high), checkpointsOf(cfg, s.folder.dir)), there
+	where := checkpointsOf(cfg, s.folder.dir)
+	return fmt.Sprintf("the state at the beginning of %s is safe in %s", rounds(low, high), where), there
 }
 
 // canGoOn notes which command goes on with the run, for one that is broken off.
