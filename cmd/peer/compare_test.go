@@ -26,7 +26,9 @@ func silentConsole(t *testing.T) *console {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	return &console{in: os.Stdin, out: newOutput(file), err: newOutput(file)}
+	c := newConsole()
+	c.out, c.err = newOutput(file), newOutput(file)
+	return c
 }
 
 // smallMatrix is one whose cells are run by a program that does what a script

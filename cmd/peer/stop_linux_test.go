@@ -3,16 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const longRun = `
@@ -123,50 +122,20 @@ func TestASignalEndsARunAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// A second signal ends the process at once, with the code of that signal, and with a line that
-// says what is lost, what is safe, and how to go on.
-func TestASecondSignalSaysWhatIsLost(t *testing.T) {
-	tests := map[string]struct {
-		args []string
-		want string
-	}{
-		"run": {
-			[]string{"run", "long.yaml", "--set", "topology.size=1"},
-			`what came after is lost, the state at the beginning of round \d+ is safe in out/long-[-\d]+/checkpoints; ` +
-				`go on with: peer run --resume long.yaml --set topology.size=1\n`,
-		},
-		"sim": {[]string{"sim", "long.yaml"}, `the run is lost: a simulation keeps no state; start it again\n`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := startLong(t, test.args...)
-			if name == "run" {
-				c.awaitCheckpoint()
-			}
-			c.Process.Signal(syscall.SIGTERM)
-			c.Process.Signal(syscall.SIGINT) // another one, so that the two do not become one
-			said, code := c.end()
-			line := regexp.MustCompile(`(?m)^peer: stopped by signal: (interrupt|terminated), before it had ended in order: ` + test.want)
-			if code != 130 && code != 143 || !line.MatchString(said) {
-				t.Errorf("exit code %d; said %q, want %s", code, said, line)
-			}
-		})
-	}
-}
-
-// awaitCheckpoint waits until a peer of the command has a checkpoint.
-func (c *longCommand) awaitCheckpoint() {
-	c.t.Helper()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for range 6000 { // a minute: a machine may have much to do
-		if found, _ := filepath.Glob(filepath.Join(c.Dir, "out", "*", checkpointsName, "rank-*", "round-*")); len(found) > 0 {
-			return
+// The first signal ends the context, the second one the process.
+func TestASecondSignalGivesUp(t *testing.T) {
+	given := make(chan error)
+	ctx, cancel := withSignals(t.Context(), func(err error) { given <- err })
+	defer cancel()
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		if err := syscall.Kill(os.Getpid(), signal); err != nil {
+			t.Fatal(err)
 		}
-		<-look.C
+		<-ctx.Done()
 	}
-	c.t.Fatal("no checkpoint")
+	if code := exitCode(<-given); code != 143 || exitCode(context.Cause(ctx)) != 130 {
+		t.Errorf("exit code %d after %v", code, context.Cause(ctx))
+	}
 }
 
 func TestAPeerThatDiesEndsTheRunIfItIsNotStartedAnew(t *testing.T) {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gossiptrainer/checkpoint"
+	"gossiptrainer/configs"
+)
+
+// A checkpoint of round 0 says that a worker has begun, holds no state, and is one to go on
+// from.
+func TestAWorkerGoesOnFromRoundZero(t *testing.T) {
+	loaded, err := configs.Load(configs.Source{File: "ring8", Set: []string{"model={name: quadratic, dim: 50}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := assemble(loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := refugeOf(run, t.TempDir(), 3, slog.New(slog.DiscardHandler))
+	_, kept, err := home.open(afresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Write(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := checkpoint.Latest(home.dir)
+	if err != nil || found.Round != 0 || len(found.State.Tensors) != 0 {
+		t.Fatalf("found %+v, error %v", found, err)
+	}
+	for _, from := range []beginning{continued, comingBack} {
+		w, kept, err := home.open(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.Round != 0 || w.Machine.Ready().Round != 0 {
+			t.Errorf("begins at round %d", kept.Round)
+		}
+		if err := kept.Journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whoever breaks off a run reads in one line what is lost, what is safe, and how to go on.
+func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
+	loaded, err := configs.Load(configs.Source{File: "ring8", Set: []string{"model={name: quadratic, dim: 50}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := assemble(loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{c: silentConsole(t), run: run, folder: &folder{dir: t.TempDir()}}
+	s.canGoOn("peer run my.yaml --resume")
+	signal := &signalError{os.Interrupt}
+	s.c.breakOff(signal)
+	_, kept, err := refugeOf(run, s.folder.dir, 3, slog.New(slog.DiscardHandler)).open(afresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Journal.Close()
+	kept.Take(7)
+	if err := kept.Write(7); err != nil {
+		t.Fatal(err)
+	}
+	s.c.breakOff(signal)
+	said, err := os.ReadFile(s.c.err.file.Name())
+	const begin = "peer: stopped by signal: interrupt, before it had ended in order: "
+	want := begin + "the run is lost, no state is safe: the run ended before its first checkpoint\n" +
+		begin + "what came after is lost, the state at the beginning of round 7 is safe in " +
+		filepath.Join(s.folder.dir, checkpointsName) + "; go on with: peer run my.yaml --resume\n"
+	if err != nil || string(said) != want {
+		t.Errorf("said %q, want %q, error %v", said, want, err)
+	}
+}
