@@ -33,6 +33,7 @@ end_loops() {
 
 cleanup() {
   local i
+  trap '' INT TERM
   end_loops
   for i in "${!pids[@]}"; do kill -KILL "${pids[$i]}" 2>/dev/null || true; done
   wait 2>/dev/null || true
@@ -41,6 +42,7 @@ cleanup() {
   [ -n "${KEEP:-}" ] || rm -rf "$work"
 }
 trap cleanup EXIT
+trap "exit 1" INT TERM
 
 # fail shows what the peers have said.
 fail() {
