@@ -22,7 +22,7 @@ type until struct {
 
 // addUntil adds the flag of commands whose runs may end early.
 func addUntil(cmd *cobra.Command, settings *[]string) {
-	cmd.Flags().StringArrayVar(settings, "until", nil, "end it early at a time, or at a loss and an accuracy, both if both are given: `key=value`; may be repeated")
+	cmd.Flags().StringArrayVar(settings, "until", nil, "end it early at time, or loss and accuracy: `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("until", completeUntil)
 }
 
