@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+	schema "github.com/invopop/jsonschema"
 	"github.com/knadh/koanf/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -77,7 +78,7 @@ func explain(e *jsonschema.ValidationError) []Problem {
 	case *kind.Type:
 		p.Message = fmt.Sprintf("must be %s, got %s", kindName(k.Want[0]), kindName(k.Got))
 		if s := find(key); s != nil && len(s.Examples) > 0 {
-			p.Hint = fmt.Sprintf("write it like %v", s.Examples[0])
+			p.Hint = "write it like " + examples(s)
 		} else if k.Want[0] == "string" && (k.Got == "number" || k.Got == "boolean") {
 			p.Hint = "put it in quotes"
 		}
@@ -99,12 +100,21 @@ func explain(e *jsonschema.ValidationError) []Problem {
 		p.Message = fmt.Sprintf("must have at most %d entries, got %d", k.Want, k.Got)
 	case *kind.Pattern:
 		s := find(key)
-		p.Message = fmt.Sprintf("must be like %v, got %s", s.Examples[0], show(k.Got))
+		p.Message = fmt.Sprintf("must be like %s, got %s", examples(s), show(k.Got))
 		p.Hint = s.Description
 	default:
 		p.Message = fmt.Sprint(e.ErrorKind)
 	}
 	return []Problem{p}
+}
+
+// examples writes the examples of a key that has some.
+func examples(s *schema.Schema) string {
+	text := make([]string, len(s.Examples))
+	for i, example := range s.Examples {
+		text[i] = fmt.Sprint(example)
+	}
+	return strings.Join(text, " or ")
 }
 
 func unknownKeys(section string, names []string) []Problem {

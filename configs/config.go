@@ -34,13 +34,12 @@ type Config struct {
 
 // Topology says who talks to whom.
 type Topology struct {
-	Kind      string  `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=edges" jsonschema_description:"graph; weights are Metropolis-Hastings"`
-	Size      int     `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
-	Rows      int     `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
-	Cols      int     `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
-	File      string  `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
-	Slack     float64 `json:"slack" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits"`
-	AutoSlack bool    `json:"auto_slack" jsonschema_description:"d2: where the graph needs slack for it, take nine tenths of the largest instead of refusing"`
+	Kind  string `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=edges" jsonschema_description:"graph; weights are Metropolis-Hastings"`
+	Size  int    `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
+	Rows  int    `json:"rows" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: rows; 0 for every other kind"`
+	Cols  int    `json:"cols" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"torus: columns; 0 for every other kind"`
+	File  string `json:"file" jsonschema_description:"edges: file with one edge \"i j\" per line, relative to the run file; peers must agree on its content, not on its name"`
+	Slack Auto   `json:"slack" jsonschema_description:"gamma in gamma W + (1 - gamma) I; below 1 it mixes more slowly and tolerates fewer bits; auto = the largest with which the noise of rounding stays within a fifth of theta, and with which d2 is stable"`
 
 	// Edges is the content of File, read by Load.
 	Edges [][2]topology.Rank `json:"-"`
@@ -55,7 +54,7 @@ type Algorithm struct {
 	Rounding   string     `json:"rounding" jsonschema:"enum=dither,enum=nearest,enum=shared,enum=stochastic" jsonschema_description:"moniqua: how a value becomes a grid index; shared and stochastic need 3 levels"`
 	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
 	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
-	Gamma      float64    `json:"gamma" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller"`
+	Gamma      Auto       `json:"gamma" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller; auto = from what the compressor loses"`
 	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd, naive, and of allreduce by allgather or server"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
 	Clip       Clip       `json:"clip" jsonschema_description:"dpsgd: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
@@ -213,15 +212,16 @@ type Output struct {
 }
 
 // Default returns the configuration of an empty run file: eight workers on a
-// ring that learn the built-in glyphs with Moniqua at 8 bit.
+// ring that learn the built-in glyphs with Moniqua at 8 bit. What is left out of
+// topology.slack and algorithm.gamma is Computed.
 func Default() Config {
 	return Config{
 		Name:     "run",
 		Seed:     1,
-		Topology: Topology{Kind: "ring", Size: 8, Slack: 1},
+		Topology: Topology{Kind: "ring", Size: 8},
 		Algorithm: Algorithm{
 			Name: "dpsgd", Codec: "moniqua", Bits: 8, Rounding: "dither",
-			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta", Gamma: 1,
+			Theta: Theta{Rule: "adaptive", Verify: true}, Order: "cta",
 			Compressor: Compressor{
 				Name: "qsgd", Bits: 4, Levels: 9, Variant: "zero", Table: []float64{}, Rule: "mean",
 				Mode: "nearest", Step: 0.01, Ratio: 0.01, Norm: "linf", Bucket: 8192,

@@ -78,6 +78,8 @@ func TestBadFiles(t *testing.T) {
 		{"bits 0", "algorithm: {bits: 0}\n", 1, 19, "must be one of 1 to 16, 32, got 0"},
 		{"slack 0", "topology: {slack: 0}\n", 1, 19, "must be above 0, got 0"},
 		{"slack above 1", "topology: {slack: 1.5}\n", 1, 19, "must be at most 1, got 1.5"},
+		{"slack that is another word", "topology: {slack: atuo}\n", 1, 19, "must be like auto or 0.5, got \"atuo\""},
+		{"gamma that is a list", "algorithm: {gamma: [1]}\n", 1, 20, "must be a number, got a list"},
 		{"size 0", "topology: {size: 0}\n", 1, 18, "must be at least 1, got 0"},
 		{"a size beyond 64 bit", "topology: {size: 99999999999999999999}\n", 1, 18, "must be at most 65536"},
 		{"batch 0", "train: {batch: 0}\n", 1, 16, "must be at least 1"},

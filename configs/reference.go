@@ -3,6 +3,7 @@ package configs
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -75,6 +76,9 @@ func typeName(s *jsonschema.Schema) string {
 	case s.Type == "object":
 		return "sections by name"
 	}
+	if types, several := s.Extras[typesKeyword].([]string); several {
+		return strings.Join(types, " or ")
+	}
 	return s.Type
 }
 
@@ -91,7 +95,17 @@ func allowed(s *jsonschema.Schema) string {
 			parts = append(parts, fmt.Sprintf("%s %s", bound.words, bound.value))
 		}
 	}
+	if word, ok := literal(s.Pattern); ok {
+		parts = append([]string{word}, parts...)
+	}
 	return strings.Join(parts, ", ")
+}
+
+// literal returns the one word that a pattern allows.
+func literal(pattern string) (word string, ok bool) {
+	word, begins := strings.CutPrefix(pattern, "^")
+	word, ends := strings.CutSuffix(word, "$")
+	return word, begins && ends && regexp.QuoteMeta(word) == word
 }
 
 // choice lists values for people, with runs of whole numbers drawn together.

@@ -15,6 +15,7 @@ import (
 const (
 	laterKeyword = "x-later" // values that a later version will accept
 	sameKeyword  = "x-same"  // all peers of a run must agree on the key
+	typesKeyword = "type"    // of keys that take more than one type
 )
 
 // schemas holds the schema in its two forms: as made from Config, to look keys

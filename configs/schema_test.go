@@ -33,9 +33,9 @@ func TestTheReferenceHoldsUnitsRangesAndDefaults(t *testing.T) {
 		byName[k.Name] = k
 	}
 	tests := []Key{
-		{Name: "topology.slack", Type: "number", Default: "1", Allowed: "above 0, at most 1", Same: true},
+		{Name: "topology.slack", Type: "number or string", Default: "auto", Allowed: "auto, above 0, at most 1", Same: true},
 		{Name: "algorithm.bits", Type: "integer", Default: "8", Allowed: "1 to 16, 32", Same: true},
-		{Name: "algorithm.gamma", Type: "number", Default: "1", Allowed: "above 0, at most 1", Same: true},
+		{Name: "algorithm.gamma", Type: "number or string", Default: "auto", Allowed: "auto, above 0, at most 1", Same: true},
 		{Name: "algorithm.compressor.norm", Type: "string", Default: "linf", Allowed: "l2, linf", Same: true},
 		{Name: "algorithm.compressor.clip", Type: "number", Default: "0", Allowed: "at least 0, at most 1000000", Same: true},
 		{Name: "model.hidden", Type: "list of integers", Default: "[64]", Same: true},

@@ -81,8 +81,6 @@ func TestWarningsNameTheFix(t *testing.T) {
 		{[]string{"algorithm.name=choco", "algorithm.compressor.name=orq"}, "choco with orq: an unbiased compressor may diverge, it must be scaled"},
 		{[]string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: terngrad, clip: 2.5}"}, "set algorithm.compressor.scaled: true"},
 		{[]string{"algorithm.name=dcd", "algorithm.compressor={name: terngrad, clip: 2.5}"}, "set algorithm.compressor.clip: 0"},
-		{[]string{"algorithm.name=d2", "topology.auto_slack=true"}, "topology.slack is 0.9 instead of 1"},
-		{[]string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4, auto_slack: true}"}, "topology.slack is 0.75 instead of 1"},
 	}
 	for _, test := range tests {
 		got := strings.Join(assemble(t, test.set...).Warnings(), "\n")
@@ -91,7 +89,7 @@ func TestWarningsNameTheFix(t *testing.T) {
 		}
 	}
 	for _, set := range [][]string{
-		{"algorithm.name=d2", "topology.size=5", "topology.auto_slack=true"},
+		{"algorithm.name=d2"},
 		{"algorithm.name=choco", "algorithm.compressor.name=full"},
 		{"algorithm.name=dcd", "algorithm.compressor.name=full"},
 		{"algorithm.name=ecd"},
@@ -103,32 +101,17 @@ func TestWarningsNameTheFix(t *testing.T) {
 	}
 }
 
-func TestAutomaticSlackTouchesOnlyWhatNeedsIt(t *testing.T) {
-	for size, want := range map[string]float64{"5": 1, "8": 0.9} {
-		r := assemble(t, "algorithm.name=d2", "topology.auto_slack=true", "topology.size="+size)
-		if got := r.Graph().Spec().Slack; got < want-1e-9 || got > want+1e-9 {
-			t.Errorf("ring of %s: slack %v, want %v", size, got, want)
-		}
-		sum := r.Row(0).Self
-		for _, e := range r.Row(0).In {
-			sum += e.Weight
-		}
-		if sum < 1-1e-9 || sum > 1+1e-9 {
-			t.Errorf("ring of %s: row 0 sums to %v", size, sum)
-		}
-	}
-}
-
 func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 	areFound(t, []mistake{
-		{"d2 on an even ring", []string{"algorithm.name=d2"}, "--set algorithm.name=d2", "set the slack below 1, or topology.auto_slack: true"},
-		{"d2 on a torus", []string{"algorithm.name=d2", "topology={kind: torus, rows: 4, cols: 4}"}, "--set algorithm.name=d2", "has -0.6: set the slack below 0.8333"},
+		{"d2 on an even ring", []string{"algorithm.name=d2", "topology.slack=1"}, "--set topology.slack=1", "set the slack below 1, or to auto"},
+		{"d2 on a torus", []string{"topology={kind: torus, rows: 4, cols: 4, slack: 1}", "algorithm.name=d2"}, "--set topology=", "has -0.6: set the slack below 0.8333"},
 		{"d2 at the bound", []string{"topology.size=4", "algorithm.name=d2", "topology.slack=1"}, "--set topology.slack=1", "λₙ > -1/3"},
 		{"more coordinates than there are", []string{"algorithm.name=choco", "model.name=quadratic", "algorithm.compressor={name: topk, k: 101}"}, "--set", "topk cannot send 101 parameters of a model that has 100"},
 		{"a sign that is scaled", []string{"algorithm.name=choco", "algorithm.compressor={name: sign, scaled: true}"}, "--set algorithm.compressor=", "sign: only an unbiased compressor whose error is relative can be scaled"},
 		{"a grid that is scaled", []string{"algorithm.name=choco", "algorithm.compressor={name: linear, mode: stochastic}", "algorithm.compressor.scaled=true"}, "--set algorithm.compressor.scaled=true", "linear: only an unbiased"},
 		{"minmax to nearest that is scaled", []string{"algorithm.name=choco", "algorithm.compressor.scaled=true", "algorithm.compressor.name=minmax"}, "--set algorithm.compressor.scaled=true", "minmax: only an unbiased"},
 		{"top-k that clips", []string{"algorithm.name=choco", "algorithm.compressor={name: topk, clip: 2.5}"}, "--set algorithm.compressor=", "topk has no buckets"},
+		{"2 bits of d2", []string{"algorithm.name=d2", "algorithm.bits=2"}, "--set algorithm.bits=2", "take at least 3 bits, or a topology.slack of your own"},
 		{"too few bits for d2", []string{"algorithm.name=d2", "algorithm.theta.rule=certified", "topology.slack=0.9", "algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
 	})
 }

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"fmt"
-
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
@@ -10,29 +8,18 @@ import (
 	"gossiptrainer/topology"
 )
 
-// autoShare is the slack that topology.auto_slack takes, as a share of the
-// largest that D² admits: at the bound itself an error never dies out.
-const autoShare = 0.9
-
-// admitD2 returns g, or with topology.auto_slack g with less slack, if D²
-// converges on it.
-func admitD2(r *Run, g *topology.Graph) (*topology.Graph, error) {
+// admitD2 says why D² does not converge on g, nil if it does.
+func admitD2(g *topology.Graph) error {
 	spectrum, err := g.Spectrum()
 	if err != nil {
-		return nil, configs.Errorf("topology.size", "%v", err)
+		return configs.Errorf("topology.size", "%v", err)
 	}
 	if spectrum.D2Admissible() {
-		return g, nil
+		return nil
 	}
 	spec := g.Spec()
-	largest := spec.Slack * spectrum.D2MaxSlack()
-	if !r.cfg.Topology.AutoSlack {
-		return nil, configs.Errorf("topology.slack", "d2 needs a W with λₙ > -1/3, and %s with slack %.4g has %.4g: set the slack below %.4g, or topology.auto_slack: true",
-			spec, spec.Slack, spectrum.LambdaN, largest).With("algorithm.name", "topology.kind", "topology.size")
-	}
-	spec.Slack = autoShare * largest
-	r.warnings = append(r.warnings, fmt.Sprintf("d2: topology.slack is %.4g instead of %.4g, for d2 needs less than %.4g here", spec.Slack, r.cfg.Topology.Slack, largest))
-	return topology.New(spec)
+	return configs.Errorf("topology.slack", "d2 needs a W with λₙ > -1/3, and %s with slack %.4g has %.4g: set the slack below %.4g, or to auto",
+		spec, spec.Slack, spectrum.LambdaN, spec.Slack*spectrum.D2MaxSlack()).With("algorithm.name", "topology.kind", "topology.size")
 }
 
 func buildD2(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {

@@ -60,19 +60,29 @@ func New(cfg configs.Config) (*Run, error) {
 func (r *Run) assembleGraph() error {
 	t := r.cfg.Topology
 	spec := topology.Spec{
-		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: t.Slack,
+		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: float64(t.Slack),
 	}
 	if r.method.kind != "" {
 		spec = topology.Spec{Kind: r.method.kind, N: t.Size, Slack: 1}
+	}
+	choose := spec.Slack == float64(configs.Computed)
+	if choose {
+		spec.Slack = 1
 	}
 	graph, err := topology.New(spec)
 	if err != nil {
 		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file", "algorithm.reduce")
 	}
+	if choose {
+		if graph, err = r.chooseSlack(graph); err != nil {
+			return err
+		}
+		r.cfg.Topology.Slack = configs.Auto(graph.Spec().Slack)
+	}
 	// Metropolis weights on a connected graph are symmetric, doubly stochastic
 	// and have ρ < 1: all that D-PSGD asks of W (SPEC 2.3).
 	if r.method.admit != nil {
-		if graph, err = r.method.admit(r, graph); err != nil {
+		if err := r.method.admit(graph); err != nil {
 			return err
 		}
 	}

@@ -21,8 +21,8 @@ type method struct {
 	machine func(r *Run, rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error)
 	spans   func(r *Run) int // parameters that a message speaks for; nil: all
 	codec   bool             // sends models by the codec of the run file
-	// admit returns the graph to use, or why there is none; nil: any will do.
-	admit func(*Run, *topology.Graph) (*topology.Graph, error)
+	// admit says why a graph is of no use; nil: any will do.
+	admit func(*topology.Graph) error
 	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
 	unsuited func(configs.Compressor, quant.Properties) string
 	// compensated is the same with algorithm.error_feedback, where that is a choice.

@@ -30,7 +30,7 @@ type Results struct {
 func (r *Run) Summarize(res Results) (report.Summary, error) {
 	s := report.Summary{
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
-		Entropy: r.cfg.Wire.Entropy, Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
+		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy, Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))

@@ -22,6 +22,12 @@ import (
 func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	same := cfg
 	same.Limit, same.Output = r.cfg.Limit, r.cfg.Output
+	if same.Topology.Slack == configs.Computed {
+		same.Topology.Slack = r.cfg.Topology.Slack
+	}
+	if same.Algorithm.Gamma == configs.Computed {
+		same.Algorithm.Gamma = r.cfg.Algorithm.Gamma
+	}
 	switch {
 	case r.Timed():
 		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: one run for each", r.Label())
@@ -29,7 +35,8 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 		return nil, fmt.Errorf("experiment: runs that share gradients differ in limit and output alone")
 	}
 	other := *r
-	other.cfg = cfg
+	other.cfg = same
+	other.cfg.Limit, other.cfg.Output = cfg.Limit, cfg.Output
 	return &other, other.checkLinks()
 }
 

@@ -157,6 +157,8 @@ type Summary struct {
 	Algorithm    string   `json:"algorithm"`
 	Bits         int      `json:"bits"` // per parameter, the most where they change
 	Peers        int      `json:"peers"`
+	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0 where there is none
+	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
 	Rounds       int      `json:"rounds"`           // of the worker that did the fewest
 	Steps        int      `json:"steps"`            // of all workers
 	PerWorker    []int    `json:"steps_per_worker"` // by rank; 0 where nothing is known of one

@@ -17,6 +17,12 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("run", "%s (%s, seed %d)", s.Run, s.Mode, s.Seed)
 	row("algorithm", "%s, %s bit", s.Algorithm, s.bits())
 	row("peers", "%d", s.Peers)
+	if s.Slack > 0 {
+		row("slack", "%s", short(&s.Slack))
+	}
+	if s.Gamma > 0 {
+		row("gamma", "%s", short(&s.Gamma))
+	}
 	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
 	if s.Ended != "" {
 		row("ended at", "%s", s.Ended)

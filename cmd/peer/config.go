@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -65,7 +66,8 @@ func newConfigShow(c *console) *cobra.Command {
 			case err != nil:
 				return err
 			case origin:
-				return c.print(map[string]any{"keys": loaded.Origins()}, func(w io.Writer) error { return writeOrigins(w, loaded.Origins()) })
+				origins := computed(loaded)
+				return c.print(map[string]any{"keys": origins}, func(w io.Writer) error { return writeOrigins(w, origins) })
 			}
 			shown := loaded.Config.WithoutSecrets()
 			return c.print(shown, func(io.Writer) error {
@@ -78,6 +80,26 @@ func newConfigShow(c *console) *cobra.Command {
 	c.addJSON(cmd)
 	cmd.Flags().BoolVar(&origin, "origin", false, "print where every value comes from")
 	return cmd
+}
+
+// computed returns the origins of all keys, with the value that each auto has in
+// this run, if there can be such a run.
+func computed(loaded *configs.Loaded) []configs.Origin {
+	origins := loaded.Origins()
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		return origins
+	}
+	now := run.Config()
+	for i, o := range origins {
+		switch {
+		case o.Key == "topology.slack" && loaded.Config.Topology.Slack != now.Topology.Slack:
+			origins[i].Origin += fmt.Sprintf(": %v here", float64(now.Topology.Slack))
+		case o.Key == "algorithm.gamma" && loaded.Config.Algorithm.Gamma != now.Algorithm.Gamma:
+			origins[i].Origin += fmt.Sprintf(": %v here", float64(now.Algorithm.Gamma))
+		}
+	}
+	return origins
 }
 
 func writeOrigins(w io.Writer, origins []configs.Origin) error {

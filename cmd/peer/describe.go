@@ -8,13 +8,17 @@ import (
 	"gossiptrainer/topology"
 )
 
-// describeTopology names the graph of a run for people: ring of 8.
+// describeTopology names the graph of a run for people: ring of 8 with slack 0.2.
 func describeTopology(run *experiment.Run) string {
 	s := run.Graph().Spec()
+	text := fmt.Sprintf("%s of %d", s.Kind, s.N)
 	if s.Kind == topology.Torus {
-		return fmt.Sprintf("torus of %d by %d", s.Rows, s.Cols)
+		text = fmt.Sprintf("torus of %d by %d", s.Rows, s.Cols)
 	}
-	return fmt.Sprintf("%s of %d", s.Kind, s.N)
+	if s.Slack < 1 {
+		text += fmt.Sprintf(" with slack %.4g", s.Slack)
+	}
+	return text
 }
 
 // describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit; choco, sign 1 bit.

@@ -22,7 +22,7 @@ import (
 // these algorithms in turn.
 const killedRun = `
 name: killed
-topology: {size: 8, auto_slack: true}
+topology: {size: 8}
 model: {name: mlp}
 data: {name: glyphs}
 train: {rounds: 150, batch: 8}

@@ -1,0 +1,122 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/topology"
+)
+
+const (
+	// safeNoise is the share of theta that the differences of neighbours may have
+	// from rounding alone, as a root mean square. Runs diverge above about 0.32
+	// (docs/slack.md); with much less than 0.2 they mix too slowly.
+	safeNoise = 0.2
+	// autoShare is the largest slack for D², as a share of the one at which an
+	// error never dies out.
+	autoShare = 0.9
+)
+
+// chooseSlack returns g with the largest slack at which D² is stable and the noise
+// of rounding is safe. All workers must find the same one: it has two digits, so
+// that the last bits of a processor's arithmetic play no part.
+func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
+	slack, spec := 1.0, g.Spec()
+	var spectrum topology.Spectrum
+	noisy, err := r.noisy(g)
+	if err != nil {
+		return nil, err
+	}
+	if noisy || r.cfg.Algorithm.Name == "d2" {
+		if spectrum, err = g.Spectrum(); err != nil {
+			return nil, configs.Errorf("topology.slack", "%v: give a slack below 1 instead of auto", err).With("topology.size")
+		}
+	}
+	if r.cfg.Algorithm.Name == "d2" && !spectrum.D2Admissible() {
+		slack = autoShare * spectrum.D2MaxSlack()
+	}
+	if noisy {
+		if slack, err = r.quietSlack(spectrum, slack); err != nil {
+			return nil, err
+		}
+	}
+	spec.Slack = twoDigits(slack)
+	return topology.New(spec)
+}
+
+// noisy says whether the noise of rounding can be too large on g at all. On any
+// graph it is amplified by less than the largest degree, which is quick to know.
+func (r *Run) noisy(g *topology.Graph) (bool, error) {
+	if !r.quantized() {
+		return false, nil
+	}
+	grid, err := r.unitGrid()
+	if err != nil {
+		return false, err
+	}
+	degree := 0
+	for i := range g.N() {
+		degree = max(degree, g.Degree(topology.Rank(i)))
+	}
+	return r.cfg.Algorithm.Name == "d2" || grid.Noise(float64(degree)) > safeNoise, nil
+}
+
+// unitGrid is the grid of theta = 1 with the fewest levels that the run may use.
+func (r *Run) unitGrid() (moniqua.Grid, error) {
+	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
+	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
+	if err == nil {
+		err = grid.Check()
+	}
+	if err != nil {
+		return grid, configs.Errorf("algorithm.rounding", "%v", err).With("algorithm.bits", "algorithm.levels")
+	}
+	return grid, nil
+}
+
+// quietSlack returns the largest slack up to most at which the noise of rounding is
+// safe. The noise grows with the slack.
+func (r *Run) quietSlack(s topology.Spectrum, most float64) (float64, error) {
+	grid, err := r.unitGrid()
+	if err != nil {
+		return 0, err
+	}
+	amplified := s.Noise
+	switch r.cfg.Algorithm.Name {
+	case "d2":
+		amplified = s.D2Noise
+	case "adpsgd":
+		amplified = topology.PairNoise
+	}
+	if grid.Noise(amplified(most)) <= safeNoise {
+		return most, nil
+	}
+	least := 0.0
+	if noise := grid.Noise(amplified(least)); noise >= safeNoise {
+		return 0, configs.Errorf("algorithm.bits", "%s keeps rounding errors for ever: those of %d levels are %.2g theta whatever the slack, and must be below %v: take at least 3 bits, or a topology.slack of your own",
+			r.cfg.Algorithm.Name, grid.Levels, noise, safeNoise).
+			With("algorithm.name", "algorithm.levels", "algorithm.rounding", "algorithm.controller.min_bits")
+	}
+	for range 50 {
+		middle := (least + most) / 2
+		if grid.Noise(amplified(middle)) <= safeNoise {
+			least = middle
+		} else {
+			most = middle
+		}
+	}
+	return least, nil
+}
+
+// twoDigits rounds v > 0 to two significant digits.
+func twoDigits(v float64) float64 {
+	text := strconv.FormatFloat(v, 'e', 1, 64)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(rounded, 0) {
+		panic(fmt.Sprintf("internal error: experiment: %v is no factor", v))
+	}
+	return rounded
+}
