@@ -70,7 +70,7 @@ func TestWarningsNameTheFix(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"algorithm.name=choco", "algorithm.compressor.name=randomk"}, "set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm={name: choco, gamma: 0.1, compressor: {name: randomk}}"}, "set algorithm.compressor.scaled: true"},
 		{[]string{"algorithm.name=choco"}, "choco with qsgd: an unbiased compressor may diverge, it must be scaled to a contraction: set algorithm.compressor.scaled: true"},
 		{[]string{"algorithm.name=dcd", "algorithm.compressor.scaled=true"}, "set algorithm.compressor.scaled: false"},
 		{[]string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: linear, mode: stochastic}"}, "set algorithm.compressor.mode: nearest"},
@@ -79,7 +79,7 @@ func TestWarningsNameTheFix(t *testing.T) {
 		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=topk"}, "take an unbiased one like qsgd, alq or orq, or linear or minmax with algorithm.compressor.mode: stochastic"},
 		{[]string{"algorithm.name=dcd", "algorithm.compressor.name=bingrad_b"}, "dcd with bingrad_b: a biased compressor moves the mean of the models: take an unbiased one"},
 		{[]string{"algorithm.name=choco", "algorithm.compressor.name=orq"}, "choco with orq: an unbiased compressor may diverge, it must be scaled"},
-		{[]string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: terngrad, clip: 2.5}"}, "set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm={name: deepsqueeze, gamma: 0.1}", "algorithm.compressor={name: terngrad, clip: 2.5}"}, "set algorithm.compressor.scaled: true"},
 		{[]string{"algorithm.name=dcd", "algorithm.compressor={name: terngrad, clip: 2.5}"}, "set algorithm.compressor.clip: 0"},
 	}
 	for _, test := range tests {

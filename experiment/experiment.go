@@ -49,7 +49,7 @@ func New(cfg configs.Config) (*Run, error) {
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleEntropy} {
+	for _, assemble := range []func() error{r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleGamma, r.assembleEntropy} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}

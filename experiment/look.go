@@ -44,17 +44,8 @@ const MostLevels = 256
 // LookAt compresses z, of one coordinate at least, in round 0 as worker 0 of a
 // run with seed 0 would. Levels that adapt are fitted to it.
 func LookAt(c configs.Compressor, z []float32) (*Look, error) {
-	c.RefitAt = []int{0}
-	made, err := newCompressor(c, len(z), rng.Stream(0, 0))
+	made, payload, out, err := compressOnce(c, z)
 	if err != nil {
-		return nil, err
-	}
-	payload, err := made.Compress(nil, 0, z)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float32, len(z))
-	if err := made.AddTo(out, 1, 0, payload); err != nil {
 		return nil, err
 	}
 	p := made.Properties()
@@ -84,6 +75,20 @@ func LookAt(c configs.Compressor, z []float32) (*Look, error) {
 	}
 	look.Levels = levelsOf(out[:look.Bucket])
 	return look, nil
+}
+
+// compressOnce returns the compressor that c describes, its payload for z in round 0
+// and C(z). Levels that adapt are fitted to z.
+func compressOnce(c configs.Compressor, z []float32) (made compressor, payload []byte, out []float32, err error) {
+	c.RefitAt = []int{0}
+	if made, err = newCompressor(c, len(z), rng.Stream(0, 0)); err != nil {
+		return nil, nil, nil, err
+	}
+	if payload, err = made.Compress(nil, 0, z); err != nil {
+		return nil, nil, nil, err
+	}
+	out = make([]float32, len(z))
+	return made, payload, out, made.AddTo(out, 1, 0, payload)
 }
 
 // relativeTo returns a squared error over |z|², 0 for no error of no vector.

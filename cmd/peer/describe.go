@@ -21,11 +21,15 @@ func describeTopology(run *experiment.Run) string {
 	return text
 }
 
-// describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit; choco, sign 1 bit.
+// describeAlgorithm names what a run sends for people: dpsgd, moniqua 8 bit; choco with
+// gamma 0.56, sign 1 bit.
 func describeAlgorithm(run *experiment.Run) string {
 	a := run.Config().Algorithm
 	name := a.Name
-	if label := run.Label(); label != name {
+	if a.Gamma > 0 && a.Gamma < 1 {
+		name += fmt.Sprintf(" with gamma %.4g", float64(a.Gamma))
+	}
+	if label := run.Label(); label != a.Name {
 		name += ", " + label
 	}
 	if run.Compresses() {
