@@ -132,7 +132,14 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	w.oracle, w.Gradient = oracle, oracle.Gradient
+	w.oracle = oracle
+	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
+		loss, err := oracle.Gradient(g, k, x)
+		if err != nil {
+			err = r.Diverged(err)
+		}
+		return loss, err
+	}
 	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(rank, objective, x, w.Watch) }
 	return w, nil
 }
