@@ -50,7 +50,8 @@ func TestTheListingInTheDesignLoads(t *testing.T) {
 	want.Data.Name = "fashion-mnist"
 	want.Model.Hidden = []int{128}
 	want.Train.Rounds = 600
-	want.Algorithm.Theta = Theta{Rule: "certified"} // since then adaptive has become the default
+	want.Topology.Slack, want.Algorithm.Gamma = 1, 1 // since then auto has become the default
+	want.Algorithm.Theta = Theta{Rule: "certified"}  // since then adaptive has become the default
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Errorf("complete.yaml (-want +got):\n%s", diff)
 	}

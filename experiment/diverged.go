@@ -42,9 +42,11 @@ func (r *Run) remedy() string {
 	case r.quantized():
 		remedies = append(remedies, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
 	case a.Name == "naive":
-		remedies = append(remedies, "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can")
+		remedies = append(remedies,
+			"another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can")
 	case a.Name == "dcd" || a.Name == "ecd":
-		remedies = append(remedies, fmt.Sprintf("a finer algorithm.compressor than %s of %d bits, for %s does not make up for what messages lose, or choco as algorithm.name", a.Compressor.Name, r.Bits(), a.Name))
+		remedies = append(remedies, fmt.Sprintf("a finer algorithm.compressor than %s of %d bits, "+
+			"for %s does not make up for what messages lose, or choco as algorithm.name", a.Compressor.Name, r.Bits(), a.Name))
 	case r.Compresses() && a.Gamma > 0:
 		remedies = append(remedies, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}
@@ -57,7 +59,8 @@ func (r *Run) remedy() string {
 func (r *Run) beyondRules() []string {
 	var remedies []string
 	if slack, err := r.autoSlack(); err == nil && r.method.kind == "" && float64(r.cfg.Topology.Slack) > slack {
-		remedies = append(remedies, fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
+		remedies = append(remedies,
+			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
 	}
 	if r.Compresses() {
 		if made, err := r.compressor(0); err == nil {
@@ -67,7 +70,8 @@ func (r *Run) beyondRules() []string {
 		}
 	}
 	if gamma, err := r.autoGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
-		remedies = append(remedies, fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma), float64(r.cfg.Algorithm.Gamma)))
+		remedies = append(remedies,
+			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma), float64(r.cfg.Algorithm.Gamma)))
 	}
 	return remedies
 }

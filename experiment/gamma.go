@@ -78,8 +78,10 @@ func (r *Run) noGamma(c configs.Compressor, f fidelity) error {
 	if fix == "" {
 		fix = "take more bits"
 	}
-	return configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, and must be less than %d times: %s; or give an algorithm.gamma of your own",
-		r.cfg.Algorithm.Name, c.Name, f.gain, mostGain, fix).With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
+	return configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, "+
+		"and must be less than %d times: %s; or give an algorithm.gamma of your own",
+		r.cfg.Algorithm.Name, c.Name, f.gain, mostGain, fix).
+		With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 }
 
 // lossless is the fidelity of what sends all.
