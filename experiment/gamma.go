@@ -34,8 +34,13 @@ var consensusSteps = map[string]func(f fidelity, beta float64) float64{
 	},
 }
 
-// mostGain is the gain from which on errors grow in the feedback of any step.
-const mostGain = 2
+const (
+	// mostGain is the gain from which on errors grow in the feedback of any step.
+	mostGain = 2
+	// mostNoise is the same of random compressors that are no contraction. Models have
+	// more outliers than the normal vector has, and their noise grows with outliers.
+	mostNoise = 1.2
+)
 
 // assembleGamma chooses the consensus step of algorithms that have one. It has two
 // digits, as the slack has, so that all workers find the same one.
@@ -53,8 +58,18 @@ func (r *Run) assembleGamma() error {
 	if err != nil {
 		return err
 	}
-	if !(f.share > 0) || f.gain >= mostGain {
-		return r.noGamma(c, f)
+	made, err := newCompressor(c, r.dim, 0)
+	if err != nil {
+		return err
+	}
+	fix, most := r.method.unsuited(c, made.Properties()), float64(mostNoise)
+	if fix == "" {
+		fix, most = "take more bits", mostGain
+	}
+	if !(f.share > 0) || f.gain >= most {
+		return configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, "+
+			"and must be less than %v times: %s; or give an algorithm.gamma of your own", a.Name, c.Name, f.gain, most, fix).
+			With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 	}
 	spectrum, err := r.graph.Spectrum()
 	if err != nil {
@@ -66,22 +81,6 @@ func (r *Run) assembleGamma() error {
 	}
 	a.Gamma = configs.Auto(twoDigits(gamma))
 	return nil
-}
-
-// noGamma says why there is no step for a compressor, and what to do.
-func (r *Run) noGamma(c configs.Compressor, f fidelity) error {
-	made, err := newCompressor(c, r.dim, 0)
-	if err != nil {
-		return err
-	}
-	fix := r.method.unsuited(c, made.Properties())
-	if fix == "" {
-		fix = "take more bits"
-	}
-	return configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, "+
-		"and must be less than %d times: %s; or give an algorithm.gamma of your own",
-		r.cfg.Algorithm.Name, c.Name, f.gain, mostGain, fix).
-		With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 }
 
 // lossless is the fidelity of what sends all.

@@ -116,11 +116,8 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 		return err
 	}
 	if report.Number(score.Loss) == nil {
-<<<<<<< HEAD
-		return fmt.Errorf("worker %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged)
-=======
-		return run.Diverged(fmt.Errorf("peer %d: after round %d: test loss is %g: %w", final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
->>>>>>> d86e8d7 (experiment: a run that diverges names the setting to change)
+		return run.Diverged(fmt.Errorf("worker %d: after round %d: test loss is %g: %w",
+			final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
 	}
 	if final.Data, err = run.Rows(w.Rank); err != nil {
 		return err
