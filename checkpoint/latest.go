@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/state"
 )
 
@@ -129,7 +129,7 @@ func describe(path string, k int) (document, error) {
 }
 
 func readManifest(path string) (document, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return document{}, err
 	}
@@ -144,7 +144,7 @@ func readManifest(path string) (document, error) {
 // readState reads a state that must be as large as want says before memory is
 // taken for it, and have its hash.
 func readState(path string, want file) (*state.Snapshot, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

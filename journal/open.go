@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/topology"
 	"gossiptrainer/wire"
 )
@@ -61,6 +62,9 @@ func numberOf(name string) (n int, ok bool) {
 // frame, or the message of slot next, and cuts it there. Payloads are not looked
 // at. It reports whether that message has been seen, here or, over, before.
 func (j *Journal) scan(path string, next int, over bool) (bool, error) {
+	if err := regular.Check(path); err != nil {
+		return over, err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return over, err

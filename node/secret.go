@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"gossiptrainer/internal/regular"
 )
 
 // A SecretError says that a file that holds a secret, a key or a join secret,
@@ -52,7 +54,7 @@ func CreateSecret(path string) error {
 // readPrivate reads a file that nobody but its owner may read. What is judged is
 // the file that is read.
 func readPrivate(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, &SecretError{path, errors.Unwrap(err)} // the path is named once
 	}

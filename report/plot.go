@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -95,17 +96,18 @@ func accuracyPanel(points []Point) *plot.Plot {
 // Format returns the format that a figure's file name asks for.
 func Format(file string) string { return strings.TrimPrefix(filepath.Ext(file), ".") }
 
-// byWorker sorts the steps of a record by worker, keeping their order.
+// byWorker sorts the steps of a record by worker, keeping their order. A worker
+// without steps has no place in the result.
 func byWorker(events []Event) [][]*Step {
-	var steps [][]*Step
+	of := make(map[int][]*Step)
 	for _, e := range events {
-		if e.Step == nil || e.Step.Rank < 0 {
-			continue
+		if e.Step != nil {
+			of[e.Step.Rank] = append(of[e.Step.Rank], e.Step)
 		}
-		for len(steps) <= e.Step.Rank {
-			steps = append(steps, nil)
-		}
-		steps[e.Step.Rank] = append(steps[e.Step.Rank], e.Step)
+	}
+	var steps [][]*Step
+	for _, rank := range slices.Sorted(maps.Keys(of)) {
+		steps = append(steps, of[rank])
 	}
 	return steps
 }
@@ -176,9 +178,6 @@ func addLines(p *plot.Plot, steps [][]*Step, at func(*Step) plotter.XY) error {
 		for _, s := range worker {
 			thin = append(thin, at(s))
 			positive = positive && at(s).Y > 0
-		}
-		if len(thin) == 0 {
-			continue
 		}
 		line, err := newLine(thin, faint, 0.7)
 		if err != nil {

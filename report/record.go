@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+
+	"gossiptrainer/internal/regular"
 )
 
 // EventsFile and SummaryFile are the names of a run's record and summary in
@@ -18,8 +20,11 @@ const (
 	SummaryFile = "summary.json"
 )
 
-// maxLine bounds one line of a record.
-const maxLine = 1 << 20
+// Bounds of what is read.
+const (
+	maxLine    = 1 << 20 // bytes of one line of a record
+	maxSummary = 64 << 20
+)
 
 // Write appends event e to w as one line.
 func Write(w io.Writer, e Event) error {
@@ -35,7 +40,7 @@ func Write(w io.Writer, e Event) error {
 
 // Read returns the events of a record. A last line without its end, as a
 // process that was killed leaves it, is dropped; any other line that does not
-// parse is an error naming the line.
+// parse, or has a number that no run has, is an error naming the line.
 func Read(r io.Reader) ([]Event, error) {
 	var events []Event
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -56,6 +61,9 @@ func Read(r io.Reader) ([]Event, error) {
 		if err := json.Unmarshal(long, &e); err != nil {
 			return nil, fmt.Errorf("report: line %d: %w", n, err)
 		}
+		if err := anyRun.check(e); err != nil {
+			return nil, fmt.Errorf("report: line %d: %w", n, err)
+		}
 		events = append(events, e)
 	}
 }
@@ -69,16 +77,19 @@ type Run struct {
 
 // Open reads the run in folder dir.
 func Open(dir string) (*Run, error) {
-	f, err := os.Open(filepath.Join(dir, EventsFile))
-	if err != nil {
+	f, err := regular.Open(filepath.Join(dir, EventsFile))
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("report: %s is no run folder: %w", dir, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
 	}
 	defer f.Close()
 	run := &Run{Dir: dir}
 	if run.Events, err = Read(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, SummaryFile))
+	text, err := regular.Read(filepath.Join(dir, SummaryFile), maxSummary)
 	if errors.Is(err, os.ErrNotExist) {
 		return run, nil
 	}

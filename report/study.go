@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"gossiptrainer/internal/regular"
 )
 
 // A Study is a comparison read back from its folder, with the records of its
@@ -50,7 +51,7 @@ func (t *trace) tells(target Target) bool { return target.Metric == trainingLoss
 // the records of its cells. fs.ErrNotExist says that there is none.
 func ReadComparison(dir string) (*Comparison, error) {
 	path := filepath.Join(dir, ComparisonFile)
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, maxSummary)
 	if err != nil {
 		return nil, fmt.Errorf("report: %s holds no comparison: %w", dir, err)
 	}

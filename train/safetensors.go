@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/safetensors"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
@@ -84,7 +84,7 @@ func (s Saved) header() (safetensors.Header, error) {
 // Read loads a model file. All tensors must be float32 and fill the file
 // without gap or overlap.
 func Read(path string) (Saved, error) {
-	file, err := os.Open(path)
+	file, err := regular.Open(path)
 	if err != nil {
 		return Saved{}, fmt.Errorf("train: load model: %w", err)
 	}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/report"
 )
 
@@ -66,7 +68,7 @@ func openFolder(cfg configs.Config, dir string) (*folder, error) {
 // openEvents opens a record to append to. The half of a line that a process which
 // was killed may have left is removed.
 func openEvents(path string) (*os.File, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, math.MaxInt64-1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

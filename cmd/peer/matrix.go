@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/report"
 )
 
@@ -234,10 +235,13 @@ func others(n int) string {
 	return fmt.Sprintf(", with %d other networks", n)
 }
 
+// maxResult bounds the file of a cell.
+const maxResult = 64 << 20
+
 // finished returns the result of a cell that was run before with the same
 // settings; one that failed is run again.
 func (m *matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
-	text, err := os.ReadFile(filepath.Join(m.folder(cell), report.CellFile))
+	text, err := regular.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

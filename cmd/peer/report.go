@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/experiment"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/report"
 )
 
@@ -109,7 +111,7 @@ func (c *console) newestRun() (string, error) {
 func openRuns(dirs []string) ([]*report.Run, error) {
 	runs := make([]*report.Run, len(dirs))
 	for i, dir := range dirs {
-		run, err := report.Open(dir)
+		run, err := openRun(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &usageError{err: err, hint: "peer lab prints the folder of its run"}
 		}
@@ -176,4 +178,36 @@ func (c *console) saveFigure(file string, figure []byte) error {
 	}
 	c.say("drew %s, %s", file, report.Size(int64(len(figure))))
 	return nil
+}
+
+// openRun reads a run and holds its record against its run file. A run file that
+// this version cannot assemble bounds nothing.
+func openRun(dir string) (*report.Run, error) {
+	run, err := report.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, runFileName)
+	if regular.Check(file) != nil {
+		return run, nil
+	}
+	loaded, err := configs.Load(configs.Source{File: file})
+	if err != nil {
+		return run, nil
+	}
+	of, err := assemble(loaded)
+	if err != nil {
+		return run, nil
+	}
+	return run, run.Within(limitsOf(of))
+}
+
+// limitsOf bounds the record of a run. A worker that is fast does steps of slow ones
+// where all do as many together.
+func limitsOf(run *experiment.Run) report.Limits {
+	l := report.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
+	if run.Asynchronous() {
+		l.Rounds *= run.N()
+	}
+	return l
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/regular"
 )
 
 // runFile is the FILE argument and the --set flag of commands that take a run
@@ -44,6 +46,12 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	file := f.name
 	if info, err := os.Stat(file); f.resume && err == nil && info.IsDir() {
 		f.folder, file = file, filepath.Join(file, runFileName)
+		if err := regular.Check(file); err != nil {
+			return nil, &usageError{
+				err:  fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),
+				hint: "name a folder that peer lab or peer run has printed, or the run file",
+			}
+		}
 	}
 	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set})
 }

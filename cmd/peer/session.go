@@ -74,6 +74,9 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 // goOn opens the folder of a run that goes on, and reads what is in its record.
 func (s *session) goOn(dir string) (*folder, error) {
 	old, err := report.Open(dir)
+	if err == nil {
+		err = old.Within(limitsOf(s.run))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,22 @@
+package regular
+
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Nobody writes into the fifo, so a program that opened it would wait for ever.
+func TestAFifoIsNotOpened(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("fifo: error %v, want ErrNotRegular", err)
+	}
+	if _, err := Read("/dev/zero", 10); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("device: error %v, want ErrNotRegular", err)
+	}
+}

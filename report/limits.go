@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Limits bound the numbers of a record.
+type Limits struct {
+	Peers  int // ranks are below
+	Rounds int // the most that one worker finishes
+}
+
+// anyRun are the limits of the largest run that a run file can ask for.
+var anyRun = Limits{Peers: 1 << 16, Rounds: 1 << 48}
+
+// unranked is the rank in a Status of a peer that has none yet.
+const unranked = -1
+
+// Within returns an error naming file and line where the record has a number that a
+// run of these limits has not.
+func (r *Run) Within(l Limits) error {
+	for i, e := range r.Events { // one event per line
+		if err := l.check(e); err != nil {
+			return fmt.Errorf("%s: report: line %d: %w", filepath.Join(r.Dir, EventsFile), i+1, err)
+		}
+	}
+	return nil
+}
+
+// check says which number of an event is out of bounds.
+func (l Limits) check(e Event) error {
+	switch {
+	case e.Step != nil:
+		return l.place("step", e.Step.Rank, 0, e.Step.Round)
+	case e.Score != nil:
+		return l.place("score", e.Score.Rank, Average, e.Score.Round)
+	case e.Final != nil:
+		return l.place("final", e.Final.Rank, 0, e.Final.Rounds)
+	case e.Edge != nil:
+		if err := l.place("edge", e.Edge.Peer, 0, 0); err != nil {
+			return err
+		}
+		return l.place("edge", e.Edge.Rank, 0, 0)
+	case e.Status != nil:
+		for _, missing := range e.Status.Missing {
+			if err := l.place("status", missing, 0, 0); err != nil {
+				return err
+			}
+		}
+		return l.place("status", e.Status.Rank, unranked, 0)
+	}
+	return nil
+}
+
+// place bounds a rank, which is least or more, and a round.
+func (l Limits) place(kind string, rank, least, round int) error {
+	if rank < least || rank >= l.Peers {
+		return fmt.Errorf("%s of rank %d: the run has ranks 0 to %d", kind, rank, l.Peers-1)
+	}
+	if round < 0 || round > l.Rounds {
+		return fmt.Errorf("%s of round %d: the run has rounds 0 to %d", kind, round, l.Rounds)
+	}
+	return nil
+}
