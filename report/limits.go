@@ -11,8 +11,8 @@ type Limits struct {
 	Rounds int // the most that one worker finishes
 }
 
-// anyRun are the limits of the largest run that a run file can ask for.
-var anyRun = Limits{Peers: 1 << 16, Rounds: 1 << 48}
+// anyRun returns the limits of the largest run that a run file can ask for.
+func anyRun() Limits { return Limits{Peers: 1 << 16, Rounds: 1 << 48} }
 
 // unranked is the rank in a Status of a peer that has none yet.
 const unranked = -1

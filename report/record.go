@@ -61,7 +61,7 @@ func Read(r io.Reader) ([]Event, error) {
 		if err := json.Unmarshal(long, &e); err != nil {
 			return nil, fmt.Errorf("report: line %d: %w", n, err)
 		}
-		if err := anyRun.check(e); err != nil {
+		if err := anyRun().check(e); err != nil {
 			return nil, fmt.Errorf("report: line %d: %w", n, err)
 		}
 		events = append(events, e)
