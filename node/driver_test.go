@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/journal"
 	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
@@ -284,5 +285,31 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	d.round = 3
 	if err := d.handle(Event{Kind: Refused, Peer: 2, Err: no}); err != nil {
 		t.Errorf("one that was there before: %v, want that it waits", err)
+	}
+}
+
+// A neighbour that came without its state may be started again, from its checkpoint.
+// A worker that keeps the messages for that waits, even if it has no other neighbour.
+func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
+	refusal := Event{Kind: Refused, Peer: 0, Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}
+	w := task{n: 2, dim: 4, rounds: 5}.worker(t, 1)
+	d := newDriver(w, newScript())
+	d.round = 3
+	var net *NetworkError
+	if err := d.handle(refusal); !errors.As(err, &net) {
+		t.Errorf("without a log of messages: error %v, want that no neighbour works with it", err)
+	}
+	log, err := journal.Open(t.TempDir(), w.slots(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	w.Checkpoints = &Checkpoints{Journal: log}
+	for name, round := range map[string]int{"in the middle of a run": 3, "that has just come back itself": 0} {
+		d := newDriver(w, newScript())
+		d.round = round
+		if err := d.handle(refusal); err != nil {
+			t.Errorf("%s: error %v, want that it waits", name, err)
+		}
 	}
 }

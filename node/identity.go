@@ -7,18 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/gofrs/flock"
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/internal/lockfile"
 )
 
 // An Identity is the ed25519 key pair by which other peers know this one.
 type Identity struct {
 	key  crypto.PrivKey
 	id   peer.ID
-	lock *flock.Flock // nil: nothing to guard
+	lock *lockfile.Lock // nil: nothing to guard
 }
 
 // EphemeralIdentity makes an identity that lives as long as the process.
@@ -75,7 +75,10 @@ func OpenIdentity(path string) (*Identity, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("node: identity: %w", err)
 	}
-	lock, err := claim(path + ".lock")
+	lock, err := lockfile.Acquire(path+".lock", 0o600)
+	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
+		err = fmt.Errorf("%w: every peer needs an identity of its own", held)
+	}
 	if err != nil {
 		return nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("identity %s: %w", path, err)}
 	}
@@ -84,7 +87,7 @@ func OpenIdentity(path string) (*Identity, error) {
 		who, err = CreateIdentity(path)
 	}
 	if err != nil {
-		lock.Unlock()
+		lock.Release()
 		return nil, err
 	}
 	who.lock = lock
@@ -99,7 +102,7 @@ func (who *Identity) Close() error {
 	if who.lock == nil {
 		return nil
 	}
-	return who.lock.Unlock()
+	return who.lock.Release()
 }
 
 func newIdentity(key crypto.PrivKey) (*Identity, error) {
@@ -108,29 +111,6 @@ func newIdentity(key crypto.PrivKey) (*Identity, error) {
 		return nil, fmt.Errorf("node: identity: %w", err)
 	}
 	return &Identity{key: key, id: id}, nil
-}
-
-// claim locks path and leaves this process's id in it, for the message the
-// next one gets. The file stays: removing it would race with other claims.
-func claim(path string) (*flock.Flock, error) {
-	lock := flock.New(path, flock.SetPermissions(0o600))
-	got, err := lock.TryLock()
-	if err != nil {
-		return nil, err
-	}
-	if !got {
-		owner, _ := os.ReadFile(path)
-		pid := strings.TrimSpace(string(owner))
-		if pid == "" {
-			pid = "unknown"
-		}
-		return nil, fmt.Errorf("in use by another process (pid %s): every peer needs an identity of its own", pid)
-	}
-	if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o600); err != nil {
-		lock.Unlock()
-		return nil, err
-	}
-	return lock, nil
 }
 
 // writeNew makes the file in one step, complete or not at all.

@@ -170,6 +170,9 @@ func (n *Node) needs(id peer.ID) bool {
 // helped by all, is of no use to the others.
 func (d *driver) outcast() error {
 	for _, s := range d.peers {
+		if d.returns(s) {
+			return nil
+		}
 		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
 			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
 		}
@@ -190,6 +193,14 @@ func (d *driver) outcast() error {
 	}
 	all := "no neighbour works with this peer: " + strings.Join(why, "; ")
 	return &NetworkError{Op: opJoin, Err: &outcastError{all, advice}}
+}
+
+// returns reports whether this worker has refused a neighbour that came without its
+// state, and keeps the messages with which the neighbour can come back: it may be
+// started again, from its checkpoint.
+func (d *driver) returns(s *standing) bool {
+	no, ok := errors.AsType[*RefusedError](s.refused)
+	return ok && no.Reason == LostState && !no.Remote && d.journal != nil
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in

@@ -27,7 +27,7 @@ const (
 	exitNetwork  = 4   // peers could not meet, or lost each other
 	exitTraining = 5   // not a number, diverged, a bound broken
 	exitData     = 6   // data missing, damaged or not the published ones
-	exitState    = 7   // no checkpoint to go on from, or one of something else
+	exitState    = 7   // no checkpoint to go on from, one of something else, or one in use
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
@@ -69,7 +69,7 @@ func exitCode(err error) int {
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
-		isA[*checkpoint.MismatchError](err), isA[*usedError](err), isA[*state.Error](err):
+		isA[*checkpoint.MismatchError](err), isA[*usedError](err), isA[*lockedError](err), isA[*state.Error](err):
 		return exitState
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining

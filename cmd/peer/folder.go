@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/report"
 )
@@ -20,13 +22,22 @@ import (
 // runFileName is the resolved run file in a run's folder.
 const runFileName = "run.yaml"
 
+// peerIDName holds the id of the peer that a run folder belongs to. The folder of a
+// lab belongs to all its peers and has none.
+const peerIDName = "peer-id"
+
 // A folder is what a run leaves behind: the resolved run file, the events as
 // they came, the final models, and the summary.
 type folder struct {
 	dir     string
+	lock    *lockfile.Lock
 	events  *os.File
 	waiting bytes.Buffer // events that the disk has not taken yet
 	err     error        // why events were given up
+
+	fresh   bool // this process has made it
+	own     int  // the rank whose steps show that the run has begun; anyRank: every one
+	trained bool // there was such a step
 }
 
 // mostWaiting is how many bytes of events wait for a disk that is full.
@@ -49,20 +60,46 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 		}
 		dir = stem + "-" + strconv.Itoa(n)
 	}
-	return openFolder(cfg, dir)
+	f, err := openFolder(cfg, dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	f.fresh = true
+	return f, nil
 }
 
-// openFolder goes on with the folder of a run, which may be empty.
+// openFolder goes on with the folder of a run, which may be empty. It changes
+// nothing there while another process has the folder.
 func openFolder(cfg configs.Config, dir string) (*folder, error) {
-	f := &folder{dir: dir}
-	if err := os.WriteFile(f.path(runFileName), cfg.WithoutSecrets().YAML(), 0o666); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
+	lock, err := lockState(dir)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if f.events, err = openEvents(f.path(report.EventsFile)); err != nil {
-		return nil, fmt.Errorf("output: %w", err)
+	f := &folder{dir: dir, lock: lock, own: anyRank}
+	if err := f.open(cfg); err != nil {
+		return nil, fmt.Errorf("output: %w", errors.Join(err, lock.Release()))
 	}
 	return f, nil
+}
+
+// open writes the run file and opens the record.
+func (f *folder) open(cfg configs.Config) (err error) {
+	if err := atomicfile.Write(f.path(runFileName), cfg.WithoutSecrets().YAML(), readable); err != nil {
+		return err
+	}
+	f.events, err = openEvents(f.path(report.EventsFile))
+	return err
+}
+
+// mark notes in a folder that this process has made which peer it belongs to.
+func (f *folder) mark(id string) error {
+	if !f.fresh {
+		return nil
+	}
+	if err := atomicfile.Write(f.path(peerIDName), []byte(id+"\n"), readable); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	return nil
 }
 
 // openEvents opens a record to append to. The half of a line that a process which
@@ -96,6 +133,7 @@ func modelPath(dir string, rank int) string {
 // event appends an event to the record, which is whole up to the last one
 // whatever happens to the process. What a full disk does not take follows when it does.
 func (f *folder) event(e report.Event) {
+	f.trained = f.trained || e.Step != nil && (f.own == anyRank || e.Step.Rank == f.own) || e.Final != nil
 	if f.err != nil {
 		return
 	}
@@ -122,7 +160,7 @@ func (f *folder) finish(s report.Summary) error {
 	if err != nil {
 		return fmt.Errorf("output: summary: %w", err)
 	}
-	if err := os.WriteFile(f.path(report.SummaryFile), append(text, '\n'), 0o666); err != nil {
+	if err := atomicfile.Write(f.path(report.SummaryFile), append(text, '\n'), readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	if f.err != nil {
@@ -135,4 +173,13 @@ func (f *folder) finish(s report.Summary) error {
 func (f *folder) close() {
 	_ = f.flush()
 	_ = f.events.Close()
+	_ = f.lock.Release()
+}
+
+// drop removes a folder that this process has made and in which no peer has trained.
+func (f *folder) drop() error {
+	if !f.fresh || f.trained {
+		return nil
+	}
+	return os.RemoveAll(f.dir)
 }

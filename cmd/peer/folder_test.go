@@ -133,3 +133,70 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 		t.Errorf("error %v with %d bytes waiting", f.err, f.waiting.Len())
 	}
 }
+
+func TestAFolderIsOfOneProcess(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	f, err := makeFolder(cfg, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.event(report.Event{Step: &report.Step{Rank: 1, Round: 10}})
+	changed := cfg
+	changed.Train.Rounds++
+	_, err = openFolder(changed, f.dir)
+	if exitCode(err) != exitState || !strings.Contains(err.Error(), f.dir+": in use by another process (pid ") || describe(err).hint == "" {
+		t.Errorf("error %v, exit %d, want that the folder is in use", err, exitCode(err))
+	}
+	if loaded, err := configs.Load(configs.Source{File: f.path(runFileName)}); err != nil || loaded.Config.Train.Rounds != cfg.Train.Rounds {
+		t.Errorf("the run file of a folder in use is another one now (%v)", err)
+	}
+	if run, err := report.Open(f.dir); err != nil || len(run.Events) != 1 {
+		t.Errorf("a folder in use cannot be read: %v", err)
+	}
+	f.close()
+	if f, err = openFolder(changed, f.dir); err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+}
+
+func TestAFolderInWhichNobodyTrainedGoes(t *testing.T) {
+	cfg := configs.Default()
+	cfg.Output.Dir = t.TempDir()
+	for name, tt := range map[string]struct {
+		own    int
+		event  report.Event
+		remain bool
+	}{
+		"nothing happened":          {anyRank, report.Event{Status: &report.Status{State: report.Joining}}, false},
+		"a peer of the lab did":     {anyRank, report.Event{Step: &report.Step{Rank: 3, Round: 1}}, true},
+		"this peer did":             {3, report.Event{Step: &report.Step{Rank: 3, Round: 1}}, true},
+		"another peer of a LAN did": {2, report.Event{Step: &report.Step{Rank: 3, Round: 1}}, false},
+	} {
+		f, err := makeFolder(cfg, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.own = tt.own
+		f.event(tt.event)
+		f.close()
+		if err := f.drop(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(f.dir); (err == nil) != tt.remain {
+			t.Errorf("%s: folder: %v, want that it remains: %v", name, err, tt.remain)
+		}
+	}
+	f, err := openFolder(cfg, cfg.Output.Dir) // it was there
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if err := f.drop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(f.path(runFileName)); err != nil {
+		t.Errorf("a folder that was there is gone: %v", err)
+	}
+}

@@ -106,7 +106,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	dir, err := file.folderOf(run)
+	dir, err := file.folderOf(run, ofLab)
 	if err != nil {
 		return err
 	}

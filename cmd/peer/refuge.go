@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/experiment"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/journal"
 	"gossiptrainer/node"
@@ -26,6 +28,7 @@ type refuge struct {
 	run  *experiment.Run
 	rank topology.Rank
 	log  *slog.Logger
+	lock *lockfile.Lock // nil before open, and where nothing is kept
 }
 
 // A beginning says where a worker begins.
@@ -36,6 +39,9 @@ const (
 	continued                   // at its newest checkpoint
 	comingBack                  // the same, or at round 0 if there is none
 )
+
+// keyName is the key of a peer of a lab, beside its checkpoints.
+const keyName = "key"
 
 // checkpointsName is the folder of checkpoints in the folder of a run.
 const checkpointsName = "checkpoints"
@@ -48,13 +54,13 @@ func checkpointsOf(cfg configs.Config, folder string) string {
 	return filepath.Join(folder, checkpointsName)
 }
 
-func refugeOf(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) refuge {
-	return refuge{dir: rankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
+func refugeOf(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) *refuge {
+	return &refuge{dir: rankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
 }
 
 // rankFolder returns the folder of the checkpoints of one rank.
 func rankFolder(cfg configs.Config, folder string, rank int) string {
-	return filepath.Join(checkpointsOf(cfg, folder), "rank-"+strconv.Itoa(rank))
+	return filepath.Join(checkpointsOf(cfg, folder), rankPrefix+strconv.Itoa(rank))
 }
 
 // A usedError says that a run would begin where another one is kept.
@@ -70,11 +76,15 @@ func (e *usedError) Hint() string {
 	return "go on from it with --resume, name another checkpoint.dir, or remove the folder"
 }
 
-// open builds the worker and says how its state is kept, nil where it is not.
-func (r refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, error) {
+// open builds the worker and says how its state is kept, nil where it is not. Until
+// close no other process can open the same state.
+func (r *refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, error) {
 	if reweights(r.run) && from != continued {
 		w, err := r.run.Worker(r.rank) // the others go on: no checkpoint of its own is of any use
 		return w, nil, err
+	}
+	if err := r.claim(from); err != nil {
+		return nil, nil, err
 	}
 	found, err := r.find(from)
 	if err != nil {
@@ -97,8 +107,31 @@ func (r refuge) open(from beginning) (*experiment.Worker, *node.Checkpoints, err
 	return w, kept, err
 }
 
+// claim locks the folder of the checkpoints if it has some, or will have.
+func (r *refuge) claim(from beginning) error {
+	c := r.run.Config().Checkpoint
+	_, there := checkpoint.Newest(r.dir)
+	begins := from != continued && (c.Every > 0 || c.Seconds > 0)
+	if !there && !begins {
+		return nil
+	}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return fmt.Errorf("checkpoint.dir: %w", err)
+	}
+	var err error
+	r.lock, err = lockState(r.dir)
+	return err
+}
+
+// close lets other processes open the state.
+func (r *refuge) close() {
+	if r.lock != nil {
+		_ = r.lock.Release()
+	}
+}
+
 // find returns the checkpoint to begin at, nil for round 0.
-func (r refuge) find(from beginning) (*checkpoint.Found, error) {
+func (r *refuge) find(from beginning) (*checkpoint.Found, error) {
 	if from == afresh {
 		if round, there := checkpoint.Newest(r.dir); there {
 			return nil, &usedError{r.dir, round}
@@ -110,7 +143,7 @@ func (r refuge) find(from beginning) (*checkpoint.Found, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, hintNothing(r.run.Config(), err)
+		return nil, hintNothing(r.run.Config(), r.hintRank(err))
 	}
 	for _, damaged := range found.Skipped {
 		r.log.Warn("checkpoint skipped", "why", damaged)
@@ -118,9 +151,19 @@ func (r refuge) find(from beginning) (*checkpoint.Found, error) {
 	return found, found.Check(r.manifest(0), r.legal)
 }
 
+// hintRank adds to an error that says that there is no checkpoint of this rank which
+// ranks have one.
+func (r *refuge) hintRank(err error) error {
+	others := ranksIn(filepath.Dir(r.dir))
+	if !errors.Is(err, checkpoint.ErrNone) || len(others) == 0 {
+		return err
+	}
+	return &hintedError{err, fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer", r.rank, others)}
+}
+
 // keep says how the state of w, which is at the beginning of round, is kept. At the
 // beginning of round 0 a worker has no state but what the run file says.
-func (r refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
+func (r *refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
 	c := r.run.Config().Checkpoint
 	taken := new(state.Snapshot)
 	write := func(k int) error {
@@ -144,7 +187,7 @@ func (r refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error)
 
 // manifest describes the state before round k. The name of the run is not among
 // the settings.
-func (r refuge) manifest(k int) checkpoint.Manifest {
+func (r *refuge) manifest(k int) checkpoint.Manifest {
 	cfg := r.run.Config()
 	m := checkpoint.Manifest{Run: cfg.Name, Rank: int(r.rank), Round: k}
 	for _, s := range namedApart(cfg) {
@@ -167,7 +210,7 @@ func namedApart(cfg configs.Config) []configs.Section {
 // legal says whether a run may go on although a setting has changed. More rounds
 // are what people train on for. With step sizes that depend on their number, the
 // rounds that some workers do once more would not be those that the others have seen.
-func (r refuge) legal(d checkpoint.Difference) bool {
+func (r *refuge) legal(d checkpoint.Difference) bool {
 	var then, now int
 	if d.Key != "train.rounds" || r.run.Config().Train.Schedule != "constant" {
 		return false

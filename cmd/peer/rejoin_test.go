@@ -29,8 +29,9 @@ type lasting struct {
 }
 
 // startAt starts the peer of a key, with its record in a folder of its own.
-func (s *site) startAt(key int, folder string) lasting {
-	m := lasting{s.start(key, "--set", "output.dir="+folder, "--set", "output.every=50"), make(chan struct{})}
+func (s *site) startAt(key int, folder string, args ...string) lasting {
+	args = append(args, "--set", "output.dir="+folder, "--set", "output.every=50")
+	m := lasting{s.start(key, args...), make(chan struct{})}
 	go func() {
 		defer close(m.ended)
 		m.Wait()

@@ -3,10 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -30,14 +26,15 @@ func (f *runFile) beginning() beginning {
 }
 
 // folderOf returns the folder of the run to go on with, "" where a new one is to
-// be made: for a new run, and for one whose checkpoints are elsewhere. It fails if
+// be made: for a new run, and for one whose checkpoints are elsewhere. The folder
+// belongs to the peer with this id, or is ofLab. It fails if
 // there is nothing to go on from, or something that run cannot go on from: before
 // anything in the folder changes.
-func (f *runFile) folderOf(run *experiment.Run) (string, error) {
+func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 	if !f.resume {
 		return "", nil
 	}
-	dir, err := f.find(run.Config())
+	dir, err := f.find(run.Config(), id)
 	if err != nil {
 		return "", hintNothing(run.Config(), err)
 	}
@@ -62,19 +59,19 @@ func (f *runFile) folderOf(run *experiment.Run) (string, error) {
 	return dir, nil
 }
 
-// A nothingError says that there is no checkpoint to go on from, and what to do.
-type nothingError struct {
+// A hintedError is an error with what to do about it.
+type hintedError struct {
 	error
 	hint string
 }
 
-func (e *nothingError) Unwrap() error { return e.error }
-func (e *nothingError) Hint() string  { return e.hint }
+func (e *hintedError) Unwrap() error { return e.error }
+func (e *hintedError) Hint() string  { return e.hint }
 
 // hintNothing adds to an error that says that there is no checkpoint why that may be,
-// and what to do. Others it returns as they are.
+// and what to do. Errors that have a hint, and others, it returns as they are.
 func hintNothing(cfg configs.Config, err error) error {
-	if !errors.Is(err, checkpoint.ErrNone) {
+	if !errors.Is(err, checkpoint.ErrNone) || isA[*hintedError](err) {
 		return err
 	}
 	hint := whyNothing(cfg) + ", or is kept elsewhere: start without --resume, or name its folder in place of the run file"
@@ -84,29 +81,7 @@ func hintNothing(cfg configs.Config, err error) error {
 	case kept.Every == 0 && kept.Seconds == 0:
 		hint = whyNothing(cfg) + ": start without --resume"
 	}
-	return &nothingError{err, hint}
-}
-
-// find returns the folder of the run to go on with.
-func (f *runFile) find(cfg configs.Config) (string, error) {
-	if f.folder != "" || cfg.Checkpoint.Dir != "" {
-		return f.folder, nil
-	}
-	entries, err := os.ReadDir(cfg.Output.Dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("output: %w", err)
-	}
-	ofRun := regexp.MustCompile("^" + regexp.QuoteMeta(cfg.Name) + `-\d{8}-\d{6}(-\d+)?$`)
-	for _, e := range slices.Backward(entries) { // by name, which ends with the time
-		if !ofRun.MatchString(e.Name()) {
-			continue
-		}
-		dir := filepath.Join(cfg.Output.Dir, e.Name())
-		if _, err := os.Stat(filepath.Join(dir, checkpointsName)); err == nil {
-			return dir, nil
-		}
-	}
-	return "", fmt.Errorf("%w of a run %s in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir)
+	return &hintedError{err, hint}
 }
 
 // safeRounds returns the smallest and the largest round of the newest checkpoints

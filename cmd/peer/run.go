@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer who.Close()
-	dir, err := file.folderOf(run)
+	dir, err := file.folderOf(run, who.ID())
 	if err != nil {
 		return err
 	}
@@ -76,6 +77,9 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.end()
+	if err := s.folder.mark(who.ID()); err != nil {
+		return err
+	}
 	again := file.command("run", "--resume")
 	s.canGoOn(again)
 	if file.resume {
@@ -90,9 +94,30 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
 			s.sayStopped(again)
 		}
-		return stopped(ctx, err)
+		return stopped(ctx, file.advise(s, who.ID(), err))
 	}
 	return s.summarize(nil)
+}
+
+// advise handles that the others refuse this peer. A folder that it has made for
+// this start goes, so that --resume does not find it. A peer that has come without its state learns
+// where that is.
+func (f *runFile) advise(s *session, id string, err error) error {
+	refused, ok := errors.AsType[*node.RefusedError](err)
+	if !ok {
+		return err
+	}
+	s.abandon()
+	if refused.Reason != node.LostState || f.resume {
+		return err
+	}
+	hint := "no checkpoint of this peer is in " + s.run.Config().Output.Dir +
+		": stop the run on all machines, and start it on all of them without --resume"
+	again := runFile{name: f.name, set: f.set, resume: true}
+	if dir, gone := again.folderOf(s.run, id); gone == nil {
+		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), checkpointsOf(s.run.Config(), dir))
+	}
+	return &hintedError{err, hint}
 }
 
 // nodeOptions are the options that a run file gives.
@@ -140,7 +165,10 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 			hint: "the rank follows from the key: by the roster, or by the order of the peer ids",
 		}
 	}
-	w, kept, err := refugeOf(s.run, s.folder.dir, given, o.Logger).open(from)
+	s.belong(given)
+	home := refugeOf(s.run, s.folder.dir, given, o.Logger)
+	defer home.close()
+	w, kept, err := home.open(from)
 	if err != nil {
 		return err
 	}

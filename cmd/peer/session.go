@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/experiment"
 	"gossiptrainer/report"
+	"gossiptrainer/topology"
 )
 
 // A session is a run as its user sees it: events go to the record, to the
@@ -158,6 +159,25 @@ func (s *session) end() {
 	if s.ends != nil {
 		s.ends.close()
 	}
+	cfg := s.run.Config()
+	if _, _, safe := safeRounds(cfg, s.folder.dir, s.run.N()); !safe || cfg.Checkpoint.Dir != "" {
+		s.abandon()
+	}
+}
+
+// abandon removes the folder of a run that has not begun.
+func (s *session) abandon() {
+	s.folder.close()
+	if err := s.folder.drop(); err != nil {
+		s.c.say("warning: the run has not begun, and its folder stays: %v", err)
+	}
+}
+
+// belong makes the run, and its folder, that of one peer.
+func (s *session) belong(rank topology.Rank) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.folder.own = int(rank)
 }
 
 // summarize ends a run that went well: it writes the summary and prints it below

@@ -59,6 +59,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	}
 	logger := c.logger(c.err)
 	home := refugeOf(run, filepath.Dir(path), topology.Rank(rank), logger)
+	defer home.close()
 	worker, kept, err := home.open(from)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	if kept != nil || reweights(run) { // whoever comes back is known by its key
-		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, "key")); err != nil {
+		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, keyName)); err != nil {
 			return err
 		}
 		defer o.Identity.Close()

@@ -11,7 +11,7 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/regular", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "report"},
+	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "report"},
 	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
@@ -26,15 +26,16 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"internal/kernel": {"internal/rng"},     // its random numbers
-	"internal/vec":    {"internal/kernel"},  // its loops in assembly
-	"internal/state":  {"internal/vec"},     // a snapshot holds vectors as bytes
-	"report":          {"internal/regular"}, // somebody else may have put a fifo into a run folder
-	"quant":           {"quant/levels"},     // its tables are fitted there
-	"model":           {"data"},             // a gradient is taken on a data.Batch
-	"moniqua":         {"algos"},            // it implements algos.Codec
-	"journal":         {"wire"},             // its records are frames
-	"experiment":      {"configs"},          // it assembles what a run file names
+	"internal/lockfile": {"internal/regular"}, // a lock is a regular file
+	"internal/kernel":   {"internal/rng"},     // its random numbers
+	"internal/vec":      {"internal/kernel"},  // its loops in assembly
+	"internal/state":    {"internal/vec"},     // a snapshot holds vectors as bytes
+	"report":            {"internal/regular"}, // somebody else may have put a fifo into a run folder
+	"quant":             {"quant/levels"},     // its tables are fitted there
+	"model":             {"data"},             // a gradient is taken on a data.Batch
+	"moniqua":           {"algos"},            // it implements algos.Codec
+	"journal":           {"wire"},             // its records are frames
+	"experiment":        {"configs"},          // it assembles what a run file names
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no

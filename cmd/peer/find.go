@@ -1,0 +1,163 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/checkpoint"
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/regular"
+)
+
+// The holders of a run folder that are not the id of a peer.
+const (
+	ofLab   = "lab"
+	unknown = "" // a version that marked no folders has made it
+)
+
+// A candidate is a run folder with a checkpoint.
+type candidate struct {
+	dir    string
+	holder string
+	ranks  []int // that have a checkpoint, increasing
+}
+
+// find returns the folder to go on with: the one that is named, or the newest that has
+// a checkpoint and this holder.
+func (f *runFile) find(cfg configs.Config, holder string) (string, error) {
+	if f.folder != "" || cfg.Checkpoint.Dir != "" {
+		return f.folder, nil
+	}
+	dirs, err := runFolders(cfg)
+	if err != nil {
+		return "", err
+	}
+	var unmarked, others []candidate
+	for _, dir := range dirs {
+		c := candidate{dir: dir, ranks: ranksIn(filepath.Join(dir, checkpointsName))}
+		if len(c.ranks) == 0 {
+			continue
+		}
+		switch c.holder = holderOf(c); c.holder {
+		case holder:
+			return dir, nil
+		case unknown:
+			unmarked = append(unmarked, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	if holder != ofLab && len(unmarked) > 0 {
+		return newestUnmarked(unmarked)
+	}
+	return "", noFolder(cfg, holder, append(others, unmarked...))
+}
+
+// newestUnmarked returns the newest of the folders of versions that marked none. The ranks of
+// their checkpoints have to agree, because several peers may have made them.
+func newestUnmarked(unmarked []candidate) (string, error) {
+	for _, c := range unmarked[1:] {
+		if !slices.Equal(c.ranks, unmarked[0].ranks) {
+			return "", &usageError{
+				err: fmt.Errorf("--resume: %s and %s are of different ranks, and neither says which peer it belongs to",
+					unmarked[0].dir, c.dir),
+				hint: "name the folder of this peer in place of the run file",
+			}
+		}
+	}
+	return unmarked[0].dir, nil
+}
+
+// noFolder says that no folder has a checkpoint of a holder, and whose there are.
+func noFolder(cfg configs.Config, holder string, others []candidate) error {
+	if len(others) == 0 {
+		return fmt.Errorf("%w of a run %s in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir)
+	}
+	other := others[0]
+	whose := "another peer"
+	if other.holder == ofLab {
+		whose = "peer lab"
+	}
+	if holder == ofLab {
+		return &hintedError{
+			fmt.Errorf("%w of a run %s by peer lab in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir),
+			fmt.Sprintf("%s is of peer run: start without --resume, or go on with peer run", other.dir),
+		}
+	}
+	return &hintedError{
+		fmt.Errorf("%w of a run %s by this peer, %s, in %s", checkpoint.ErrNone, cfg.Name, holder, cfg.Output.Dir),
+		fmt.Sprintf("%s is of %s: node.key must name the key with which this peer began; if it began elsewhere, name its folder", other.dir, whose),
+	}
+}
+
+// runFolders returns the folders of the runs of this name, the newest first.
+func runFolders(cfg configs.Config) ([]string, error) {
+	entries, err := os.ReadDir(cfg.Output.Dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("output: %w", err)
+	}
+	ofRun := regexp.MustCompile("^" + regexp.QuoteMeta(cfg.Name) + `-(\d{8}-\d{6})(?:-(\d+))?$`)
+	type named struct {
+		stamp string
+		nth   int // of those of one second
+		dir   string
+	}
+	var all []named
+	for _, e := range entries {
+		if m := ofRun.FindStringSubmatch(e.Name()); m != nil {
+			nth, _ := strconv.Atoi(m[2]) // the first has no number
+			all = append(all, named{m[1], nth, filepath.Join(cfg.Output.Dir, e.Name())})
+		}
+	}
+	slices.SortFunc(all, func(a, b named) int {
+		if a.stamp != b.stamp {
+			return strings.Compare(b.stamp, a.stamp)
+		}
+		return b.nth - a.nth
+	})
+	dirs := make([]string, len(all))
+	for i, n := range all {
+		dirs[i] = n.dir
+	}
+	return dirs, nil
+}
+
+// rankPrefix begins the name of the folder of the checkpoints of a rank.
+const rankPrefix = "rank-"
+
+// ranksIn returns the ranks that have a checkpoint in a folder of checkpoints.
+func ranksIn(dir string) (ranks []int) {
+	entries, _ := os.ReadDir(dir) // one that cannot be read has none
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), rankPrefix)
+		rank, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			continue
+		}
+		if _, there := checkpoint.Newest(filepath.Join(dir, e.Name())); there {
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.Sort(ranks)
+	return ranks
+}
+
+// holderOf returns the id of the peer that a run folder belongs to, or ofLab. The
+// peers of a lab have their keys beside their checkpoints.
+func holderOf(c candidate) string {
+	const longest = 1 << 10 // bytes of an id
+	if id, err := regular.Read(filepath.Join(c.dir, peerIDName), longest); err == nil {
+		return strings.TrimSpace(string(id))
+	}
+	key := filepath.Join(c.dir, checkpointsName, rankPrefix+strconv.Itoa(c.ranks[0]), keyName)
+	if regular.Check(key) == nil {
+		return ofLab
+	}
+	return unknown
+}

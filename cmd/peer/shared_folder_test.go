@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gossiptrainer/report"
+)
+
+// Two peers in one working directory, as on NFS, go on in their own folders.
+func TestPeersThatShareAFolderGoOnInTheirOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	t.Parallel()
+	s := newSite(t)
+	both := func(args ...string) (all []report.Summary) {
+		first, second := s.start(0, args...), s.start(1, args...)
+		for i, m := range []*machine{first, second} {
+			if code := m.end(); code != exitOK {
+				t.Fatalf("%v: peer %d: exit code %d: %s", args, i, code, m.stderr.String())
+			}
+			all = append(all, m.summary(t))
+		}
+		return all
+	}
+	constant := []string{"--set", "train.schedule=constant"}
+	both(constant...)
+	longer := append(constant, "--set", "train.rounds=60")
+	resumed := both(append(longer, "--resume")...)
+	want := summaryOf(t, s.dir, append([]string{"sim", "pair.yaml"}, longer...)...).Digest
+	for rank, got := range resumed {
+		if got.Digest != want {
+			t.Errorf("peer %d: digest %.8s, want %.8s", rank, got.Digest, want)
+		}
+	}
+	dirs, err := filepath.Glob(filepath.Join(s.dir, "out", "pair-*"))
+	if err != nil || len(dirs) != 3 { // one of the simulator
+		t.Fatalf("run folders %q, error %v, want 3", dirs, err)
+	}
+}
+
+const refusedRun = `
+name: endless
+topology: {size: 2}
+model: {name: quadratic, dim: 2000}
+train: {rounds: 10000000, step_size: 0.1, momentum: 0, schedule: constant}
+checkpoint: {every: 20, seconds: 0}
+`
+
+// A peer that died and is started without --resume is refused. That start leaves
+// nothing, its hint names --resume, and --resume goes on.
+func TestARefusedStartLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	t.Parallel()
+	s := newSiteOf(t, 2, refusedRun)
+	waiting, dead := s.startAt(0, "zero"), s.startAt(1, "one")
+	defer waiting.kill()
+	defer func() { dead.kill() }()
+	s.recorded(dead, "one", "round 200", round(1, 200))
+	dead.kill()
+	again := s.start(1, "--set", "output.dir=one", "--set", "output.every=50")
+	code, said := again.end(), again.stderr.String()
+	if code != exitNetwork || !strings.Contains(said, "lost its place") {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	if !strings.Contains(said, "--resume goes on from the checkpoint in ") {
+		t.Errorf("the hint does not lead on: %s", said)
+	}
+	folders, err := os.ReadDir(filepath.Join(s.dir, "one"))
+	if err != nil || len(folders) != 1 {
+		t.Fatalf("%d run folders, want 1 (%v)", len(folders), err)
+	}
+	record := filepath.Join(s.dir, "one", folders[0].Name(), report.EventsFile)
+	before, err := os.Stat(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead = s.startAt(1, "one", "--resume")
+	s.recorded(dead, "one", "new rounds", func([]report.Event) bool {
+		now, err := os.Stat(record)
+		return err == nil && now.Size() > before.Size()
+	})
+}

@@ -1,0 +1,68 @@
+// Package lockfile keeps two processes from using one thing at the same time. A
+// lock belongs to its process: the kernel releases it when the process ends, also
+// when the process is killed.
+package lockfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"gossiptrainer/internal/regular"
+)
+
+// A Lock is held until Release, or until the process ends.
+type Lock struct{ file *flock.Flock }
+
+// A HeldError says that another process holds a lock.
+type HeldError struct {
+	Path string
+	PID  string // of that process, "unknown" where it cannot be read
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("in use by another process (pid %s)", e.PID)
+}
+
+// Acquire locks the file at path, which is made if it is not there, and leaves the id
+// of this process in it. It does not wait: if another process has the lock, the
+// error is a *HeldError. The file stays for ever, because to remove it would race
+// with other processes.
+//
+// A file system without locks lets every process in.
+func Acquire(path string, perm fs.FileMode) (*Lock, error) {
+	if err := regular.Check(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lock := &Lock{flock.New(path, flock.SetPermissions(perm))}
+	got, err := lock.file.TryLock()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return lock, nil
+	case err != nil:
+		return nil, err
+	case !got:
+		return nil, &HeldError{Path: path, PID: holder(path)}
+	}
+	// Nothing depends on the id: a full disk, or Windows, where a locked file takes no
+	// writes through another handle, leaves it unknown.
+	_ = os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), perm)
+	return lock, nil
+}
+
+// holder reads the id of the process that has locked a file.
+func holder(path string) string {
+	const longest = 100 // bytes
+	text, err := regular.Read(path, longest)
+	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {
+		return pid
+	}
+	return "unknown"
+}
+
+// Release gives up the lock. The file stays.
+func (l *Lock) Release() error { return l.file.Unlock() }
