@@ -170,7 +170,7 @@ func (n *Node) needs(id peer.ID) bool {
 // helped by all, is of no use to the others.
 func (d *driver) outcast() error {
 	for _, s := range d.peers {
-		if d.returns(s) {
+		if d.returns(s.refused) {
 			return nil
 		}
 		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
@@ -198,8 +198,8 @@ func (d *driver) outcast() error {
 // returns reports whether this worker has refused a neighbour that came without its
 // state, and keeps the messages with which the neighbour can come back: it may be
 // started again, from its checkpoint.
-func (d *driver) returns(s *standing) bool {
-	no, ok := errors.AsType[*RefusedError](s.refused)
+func (d *driver) returns(refused error) bool {
+	no, ok := errors.AsType[*RefusedError](refused)
 	return ok && no.Reason == LostState && !no.Remote && d.journal != nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gossiptrainer/report"
 )
@@ -61,14 +62,19 @@ func TestARefusedStartLeavesNothing(t *testing.T) {
 	waiting, dead := s.startAt(0, "zero"), s.startAt(1, "one")
 	defer waiting.kill()
 	defer func() { dead.kill() }()
-	s.recorded(dead, "one", "round 200", round(1, 200))
+	s.recorded(dead, "one", "round 8000", round(1, 8000)) // the neighbour's log does not reach back to round 0
 	dead.kill()
-	again := s.start(1, "--set", "output.dir=one", "--set", "output.every=50")
-	code, said := again.end(), again.stderr.String()
+	again := s.startAt(1, "one")
+	select {
+	case <-again.ended:
+	case <-time.After(time.Minute):
+		again.kill()
+	}
+	code, said := again.ProcessState.ExitCode(), again.stderr.String()
 	if code != exitNetwork || !strings.Contains(said, "lost its place") {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
-	if !strings.Contains(said, "--resume goes on from the checkpoint in ") {
+	if !strings.Contains(said, "hint: peer run --resume pair.yaml ") || !strings.Contains(said, " goes on from the checkpoint in one") {
 		t.Errorf("the hint does not lead on: %s", said)
 	}
 	folders, err := os.ReadDir(filepath.Join(s.dir, "one"))
