@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -46,6 +47,7 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 			return report.Summary{}, err
 		}
 	}
+	r.sumGone(&s, res)
 	if s.Digest, err = r.digest(res.Finals); err != nil {
 		return report.Summary{}, err
 	}
@@ -107,9 +109,42 @@ func sumThetas(finals []report.Final) report.Theta {
 	return sum
 }
 
-// digest returns the digest of all final models, "" if some are missing.
+// sumGone takes in the workers without a result. Their last records say how far they
+// came, and the edges on record, where they count in rounds, since when.
+func (r *Run) sumGone(s *report.Summary, res Results) {
+	if len(res.Finals) == 0 || !r.reweights() {
+		return
+	}
+	since := make(map[int]int)
+	for rank := range r.N() {
+		if !slices.ContainsFunc(res.Finals, func(f report.Final) bool { return f.Rank == rank }) {
+			since[rank] = 0
+		}
+	}
+	for _, step := range res.Last {
+		if _, gone := since[step.Rank]; gone {
+			s.PerWorker[step.Rank] = step.Round
+			s.Steps += step.Round
+			since[step.Rank] = step.Round
+		}
+	}
+	for _, e := range res.Edges {
+		if e.Edge == nil || e.Edge.Weight != 0 || r.Asynchronous() || r.cfg.Algorithm.LocalSteps != 1 {
+			continue
+		}
+		if round, gone := since[e.Edge.Peer]; gone {
+			since[e.Edge.Peer] = max(round, e.Edge.Exchange)
+		}
+	}
+	for _, rank := range slices.Sorted(maps.Keys(since)) {
+		s.Gone = append(s.Gone, report.Gone{Rank: rank, Since: since[rank]})
+	}
+}
+
+// digest returns the digest of all final models, "" if some are missing; under the policy
+// reweight that of those that there are.
 func (r *Run) digest(finals []report.Final) (string, error) {
-	if len(finals) != r.N() {
+	if len(finals) == 0 || len(finals) != r.N() && !r.reweights() {
 		return "", nil
 	}
 	digests := make([][sha256.Size]byte, r.N())
@@ -125,7 +160,13 @@ func (r *Run) digest(finals []report.Final) (string, error) {
 		copy(digests[f.Rank][:], raw)
 		given[f.Rank] = true
 	}
-	sum := train.RunDigest(digests)
+	left := digests[:0]
+	for rank, there := range given {
+		if there {
+			left = append(left, digests[rank])
+		}
+	}
+	sum := train.RunDigest(left)
 	return hex.EncodeToString(sum[:]), nil
 }
 

@@ -1,7 +1,11 @@
 package experiment
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -9,6 +13,7 @@ import (
 	"time"
 
 	"gossiptrainer/report"
+	"gossiptrainer/train"
 )
 
 func TestSummaryOfARun(t *testing.T) {
@@ -108,5 +113,46 @@ func TestADigestThatIsNoneIsRefused(t *testing.T) {
 		if s, err := r.Summarize(Results{Finals: finals}); err == nil {
 			t.Errorf("%s: accepted as %s", name, s.Digest)
 		}
+	}
+}
+
+// After a loss under the policy reweight the summary says who is gone and since when,
+// and has the digest of those that are left.
+func TestASummarySaysWhoIsGone(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=4", "faults.on_lost_neighbor=reweight"}, quick...)...)
+	var finals []report.Final
+	for _, rank := range []int{0, 1, 3} {
+		digest := fmt.Sprintf("%064x", rank+1)
+		finals = append(finals, report.Final{Rank: rank, Rounds: 90, Digest: digest, Loss: 1, Accuracy: 0.5})
+	}
+	res := Results{Mode: "run", Finals: finals, Last: []report.Step{{Rank: 2, Round: 40}, {Rank: 3, Round: 80}}}
+	s := summarize(t, r, res)
+	if want := []report.Gone{{Rank: 2, Since: 40}}; !slices.Equal(s.Gone, want) {
+		t.Errorf("gone %+v, want %+v", s.Gone, want)
+	}
+	if s.Rounds != 90 || s.Steps != 3*90+40 || !slices.Equal(s.PerWorker, []int{90, 90, 40, 90}) {
+		t.Errorf("%d rounds, %d steps, per worker %v", s.Rounds, s.Steps, s.PerWorker)
+	}
+	var left [][sha256.Size]byte
+	for _, f := range finals {
+		raw, _ := hex.DecodeString(f.Digest)
+		left = append(left, [sha256.Size]byte(raw))
+	}
+	want := train.RunDigest(left)
+	if s.Digest != hex.EncodeToString(want[:]) {
+		t.Errorf("digest %s, want that of those that are left", s.Digest)
+	}
+	var text bytes.Buffer
+	if err := s.WriteTable(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"gone           peer 2, since round 40", ", of the 3 peers that are left"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("%q is not in the table:\n%s", line, text.String())
+		}
+	}
+	all := append(finals, report.Final{Rank: 2, Rounds: 90, Digest: strings.Repeat("0", 64)})
+	if s := summarize(t, r, Results{Mode: "run", Finals: all}); s.Gone != nil || s.Steps != 4*90 {
+		t.Errorf("with all results: gone %+v, %d steps", s.Gone, s.Steps)
 	}
 }

@@ -161,7 +161,7 @@ type Summary struct {
 	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
 	Rounds       int      `json:"rounds"`           // of the worker that did the fewest
 	Steps        int      `json:"steps"`            // of all workers
-	PerWorker    []int    `json:"steps_per_worker"` // by rank; 0 where nothing is known of one
+	PerWorker    []int    `json:"steps_per_worker"` // by rank; of one that is gone, up to its last record
 	Ended        string   `json:"ended,omitempty"`  // what ended the run before its rounds were over: time=10m0s, loss=0.4 or accuracy=0.9
 	Rate         float64  `json:"steps_per_s"`      // Steps / Time
 	Wall         float64  `json:"wall_s"`
@@ -178,9 +178,16 @@ type Summary struct {
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
-	Digest       string   `json:"digest"`
+	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
+	Digest       string   `json:"digest"`           // of the final models, those of Gone left out
 	Seed         uint64   `json:"seed"`
 	Version      string   `json:"version"`
+}
+
+// Gone is a peer that was lost for good, under the policy reweight.
+type Gone struct {
+	Rank  int `json:"rank"`
+	Since int `json:"since_round"` // from this round on the others mixed without it, as far as the record tells
 }
 
 // Accuracy is the test accuracy of a run's replicas; null where it has no meaning.

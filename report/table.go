@@ -47,7 +47,14 @@ func (s Summary) WriteTable(w io.Writer) error {
 	if l := s.Losses; l != nil {
 		row("lost peers", "%d %v, %d views of the graph, %d exchanges mixed by one end", len(l.Lost), l.Lost, l.Views, l.Lopsided)
 	}
-	row("digest", "%.16s", s.Digest)
+	for _, g := range s.Gone {
+		row("gone", "peer %d, since round %d", g.Rank, g.Since)
+	}
+	if digest := fmt.Sprintf("%.16s", s.Digest); len(s.Gone) == 0 {
+		row("digest", "%s", digest)
+	} else {
+		row("digest", "%s, of the %d peers that are left", digest, s.Peers-len(s.Gone))
+	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

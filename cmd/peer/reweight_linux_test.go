@@ -113,6 +113,16 @@ func (l *lossyLab) end(lost ...int) report.Summary {
 	if s.Losses == nil || !slices.Equal(s.Losses.Lost, lost) {
 		l.t.Fatalf("lost %+v, want %v", s.Losses, lost)
 	}
+	var gone []int
+	for _, g := range s.Gone {
+		gone = append(gone, g.Rank)
+		if g.Since < 1 || g.Since > s.Rounds {
+			l.t.Errorf("peer %d is gone since round %d of %d", g.Rank, g.Since, s.Rounds)
+		}
+	}
+	if !slices.Equal(gone, lost) || len(s.Digest) != 64 {
+		l.t.Errorf("gone %v with digest %q, want %v", gone, s.Digest, lost)
+	}
 	isLost := func(rank int) bool { return slices.Contains(lost, rank) }
 	events := l.events()
 	views, err := report.Views(events, 8, isLost)
