@@ -218,7 +218,7 @@ func (j *Journal) Sync() error {
 	j.mu.Lock()
 	if err := j.flush(); err != nil {
 		j.mu.Unlock()
-		return fmt.Errorf("journal: %d frames are only in memory: %w", len(j.held), err)
+		return fmt.Errorf("journal: %d frames are only in memory: %d bytes: %w", len(j.held), j.heldSize, err)
 	}
 	var fresh []*segment
 	for _, s := range j.segments {

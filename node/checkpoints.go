@@ -1,6 +1,7 @@
 package node
 
 import (
+	"log/slog"
 	"slices"
 	"time"
 
@@ -75,6 +76,7 @@ type keeper struct {
 	began   time.Time // of the last one
 	asked   bool      // for one at the next boundary
 	written chan keeping
+	failing bool // the last one was not written
 }
 
 // A keeping is what came of writing a checkpoint.
@@ -216,8 +218,8 @@ func (k *keeper) news() <-chan keeping {
 func (d *driver) kept(n keeping) error {
 	k := d.keeper
 	k.rest()
+	k.tell(d.log, n)
 	if n.err != nil {
-		d.log.Warn("checkpoint not written", "round", n.round, "err", n.err)
 		return nil
 	}
 	oldest := k.enter(n.round)
@@ -228,6 +230,19 @@ func (d *driver) kept(n keeping) error {
 		}
 	}
 	return d.broken(d.forget())
+}
+
+// tell logs that checkpoints are not written, and that they are again. A full disk
+// would otherwise give a line for every one.
+func (k *keeper) tell(log *slog.Logger, n keeping) {
+	switch {
+	case n.err != nil && !k.failing:
+		log.Warn("checkpoint not written: the run goes on, and later ones are tried without another warning",
+			"round", n.round, "err", n.err)
+	case n.err == nil && k.failing:
+		log.Warn("checkpoints are written again", "round", n.round)
+	}
+	k.failing = n.err != nil
 }
 
 // enter notes that the checkpoint before a round is safe, and returns the oldest

@@ -131,19 +131,31 @@ func modelPath(dir string, rank int) string {
 }
 
 // event appends an event to the record, which is whole up to the last one
-// whatever happens to the process. What a full disk does not take follows when it does.
-func (f *folder) event(e report.Event) {
+// whatever happens to the process. What a full disk does not take follows when it does:
+// the error comes once, when the first event has to wait.
+func (f *folder) event(e report.Event) error {
 	f.trained = f.trained || e.Step != nil && (f.own == anyRank || e.Step.Rank == f.own) || e.Final != nil
 	if f.err != nil {
-		return
+		return nil
 	}
-	err := report.Write(&f.waiting, e)
-	if err == nil {
-		err = f.flush()
+	waits := f.waiting.Len() > 0
+	if report.Write(&f.waiting, e) != nil {
+		return nil // not a number: no record has it
 	}
+	err := f.flush()
 	if f.waiting.Len() > mostWaiting {
 		f.err = err
 	}
+	if waits {
+		return nil
+	}
+	return err
+}
+
+// pending returns about how many bytes finish has to write.
+func (f *folder) pending() int64 {
+	const summary = 4 << 10
+	return int64(f.waiting.Len()) + summary
 }
 
 // flush writes what waits.

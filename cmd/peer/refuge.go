@@ -168,9 +168,9 @@ func (r *refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error
 	taken := new(state.Snapshot)
 	write := func(k int) error {
 		if k == 0 {
-			return checkpoint.Write(r.dir, r.manifest(0), new(state.Snapshot), c.Keep)
+			return r.write(0, new(state.Snapshot))
 		}
-		return checkpoint.Write(r.dir, r.manifest(k), taken, c.Keep)
+		return r.write(k, taken)
 	}
 	kept := &node.Checkpoints{
 		Take: func(int) { w.Save(taken) }, Write: write,
@@ -183,6 +183,19 @@ func (r *refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error
 	var err error
 	kept.Journal, err = journal.Open(filepath.Join(r.dir, "journal"), m.Slots(), m.Slots().Of(round, 0))
 	return kept, err
+}
+
+// write makes a state the checkpoint before round k.
+func (r *refuge) write(k int, s *state.Snapshot) error {
+	err := checkpoint.Write(r.dir, r.manifest(k), s, r.run.Config().Checkpoint.Keep)
+	if !isFull(err) {
+		return err
+	}
+	space := &spaceError{dir: r.dir, key: "checkpoint.dir", what: "a checkpoint", err: err}
+	for _, t := range s.Tensors {
+		space.need += int64(len(t.Data))
+	}
+	return space
 }
 
 // manifest describes the state before round k. The name of the run is not among

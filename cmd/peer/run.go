@@ -172,7 +172,7 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.dir, observe: s.event})
+	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.dir, observe: s.event, saver: s.saver})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type session struct {
 	began   time.Time
 	folder  *folder
 	display live.Display
+	saver   *saver
 
 	mu     sync.Mutex
 	last   []report.Step // by rank; Round 0 where there was none
@@ -52,6 +53,10 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if err != nil {
 		return nil, err
 	}
+	warning, err := checkRoom(run, mode)
+	if err != nil && dir == "" { // one that goes on replaces what it has written
+		return nil, err
+	}
 	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim(), Levels: run.Levels()}}
 	if dir == "" {
 		s.folder, err = makeFolder(run.Config(), s.began)
@@ -62,6 +67,9 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 		return nil, err
 	}
 	c.warn(run)
+	if warning != "" {
+		c.say("warning: %s", warning)
+	}
 	c.say("run folder: %s", s.folder.dir)
 	shown := describeRun(run)
 	if mode == "sim" {
@@ -69,6 +77,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	}
 	s.display = c.newDisplay(shown)
 	context.AfterFunc(ctx, s.display.Close)
+	s.saver = &saver{log: c.logger(s.display), stopped: ctx.Done()}
 	return s, nil
 }
 
@@ -110,7 +119,9 @@ func (s *session) event(e report.Event) {
 	if !news {
 		return
 	}
-	s.folder.event(e)
+	if err := s.folder.event(e); err != nil {
+		fmt.Fprintf(s.display, "warning: the record stays in memory until the disk takes it: %v\n", err)
+	}
 	s.display.Event(e)
 	if s.ends != nil {
 		s.ends.see(e)
@@ -193,17 +204,21 @@ func (s *session) summarize(models [][]float32) error {
 	if err != nil {
 		return err
 	}
-	if err := s.folder.finish(summary); err != nil {
-		return err
-	}
 	err = s.c.print(summary, func(w io.Writer) error {
 		if err := writeFinals(w, finals); err != nil {
 			return err
 		}
 		return summary.WriteTable(w)
 	})
+	if err != nil {
+		return err
+	}
+	space := spaceError{dir: s.folder.dir, key: "output.dir", what: "the summary and the rest of the record", need: s.folder.pending()}
+	if err := s.saver.save(space, func() error { return s.folder.finish(summary) }); err != nil {
+		return err
+	}
 	s.c.next(quoted("peer", "report", s.folder.dir, "-o", summary.Run+".png"), "draw the run")
-	return err
+	return nil
 }
 
 // writeFinals prints the result of every peer.

@@ -91,7 +91,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	}
 	defer desk.close()
 	final, err := trainOn(ctx, n, run, worker, kept, outlet{
-		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash,
+		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &saver{log: logger, stopped: ctx.Done()},
 		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
 	})
 	if err != nil {

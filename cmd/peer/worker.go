@@ -23,6 +23,7 @@ type outlet struct {
 	observe func(report.Event)
 	arbiter node.Arbiter
 	through func(topology.Rank) bool
+	saver   *saver
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
@@ -46,7 +47,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 		testing.Share = share
 		n.Say(testing)
 	})
-	return final, conclude(&final, run, w, to.dir)
+	return final, conclude(&final, run, w, to)
 }
 
 // driven fills in what a node needs of w besides where it begins.
@@ -109,7 +110,7 @@ func lostPolicy(cfg configs.Config) node.LostPolicy {
 }
 
 // conclude completes a result with the score of the replica, and saves it.
-func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, dir string) error {
+func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, to outlet) error {
 	x := w.Machine.Params()
 	score, err := w.Evaluate(x)
 	if err != nil {
@@ -124,9 +125,12 @@ func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, di
 	}
 	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
 	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
-	return train.Write(modelPath(dir, final.Rank), train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
+	model := train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
 		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
-	}})
+	}}
+	const float = 4 // bytes
+	space := spaceError{dir: to.dir, key: "output.dir", what: "a final model", need: float * int64(len(x))}
+	return to.saver.save(space, func() error { return train.Write(modelPath(to.dir, final.Rank), model) })
 }
 
 // readModels reads the final models of a run's peers that came to the end, by rank.

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows"
+)
+
+// freeBytes returns how many bytes this user may still write to the disk of dir.
+func freeBytes(dir string) (free int64, known bool) {
+	path, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return 0, false
+	}
+	var available uint64
+	if err := windows.GetDiskFreeSpaceEx(path, &available, nil, nil); err != nil {
+		return 0, false
+	}
+	return int64(available), true
+}
+
+// isFull reports whether an error says that a disk is used up.
+func isFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
