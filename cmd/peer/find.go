@@ -92,7 +92,8 @@ func noFolder(cfg configs.Config, holder string, others []candidate) error {
 	}
 	return &hintedError{
 		fmt.Errorf("%w of a run %s by this peer, %s, in %s", checkpoint.ErrNone, cfg.Name, holder, cfg.Output.Dir),
-		fmt.Sprintf("%s is of %s: node.key must name the key with which this peer began; if it began elsewhere, name its folder", other.dir, whose),
+		fmt.Sprintf("%s is of %s: node.key must name the key with which this peer began; "+
+			"if it began elsewhere, name its folder", other.dir, whose),
 	}
 }
 

@@ -38,7 +38,7 @@ one of them has begun; the result is that of a run of so many rounds.`,
   peer lab ring8-fashion --set algorithm.bits=4
   peer lab my-run.yaml --json > summary.json
   peer lab my-run.yaml --until loss=0.4 --until time=10m
-  peer lab my-run.yaml --resume       go on with the newest run of this file`,
+  peer lab my-run.yaml --resume       go on with the newest run of this file that has a checkpoint`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			restarts, err := parseRestart(restart)

@@ -79,7 +79,8 @@ func checkRoom(run *experiment.Run, mode string) (warning string, err error) {
 	if state > 0 && safe.short() {
 		return "", safe
 	}
-	all := &spaceError{dir: safe.dir, key: "checkpoint.keep", what: "all checkpoints that are kept, the final models and the record"}
+	all := &spaceError{dir: safe.dir, key: "checkpoint.keep"}
+	all.what = "all checkpoints that are kept, the final models and the record"
 	all.need = models + record + int64(cfg.Checkpoint.Keep+1)*state // one more while it is written
 	if state > 0 && all.short() {
 		return all.Error(), nil

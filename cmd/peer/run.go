@@ -26,8 +26,8 @@ func newRun(c *console) *cobra.Command {
 Start the same command with the same run file on every machine, in any order. Without
 a roster in the file the peers find each other by mDNS; a join secret, the same on
 every machine, says who belongs. Ctrl-C stops the run for all, and each peer says which
-round is safe; the same command with --resume on all machines goes on. A second Ctrl-C
-ends the process at once.
+round is safe; the same command with --resume on all machines goes on, on each from the
+newest folder that has a checkpoint of its peer. A second Ctrl-C ends the process at once.
 Where the others go on without a machine that is down (faults.on_lost_neighbor: reweight),
 the same command, without --resume, brings it back.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
