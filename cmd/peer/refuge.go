@@ -112,7 +112,7 @@ func (r *refuge) claim(from beginning) error {
 	c := r.run.Config().Checkpoint
 	_, there := checkpoint.Newest(r.dir)
 	begins := from != continued && (c.Every > 0 || c.Seconds > 0)
-	if !there && !begins {
+	if r.lock != nil || !there && !begins {
 		return nil
 	}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
