@@ -1,0 +1,5 @@
+package docs
+
+var (
+	records, checkpoints, journals map[string]decoder
+)
