@@ -1,5 +1,0 @@
-package docs
-
-var (
-	records, checkpoints, journals map[string]decoder
-)
