@@ -71,7 +71,7 @@ func summary(t *testing.T, d document, name string) {
 	equal(t, "the summary as it is written", string(made), want.String())
 }
 
-// tables are the types that the sections of events.md describe.
+// tables are the types that the sections of docs/format/events.md describe.
 var tables = map[string]reflect.Type{
 	"The record of a run": reflect.TypeFor[report.Event](),
 	"Step":                reflect.TypeFor[report.Step](),

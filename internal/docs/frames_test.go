@@ -15,7 +15,7 @@ var frames = map[string]decoder{
 }
 
 // frame returns the decoder of a frame with that header, which carries an example of
-// payloads.md or nothing. The document may leave the payload to that example.
+// docs/format/payloads.md or nothing. The document may leave the payload to that one.
 func frame(want wire.Header, carried string) decoder {
 	return func(t *testing.T, d document, name string) {
 		var payload []byte

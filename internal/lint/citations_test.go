@@ -2,6 +2,8 @@ package lint
 
 import (
 	"fmt"
+	"go/ast"
+	"go/token"
 	"maps"
 	"path"
 	"regexp"
@@ -103,14 +105,18 @@ func anchor(title string) string {
 		switch {
 		case r == ' ':
 			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r):
+		case r == '-' || r == '_' || unicode.In(r, unicode.L, unicode.M, unicode.Nd):
 			return unicode.ToLower(r)
 		}
 		return -1
 	}, strings.TrimSpace(title))
 }
 
-// prose returns the parts of a file that may cite: of a Go file its comments.
+// quoted is a document that a text of the program names.
+var quoted = regexp.MustCompile(`\bdocs/[\w./-]*\.md(#[\pL\pN_-]+)?`)
+
+// prose returns the parts of a file that may cite: of a Go file its comments, and the
+// documents that its strings name.
 func (t tree) prose(name string) []string {
 	if !strings.HasSuffix(name, ".go") {
 		return []string{string(t.texts[name])}
@@ -123,6 +129,12 @@ func (t tree) prose(name string) []string {
 		for _, group := range s.file.Comments {
 			all = append(all, group.Text())
 		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING {
+				all = append(all, quoted.FindAllString(text.Value, -1)...)
+			}
+			return true
+		})
 	}
 	return all
 }
@@ -145,10 +157,8 @@ func TestWhatIsCitedExists(t *testing.T) {
 		if !cites(name) {
 			continue
 		}
-		for _, text := range all.prose(name) {
-			for _, finding := range all.citations(name, text) {
-				t.Errorf("%s: %s", name, finding)
-			}
+		for _, finding := range all.citations(name, strings.Join(all.prose(name), "\n\n")) {
+			t.Errorf("%s: %s", name, finding)
 		}
 	}
 }
@@ -156,14 +166,14 @@ func TestWhatIsCitedExists(t *testing.T) {
 func TestBadCitationsAreFound(t *testing.T) {
 	small := tree{
 		texts: map[string][]byte{
-			"docs/math.md":   []byte("# Mathematics\n\n## The sums S and S1\n\n```sh\n# no heading\n```\n\n## Slack, γ\n## Twice\n## Twice\n"),
+			"docs/math.md":   []byte("# Mathematics\n\n## The sums S and S1\n\n```sh\n# no heading\n```\n\n## Slack, γ\n## The D² recursion\n## Twice\n## Twice\n"),
 			"docs/format.md": nil, "README.md": []byte("## On a LAN\n"),
 		},
 		files: map[string]bool{"docs": true, "docs/math.md": true, "docs/format.md": true, "README.md": true, "algos": true},
 	}
 	for _, test := range []struct{ name, text, want string }{
 		{"algos/x.go", "see docs/math.md#the-sums-s-and-s1", ""},
-		{"algos/x.go", "see docs/math.md#slack-γ and docs/math.md#twice-1.", ""},
+		{"algos/x.go", "see docs/math.md#slack-γ, docs/math.md#the-d-recursion and docs/math.md#twice-1.", ""},
 		{"algos/x.go", "see docs/math.md#the-sums", "has no such section"},
 		{"algos/x.go", "see docs/math.md#no-heading", "has no such section"},
 		{"algos/x.go", "see docs/theory.md", "no such file"},
@@ -188,13 +198,13 @@ func TestBadCitationsAreFound(t *testing.T) {
 	}
 }
 
-func TestGoFilesCiteInComments(t *testing.T) {
-	s, err := parse("algos/x.go", []byte("package algos\n\n// F is (SPEC\n// 2.3).\nconst F = \"docs/nothing.md\"\n"))
+func TestGoFilesCiteInCommentsAndTexts(t *testing.T) {
+	s, err := parse("algos/x.go", []byte("package algos\n\n// F is (SPEC\n// 2.3).\nconst F = \"(SPEC 2.4), docs/nothing.md#x\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := tree{sources: []source{s}}.prose("algos/x.go")
-	if want := []string{"F is (SPEC\n2.3).\n"}; !slices.Equal(got, want) {
+	if want := []string{"F is (SPEC\n2.3).\n", "docs/nothing.md#x"}; !slices.Equal(got, want) {
 		t.Errorf("prose %q, want %q", got, want)
 	}
 }
