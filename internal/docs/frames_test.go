@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 
 	"gossiptrainer/wire"
@@ -46,5 +48,28 @@ func frame(want wire.Header, carried string) decoder {
 			t.Fatal(err)
 		}
 		same(t, "frame", made, text)
+	}
+}
+
+// The tables of kinds and coders have the names and numbers of the code, and all of them.
+func TestKindsAndCodersAreThoseOfTheCode(t *testing.T) {
+	var kinds, coders [][]string
+	for k := wire.Data; k <= wire.Member; k++ {
+		kinds = append(kinds, []string{strconv.Itoa(int(k)), k.String()})
+	}
+	for c := entropy.Plain; c.Valid(); c++ {
+		coders = append(coders, []string{strconv.Itoa(int(c)), c.String()})
+	}
+	for head, want := range map[string][][]string{
+		"| number | name | payload | meaning |": kinds,
+		"| number | name | the payload is |":    coders,
+	} {
+		got := table(t, "format/frames.md", head)
+		if !slices.EqualFunc(got, want, func(row, known []string) bool { return slices.Equal(row[:2], known) }) {
+			t.Errorf("format/frames.md has\n%v, the code\n%v", got, want)
+		}
+	}
+	if err := wire.PutHeader(make([]byte, wire.HeaderLen), wire.Header{Kind: wire.Member + 1}, nil); err == nil {
+		t.Error("there is a kind after member")
 	}
 }

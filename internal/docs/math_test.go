@@ -3,6 +3,7 @@ package docs
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,16 +15,17 @@ import (
 	"gossiptrainer/topology"
 )
 
-// table returns the rows of the table of docs/math.md whose head this is.
-func table(t *testing.T, head string) [][]string {
+// table returns the rows of the table of a document, by its name in docs, whose head
+// this is.
+func table(t *testing.T, name, head string) [][]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/math.md")
+	text, err := os.ReadFile(filepath.Join("../../docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(text), head+"\n")
 	if !found {
-		t.Fatalf("math.md: no table with the head %s", head)
+		t.Fatalf("%s: no table with the head %s", name, head)
 	}
 	var all [][]string
 	for line := range strings.Lines(rest) {
@@ -69,7 +71,7 @@ func short(v float64) string {
 }
 
 func TestSumsAreThoseOfTheTable(t *testing.T) {
-	rows := table(t, "| graph | λ₂ | λₙ | S | S1 | largest slack for D² | theorem | certified, N = 8 | certified, N = 256 |")
+	rows := table(t, "math.md", "| graph | λ₂ | λₙ | S | S1 | largest slack for D² | theorem | certified, N = 8 | certified, N = 256 |")
 	for _, row := range rows {
 		g, s := spectrum(t, row[0], 1)
 		theorem := moniqua.Theorem{Workers: g.N(), Rho: s.Rho}
@@ -93,7 +95,7 @@ func TestSumsAreThoseOfTheTable(t *testing.T) {
 }
 
 func TestSumsOfD2AreThoseOfTheTable(t *testing.T) {
-	rows := table(t, "| graph | slack | Sg | Se |")
+	rows := table(t, "math.md", "| graph | slack | Sg | Se |")
 	for _, row := range rows {
 		slack, err := strconv.ParseFloat(row[1], 64)
 		if err != nil {
@@ -112,7 +114,7 @@ func TestSumsOfD2AreThoseOfTheTable(t *testing.T) {
 }
 
 func TestRandomNumbersAreThoseOfTheTable(t *testing.T) {
-	key, rows := rng.At(1, 3), table(t, "| i | raw | u |")
+	key, rows := rng.At(1, 3), table(t, "math.md", "| i | raw | u |")
 	for i, row := range rows {
 		c := uint32(i)
 		if want := []string{fmt.Sprint(c), fmt.Sprint(key.Raw(c)), fmt.Sprint(key.Uniform(c))}; !slices.Equal(row, want) {
@@ -124,7 +126,7 @@ func TestRandomNumbersAreThoseOfTheTable(t *testing.T) {
 
 // The grids of the table of rounding modes, as multiples of θ.
 func TestGridsAreThoseOfTheTable(t *testing.T) {
-	rows := table(t, "| mode | u | δ | B | D | smallest N |")
+	rows := table(t, "math.md", "| mode | u | δ | B | D | smallest N |")
 	formula := regexp.MustCompile(`^(\d*)θ?N?/\(?(\d*)N(?: − (\d))?\)?$`)
 	for _, row := range rows {
 		mode, _, _ := strings.Cut(row[0], "`") // what follows is for people
