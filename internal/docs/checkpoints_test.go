@@ -143,7 +143,7 @@ func TestStatesHaveTheNamesOfTheDocument(t *testing.T) {
 // endOf returns the state of worker 0 after a few rounds of a run.
 func endOf(t *testing.T, set []string) *state.Snapshot {
 	t.Helper()
-	base := []string{"train.rounds=4", "topology.size=4", "model={name: quadratic, dim: 20}", "algorithm.compressor.bucket=0"}
+	base := []string{"train.rounds=4", "topology.size=4", "model={name: quadratic, dim: 20}"}
 	loaded, err := configs.Load(configs.Source{Set: append(base, set...)})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -115,10 +116,22 @@ func TestEveryFieldOfARecordIsDescribed(t *testing.T) {
 		for f := range of.Fields() {
 			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			want = append(want, key)
+			part := element(f.Type)
+			if part.Kind() == reflect.Struct && !slices.Contains(slices.Collect(maps.Values(tables)), part) {
+				t.Errorf("docs/format/events.md: no section describes %v, which is %s of %v", part, key, of)
+			}
 		}
 		slices.Sort(want)
 		if !slices.Equal(described[title], want) {
-			t.Errorf("events.md: section %s describes\n%v, %v has\n%v", title, described[title], of, want)
+			t.Errorf("docs/format/events.md: section %s describes\n%v, %v has\n%v", title, described[title], of, want)
 		}
 	}
+}
+
+// element returns what a pointer points to, or a list lists.
+func element(of reflect.Type) reflect.Type {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	return of
 }
