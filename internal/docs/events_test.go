@@ -35,6 +35,7 @@ func events(t *testing.T, d document, name string) {
 	equal(t, "accuracy", all[2].Score.Accuracy, 0.625)
 	equal(t, "edge", *all[3].Edge, report.Edge{Rank: 3, Peer: 2, Exchange: 41})
 	equal(t, "violations", *all[4].Final.Theta.Violations, 2)
+	equal(t, "rows", *all[4].Final.Data, report.Rows{Train: 7500, Test: 10000})
 	equal(t, "final accuracy", all[4].Final.Accuracy, 0.8125)
 	var made bytes.Buffer
 	for _, e := range all {
@@ -61,6 +62,7 @@ func summary(t *testing.T, d document, name string) {
 	equal(t, "steps", s.Steps, 4800)
 	equal(t, "accuracy of the worst model", *s.Accuracy.Min, 0.796875)
 	equal(t, "consensus", *s.Consensus, 0.0625)
+	equal(t, "evaluated on", s.Data.Evaluated, "one test set of 10000 rows")
 	made, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -80,11 +82,13 @@ var tables = map[string]reflect.Type{
 	"Status":              reflect.TypeFor[report.Status](),
 	"Edge":                reflect.TypeFor[report.Edge](),
 	"Final":               reflect.TypeFor[report.Final](),
+	"Rows":                reflect.TypeFor[report.Rows](),
 	"Bytes":               reflect.TypeFor[report.Bytes](),
 	"Messages":            reflect.TypeFor[report.Messages](),
 	"Theta":               reflect.TypeFor[report.Theta](),
 	"Summary":             reflect.TypeFor[report.Summary](),
 	"Accuracy":            reflect.TypeFor[report.Accuracy](),
+	"Data":                reflect.TypeFor[report.Split](),
 	"Losses":              reflect.TypeFor[report.Losses](),
 }
 
