@@ -7,7 +7,7 @@
 // a process or a machine may end at any time.
 //
 // The package decides neither when a checkpoint is due nor whether a run may go on
-// from one whose run file differs.
+// from one whose run file differs. docs/format/checkpoints.md describes the files.
 package checkpoint
 
 import (

@@ -80,7 +80,7 @@ func (r *Run) assembleGraph() error {
 		r.cfg.Topology.Slack = configs.Auto(graph.Spec().Slack)
 	}
 	// Metropolis weights on a connected graph are symmetric, doubly stochastic
-	// and have ρ < 1: all that D-PSGD asks of W (SPEC 2.3).
+	// and have ρ < 1: all that D-PSGD asks of W (docs/math.md#admissibility).
 	if r.method.admit != nil {
 		if err := r.method.admit(graph); err != nil {
 			return err

@@ -9,6 +9,7 @@
 // each has a checksum; a repair has the rank of its receiver in the place of the
 // epoch. The package knows neither links nor checkpoints: who appends, syncs and
 // drops sees to it that the frames of before a checkpoint are safe when that is.
+// docs/format/journal.md describes the files.
 package journal
 
 import (

@@ -6,6 +6,8 @@
 // It mixes no models by a matrix of its own and sends nothing: when a message has
 // to be repaired, package gossip asks for that. Between rounds it keeps only what
 // verification and the control of θ need.
+//
+// docs/math.md#the-modulo-codec and docs/math.md#theta derive the formulas.
 package moniqua
 
 import (

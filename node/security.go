@@ -22,7 +22,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// A sealer is libp2p's TLS 1.3 (libp2p specs, tls/tls.md) but for two things.
+// A sealer is libp2p's TLS 1.3 (https://github.com/libp2p/specs/blob/master/tls/tls.md) but for two things.
 // Its certificates are valid at all times: those of libp2p begin an hour before
 // their process, so that machines whose clocks differ by more, or one that
 // has been set back, do not meet. And it leaves with the connection below what

@@ -2,6 +2,7 @@
 // read back, summed up and drawn.
 //
 // It observes; nothing in a run ever reads it back to decide anything.
+// docs/format/events.md describes the files.
 package report
 
 import "time"
@@ -150,7 +151,7 @@ type Event struct {
 	Edge   *Edge   `json:"edge,omitempty"`
 }
 
-// A Summary is what run, lab and sim print with --json (DESIGN section 4).
+// A Summary is what run, lab and sim print with --json (docs/format/events.md#summary).
 type Summary struct {
 	Mode         string   `json:"mode"`
 	Run          string   `json:"run"`

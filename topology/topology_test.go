@@ -207,7 +207,7 @@ func TestOneAndTwoWorkers(t *testing.T) {
 	}
 }
 
-// The values of SPEC 2.2 and 6.2 that no vector file has.
+// Values of docs/math.md#the-sums-s-and-s1 and others that no vector file has.
 func TestKnownSums(t *testing.T) {
 	for _, c := range []struct {
 		spec          string

@@ -15,6 +15,7 @@
 // is meant by it follows from the link.
 //
 // It reads and writes no stream, and does not know what a payload means.
+// docs/format/frames.md has worked examples.
 package wire
 
 import (

@@ -40,7 +40,7 @@ var siblings = map[string][]string{
 
 // outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
-var outside = []string{"bench", "internal/conformance", "internal/lint", "internal/proptest", "test"}
+var outside = []string{"bench", "internal/conformance", "internal/docs", "internal/lint", "internal/proptest", "test"}
 
 const module = "gossiptrainer/"
 

@@ -43,11 +43,12 @@ func parse(name string, text []byte) (source, error) {
 type tree struct {
 	sources []source
 	texts   map[string][]byte // every text file, Go or not
+	files   map[string]bool   // every file and folder
 }
 
 // repository reads the tree once for all tests.
 var repository = sync.OnceValues(func() (tree, error) {
-	found := tree{texts: map[string][]byte{}}
+	found := tree{texts: map[string][]byte{}, files: map[string]bool{}}
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -58,10 +59,11 @@ var repository = sync.OnceValues(func() (tree, error) {
 			return err
 		}
 		name = filepath.ToSlash(name)
+		found.files[name] = true
 		switch {
 		case entry.IsDir() && (name == ".git" || name == "runs"):
 			return filepath.SkipDir
-		case !entry.Type().IsRegular() || name == "peer" || strings.HasSuffix(name, ".prof"):
+		case !entry.Type().IsRegular() || name == ".git" || name == "peer" || strings.HasSuffix(name, ".prof"):
 			return nil
 		}
 		return found.add(name, full)

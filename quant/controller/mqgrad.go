@@ -47,8 +47,8 @@ type Settings struct {
 	Low, High, Start int     // bits, 1 ≤ Low ≤ Start ≤ High ≤ 16
 }
 
-// PaperSettings returns those of the paper, with the discount of SPEC A29, for
-// low to high bits.
+// PaperSettings returns those of the paper, with the discount that
+// docs/math.md#readings-of-the-papers explains, for low to high bits.
 func PaperSettings(low, high int) Settings {
 	return Settings{T: 5, Alpha: 0.01, Epsilon: 0.1, Eta: 0.1, Reward: 300, Discount: 0.9, Low: low, High: high, Start: low}
 }

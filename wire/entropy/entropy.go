@@ -17,6 +17,7 @@
 //
 // The package opens no stream and reads no clock. It does not know what symbols
 // mean, nor when coding pays: who does says so with a Toll.
+// docs/format/payloads.md#coded-payloads has a worked example.
 package entropy
 
 import (
