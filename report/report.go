@@ -158,8 +158,6 @@ type Summary struct {
 	Algorithm    string   `json:"algorithm"`
 	Bits         int      `json:"bits"` // per parameter, the most where they change
 	Peers        int      `json:"peers"`
-	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0 where there is none
-	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
 	Rounds       int      `json:"rounds"`           // of the worker that did the fewest
 	Steps        int      `json:"steps"`            // of all workers
 	PerWorker    []int    `json:"steps_per_worker"` // by rank; of one that is gone, up to its last record
@@ -176,6 +174,8 @@ type Summary struct {
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
+	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0 where there is none
+	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data

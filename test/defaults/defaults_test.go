@@ -57,6 +57,10 @@ func TestOnlyWhatTheoryExpectsMayDiverge(t *testing.T) {
 	if err := unexpected([]row{{name: "choco", cells: []cell{c}}}); err == nil || !strings.Contains(err.Error(), "choco (x): round 2") {
 		t.Errorf("got %v", err)
 	}
+	c.warned = true
+	if err := unexpected([]row{{name: "allreduce", cells: []cell{c}}}); err != nil {
+		t.Errorf("a run of which the program warns: %v", err)
+	}
 	c.fail(errors.New("a disk"))
 	if c.end = broken; unexpected([]row{{name: "dcd", mayDiverge: true, cells: []cell{c}}}) == nil {
 		t.Error("a run that could not be made passes")

@@ -39,6 +39,7 @@ type cell struct {
 	end      end
 	accuracy float64 // mean over the replicas
 	why      string  // of what did not train
+	warned   bool    // the program says before the run that the compressor does not suit
 }
 
 func newCell(set ...string) cell { return cell{set: set} }
@@ -72,6 +73,7 @@ func (c *cell) run(ctx context.Context, rounds int) {
 		c.fail(err)
 		return
 	}
+	c.warned = len(run.Warnings()) > 0
 	if err := c.train(ctx, run); err != nil {
 		c.fail(err)
 	}
