@@ -26,11 +26,13 @@ type Loaded struct {
 	layers []*layer // in rising order
 	given  *koanf.Koanf
 	moved  map[string]bool // keys that follow from others instead of their layer
+	idle   []idle          // keys that were given without effect
+	lost   map[string]int  // layers that took the effect of keys
 }
 
 // Load reads, merges and checks. Everything wrong is in the returned *Error.
 func Load(src Source) (*Loaded, error) {
-	l := &Loaded{layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{}}
+	l := &Loaded{layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{}, lost: map[string]int{}}
 	if src.File != "" {
 		l.layers = append(l.layers, fileLayer(src.File))
 	}
@@ -50,7 +52,6 @@ func Load(src Source) (*Loaded, error) {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	edgeError := l.readEdges()
-	l.derive()
 	problems := l.judge(bad, edgeError)
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		problems = slices.Concat(l.layers[i].problems, problems)
@@ -106,7 +107,7 @@ func (l *Loaded) Origin(key string) string {
 // An Origin is one line of "config show --origin".
 type Origin struct{ Key, Value, Origin string }
 
-// Origins lists all keys with their values, in the order of the run file.
+// Origins lists all keys with an effect, in the order of the run file.
 func (l *Loaded) Origins() []Origin {
 	values := koanf.New(".")
 	(&layer{values: values}).load(plainValue(l.Config.WithoutSecrets()).(map[string]any))
@@ -114,6 +115,9 @@ func (l *Loaded) Origins() []Origin {
 	for _, key := range Reference() {
 		if !values.Exists(key.Name) {
 			continue // inside a list or a link: shown with it
+		}
+		if row := rowOf(key.Name); row.failing(&l.Config, key.Name) != nil {
+			continue
 		}
 		all = append(all, Origin{key.Name, written(values.Get(key.Name)), l.Origin(key.Name)})
 	}
