@@ -1,9 +1,11 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -141,9 +143,25 @@ func notAllowed(key string, k *kind.Enum) (message, hint string) {
 		}
 	}
 	if isText {
-		hint = didYouMean(got, known)
+		hint = cmp.Or(didYouMean(got, known), valueElsewhere(key, got))
 	}
 	return message, hint
+}
+
+// valueElsewhere names the keys of the same section that know a value: moniqua is
+// a codec and not an algorithm.
+func valueElsewhere(key, value string) string {
+	section, _, _ := strings.Cut(key, ".")
+	var keys []string
+	for _, k := range Reference() {
+		if within(k.Name, section) && k.Name != key && slices.Contains(strings.Split(k.Allowed, ", "), value) {
+			keys = append(keys, k.Name)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is a value of %s", value, either(keys))
 }
 
 // didYouMean suggests the closest of the known words, if one is close.

@@ -161,6 +161,7 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 			r.wrong(at+".set", "must be a section of keys of the run file")
 		}
 		delete(entry, "set")
+		r.lengthen(at, entry)
 		for _, o := range slices.Concat(overrides("algorithm", entry), overrides("", more)) {
 			if choice, tuned := tuned(o); tuned {
 				v.Tune = append(v.Tune, choice)
@@ -171,6 +172,35 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 		all = append(all, v)
 	}
 	return all
+}
+
+// lengthen moves the short forms bits and levels of an algorithm that compresses
+// to its compressor: {name: dcd, bits: 8} is a compressor of 8 bits.
+func (r *comparisonReader) lengthen(at string, entry map[string]any) {
+	name, _ := entry["name"].(string)
+	reduce, _ := entry["reduce"].(string)
+	gathers := name == "allreduce" && reduce != "" && reduce != "ring"
+	if name == "" || takesCodec(name) || name == "allreduce" && !gathers {
+		return
+	}
+	compressor, ok := entry["compressor"].(map[string]any)
+	if !ok && entry["compressor"] != nil {
+		return // wrong in every cell
+	}
+	if compressor == nil {
+		compressor = map[string]any{}
+	}
+	for _, short := range []string{"bits", "levels"} {
+		value, given := entry[short]
+		if !given {
+			continue
+		}
+		if _, twice := compressor[short]; twice {
+			r.wrong(join(at, short), "is short for compressor.%s, which is given, too", short)
+		}
+		compressor[short], entry["compressor"] = value, compressor
+		delete(entry, short)
+	}
 }
 
 var tunePattern = regexp.MustCompile(`^tune\((.*)\)$`)

@@ -72,6 +72,27 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// Short forms set what they say, in the compressor of algorithms that have one.
+func TestShortFormsOfComparisons(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{label: a, name: dcd, bits: 8}":                              "algorithm.compressor.bits=8 algorithm.name=dcd",
+		"{label: a, name: choco, levels: 5, compressor: {name: orq}}": "algorithm.compressor.levels=5 algorithm.compressor.name=orq algorithm.name=choco",
+		"{label: a, name: allreduce, reduce: server, bits: 2, compressor: {name: minmax, mode: stochastic}}": "algorithm.compressor.bits=2 " +
+			"algorithm.compressor.mode=stochastic algorithm.compressor.name=minmax algorithm.name=allreduce algorithm.reduce=server",
+		"{label: a, name: allreduce, bits: 32}": "algorithm.bits=32 algorithm.name=allreduce",
+		"{label: a, name: d2, bits: 8}":         "algorithm.bits=8 algorithm.name=d2",
+	} {
+		c, err := LoadComparison(writeFile(t, "name: x\nbase: ring8\nalgorithms: ["+entry+"]\n"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", entry, err)
+			continue
+		}
+		if got := strings.Join(Arguments(c.Algorithms[0].Set), " "); got != want {
+			t.Errorf("%s sets %s, want %s", entry, got, want)
+		}
+	}
+}
+
 func TestComparisonDefaults(t *testing.T) {
 	c, err := LoadComparison(writeFile(t, "name: x\nbase: ring8\nalgorithms: [{label: a}]\n"), nil)
 	if err != nil {
@@ -124,6 +145,8 @@ func TestComparisonMistakes(t *testing.T) {
 		"loss below 0":       {change("0.6", "-1"), "must be a number above 0"},
 		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},
 		"unknown setting":    {change("bits: 32", "bit: 32"), "cell D-PSGD on slow, seed 3"},
+		"short form twice":   {change("gamma: \"tune", "bits: 2, gamma: \"tune"), "is short for compressor.bits, which is given, too"},
+		"no effect":          {change("bits: 32", "gamma: 1"), "algorithm.gamma: cell D-PSGD on slow, seed 3: has no effect"},
 		"setting that fails": {change("bits: 32", "bits: 17"), "algorithm.bits"},
 		"tuned value":        {change("0.1, 0.3", "0.1, 7"), "algorithm.gamma"},
 		"label no section":   {change("- {label: D-PSGD, name: dpsgd, bits: 32}", "- dpsgd"), "must be a section"},

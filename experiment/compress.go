@@ -286,14 +286,14 @@ func compressedBits(c configs.Compressor) int {
 	case "sign", "bingrad_pb", "bingrad_b":
 		return 1
 	}
-	if HasBits(c.Name) {
+	if hasBits(c.Name) {
 		return c.Bits
 	}
 	return fullBits
 }
 
-// HasBits says whether algorithm.compressor.bits means something to a compressor.
-func HasBits(name string) bool {
+// hasBits says whether algorithm.compressor.bits means something to a compressor.
+func hasBits(name string) bool {
 	switch name {
 	case "minmax", "qsgd", "nuqsgd", "alq", "alqn", "alqg", "alqgn", "amq", "amqn":
 		return true

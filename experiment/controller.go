@@ -46,7 +46,7 @@ func (r *Run) assembleController() error {
 	case !r.Compresses():
 		return configs.Errorf("algorithm.controller.name", "%s sends full precision and has no bits to choose: must be fix, got %s", a.Name, a.Controller.Name).
 			With("algorithm.name")
-	case !HasBits(a.Compressor.Name):
+	case !hasBits(a.Compressor.Name):
 		return configs.Errorf("algorithm.controller.name", "the compressor %s has no bits to choose: must be fix, or the compressor one with bits, like minmax, got %s", a.Compressor.Name, a.Controller.Name).
 			With("algorithm.compressor.name")
 	default:

@@ -42,7 +42,7 @@ func BenchmarkAgainstMoniqua(b *testing.B) {
 func widths(name string) (all []configs.Compressor) {
 	c := configs.Default().Algorithm.Compressor
 	c.Name, c.Bucket, c.RefitAt = name, 8192, []int{0}
-	if !HasBits(name) {
+	if !hasBits(name) {
 		if compressedBits(c) == 1 {
 			all = append(all, c)
 		}
