@@ -161,7 +161,7 @@ func valueElsewhere(key, value string) string {
 	if len(keys) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is a value of %s", value, either(keys))
+	return fmt.Sprintf("%s is a value of %s, not of %s", value, either(keys), key)
 }
 
 // didYouMean suggests the closest of the known words, if one is close.

@@ -24,6 +24,7 @@ type layer struct {
 	written  map[string]string // how each key was given, for layers that are no file
 	file     *document         // nil for the others
 	dir      string            // of the file
+	lenient  bool              // a key without effect is dropped
 	problems []Problem
 }
 
@@ -209,6 +210,13 @@ func setLayer(set []string) *layer {
 		}
 		l.giveText(key, written, text)
 	}
+	return l
+}
+
+// allLayer reads settings that are for all cells of a comparison.
+func allLayer(set []string) *layer {
+	l := setLayer(set)
+	l.lenient = true
 	return l
 }
 

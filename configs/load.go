@@ -17,6 +17,7 @@ type Source struct {
 	File  string         // path of a run file or name of a preset; "" = defaults alone
 	Env   []string       // like os.Environ; PEER_ALGORITHM__BITS=4 sets algorithm.bits
 	Set   []string       // key=value, the value in YAML
+	All   []string       // the same for all cells of a comparison: dropped where it has no effect
 	Flags map[string]any // by dotted key, of flags that were given
 }
 
@@ -36,7 +37,7 @@ func Load(src Source) (*Loaded, error) {
 	if src.File != "" {
 		l.layers = append(l.layers, fileLayer(src.File))
 	}
-	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags))
+	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags), allLayer(src.All))
 	var bad []string
 	for _, layer := range l.layers {
 		bad = append(bad, layer.check()...)

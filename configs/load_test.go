@@ -74,6 +74,7 @@ func TestBadFiles(t *testing.T) {
 		{"list for a section", "topology: [ring]\n", 1, 11, "must be a section, got a list"},
 		{"section without content", "train:\n", 1, 1, "must be a section, got nothing"},
 		{"value out of its enumeration", "topology: {kind: rign}\n", 1, 18, "did you mean ring?"},
+		{"a codec for an algorithm", "algorithm: {name: moniqua}\n", 1, 19, "hint: moniqua is a value of algorithm.codec, not of algorithm.name"},
 		{"bits between 16 and 32", "algorithm: {bits: 17}\n", 1, 19, "must be one of 1 to 16, 32, got 17"},
 		{"bits 0", "algorithm: {bits: 0}\n", 1, 19, "must be one of 1 to 16, 32, got 0"},
 		{"slack 0", "topology: {slack: 0}\n", 1, 19, "must be above 0, got 0"},

@@ -74,9 +74,9 @@ func (l *Loaded) enter(key string, n *need) (dropped bool) {
 	for _, on := range n.on {
 		cause = max(cause, l.level(on), l.lost[on])
 	}
-	i := idle{[]string{key}, n.why(&l.Config), n.hint(&l.Config), level, cause > level}
+	i := idle{[]string{key}, n.why(&l.Config), n.hint(&l.Config), level, cause > level || l.layers[level].lenient}
 	if i.dropped {
-		l.lost[key] = cause
+		l.lost[key] = max(cause, level)
 	}
 	same := slices.IndexFunc(l.idle, func(o idle) bool {
 		return o.level == level && o.dropped == i.dropped && o.why == i.why && sectionOf(o.keys[0]) == sectionOf(key)
@@ -127,6 +127,29 @@ func (l *Loaded) Notes() []string {
 		}
 	}
 	return notes
+}
+
+// All returns which keys of Source.All have an effect, as arguments of --set, and
+// what is wrong with the others if they have none in any cell.
+func (l *Loaded) All() (kept []string, idle []Problem) {
+	last := len(l.layers) - 1
+	without := map[string]bool{}
+	for _, i := range l.idle {
+		if i.level != last {
+			continue
+		}
+		for _, key := range i.keys {
+			without[key] = true
+			p := Problem{Key: key, Message: "has no effect in any cell: " + i.why, Hint: i.hint}
+			idle = append(idle, l.layers[last].at(p, false))
+		}
+	}
+	for _, o := range overrides("", l.layers[last].values.Raw()) {
+		if !without[o.Key] {
+			kept = append(kept, o.Key+"="+o.Value)
+		}
+	}
+	return kept, idle
 }
 
 // concrete returns the keys for which a row stands: itself, or one for every

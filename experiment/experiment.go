@@ -42,9 +42,10 @@ type Run struct {
 
 // New assembles cfg as far as that needs no samples. What does not fit together
 // is a *configs.Error at the key that says so; missing data can be a
-// *data.MissingError for sets whose shape is in their files.
-func New(cfg configs.Config) (*Run, error) {
-	r := &Run{cfg: cfg}
+// *data.MissingError for sets whose shape is in their files. Notes of the loader
+// are the first warnings.
+func New(cfg configs.Config, notes ...string) (*Run, error) {
+	r := &Run{cfg: cfg, warnings: notes}
 	var err error
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 // assemble builds the run of a loaded run file; what does not fit together is
 // reported where the run file says it.
 func assemble(loaded *configs.Loaded) (*experiment.Run, error) {
-	run, err := experiment.New(loaded.Config)
+	run, err := experiment.New(loaded.Config, loaded.Notes()...)
 	if err != nil {
 		return nil, loaded.Locate(err)
 	}
