@@ -33,6 +33,7 @@ type Run struct {
 	bound    float64        // of the update direction, 0 = none
 	layout   []model.Param
 	dim      int
+	sample   int      // floats of memory for every sample of a batch
 	data     *dataset // nil for an objective without data
 	scorer   *scorer
 	coder    entropy.Coder
@@ -50,7 +51,10 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleEntropy} {
+	for _, assemble := range []func() error{
+		r.assembleData, r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta,
+		r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleEntropy,
+	} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}
@@ -110,12 +114,11 @@ func (r *Run) assembleSchedule() error {
 }
 
 func (r *Run) assembleModel() error {
-	// The dimension does not depend on the batch, the memory for scratch does.
-	m, err := model.New(r.modelSpec(0, 1))
+	size, err := model.Measure(r.modelSpec(0, 1))
 	if err != nil {
 		return configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
-	r.layout, r.dim = m.Layout(), m.Dim()
+	r.layout, r.dim, r.sample = size.Layout, size.Dim, size.Sample
 	r.scorer = newScorer(r)
 	return nil
 }

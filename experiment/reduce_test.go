@@ -101,7 +101,7 @@ func TestReductionsSayWhatDoesNotSuitThem(t *testing.T) {
 
 func TestMistakesOfReductionsAreFoundAtTheirKeys(t *testing.T) {
 	areFound(t, []mistake{
-		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000"}, "--set topology.size=5000", "complete"},
+		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000", "train.batch=1"}, "--set topology.size=5000", "complete"},
 		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}", "limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
 		{"more coordinates than there are", []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"}, "--set", "topk cannot send 101"},
 	})
