@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -24,8 +25,15 @@ func (l *layer) check() (bad []string) {
 	if err := compiled.Validate(plainValue(values)); !errors.As(err, &invalid) {
 		return nil
 	}
+	said := map[string]bool{}
 	for _, leaf := range leaves(nil, invalid) {
 		unknown, _ := leaf.ErrorKind.(*kind.AdditionalProperties)
+		if list, ok := wrongEntry(leaf); ok {
+			if said[list] {
+				continue
+			}
+			said[list] = true
+		}
 		for _, p := range explain(leaf) {
 			l.problems = append(l.problems, l.at(p, unknown != nil))
 			bad = append(bad, p.Key)
@@ -41,6 +49,18 @@ func (l *layer) check() (bad []string) {
 	l.values = koanf.New(".")
 	l.load(values)
 	return bad
+}
+
+// wrongEntry returns the list whose entry has a wrong type: one such entry is
+// named, since the others of the list are likely to be wrong in the same way.
+func wrongEntry(leaf *jsonschema.ValidationError) (list string, ok bool) {
+	last := len(leaf.InstanceLocation) - 1
+	if _, ok := leaf.ErrorKind.(*kind.Type); !ok || last < 0 {
+		return "", false
+	}
+	_, err := strconv.Atoi(leaf.InstanceLocation[last])
+	list = strings.Join(leaf.InstanceLocation[:last], ".")
+	return list, err == nil
 }
 
 // prune removes the value at path from the tree; of a list all of it.

@@ -142,7 +142,7 @@ func (r *comparisonReader) networks(root map[string]any) []NetworkCase {
 
 func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 	entries := r.list(root, "algorithms")
-	if len(entries) == 0 {
+	if len(entries) == 0 && root["algorithms"] == nil {
 		r.wrong("algorithms", "must list at least one: {label: D-PSGD, name: dpsgd, bits: 32}")
 	}
 	var all []Variant

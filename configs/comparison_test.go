@@ -167,6 +167,26 @@ func TestComparisonMistakes(t *testing.T) {
 	}
 }
 
+// What is wrong with a network, the base or a list is said once.
+func TestOneMistakeOfAComparisonIsOneError(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.yaml")
+	if err := os.WriteFile(base, []byte("train: {batch: many}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	algorithms := "algorithms: [{label: a, name: dpsgd}, {label: b, name: d2}, {label: c, name: choco}]\n"
+	for text, want := range map[string]string{
+		"name: x\nbase: ring8\nnetworks:\n  - {name: slow, latency: 5}\n" + algorithms: "limit.latency: must be like 1.5ms",
+		"name: x\nbase: ring8\nnetworks: [{name: slow, burst: 9}]\n" + algorithms:      "limit.burst: has no effect",
+		"name: x\nbase: " + base + "\n" + algorithms:                                   "base.yaml:1:16",
+		"name: x\nbase: ring8\nalgorithms: hello\n":                                    "must be a list of 1 to 64 sections",
+	} {
+		_, err := LoadComparison(writeFile(t, text), nil)
+		if p := problems(t, err); len(p) != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("want one problem with %q, got\n%v", want, err)
+		}
+	}
+}
+
 func TestEmbeddedComparisonsLoad(t *testing.T) {
 	all := Comparisons()
 	if len(all) == 0 {

@@ -67,6 +67,7 @@ func TestBadFiles(t *testing.T) {
 		{"unknown nested key", "topology:\n  kind: ring\n  sise: 8\n", 3, 3, "did you mean size?"},
 		{"unknown key in a flow section", "topology: {kind: ring, sise: 8}\n", 1, 24, "unknown key; topology has kind, size,"},
 		{"dotted key", "topology.kind: ring\n", 1, 1, "unknown key"},
+		{"a list of texts for numbers", "model: {hidden: [a, b, c, d, e, f]}\n", 1, 18, "model.hidden.0: must be a whole number, got text"},
 		{"text for a number", "topology: {size: many}\n", 1, 18, "must be a whole number, got text"},
 		{"fraction for a whole number", "topology: {size: 7.5}\n", 1, 18, "must be a whole number, got a number"},
 		{"number for a text", "data: {dir: 8}\n", 1, 13, "put it in quotes"},

@@ -42,7 +42,11 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 	if memory == 0 || needs <= memory {
 		return nil
 	}
-	return refusal("model.name", fmt.Sprintf("%s with %d parameters must fit into memory: %s are left, %s are needed at least",
+	key := "model.name"
+	if run.Memory() < leastProcess {
+		key = "topology.size" // it is not the model that takes the memory
+	}
+	return refusal(key, fmt.Sprintf("%s with %d parameters must fit into memory: %s are left, %s are needed at least",
 		of, run.Dim(), report.Size(memory), report.Size(needs)),
 		"take a smaller model, a smaller batch or fewer workers").
 		With("model.hidden", "model.depth", "model.dim", "train.batch", "topology.size", "topology.rows", "topology.cols", "topology.file")

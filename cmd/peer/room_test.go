@@ -20,7 +20,7 @@ func TestRunsThatCannotWorkAreRefused(t *testing.T) {
 		{"sim", []string{"topology.size=1001", "model.name=quadratic"}, "", ""},
 		{"lab", []string{"topology.size=60", "model.name=quadratic"}, "topology.size", "60 workers with 100 parameters must fit into memory: 1 GB are left, 1.258 GB"},
 		{"run", []string{"topology.size=60", "model.name=quadratic"}, "", ""},
-		{"sim", []string{"model={name: quadratic, dim: 1000000000}"}, "model.dim", "8 workers with 1000000000 parameters"},
+		{"sim", []string{"model={name: quadratic, dim: 1000000000}"}, "model.dim", "8 workers with 1000000000 parameters must fit"},
 		{"run", []string{"model={name: quadratic, dim: 1000000000}"}, "model.dim", "a worker with 1000000000 parameters"},
 		{"run", []string{"model.hidden=[65536, 65536, 65536]"}, "model.hidden", "a worker with 8642166794 parameters"},
 		{"lab", []string{"limit.latency=2s"}, "limit.latency", "must be at most 1.2s with its jitter for real peers, whose handshakes take too long else, got 2s"},
