@@ -174,7 +174,7 @@ func valueElsewhere(key, value string) string {
 	section, _, _ := strings.Cut(key, ".")
 	var keys []string
 	for _, k := range Reference() {
-		if within(k.Name, section) && k.Name != key && slices.Contains(strings.Split(k.Allowed, ", "), value) {
+		if within(k.Name, section) && k.Name != key && slices.Contains(k.Values, value) {
 			keys = append(keys, k.Name)
 		}
 	}

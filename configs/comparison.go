@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -154,11 +155,45 @@ func IsComparison(name string) bool {
 	return ok && root["algorithms"] != nil
 }
 
+// IsRunFile says whether a name stands for a file with sections of a run file, or
+// for a preset.
+func IsRunFile(name string) bool {
+	if _, err := os.Stat(name); err != nil {
+		found, _ := preset(name, Presets())
+		return found != nil
+	}
+	text, shown, err := readSource(name, nil)
+	if err != nil {
+		return false
+	}
+	root, ok := parseDocument(shown, text).root.(map[string]any)
+	if !ok || root["algorithms"] != nil || root["base"] != nil {
+		return false
+	}
+	for _, section := range []string{"algorithm", "topology", "model", "train", "data"} {
+		if root[section] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ComparisonText returns a comparison file as it is written.
+func ComparisonText(name string) ([]byte, error) {
+	text, _, err := readSource(name, Comparisons())
+	return text, err
+}
+
 // LoadComparison reads a comparison file, or an embedded one by name, and
 // checks that every cell is a run file that can be loaded. Everything wrong is
 // in the returned *Error.
 func LoadComparison(name string, env []string) (*Comparison, error) {
 	text, shown, err := readSource(name, Comparisons())
+	if IsRunFile(name) {
+		err = &Error{[]Problem{{
+			Message: "is a run file, and no comparison", Hint: "peer lab, peer sim and peer run take it", Source: name,
+		}}}
+	}
 	if err != nil {
 		return nil, err
 	}

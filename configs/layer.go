@@ -115,6 +115,9 @@ func defaultLayer() *layer {
 // fileLayer reads a run file or, by name, an embedded preset.
 func fileLayer(name string) *layer {
 	text, shown, err := readSource(name, Presets())
+	if IsComparison(name) {
+		err = &Error{[]Problem{{Message: "is a comparison, and no run file", Hint: "peer compare " + name + " runs it", Source: name}}}
+	}
 	l := newLayer(shown)
 	if err != nil {
 		var located *Error
