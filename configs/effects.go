@@ -41,6 +41,8 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"data.partition", []need{samples}},
 	{"data.per_worker", []need{samples, only("data.partition", "labels")}},
 	{"data.alpha", []need{samples, only("data.partition", "dirichlet")}},
+	{"data.dimension", []need{samples, only("data.name", "libsvm").or(0)}},
+	{"data.labels", []need{samples, only("data.name", "libsvm").or([]float64{})}},
 
 	{"train.rounds", always},
 	{"train.batch", []need{samples}},

@@ -190,6 +190,9 @@ func TestPresetsTakeEveryAlgorithmAndModel(t *testing.T) {
 		} {
 			for _, value := range values {
 				set := key + "=" + value.(string)
+				if value == "local" {
+					continue // of files that no preset has
+				}
 				l, err := Load(Source{File: p.Name, Set: []string{set}})
 				if err != nil {
 					t.Errorf("%s --set %s: %v", p.Name, set, err)
