@@ -37,6 +37,7 @@ type Run struct {
 	data     *dataset // nil for an objective without data
 	scorer   *scorer
 	coder    entropy.Coder
+	notes    []string // of the loader
 	warnings []string
 	agreed   *gossip.Agreement // of the worker that is built: nil but in its copy of the run
 }
@@ -44,9 +45,9 @@ type Run struct {
 // New assembles cfg as far as that needs no samples. What does not fit together
 // is a *configs.Error at the key that says so; missing data can be a
 // *data.MissingError for sets whose shape is in their files. Notes of the loader
-// are the first warnings.
+// are kept, see Notes.
 func New(cfg configs.Config, notes ...string) (*Run, error) {
-	r := &Run{cfg: cfg, warnings: notes}
+	r := &Run{cfg: cfg, notes: notes}
 	var err error
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
@@ -148,6 +149,9 @@ func (r *Run) Graph() *topology.Graph { return r.graph }
 // Warnings returns what is legal in the configuration and yet likely to be a
 // mistake, each with its fix: for people, before the run.
 func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
+
+// Notes returns what the loader said: which keys an override has made meaningless.
+func (r *Run) Notes() []string { return slices.Clone(r.notes) }
 
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }

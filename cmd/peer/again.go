@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
