@@ -124,14 +124,13 @@ func stops(t *testing.T, r *Run, at []int) (digested string, saved map[int][]sta
 
 // A driver copies the state of a worker in nearly every round.
 func TestCopiesOfAStateAllocateNothing(t *testing.T) {
-	for name, set := range memories {
+	for name := range memories {
 		if strings.Contains(name, "normalization") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			base := append(slices.Clone(quick), "topology.size=4", "train.rounds=14",
-				"model={name: quadratic, dim: 300}", "algorithm.compressor.bucket=128")
-			r := assemble(t, append(base, set...)...)
+			base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=300"}
+			r := remembering(t, name, append(base, bucketsOf(128)...))
 			all := workers(t, r)
 			digest(t, r, all, 1)
 			var s state.Snapshot
