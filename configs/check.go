@@ -1,9 +1,12 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -23,8 +26,15 @@ func (l *layer) check() (bad []string) {
 	if err := compiled.Validate(plainValue(values)); !errors.As(err, &invalid) {
 		return nil
 	}
+	said := map[string]bool{}
 	for _, leaf := range leaves(nil, invalid) {
 		unknown, _ := leaf.ErrorKind.(*kind.AdditionalProperties)
+		if list, ok := wrongEntry(leaf); ok {
+			if said[list] {
+				continue
+			}
+			said[list] = true
+		}
 		for _, p := range explain(leaf) {
 			l.problems = append(l.problems, l.at(p, unknown != nil))
 			bad = append(bad, p.Key)
@@ -40,6 +50,18 @@ func (l *layer) check() (bad []string) {
 	l.values = koanf.New(".")
 	l.load(values)
 	return bad
+}
+
+// wrongEntry returns the list whose entry has a wrong type: one such entry is
+// named, since the others of the list are likely to be wrong in the same way.
+func wrongEntry(leaf *jsonschema.ValidationError) (list string, ok bool) {
+	last := len(leaf.InstanceLocation) - 1
+	if _, ok := leaf.ErrorKind.(*kind.Type); !ok || last < 0 {
+		return "", false
+	}
+	_, err := strconv.Atoi(leaf.InstanceLocation[last])
+	list = strings.Join(leaf.InstanceLocation[:last], ".")
+	return list, err == nil
 }
 
 // prune removes the value at path from the tree; of a list all of it.
@@ -151,9 +173,25 @@ func notAllowed(key string, k *kind.Enum) (message, hint string) {
 		}
 	}
 	if isText {
-		hint = didYouMean(got, known)
+		hint = cmp.Or(didYouMean(got, known), valueElsewhere(key, got))
 	}
 	return message, hint
+}
+
+// valueElsewhere names the keys of the same section that know a value: moniqua is
+// a codec and not an algorithm.
+func valueElsewhere(key, value string) string {
+	section, _, _ := strings.Cut(key, ".")
+	var keys []string
+	for _, k := range Reference() {
+		if within(k.Name, section) && k.Name != key && slices.Contains(k.Values, value) {
+			keys = append(keys, k.Name)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is a value of %s, not of %s", value, either(keys), key)
 }
 
 // didYouMean suggests the closest of the known words, if one is close.

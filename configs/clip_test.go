@@ -7,7 +7,7 @@ import (
 
 func TestClippingThatDoesNotFit(t *testing.T) {
 	for set, want := range map[string]string{
-		"algorithm={name: d2, clip: {liars: 1}}":                          "only dpsgd mixes clipped",
+		"algorithm={name: d2, clip: {liars: 1}}":                          "it is a setting of dpsgd",
 		"algorithm={codec: full, clip: {liars: 1, radius: 2}}":            "give one of the two",
 		"algorithm={clip: {liars: 1}}":                                    "with adaptive a liar chooses theta for all",
 		"algorithm={clip: {radius: 1}, theta: {rule: certified}}":         "no certificate for clipped mixing",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -154,11 +155,45 @@ func IsComparison(name string) bool {
 	return ok && root["algorithms"] != nil
 }
 
+// IsRunFile says whether a name stands for a file with sections of a run file, or
+// for a preset.
+func IsRunFile(name string) bool {
+	if _, err := os.Stat(name); err != nil {
+		found, _ := preset(name, Presets())
+		return found != nil
+	}
+	text, shown, err := readSource(name, nil)
+	if err != nil {
+		return false
+	}
+	root, ok := parseDocument(shown, text).root.(map[string]any)
+	if !ok || root["algorithms"] != nil || root["base"] != nil {
+		return false
+	}
+	for _, section := range []string{"algorithm", "topology", "model", "train", "data"} {
+		if root[section] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ComparisonText returns a comparison file as it is written.
+func ComparisonText(name string) ([]byte, error) {
+	text, _, err := readSource(name, Comparisons())
+	return text, err
+}
+
 // LoadComparison reads a comparison file, or an embedded one by name, and
 // checks that every cell is a run file that can be loaded. Everything wrong is
 // in the returned *Error.
 func LoadComparison(name string, env []string) (*Comparison, error) {
 	text, shown, err := readSource(name, Comparisons())
+	if IsRunFile(name) {
+		err = &Error{[]Problem{{
+			Message: "is a run file, and no comparison", Hint: "peer lab, peer sim and peer run take it", Source: name,
+		}}}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -214,9 +249,13 @@ func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
 		for _, choices := range Combinations(cell.Tune) {
 			_, err := Load(Source{File: c.Base, Env: env, Set: Arguments(slices.Concat(cell.Set, choices))})
 			for _, p := range problemsOf(err) {
-				if what := [3]string{cell.Label, p.Key, p.Message}; !said[what] {
+				p, whose := r.locate(c, cell, p)
+				if what := [3]string{whose, p.Key, p.Message}; !said[what] {
 					said[what] = true
-					problems = append(problems, r.locate(c, cell, p))
+					if whose != "" {
+						p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+					}
+					problems = append(problems, p)
 				}
 			}
 		}
@@ -236,15 +275,23 @@ func problemsOf(err error) []Problem {
 	return e.Problems
 }
 
-// locate moves a problem of a cell to the place of its algorithm.
-func (r *comparisonReader) locate(c *Comparison, cell Cell, p Problem) Problem {
-	p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+// locate moves a problem of a cell to the place of what made it, and returns the
+// label of the algorithm if that did. A problem of the base or of a network is
+// one of all algorithms.
+func (r *comparisonReader) locate(c *Comparison, cell Cell, p Problem) (at Problem, label string) {
 	if p.Line > 0 {
-		return p
+		return p, ""
 	}
-	at := slices.IndexFunc(c.Algorithms, func(v Variant) bool { return v.Label == cell.Label })
-	place := r.doc.nearest(fmt.Sprintf("algorithms.%d", at)).key
-	return r.doc.at(p, place.Line, place.Column)
+	own := slices.IndexFunc(c.Algorithms, func(v Variant) bool { return v.Label == cell.Label })
+	n := slices.IndexFunc(c.Networks, func(n NetworkCase) bool { return n.Name == cell.Network })
+	gives := func(o Override) bool { return o.Key == p.Key }
+	if slices.ContainsFunc(c.Networks[n].Set, gives) && !slices.ContainsFunc(c.Algorithms[own].Set, gives) {
+		_, key, _ := strings.Cut(p.Key, ".")
+		place := r.doc.nearest(fmt.Sprintf("networks.%d.%s", n, key)).value
+		return r.doc.at(p, place.Line, place.Column), ""
+	}
+	place := r.doc.nearest(fmt.Sprintf("algorithms.%d", own)).key
+	return r.doc.at(p, place.Line, place.Column), cell.Label
 }
 
 // Combinations lists all ways to choose, one override per choice; without

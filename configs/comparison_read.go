@@ -19,8 +19,8 @@ type comparisonReader struct {
 
 // keys of the sections of a comparison file.
 var (
-	comparisonKeys = []string{"name", "base", "mode", "compute", "networks", "algorithms", "seeds", "budget", "tuning", "report"}
-	networkKeys    = []string{"name", "rate", "burst", "latency", "jitter", "loss", "rounds"}
+	comparisonKeys = comparisonKeysOf("")
+	networkKeys    = comparisonKeysOf("networks.*")
 )
 
 const (
@@ -55,7 +55,7 @@ func (r *comparisonReader) read() *Comparison {
 	}
 	c.Networks = r.networks(root)
 	c.Algorithms = r.algorithms(root)
-	tuning := r.section(root, "tuning", "rounds", "seed")
+	tuning := r.section(root, "tuning")
 	c.Tuning.Rounds = r.count(tuning, "tuning", "rounds")
 	if _, given := tuning["seed"]; given {
 		c.Tuning.Seed = uint64(r.count(tuning, "tuning", "seed"))
@@ -76,7 +76,7 @@ func (r *comparisonReader) read() *Comparison {
 }
 
 func (r *comparisonReader) budget(root map[string]any) Budget {
-	section := r.section(root, "budget", "rounds", "time", "target")
+	section := r.section(root, "budget")
 	b := Budget{Rounds: r.count(section, "budget", "rounds"), Time: r.duration(section, "budget", "time")}
 	if value, given := section["target"]; given && !r.decode(value, &b.Target) {
 		r.wrong("budget.target", "must be true or false, got %s", show(value))
@@ -90,12 +90,12 @@ func (r *comparisonReader) budget(root map[string]any) Budget {
 const plainName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
 func (r *comparisonReader) targets(root map[string]any) Targets {
-	section := r.section(root, "report", "targets")
+	section := r.section(root, "report")
 	values, ok := section["targets"].(map[string]any)
 	if !ok && section["targets"] != nil {
 		r.wrong("report.targets", "must be a section with loss and accuracy")
 	}
-	r.known("report.targets", values, []string{"loss", "accuracy"})
+	r.known("report.targets", values, comparisonKeysOf("report.targets"))
 	t := Targets{Loss: r.number(values, "report.targets", "loss"), Accuracy: r.number(values, "report.targets", "accuracy")}
 	if t.Accuracy > 1 {
 		r.wrong("report.targets.accuracy", "is a share from 0 to 1, got %v", t.Accuracy)
@@ -142,7 +142,7 @@ func (r *comparisonReader) networks(root map[string]any) []NetworkCase {
 
 func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 	entries := r.list(root, "algorithms")
-	if len(entries) == 0 {
+	if len(entries) == 0 && root["algorithms"] == nil {
 		r.wrong("algorithms", "must list at least one: {label: D-PSGD, name: dpsgd, bits: 32}")
 	}
 	var all []Variant
@@ -161,6 +161,7 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 			r.wrong(at+".set", "must be a section of keys of the run file")
 		}
 		delete(entry, "set")
+		r.lengthen(at, entry)
 		for _, o := range slices.Concat(overrides("algorithm", entry), overrides("", more)) {
 			if choice, tuned := tuned(o); tuned {
 				v.Tune = append(v.Tune, choice)
@@ -171,6 +172,35 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 		all = append(all, v)
 	}
 	return all
+}
+
+// lengthen moves the short forms bits and levels of an algorithm that compresses
+// to its compressor: {name: dcd, bits: 8} is a compressor of 8 bits.
+func (r *comparisonReader) lengthen(at string, entry map[string]any) {
+	name, _ := entry["name"].(string)
+	reduce, _ := entry["reduce"].(string)
+	gathers := name == "allreduce" && reduce != "" && reduce != "ring"
+	if name == "" || takesCodec(name) || name == "allreduce" && !gathers {
+		return
+	}
+	compressor, ok := entry["compressor"].(map[string]any)
+	if !ok && entry["compressor"] != nil {
+		return // wrong in every cell
+	}
+	if compressor == nil {
+		compressor = map[string]any{}
+	}
+	for _, short := range []string{"bits", "levels"} {
+		value, given := entry[short]
+		if !given {
+			continue
+		}
+		if _, twice := compressor[short]; twice {
+			r.wrong(join(at, short), "is short for compressor.%s, which is given, too", short)
+		}
+		compressor[short], entry["compressor"] = value, compressor
+		delete(entry, short)
+	}
 }
 
 var tunePattern = regexp.MustCompile(`^tune\((.*)\)$`)
@@ -233,7 +263,8 @@ func (r *comparisonReader) list(root map[string]any, key string) []map[string]an
 	return all
 }
 
-func (r *comparisonReader) section(root map[string]any, key string, known ...string) map[string]any {
+func (r *comparisonReader) section(root map[string]any, key string) map[string]any {
+	known := comparisonKeysOf(key)
 	section, ok := root[key].(map[string]any)
 	if !ok && root[key] != nil {
 		r.wrong(key, "must be a section with %s", strings.Join(known, ", "))

@@ -72,6 +72,27 @@ func TestComparison(t *testing.T) {
 	}
 }
 
+// Short forms set what they say, in the compressor of algorithms that have one.
+func TestShortFormsOfComparisons(t *testing.T) {
+	for entry, want := range map[string]string{
+		"{label: a, name: dcd, bits: 8}":                              "algorithm.compressor.bits=8 algorithm.name=dcd",
+		"{label: a, name: choco, levels: 5, compressor: {name: orq}}": "algorithm.compressor.levels=5 algorithm.compressor.name=orq algorithm.name=choco",
+		"{label: a, name: allreduce, reduce: server, bits: 2, compressor: {name: minmax, mode: stochastic}}": "algorithm.compressor.bits=2 " +
+			"algorithm.compressor.mode=stochastic algorithm.compressor.name=minmax algorithm.name=allreduce algorithm.reduce=server",
+		"{label: a, name: allreduce, bits: 32}": "algorithm.bits=32 algorithm.name=allreduce",
+		"{label: a, name: d2, bits: 8}":         "algorithm.bits=8 algorithm.name=d2",
+	} {
+		c, err := LoadComparison(writeFile(t, "name: x\nbase: ring8\nalgorithms: ["+entry+"]\n"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", entry, err)
+			continue
+		}
+		if got := strings.Join(Arguments(c.Algorithms[0].Set), " "); got != want {
+			t.Errorf("%s sets %s, want %s", entry, got, want)
+		}
+	}
+}
+
 func TestComparisonDefaults(t *testing.T) {
 	c, err := LoadComparison(writeFile(t, "name: x\nbase: ring8\nalgorithms: [{label: a}]\n"), nil)
 	if err != nil {
@@ -124,6 +145,8 @@ func TestComparisonMistakes(t *testing.T) {
 		"loss below 0":       {change("0.6", "-1"), "must be a number above 0"},
 		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},
 		"unknown setting":    {change("bits: 32", "bit: 32"), "cell D-PSGD on slow, seed 3"},
+		"short form twice":   {change("gamma: \"tune", "bits: 2, gamma: \"tune"), "is short for compressor.bits, which is given, too"},
+		"no effect":          {change("bits: 32", "gamma: 1"), "algorithm.gamma: cell D-PSGD on slow, seed 3: has no effect"},
 		"setting that fails": {change("bits: 32", "bits: 17"), "algorithm.bits"},
 		"tuned value":        {change("0.1, 0.3", "0.1, 7"), "algorithm.gamma"},
 		"label no section":   {change("- {label: D-PSGD, name: dpsgd, bits: 32}", "- dpsgd"), "must be a section"},
@@ -141,6 +164,26 @@ func TestComparisonMistakes(t *testing.T) {
 	}
 	if _, err := LoadComparison("moniqua-fig", nil); err == nil || !strings.Contains(err.Error(), "no file and no preset") {
 		t.Errorf("unknown name: %v", err)
+	}
+}
+
+// What is wrong with a network, the base or a list is said once.
+func TestOneMistakeOfAComparisonIsOneError(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "base.yaml")
+	if err := os.WriteFile(base, []byte("train: {batch: many}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	algorithms := "algorithms: [{label: a, name: dpsgd}, {label: b, name: d2}, {label: c, name: choco}]\n"
+	for text, want := range map[string]string{
+		"name: x\nbase: ring8\nnetworks:\n  - {name: slow, latency: 5}\n" + algorithms: "limit.latency: must be like 1.5ms",
+		"name: x\nbase: ring8\nnetworks: [{name: slow, burst: 9}]\n" + algorithms:      "limit.burst: has no effect",
+		"name: x\nbase: " + base + "\n" + algorithms:                                   "base.yaml:1:16",
+		"name: x\nbase: ring8\nalgorithms: hello\n":                                    "must be a list of 1 to 64 sections",
+	} {
+		_, err := LoadComparison(writeFile(t, text), nil)
+		if p := problems(t, err); len(p) != 1 || !strings.Contains(err.Error(), want) {
+			t.Errorf("want one problem with %q, got\n%v", want, err)
+		}
 	}
 }
 

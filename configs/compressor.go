@@ -33,9 +33,6 @@ var compressorRules = []rule{
 	{[]string{"algorithm.compressor.table", "algorithm.compressor.variant", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
 		a := c.Algorithm.Compressor
 		if a.Name != "levels" {
-			if len(a.Table) > 0 {
-				wrong("algorithm.compressor.table", "a table belongs to the compressor levels, but the name is %s", a.Name)
-			}
 			return
 		}
 		form, err := quant.ParseForm(a.Variant)

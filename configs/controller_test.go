@@ -36,9 +36,9 @@ func TestControllersThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestFixedBitsMindNoRange(t *testing.T) {
-	l := mustLoad(t, "algorithm: {levels: 5, controller: {min_bits: 8, max_bits: 2}}\n")
-	if c := l.Config.Algorithm.Controller; c.Name != "fix" || c.MinBits != 8 || c.MaxBits != 2 {
-		t.Errorf("controller %+v", c)
+func TestARangeOfBitsNeedsAController(t *testing.T) {
+	_, err := load(t, "algorithm: {levels: 5, controller: {min_bits: 8, max_bits: 2}}\n")
+	if p := problems(t, err); len(p) != 1 || p[0].Column != 47 || !strings.Contains(p[0].Message, "nor has max_bits") {
+		t.Errorf("want one problem with both bounds, got %v", err)
 	}
 }

@@ -22,16 +22,8 @@ var dataRules = []rule{
 				RankPattern, c.Data.Partition)
 		}
 	}},
-	{[]string{"data.dimension", "data.name"}, func(c *Config, wrong complain) {
-		if c.Data.Dimension != 0 && c.Data.Name != "libsvm" {
-			wrong("data.dimension", "belongs to the data set libsvm; %s has a dimension of its own", c.Data.Name)
-		}
-	}},
 	{[]string{"data.labels", "data.name"}, func(c *Config, wrong complain) {
 		labels := c.Data.Labels
-		if len(labels) > 0 && c.Data.Name != "libsvm" {
-			wrong("data.labels", "belongs to the data set libsvm; %s has labels of its own", c.Data.Name)
-		}
 		if !slices.IsSorted(labels) || len(slices.Compact(slices.Clone(labels))) < len(labels) {
 			wrong("data.labels", "must be in ascending order, each once, got %v", labels)
 		}

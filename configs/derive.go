@@ -9,53 +9,32 @@ import (
 	"gossiptrainer/topology"
 )
 
-// derive sets the keys that follow from others. A key follows only if it was
-// not given, or given by an earlier layer than what it follows from: so a run
-// file for Moniqua becomes one for all-reduce by one --set, while a file that
-// contradicts itself is an error that the rules find.
-func (l *Loaded) derive() {
-	t, a := &l.Config.Topology, &l.Config.Algorithm
+// A key follows from others only if it was not given, or given by an earlier
+// layer than what it follows from. A file that contradicts itself is an error
+// that the rules find.
+
+// deriveSize counts the workers of graphs that have their own.
+func (l *Loaded) deriveSize() {
+	t := &l.Config.Topology
 	if t.Kind == "torus" && l.outranks("topology.size", "topology.kind", "topology.rows", "topology.cols") {
 		follow(l, "topology.size", &t.Size, t.Rows*t.Cols)
 	}
 	if t.Kind == "edges" && l.outranks("topology.size", "topology.kind", "topology.file") {
 		follow(l, "topology.size", &t.Size, workers(t.Edges))
 	}
-	if t.Kind != "torus" && l.outranks("topology.rows", "topology.kind") {
-		follow(l, "topology.rows", &t.Rows, 0)
-	}
-	if t.Kind != "torus" && l.outranks("topology.cols", "topology.kind") {
-		follow(l, "topology.cols", &t.Cols, 0)
-	}
-	if t.Kind != "edges" && l.outranks("topology.file", "topology.kind") {
-		follow(l, "topology.file", &t.File, "")
-	}
-	if !takesCodec(a.Name) && l.outranks("algorithm.codec", "algorithm.name") {
-		follow(l, "algorithm.codec", &a.Codec, "full")
-	}
+}
+
+// derive sets the other keys that follow.
+func (l *Loaded) derive() {
+	a := &l.Config.Algorithm
 	switch {
-	case a.Codec == "full":
-		follow(l, "algorithm.bits", &a.Bits, 32)
-		follow(l, "algorithm.levels", &a.Levels, 0)
 	case l.outranks("algorithm.levels", "algorithm.bits"):
 		follow(l, "algorithm.levels", &a.Levels, 0)
 	case a.Levels > 1 && l.outranks("algorithm.bits", "algorithm.levels"):
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
 	}
-	if a.Name != "allreduce" && l.outranks("algorithm.reduce", "algorithm.name") {
-		follow(l, "algorithm.reduce", &a.Reduce, "ring")
-	}
-	if a.Reduce == "ring" && l.outranks("algorithm.error_feedback", "algorithm.name", "algorithm.reduce") {
-		follow(l, "algorithm.error_feedback", &a.ErrorFeedback, false)
-	}
-	if c := &a.Compressor; c.Name != "levels" && len(c.Table) > 0 && l.outranks("algorithm.compressor.table", "algorithm.compressor.name") {
-		c.Table, l.moved["algorithm.compressor.table"] = []float64{}, true
-	}
 	if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {
 		follow(l, "algorithm.theta.verify", &a.Theta.Verify, true)
-	}
-	if a.Theta.Rule != "fixed" && l.outranks("algorithm.theta.value", "algorithm.theta.rule") {
-		follow(l, "algorithm.theta.value", &a.Theta.Value, 0)
 	}
 }
 

@@ -24,6 +24,7 @@ type layer struct {
 	written  map[string]string // how each key was given, for layers that are no file
 	file     *document         // nil for the others
 	dir      string            // of the file
+	lenient  bool              // a key without effect is dropped
 	problems []Problem
 }
 
@@ -114,6 +115,9 @@ func defaultLayer() *layer {
 // fileLayer reads a run file or, by name, an embedded preset.
 func fileLayer(name string) *layer {
 	text, shown, err := readSource(name, Presets())
+	if IsComparison(name) {
+		err = &Error{[]Problem{{Message: "is a comparison, and no run file", Hint: "peer compare " + name + " runs it", Source: name}}}
+	}
 	l := newLayer(shown)
 	if err != nil {
 		var located *Error
@@ -209,6 +213,13 @@ func setLayer(set []string) *layer {
 		}
 		l.giveText(key, written, text)
 	}
+	return l
+}
+
+// allLayer reads settings that are for all cells of a comparison.
+func allLayer(set []string) *layer {
+	l := setLayer(set)
+	l.lenient = true
 	return l
 }
 

@@ -17,6 +17,7 @@ type Source struct {
 	File  string         // path of a run file or name of a preset; "" = defaults alone
 	Env   []string       // like os.Environ; PEER_ALGORITHM__BITS=4 sets algorithm.bits
 	Set   []string       // key=value, the value in YAML
+	All   []string       // the same for all cells of a comparison: dropped where it has no effect
 	Flags map[string]any // by dotted key, of flags that were given
 }
 
@@ -26,15 +27,17 @@ type Loaded struct {
 	layers []*layer // in rising order
 	given  *koanf.Koanf
 	moved  map[string]bool // keys that follow from others instead of their layer
+	idle   []idle          // keys that were given without effect
+	lost   map[string]int  // layers that took the effect of keys
 }
 
 // Load reads, merges and checks. Everything wrong is in the returned *Error.
 func Load(src Source) (*Loaded, error) {
-	l := &Loaded{layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{}}
+	l := &Loaded{layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{}, lost: map[string]int{}}
 	if src.File != "" {
 		l.layers = append(l.layers, fileLayer(src.File))
 	}
-	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags))
+	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags), allLayer(src.All))
 	var bad []string
 	for _, layer := range l.layers {
 		bad = append(bad, layer.check()...)
@@ -50,7 +53,6 @@ func Load(src Source) (*Loaded, error) {
 		return nil, fmt.Errorf("configs: %w", err)
 	}
 	edgeError := l.readEdges()
-	l.derive()
 	problems := l.judge(bad, edgeError)
 	for i := len(l.layers) - 1; i >= 0; i-- {
 		problems = slices.Concat(l.layers[i].problems, problems)
@@ -106,7 +108,7 @@ func (l *Loaded) Origin(key string) string {
 // An Origin is one line of "config show --origin".
 type Origin struct{ Key, Value, Origin string }
 
-// Origins lists all keys with their values, in the order of the run file.
+// Origins lists all keys with an effect, in the order of the run file.
 func (l *Loaded) Origins() []Origin {
 	values := koanf.New(".")
 	(&layer{values: values}).load(plainValue(l.Config.WithoutSecrets()).(map[string]any))
@@ -114,6 +116,9 @@ func (l *Loaded) Origins() []Origin {
 	for _, key := range Reference() {
 		if !values.Exists(key.Name) {
 			continue // inside a list or a link: shown with it
+		}
+		if row := rowOf(key.Name); row.failing(&l.Config, key.Name) != nil {
+			continue
 		}
 		all = append(all, Origin{key.Name, written(values.Get(key.Name)), l.Origin(key.Name)})
 	}

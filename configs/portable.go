@@ -54,6 +54,11 @@ func (l *Loaded) Given() ([]byte, error) {
 	for _, key := range private() {
 		given.Delete(key)
 	}
+	for _, i := range l.idle { // one file must not contradict itself
+		for _, key := range i.keys {
+			given.Delete(key)
+		}
+	}
 	if given.Exists("topology.file") {
 		if err := given.Set("topology.file", EdgesFile); err != nil {
 			return nil, fmt.Errorf("configs: %w", err)

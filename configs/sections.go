@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 
@@ -108,9 +109,10 @@ func RunID(name string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// YAML returns the configuration as a run file with every key.
+// YAML returns the configuration as a run file with every key that has an effect.
 func (c Config) YAML() []byte {
-	text, err := yaml.MarshalWithOptions(c, yaml.CustomMarshaler(marshalText))
+	keys := c.effective("", reflect.ValueOf(c))
+	text, err := yaml.MarshalWithOptions(keys, yaml.CustomMarshaler(marshalText))
 	if err != nil {
 		panic(fmt.Sprintf("internal error: configs: %v", err))
 	}

@@ -110,7 +110,6 @@ func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 		{"a sign that is scaled", []string{"algorithm.name=choco", "algorithm.compressor={name: sign, scaled: true}"}, "--set algorithm.compressor=", "sign: only an unbiased compressor whose error is relative can be scaled"},
 		{"a grid that is scaled", []string{"algorithm.name=choco", "algorithm.compressor={name: linear, mode: stochastic}", "algorithm.compressor.scaled=true"}, "--set algorithm.compressor.scaled=true", "linear: only an unbiased"},
 		{"minmax to nearest that is scaled", []string{"algorithm.name=choco", "algorithm.compressor.scaled=true", "algorithm.compressor.name=minmax"}, "--set algorithm.compressor.scaled=true", "minmax: only an unbiased"},
-		{"top-k that clips", []string{"algorithm.name=choco", "algorithm.compressor={name: topk, clip: 2.5}"}, "--set algorithm.compressor=", "topk has no buckets"},
 		{"2 bits of d2", []string{"algorithm.name=d2", "algorithm.bits=2"}, "--set algorithm.bits=2", "take at least 3 bits, or a topology.slack of your own"},
 		{"too few bits for d2", []string{"algorithm.name=d2", "algorithm.theta.rule=certified", "topology.slack=0.9", "algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
 	})

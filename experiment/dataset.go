@@ -56,6 +56,11 @@ func (r *Run) assembleData() error {
 		return configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes), c.PerWorker).
 			With("data.name")
 	}
+	for _, source := range d.sources {
+		if err := r.checkShards(source.Info); err != nil {
+			return err
+		}
+	}
 	cut, ok := partitions[c.Partition]
 	if !ok && !d.local {
 		return configs.Errorf("data.partition", "%q is no partition", c.Partition)
@@ -84,7 +89,7 @@ func (r *Run) openData() ([]*data.Source, error) {
 	dirs := []string{c.Dir}
 	if strings.Contains(c.Dir, configs.RankPattern) {
 		dirs = nil
-		for rank := range r.N() {
+		for rank := range r.cfg.Topology.Size {
 			dirs = append(dirs, strings.ReplaceAll(c.Dir, configs.RankPattern, strconv.Itoa(rank)))
 		}
 	}

@@ -33,23 +33,29 @@ type Run struct {
 	bound    float64        // of the update direction, 0 = none
 	layout   []model.Param
 	dim      int
+	sample   int      // floats of memory for every sample of a batch
 	data     *dataset // nil for an objective without data
 	scorer   *scorer
 	coder    entropy.Coder
+	notes    []string // of the loader
 	warnings []string
 	agreed   *gossip.Agreement // of the worker that is built: nil but in its copy of the run
 }
 
 // New assembles cfg as far as that needs no samples. What does not fit together
 // is a *configs.Error at the key that says so; missing data can be a
-// *data.MissingError for sets whose shape is in their files.
-func New(cfg configs.Config) (*Run, error) {
-	r := &Run{cfg: cfg}
+// *data.MissingError for sets whose shape is in their files. Notes of the loader
+// are kept, see Notes.
+func New(cfg configs.Config, notes ...string) (*Run, error) {
+	r := &Run{cfg: cfg, notes: notes}
 	var err error
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	for _, assemble := range []func() error{r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta, r.assembleData, r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleGamma, r.assembleEntropy} {
+	for _, assemble := range []func() error{
+		r.assembleData, r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta,
+		r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleGamma, r.assembleEntropy,
+	} {
 		if err := assemble(); err != nil {
 			return nil, err
 		}
@@ -119,12 +125,11 @@ func (r *Run) assembleSchedule() error {
 }
 
 func (r *Run) assembleModel() error {
-	// The dimension does not depend on the batch, the memory for scratch does.
-	m, err := model.New(r.modelSpec(0, 1))
+	size, err := model.Measure(r.modelSpec(0, 1))
 	if err != nil {
 		return configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
-	r.layout, r.dim = m.Layout(), m.Dim()
+	r.layout, r.dim, r.sample = size.Layout, size.Dim, size.Sample
 	r.scorer = newScorer(r)
 	return nil
 }
@@ -154,6 +159,9 @@ func (r *Run) Graph() *topology.Graph { return r.graph }
 // Warnings returns what is legal in the configuration and yet likely to be a
 // mistake, each with its fix: for people, before the run.
 func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
+
+// Notes returns what the loader said: which keys an override has made meaningless.
+func (r *Run) Notes() []string { return slices.Clone(r.notes) }
 
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }

@@ -24,7 +24,7 @@ var quick = []string{"train.rounds=12", "train.batch=4", "model.hidden=[8]"}
 
 // undrawn makes it smaller still where no samples matter: to draw those takes
 // longer than the run.
-var undrawn = append(slices.Clone(quick), "model={name: quadratic, dim: 2500}")
+var undrawn = []string{"train.rounds=12", "model.name=quadratic", "model.dim=2500"}
 
 func load(t testing.TB, file string, set ...string) *configs.Loaded {
 	t.Helper()
@@ -38,6 +38,26 @@ func load(t testing.TB, file string, set ...string) *configs.Loaded {
 func assemble(t testing.TB, set ...string) *Run {
 	t.Helper()
 	r, err := New(load(t, "", set...).Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// over assembles settings over those of a base, as --set goes over a run file:
+// what has no effect under them is dropped.
+func over(t testing.TB, base []string, set ...string) *Run {
+	t.Helper()
+	env := make([]string, len(base))
+	for i, s := range base {
+		key, value, _ := strings.Cut(s, "=")
+		env[i] = "PEER_" + strings.ToUpper(strings.ReplaceAll(key, ".", "__")) + "=" + value
+	}
+	l, err := configs.Load(configs.Source{Env: env, Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(l.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,13 +232,12 @@ func TestRunsRepeatBitForBit(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			set := append(slices.Clone(undrawn), test.set...)
-			r := assemble(t, set...)
+			r := over(t, undrawn, test.set...)
 			first := digest(t, r, workers(t, r), 1)
 			if again := digest(t, r, workers(t, r), max(1, r.N()-1)); again != first {
 				t.Errorf("the workers of one run in another order: %s and %s", first, again)
 			}
-			other := assemble(t, append(set, "seed=2")...)
+			other := over(t, undrawn, append(test.set, "seed=2")...)
 			if d := digest(t, other, workers(t, other), 1); d == first {
 				t.Errorf("seed 2 gives the digest of seed 1")
 			}

@@ -17,8 +17,8 @@ func FuzzResume(f *testing.F) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(memories)), func(name string) bool { return strings.Contains(name, "normalization") })
 	runs, saved := make([]*Run, len(names)), make([]state.Snapshot, len(names))
 	for i, name := range names {
-		set := append(slices.Clone(quick), "topology.size=4", "train.rounds=14", "model={name: quadratic, dim: 40}", "algorithm.compressor.bucket=16")
-		runs[i] = assemble(f, append(set, memories[name]...)...)
+		base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=40"}
+		runs[i] = remembering(f, name, append(base, bucketsOf(16)...))
 		all := workers(f, runs[i])
 		all[0].Machine.AtBoundary(func(k int) {
 			if k == 7 {

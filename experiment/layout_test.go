@@ -24,7 +24,7 @@ func TestPayloadsAreCutAsTheirLayoutsSay(t *testing.T) {
 		"ad-psgd, verified":    {"algorithm.name=adpsgd"},
 		"all-gather, terngrad": {"algorithm.name=allreduce", "algorithm.reduce=allgather", "algorithm.codec=full", "algorithm.compressor.name=terngrad"},
 		"server, alq":          {"algorithm.name=allreduce", "algorithm.reduce=server", "algorithm.codec=full", "algorithm.compressor.name=alq"},
-		"ad-psgd, full":        {"algorithm.name=adpsgd", "algorithm.bits=32", "algorithm.theta.verify=false"},
+		"ad-psgd, full":        {"algorithm.name=adpsgd", "algorithm.bits=32"},
 		"choco, qsgd":          {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor.bits=3", "algorithm.compressor.scaled=true"},
 		"choco, sign":          {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor.name=sign"},
 		"choco, top-k":         {"algorithm.name=choco", "algorithm.codec=full", "algorithm.compressor.name=topk"},

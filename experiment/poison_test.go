@@ -114,7 +114,7 @@ var besieged = [][]string{
 	{"algorithm.bits=1", "topology.slack=0.1"},
 	{"algorithm={bits: 4, theta: {rule: measured}}"},
 	{"algorithm.name=allreduce"},
-	{"algorithm={name: choco, gamma: 0.3, compressor: {name: minmax, bits: 3, bucket: 100}}", "algorithm.controller.name=oland-raj"},
+	{"algorithm={name: choco, gamma: 0.3, compressor: {name: minmax, bucket: 100}}", "algorithm.controller.name=oland-raj"},
 	{"algorithm.name=naive", "algorithm.compressor.name=full"},
 }
 
@@ -253,7 +253,7 @@ func TestHonestMessagesAreBelieved(t *testing.T) {
 		{"data={partition: labels, per_worker: 1}", "algorithm={name: ecd, compressor: {name: minmax, bits: 1, mode: stochastic}}"},
 		{"data={partition: labels, per_worker: 1}", "algorithm={name: allreduce}", "train.step_size=10"},
 	} {
-		r := assemble(t, append([]string{"train.rounds=40", "train.batch=4", "model.hidden=[8]"}, set...)...)
+		r := over(t, []string{"train.rounds=40", "train.batch=4", "model.hidden=[8]"}, set...)
 		s := newSiege(t, r, func(p []byte) []byte { return p })
 		s.run(r.Dim())
 		if s.refused != 0 {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -59,16 +60,27 @@ var memories = map[string][]string{
 	"batch normalization, labels": {"model={name: resnet, depth: 8, norm: batch}", "topology.size=2", "train.batch=2", "data.partition=labels", "train.rounds=5"},
 }
 
+// remembering assembles one of memories over the settings of a base.
+func remembering(t testing.TB, name string, base []string) *Run {
+	return over(t, base, append([]string{"algorithm.name=dpsgd"}, memories[name]...)...)
+}
+
+// bucketsOf are the settings of a base whose compressors have small buckets.
+func bucketsOf(n int) []string {
+	return []string{"algorithm.name=choco", fmt.Sprintf("algorithm.compressor.bucket=%d", n)}
+}
+
 // A run that is stopped at any round and goes on with new objects is the one
 // that was not, bit for bit.
 func TestGoingOnIsNeverHavingStopped(t *testing.T) {
-	for name, set := range memories {
+	for name := range memories {
 		t.Run(name, func(t *testing.T) {
-			base := append(slices.Clone(quick), "topology.size=4", "train.rounds=14")
+			base := []string{"topology.size=4", "train.rounds=14"}
 			if !strings.Contains(name, "normalization") {
-				base = append(base, "model={name: quadratic, dim: 300}", "algorithm.compressor.bucket=128")
+				base = append(base, "model.name=quadratic", "model.dim=300")
+				base = append(base, bucketsOf(128)...)
 			}
-			r := assemble(t, append(base, set...)...)
+			r := remembering(t, name, base)
 			rounds := r.cfg.Train.Rounds
 			at := []int{1, rounds / 2, rounds/2 + 1, min(rounds/2+5, rounds), rounds}
 			want, saved := stops(t, r, at)
@@ -112,14 +124,13 @@ func stops(t *testing.T, r *Run, at []int) (digested string, saved map[int][]sta
 
 // A driver copies the state of a worker in nearly every round.
 func TestCopiesOfAStateAllocateNothing(t *testing.T) {
-	for name, set := range memories {
+	for name := range memories {
 		if strings.Contains(name, "normalization") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			base := append(slices.Clone(quick), "topology.size=4", "train.rounds=14",
-				"model={name: quadratic, dim: 300}", "algorithm.compressor.bucket=128")
-			r := assemble(t, append(base, set...)...)
+			base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=300"}
+			r := remembering(t, name, append(base, bucketsOf(128)...))
 			all := workers(t, r)
 			digest(t, r, all, 1)
 			var s state.Snapshot
@@ -147,13 +158,13 @@ func resumed(t *testing.T, r *Run, saved []state.Snapshot) []*Worker {
 // Workers stop at boundaries that differ by a round. What one has sent before,
 // its neighbours get from it again: where a round has one hop, that is enough.
 func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
-	for name, set := range memories {
+	for name := range memories {
 		if strings.Contains(name, "normalization") || strings.HasPrefix(name, "server") || name == "all-reduce" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			base := append(slices.Clone(quick), "topology.size=4", "train.rounds=14", "model={name: quadratic, dim: 300}", "algorithm.compressor.bucket=128")
-			r := assemble(t, append(base, set...)...)
+			base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=300"}
+			r := remembering(t, name, append(base, bucketsOf(128)...))
 			want, saved := stops(t, r, []int{6, 7})
 			mixed := slices.Clone(saved[6])
 			for i := range mixed {

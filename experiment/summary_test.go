@@ -76,7 +76,7 @@ func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
 }
 
 func TestWhatIsNotKnownIsNull(t *testing.T) {
-	r := assemble(t, append([]string{"topology.size=2", "algorithm.name=allreduce", "model.name=quadratic"}, quick...)...)
+	r := assemble(t, append([]string{"topology.size=2", "algorithm.name=allreduce"}, undrawn...)...)
 	all := workers(t, r)
 	res := drive(t, r, all, 1)
 	evaluate(t, all, res)

@@ -18,11 +18,11 @@ func TestRunsTogetherEndAsAlone(t *testing.T) {
 		{"algorithm={name: choco, gamma: 0.5, compressor: {name: sign}}"},
 		{"algorithm.name=allreduce", "algorithm.codec=full", "model={name: quadratic, dim: 100}"},
 	} {
-		set = append(append([]string{"topology.size=4"}, quick...), set...)
-		r := assemble(t, set...)
+		base := append([]string{"topology.size=4"}, quick...)
+		r := over(t, base, set...)
 		alone := workers(t, r)
 		want := digest(t, r, alone, 1)
-		other, err := r.Beside(load(t, "", append(set, "limit.rate=1mbit", "output.every=1")...).Config)
+		other, err := r.Beside(over(t, base, append(set, "limit.rate=1mbit", "output.every=1")...).Config())
 		if err != nil {
 			t.Fatal(err)
 		}

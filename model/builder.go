@@ -20,6 +20,7 @@ type builder struct {
 	layers []layer
 	shared map[tensorShape]*tensor
 	turn   int // of the next normalized value's gradient
+	floats int // of all tensors
 }
 
 // A tensorShape identifies tensors that can take each other's place.
@@ -30,14 +31,21 @@ type tensorShape struct{ images, h, w, c, border, turn int }
 func (b *builder) inputs(s data.Shape, border int) node {
 	b.input = node{value: &tensor{h: s.H, w: s.W, c: s.C, border: border}}
 	if border > 0 || s.Features() <= beyond {
-		b.input.value = newTensor(b.batch, s.H, s.W, s.C, border)
+		b.input.value = b.tensor(b.batch, s.H, s.W, s.C, border)
 	}
 	return b.input
 }
 
+// tensor allocates a tensor and counts it.
+func (b *builder) tensor(images, h, w, c, border int) *tensor {
+	t := newTensor(images, h, w, c, border)
+	b.floats += len(t.v)
+	return t
+}
+
 // node allocates a value and its gradient.
 func (b *builder) node(h, w, c, border int) node {
-	return node{value: newTensor(b.batch, h, w, c, border), grad: newTensor(b.batch, h, w, c, border)}
+	return node{value: b.tensor(b.batch, h, w, c, border), grad: b.tensor(b.batch, h, w, c, border)}
 }
 
 // scratch returns a tensor for gradients, which are written by one layer's
@@ -49,7 +57,7 @@ func (b *builder) scratch(images, h, w, c, border, turn int) *tensor {
 		if b.shared == nil {
 			b.shared = map[tensorShape]*tensor{}
 		}
-		b.shared[shape] = newTensor(images, h, w, c, border)
+		b.shared[shape] = b.tensor(images, h, w, c, border)
 	}
 	return b.shared[shape]
 }

@@ -51,7 +51,7 @@ func (b *builder) conv(name string, in node, s convShape) node {
 	h, w := s.outputs(v.h), s.outputs(v.w)
 	l := &conv{tier: b.tier, in: in, shape: s, chunk: min(b.batch, max(1, chunkPixels/(h*w)))}
 	border := max(s.gradientBorder(v.h), s.gradientBorder(v.w))
-	l.out = node{value: newTensor(b.batch, h, w, s.channels, s.pad), grad: newTensor(b.batch, h, w, s.channels, border), conv: l}
+	l.out = node{value: b.tensor(b.batch, h, w, s.channels, s.pad), grad: b.tensor(b.batch, h, w, s.channels, border), conv: l}
 	if in.norm != nil {
 		l.before, in.norm.shared().behind = in.norm, true
 	}

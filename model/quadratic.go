@@ -26,15 +26,23 @@ var _ Model = (*quadratic)(nil)
 // are below it.
 const quadraticStream = initStream - 1
 
-func newQuadratic(s Spec) (*quadratic, error) {
+// checkQuadratic refuses what no quadratic can be built from.
+func (s Spec) checkQuadratic() error {
 	if s.Dim < 1 {
-		return nil, fmt.Errorf("model: quadratic: dimension %d: want at least 1", s.Dim)
+		return fmt.Errorf("model: quadratic: dimension %d: want at least 1", s.Dim)
 	}
 	if !(s.Spread >= 0) || math.IsInf(s.Spread, 0) {
-		return nil, fmt.Errorf("model: quadratic: spread %v: want a finite number of at least 0", s.Spread)
+		return fmt.Errorf("model: quadratic: spread %v: want a finite number of at least 0", s.Spread)
 	}
 	if s.Worker < 0 {
-		return nil, fmt.Errorf("model: quadratic: worker %d: want at least 0", s.Worker)
+		return fmt.Errorf("model: quadratic: worker %d: want at least 0", s.Worker)
+	}
+	return nil
+}
+
+func newQuadratic(s Spec) (*quadratic, error) {
+	if err := s.checkQuadratic(); err != nil {
+		return nil, err
 	}
 	q := &quadratic{make([]float32, s.Dim), make([]float32, s.Dim)}
 	problem := rng.Stream(s.Seed, quadraticStream)
@@ -53,9 +61,9 @@ func newQuadratic(s Spec) (*quadratic, error) {
 func (q *quadratic) Dim() int { return len(q.optimum) }
 
 // Layout names the one vector.
-func (q *quadratic) Layout() []Param {
-	return []Param{{Name: "x", Shape: []int{len(q.optimum)}}}
-}
+func (q *quadratic) Layout() []Param { return quadraticLayout(len(q.optimum)) }
+
+func quadraticLayout(dim int) []Param { return []Param{{Name: "x", Shape: []int{dim}}} }
 
 // Init draws x⁰ uniformly from [−1, 1).
 func (q *quadratic) Init(x []float32, seed uint64) {

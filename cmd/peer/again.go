@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,7 +60,11 @@ func (m *matrix) portable() (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	if files[comparisonName], err = m.pinned().YAML(); err != nil {
+	pinned, err := m.pinned()
+	if err != nil {
+		return nil, err
+	}
+	if files[comparisonName], err = pinned.YAML(); err != nil {
 		return nil, err
 	}
 	for _, cell := range m.cells {
@@ -74,31 +79,27 @@ func (m *matrix) portable() (map[string][]byte, error) {
 
 // pinned returns the comparison of the cells that are run, in which nothing is
 // searched or measured any more.
-func (m *matrix) pinned() *configs.Comparison {
+func (m *matrix) pinned() (*configs.Comparison, error) {
 	pinned := *m.file
 	pinned.Base, pinned.Compute, pinned.Algorithms = baseName, seconds(m.result.Compute), nil
 	for _, a := range m.file.Algorithms {
-		if !m.runs(a.Label) {
+		i := slices.IndexFunc(m.cells, func(c configs.Cell) bool { return c.Label == a.Label })
+		if i < 0 {
 			continue
 		}
-		for _, set := range append(m.tuned[a.Label], m.set...) {
+		loaded, err := m.load(m.cells[i])
+		if err != nil {
+			return nil, err
+		}
+		kept, _ := loaded.All()
+		for _, set := range slices.Concat(m.tuned[a.Label], kept) {
 			key, value, _ := strings.Cut(set, "=")
 			a.Set = append(a.Set[:len(a.Set):len(a.Set)], configs.Override{Key: key, Value: value})
 		}
 		a.Tune = nil
 		pinned.Algorithms = append(pinned.Algorithms, a)
 	}
-	return &pinned
-}
-
-// runs reports whether cells of an algorithm are run.
-func (m *matrix) runs(label string) bool {
-	for _, cell := range m.cells {
-		if cell.Label == label {
-			return true
-		}
-	}
-	return false
+	return &pinned, nil
 }
 
 // fingerprint notes the files that the data of a cell are read from.

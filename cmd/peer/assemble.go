@@ -8,11 +8,25 @@ import (
 // assemble builds the run of a loaded run file; what does not fit together is
 // reported where the run file says it.
 func assemble(loaded *configs.Loaded) (*experiment.Run, error) {
-	run, err := experiment.New(loaded.Config)
+	run, err := experiment.New(loaded.Config, loaded.Notes()...)
 	if err != nil {
 		return nil, loaded.Locate(err)
 	}
 	return run, nil
+}
+
+// assembleFor is assemble for sim and lab. It refuses
+// what cannot work on this machine.
+func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, err
+	}
+	run, err := assemble(loaded)
+	if err == nil {
+		err = loaded.Locate(fits(run, mode, freeMemory()))
+	}
+	return run, err
 }
 
 // assemble loads the run file and builds its run.
@@ -36,6 +50,8 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	if err := ownFolder(loaded); err != nil {
 		return nil, "", err
 	}
-	run, err = assemble(loaded)
+	if run, err = assemble(loaded); err == nil {
+		err = loaded.Locate(fits(run, "run", freeMemory()))
+	}
 	return run, secret, err
 }

@@ -103,9 +103,13 @@ func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 		return nil, exitOther, err
 	}
 	defer log.Close()
+	args, err := m.command(mode, cells)
+	if err != nil {
+		return nil, exitOther, err
+	}
 	var out bytes.Buffer
 	shown := m.c.newProgress()
-	cmd := exec.Command(m.program, m.command(mode, cells)...)
+	cmd := exec.Command(m.program, args...)
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Standing) {
 		m.pace.share = at.Share
 		shown.tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
@@ -128,13 +132,20 @@ func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 }
 
 // command returns the arguments of the process that runs cells.
-func (m *matrix) command(mode string, cells []configs.Cell) []string {
+func (m *matrix) command(mode string, cells []configs.Cell) ([]string, error) {
+	settings, err := m.arguments(cells[0])
+	if err != nil {
+		return nil, err
+	}
 	args := []string{mode, m.file.Base, "--json"}
-	for _, s := range append(m.arguments(cells[0]), "output.dir="+m.folder(cells[0])) {
+	for _, s := range append(settings, "output.dir="+m.folder(cells[0])) {
 		args = append(args, "--set", s)
 	}
 	for _, cell := range cells[1:] {
-		network, _ := m.split(cell)
+		network, _, err := m.split(cell)
+		if err != nil {
+			return nil, err
+		}
 		args = append(args, "--also", joinSettings(append(network, "output.dir="+m.folder(cell))))
 	}
 	for _, s := range configs.Arguments(cells[0].Until) {
@@ -143,7 +154,7 @@ func (m *matrix) command(mode string, cells []configs.Cell) []string {
 	if mode == "sim" && m.result.Compute > 0 {
 		args = append(args, "--compute", seconds(m.result.Compute).String())
 	}
-	return args
+	return args, nil
 }
 
 // lastError returns the error that a process ended its log with.

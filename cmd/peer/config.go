@@ -17,7 +17,7 @@ func newConfig(c *console) *cobra.Command {
 		Short: "check and explain run files",
 		Example: `  peer config check my-run.yaml
   peer config show ring8 > my-run.yaml`,
-	}, newConfigCheck(c), newConfigShow(c), newConfigSchema(c), newConfigReference(c))
+	}, newConfigCheck(c), newConfigShow(c), newConfigList(c), newConfigNew(c), newConfigSchema(c), newConfigReference(c))
 }
 
 func newConfigCheck(c *console) *cobra.Command {
@@ -56,11 +56,19 @@ func newConfigShow(c *console) *cobra.Command {
 	var origin bool
 	cmd := &cobra.Command{
 		Use:   "show [FILE]",
-		Short: "print a run file with every key, and where each value comes from",
+		Short: "print a run file with every key that has an effect",
+		Long: `print a run file with every key that has an effect
+
+The comments of the file are kept. With --origin it prints where every value comes from.
+A comparison file is printed as it is written.`,
 		Example: `  peer config show ring8 > my-run.yaml
+  peer config show moniqua-fig1 > my-comparison.yaml
   peer config show my-run.yaml --origin`,
 		Args: arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 && configs.IsComparison(args[0]) {
+				return c.showComparison(args[0], file.set, origin)
+			}
 			loaded, err := file.load(args)
 			switch {
 			case err != nil:
@@ -71,7 +79,7 @@ func newConfigShow(c *console) *cobra.Command {
 			}
 			shown := loaded.Config.WithoutSecrets()
 			return c.print(shown, func(io.Writer) error {
-				_, err := c.out.file.Write(shown.YAML())
+				_, err := c.out.file.Write(loaded.Annotated())
 				return err
 			})
 		},
@@ -102,6 +110,71 @@ func computed(loaded *configs.Loaded) []configs.Origin {
 	return origins
 }
 
+// showComparison prints a comparison file.
+func (c *console) showComparison(name string, set []string, origin bool) error {
+	if len(set) > 0 || origin || c.json {
+		return usagef("config show: %s is a comparison, which is printed as it is written: leave out --set, --origin and --json", name)
+	}
+	text, err := configs.ComparisonText(name)
+	if err == nil {
+		_, err = c.out.file.Write(text)
+	}
+	return err
+}
+
+func newConfigList(c *console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "list the run files and comparisons in this program",
+		Example: "  peer config list",
+		Args:    arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			type entry struct {
+				Name  string `json:"name"`
+				Kind  string `json:"kind"`
+				About string `json:"about"`
+			}
+			var all []entry
+			for _, p := range configs.Presets() {
+				all = append(all, entry{p.Name, "run file", p.About})
+			}
+			for _, p := range configs.Comparisons() {
+				all = append(all, entry{p.Name, "comparison", p.About})
+			}
+			return c.print(all, func(w io.Writer) error {
+				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				for _, e := range all {
+					fmt.Fprintf(t, "%s\t%s\t%s\n", e.Name, e.Kind, e.About)
+				}
+				return t.Flush()
+			})
+		},
+	}
+	c.addJSON(cmd)
+	return cmd
+}
+
+func newConfigNew(c *console) *cobra.Command {
+	starts := map[string]func() []byte{"run": configs.NewRun, "comparison": configs.NewComparison}
+	kinds := []string{"run", "comparison"}
+	return &cobra.Command{
+		Use:       "new KIND",
+		Short:     "print a run file or comparison to begin with",
+		Long:      "print a run file or comparison to begin with\n\nKIND is run or comparison.",
+		Example:   "  peer config new run > my-run.yaml\n  peer config new comparison > my-comparison.yaml",
+		Args:      arguments(1, 1),
+		ValidArgs: kinds,
+		RunE: func(_ *cobra.Command, args []string) error {
+			start, ok := starts[args[0]]
+			if !ok {
+				return oneOf("config new", args[0], kinds)
+			}
+			_, err := c.out.file.Write(start())
+			return err
+		},
+	}
+}
+
 func writeOrigins(w io.Writer, origins []configs.Origin) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, o := range origins {
@@ -125,18 +198,27 @@ func newConfigSchema(c *console) *cobra.Command {
 
 func newConfigReference(c *console) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "reference",
-		Short: "print every key with its default and meaning",
-		Long: `print every key with its default and meaning
+		Use:   "reference [comparison]",
+		Short: "print every key of run files, or of comparisons, with its default and meaning",
+		Long: `print every key of run files, or of comparisons, with its default and meaning
 
-Every key in a section has an environment variable, which is named behind its meaning: its
-name in capitals after PEER_, with two underscores in place of a dot. Variables win over the
-run file, --set wins over both; config show --origin says where each value comes from.`,
+Every key in a section of a run file has an environment variable, which is named behind its
+meaning: its name in capitals after PEER_, with two underscores in place of a dot. Variables win
+over the run file, --set wins over both; config show --origin says where each value comes from.`,
 		Example: `  peer config reference | less
+  peer config reference comparison
   PEER_TRAIN__ROUNDS=50 PEER_ALGORITHM__BITS=4 peer lab ring8`,
-		Args: arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			return c.print(map[string]any{"keys": configs.Reference()}, func(w io.Writer) error { return writeReference(w, configs.Reference()) })
+		Args:      arguments(0, 1),
+		ValidArgs: []string{"comparison"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			keys := configs.Reference()
+			switch {
+			case len(args) == 1 && args[0] == "comparison":
+				keys = configs.ComparisonReference()
+			case len(args) == 1 && args[0] != "run":
+				return oneOf("config reference", args[0], []string{"run", "comparison"})
+			}
+			return c.print(map[string]any{"keys": keys}, func(w io.Writer) error { return writeReference(w, keys) })
 		},
 	}
 	c.addJSON(cmd)

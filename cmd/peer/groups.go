@@ -14,12 +14,15 @@ import (
 // before its rounds are over has one of its own: another network ends it elsewhere.
 
 // groups puts the cells to do that can be run together into one group each.
-func (m *matrix) groups(todo []int) [][]int {
+func (m *matrix) groups(todo []int) ([][]int, error) {
 	var all [][]int
 	known := map[string]int{}
 	for _, i := range todo {
 		cell := m.cells[i]
-		_, rest := m.split(cell)
+		_, rest, err := m.split(cell)
+		if err != nil {
+			return nil, err
+		}
 		key := strings.Join(append(rest, cell.Label), "\n")
 		at, ok := known[key]
 		if !ok || m.file.Mode != "sim" || m.timed[cell.Label] || len(cell.Until) > 0 {
@@ -29,7 +32,7 @@ func (m *matrix) groups(todo []int) [][]int {
 		}
 		all[at] = append(all[at], i)
 	}
-	return all
+	return all, nil
 }
 
 func (m *matrix) pick(group []int) []configs.Cell {
@@ -41,15 +44,16 @@ func (m *matrix) pick(group []int) []configs.Cell {
 }
 
 // split returns the arguments of a cell that make its network, and the others.
-func (m *matrix) split(cell configs.Cell) (network, rest []string) {
-	for _, s := range m.arguments(cell) {
+func (m *matrix) split(cell configs.Cell) (network, rest []string, err error) {
+	settings, err := m.arguments(cell)
+	for _, s := range settings {
 		if strings.HasPrefix(s, limitPrefix) {
 			network = append(network, s)
 		} else {
 			rest = append(rest, s)
 		}
 	}
-	return network, rest
+	return network, rest, err
 }
 
 // limitPrefix begins the keys that make a network.

@@ -95,7 +95,7 @@ func parseRestart(text string) (times int, err error) {
 }
 
 func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int, ends until) error {
-	run, err := file.assemble(args)
+	run, err := file.assembleFor("lab", args)
 	if err == nil {
 		err = ends.check(run)
 	}

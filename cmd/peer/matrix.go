@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +70,10 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 			m.cells = append(m.cells, cell)
 		}
 	}
-	var err error
+	err := m.checkSet()
+	if err != nil {
+		return nil, err
+	}
 	if m.program, err = os.Executable(); err != nil {
 		return nil, fmt.Errorf("compare: where is this program: %w", err)
 	}
@@ -139,15 +143,54 @@ func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 	return nil
 }
 
-// load merges what a cell says over the base.
+// load merges what a cell says over the base, and what all cells have over both.
 func (m *matrix) load(cell configs.Cell) (*configs.Loaded, error) {
-	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.arguments(cell)})
+	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.own(cell), All: m.set})
 }
 
-// arguments are what a cell says over the base. A cell that is interrupted begins
-// anew, so it takes no checkpoints.
-func (m *matrix) arguments(cell configs.Cell) []string {
-	return slices.Concat([]string{"checkpoint.seconds=0"}, configs.Arguments(cell.Set), m.tuned[cell.Label], m.set)
+// own are what a cell says over the base. A cell that is interrupted starts
+// again, so it takes no checkpoints.
+func (m *matrix) own(cell configs.Cell) []string {
+	return slices.Concat([]string{"checkpoint.every=0", "checkpoint.seconds=0"}, configs.Arguments(cell.Set), m.tuned[cell.Label])
+}
+
+// arguments are what a cell says, with what all cells have as far as it has an
+// effect there.
+func (m *matrix) arguments(cell configs.Cell) ([]string, error) {
+	loaded, err := m.load(cell)
+	if err != nil {
+		return nil, err
+	}
+	kept, _ := loaded.All()
+	return append(m.own(cell), kept...), nil
+}
+
+// checkSet refuses settings of all cells that have no effect in any of them.
+func (m *matrix) checkSet() error {
+	kept, idle := map[string]bool{}, map[string]configs.Problem{}
+	for _, cell := range m.cells {
+		if cell.Seed != m.file.Seeds[0] {
+			continue
+		}
+		loaded, err := m.load(cell)
+		if err != nil {
+			return err
+		}
+		settings, problems := loaded.All()
+		for _, s := range settings {
+			key, _, _ := strings.Cut(s, "=")
+			kept[key] = true
+		}
+		for _, p := range problems {
+			idle[p.Key] = p
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(idle)) {
+		if !kept[key] {
+			return &configs.Error{Problems: []configs.Problem{idle[key]}}
+		}
+	}
+	return nil
 }
 
 // network notes what the network of a cell is like.
@@ -203,7 +246,10 @@ func (m *matrix) runCells(ctx context.Context) error {
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
 		m.c.say("%d of %d cells are finished", skipped, len(m.cells))
 	}
-	groups := m.groups(todo)
+	groups, err := m.groups(todo)
+	if err != nil {
+		return err
+	}
 	m.pace.rest = m.pick(slices.Concat(groups...))
 	for _, group := range groups {
 		first := m.cells[group[0]]

@@ -63,7 +63,10 @@ func checkComparison(c *console, name string, set []string) error {
 	if err != nil {
 		return err
 	}
-	m := &matrix{file: file, set: set, tuned: map[string][]string{}}
+	m := &matrix{file: file, set: set, cells: file.Cells(), tuned: map[string][]string{}}
+	if err := m.checkSet(); err != nil {
+		return err
+	}
 	var all []forecast
 	for _, cell := range file.Cells() {
 		if cell.Seed != file.Seeds[0] {

@@ -97,7 +97,9 @@ func (c *console) showQuantizer(keys []string, on subject, file string) error {
 	for i := range keys {
 		keys[i] = compressorKey + keys[i]
 	}
-	loaded, err := configs.Load(configs.Source{Set: keys})
+	// Naive takes every compressor, and a run file knows compressors only of
+	// algorithms that have one.
+	loaded, err := configs.Load(configs.Source{Set: append([]string{"algorithm.name=naive"}, keys...)})
 	if err != nil {
 		return err
 	}
@@ -106,9 +108,6 @@ func (c *console) showQuantizer(keys []string, on subject, file string) error {
 		return err
 	}
 	settings := loaded.Config.Algorithm.Compressor
-	if loaded.Origin(compressorKey+"bits") == "--set" && !experiment.HasBits(settings.Name) {
-		return loaded.Locate(configs.Errorf(compressorKey+"bits", "%s has no number of bits: leave it out", settings.Name))
-	}
 	look, err := experiment.LookAt(settings, z)
 	if err != nil {
 		return fmt.Errorf("quant: %s: %w", on.name(), loaded.Locate(err))

@@ -96,6 +96,9 @@ func (s *session) goOn(dir string) (*folder, error) {
 
 // warn says what is likely to be a mistake in a run that can be done.
 func (c *console) warn(run *experiment.Run) {
+	for _, note := range run.Notes() {
+		c.say("note: %s", note)
+	}
 	for _, warning := range run.Warnings() {
 		c.say("warning: %s", warning)
 	}

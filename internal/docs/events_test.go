@@ -83,6 +83,7 @@ var tables = map[string]reflect.Type{
 	"Edge":                reflect.TypeFor[report.Edge](),
 	"Final":               reflect.TypeFor[report.Final](),
 	"Rows":                reflect.TypeFor[report.Rows](),
+	"Gone":                reflect.TypeFor[report.Gone](),
 	"Bytes":               reflect.TypeFor[report.Bytes](),
 	"Messages":            reflect.TypeFor[report.Messages](),
 	"Theta":               reflect.TypeFor[report.Theta](),

@@ -46,7 +46,7 @@ func TestEveryRowRuns(t *testing.T) {
 
 // The liar's neighbours recover the very lie, and nothing is refused for it.
 func TestTheLieIsTheModelWithItsSignsFlipped(t *testing.T) {
-	run, err := gradients.Assemble(preset, []string{"model={name: quadratic, dim: 40}", "data.name=glyphs", "algorithm.codec=full"})
+	run, err := gradients.Assemble(preset, []string{"model={name: quadratic, dim: 40}", "algorithm.codec=full"})
 	if err != nil {
 		t.Fatal(err)
 	}

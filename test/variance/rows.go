@@ -65,9 +65,11 @@ func tabulated() []row {
 // run returns a run that sends by the compressor; levels that adapt are fitted
 // in the rounds fits. The settings of a test come last.
 func (r row) run(fits []int, more []string) (*experiment.Run, error) {
-	set := slices.Concat(network, gradients.AllGather(r.settings), []string{
-		"algorithm.compressor.refit_at=" + list(fits), "algorithm.compressor.refit_every=0",
-	}, more)
+	set := slices.Concat(network, gradients.AllGather(r.settings))
+	if strings.HasPrefix(r.settings, "alq") || strings.HasPrefix(r.settings, "amq") {
+		set = append(set, "algorithm.compressor.refit_at="+list(fits), "algorithm.compressor.refit_every=0")
+	}
+	set = append(set, more...)
 	run, err := gradients.Assemble(preset, set)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name, err)

@@ -1,0 +1,142 @@
+package configs
+
+import "slices"
+
+// An effect is the row of one key: the key has an effect while all its needs
+// hold. A key that is given without effect is an error, see settle.
+type effect struct {
+	key   string
+	needs []need
+}
+
+// always is for keys that need nothing.
+var always []need
+
+// effects has a row for every key of the schema. A row stands below the rows of
+// the keys that it needs. The sections follow the run file, but algorithm comes
+// first: it decides about the graph.
+var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
+	{"name", always},
+	{"seed", always},
+
+	{"topology.kind", []need{ownGraph}},
+	{"topology.size", always},
+	{"topology.rows", []need{only("topology.kind", "torus").or(0)}},
+	{"topology.cols", []need{only("topology.kind", "torus").or(0)}},
+	{"topology.file", []need{only("topology.kind", "edges").or("")}},
+	{"topology.slack", []need{ownWeights}},
+
+	{"wire.entropy", always},
+
+	{"model.name", always},
+	{"model.hidden", []need{only("model.name", "mlp")}},
+	{"model.depth", []need{only("model.name", "resnet")}},
+	{"model.norm", []need{only("model.name", "resnet", "vgg16")}},
+	{"model.dim", []need{only("model.name", "quadratic")}},
+	{"model.spread", []need{only("model.name", "quadratic")}},
+
+	{"data.name", []need{samples}},
+	{"data.dir", []need{samples, fromFiles}},
+	{"data.partition", []need{samples}},
+	{"data.per_worker", []need{samples, only("data.partition", "labels")}},
+	{"data.alpha", []need{samples, only("data.partition", "dirichlet")}},
+	{"data.dimension", []need{samples, only("data.name", "libsvm").or(0)}},
+	{"data.labels", []need{samples, only("data.name", "libsvm").or([]float64{})}},
+
+	{"train.rounds", always},
+	{"train.batch", []need{samples}},
+	{"train.step_size", always},
+	{"train.schedule", always},
+	{"train.momentum", always},
+	{"train.weight_decay", always},
+	{"train.slow", always},
+
+	{"limit.rate", always},
+	{"limit.burst", []need{limitedRate}},
+	{"limit.latency", always},
+	{"limit.jitter", always},
+	{"limit.loss", always},
+	{"limit.links", always},
+	{"limit.links.*.rate", always},
+	{"limit.links.*.burst", []need{limitedRate}},
+	{"limit.links.*.latency", always},
+	{"limit.links.*.jitter", always},
+	{"limit.links.*.loss", always},
+
+	{"peers", always},
+	{"peers.*.id", always},
+	{"peers.*.addrs", always},
+
+	{"node.listen", always},
+	{"node.transport", always},
+	{"node.security", []need{only("node.transport", "tcp")}},
+	{"node.key", always},
+	{"node.join_secret", always},
+	{"node.join_secret_file", always},
+	{"node.detect", always},
+	{"node.metrics", always},
+
+	{"faults.on_lost_neighbor", always},
+	{"faults.tolerance", always},
+
+	{"checkpoint.every", always},
+	{"checkpoint.seconds", always},
+	{"checkpoint.dir", []need{checkpoints.or("")}},
+	{"checkpoint.keep", []need{checkpoints}},
+
+	{"output.dir", always},
+	{"output.every", always},
+	{"output.evaluate", always},
+})
+
+var algorithmEffects = []effect{
+	{"algorithm.name", always},
+	{"algorithm.reduce", []need{only("algorithm.name", "allreduce")}},
+	{"algorithm.error_feedback", []need{only("algorithm.name", "allreduce").or(false), lossyReduce.or(false)}},
+	{"algorithm.controller.name", always},
+	{"algorithm.controller.min_bits", []need{controlled}},
+	{"algorithm.controller.max_bits", []need{controlled}},
+	{"algorithm.codec", []need{modelsByCodec.or("full"), fewBits}},
+	{"algorithm.bits", []need{lossyReduce.or(32), modelsByCodec.rest(32), quantizing.or(32), chosenBits}},
+	{"algorithm.levels", []need{modelsByCodec.or(0), quantizing.or(0)}},
+	{"algorithm.rounding", []need{modelsByCodec, quantizing, fewBits}},
+	{"algorithm.theta.rule", []need{modelsByCodec, quantizing, fewBits}},
+	{"algorithm.theta.value", []need{modelsByCodec.or(0.), quantizing.or(0.), fewBits.or(0.), only("algorithm.theta.rule", "fixed").or(0.)}},
+	{"algorithm.theta.bound", []need{modelsByCodec.or(0.), quantizing.or(0.), fewBits.or(0.)}},
+	{"algorithm.theta.verify", []need{modelsByCodec, quantizing, fewBits}},
+	{"algorithm.order", []need{only("algorithm.name", "dpsgd")}},
+	{"algorithm.gamma", []need{only("algorithm.name", "choco", "deepsqueeze").instead("topology.slack")}},
+	{"algorithm.clip.radius", []need{only("algorithm.name", "dpsgd").or(0.)}},
+	{"algorithm.clip.liars", []need{only("algorithm.name", "dpsgd").or(0)}},
+	{"algorithm.local_steps", always},
+}
+
+var (
+	bucketed = []string{
+		"qsgd", "minmax", "terngrad", "nuqsgd", "levels", "alq", "alqn", "alqg", "alqgn", "amq", "amqn",
+		"orq", "linear_s", "bingrad_pb", "bingrad_b", "sign",
+	}
+	withBits   = []string{"qsgd", "minmax", "nuqsgd", "alq", "alqn", "alqg", "alqgn", "amq", "amqn"}
+	withNorm   = []string{"qsgd", "nuqsgd", "levels", "alq", "alqn", "alqg", "alqgn", "amq", "amqn"}
+	withForm   = []string{"nuqsgd", "levels", "alq", "alqn", "alqg", "alqgn"}
+	withRefits = []string{"alq", "alqn", "alqg", "alqgn", "amq", "amqn"}
+)
+
+var compressorEffects = []effect{
+	{"algorithm.compressor.name", compressing()},
+	{"algorithm.compressor.bits", append(compressing(withBits...), fixedBits)},
+	{"algorithm.compressor.levels", compressing("orq", "linear_s")},
+	{"algorithm.compressor.variant", compressing(withForm...)},
+	{"algorithm.compressor.table", compressing("levels")},
+	{"algorithm.compressor.rule", compressing("bingrad_b")},
+	{"algorithm.compressor.mode", compressing("linear", "minmax")},
+	{"algorithm.compressor.step", compressing("linear")},
+	{"algorithm.compressor.k", compressing("topk", "randomk")},
+	{"algorithm.compressor.ratio", append(compressing("topk", "randomk"), byRatio)},
+	{"algorithm.compressor.norm", compressing(withNorm...)},
+	{"algorithm.compressor.bucket", compressing(bucketed...)},
+	{"algorithm.compressor.clip", compressing(bucketed...)},
+	{"algorithm.compressor.refit_at", compressing(withRefits...)},
+	{"algorithm.compressor.refit_every", compressing(withRefits...)},
+	{"algorithm.compressor.scaled", compressing()},
+}

@@ -1,0 +1,221 @@
+package configs
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A need is a condition without which a key has no effect.
+type need struct {
+	on    []string // the keys that decide
+	holds func(c *Config, key string) bool
+	why   func(c *Config) string // what is so instead
+	hint  func(c *Config) string
+
+	value  any  // of the key without effect; nil = the default
+	stated bool // a file may state that value, since it is what holds
+}
+
+// rest gives a key another value than its default where it has no effect.
+func (n need) rest(value any) need {
+	n.value = value
+	return n
+}
+
+// or is rest with a value that says what holds, so that it may be given.
+func (n need) or(value any) need {
+	n.stated = true
+	return n.rest(value)
+}
+
+// instead names the key that does for the other algorithms what this one does.
+func (n need) instead(key string) need {
+	hint := n.hint
+	n.hint = func(c *Config) string { return fmt.Sprintf("%s; for %s there is %s", hint(c), c.Algorithm.Name, key) }
+	return n
+}
+
+// only is the need of a setting that belongs to some values of another key.
+func only(key string, values ...string) need {
+	return need{
+		on:    []string{key},
+		holds: func(c *Config, _ string) bool { return slices.Contains(values, valueOf(c, key).String()) },
+		why: func(c *Config) string {
+			return fmt.Sprintf("it is a setting of %s, but %s is %s", either(values), key, valueOf(c, key))
+		},
+		hint: func(*Config) string { return fmt.Sprintf("leave it out, or set %s to %s", key, either(values)) },
+	}
+}
+
+// compressing are the needs of a setting of some compressors, or of all.
+func compressing(names ...string) []need {
+	needs := []need{lossyReduce, compressed}
+	if len(names) > 0 {
+		needs = append(needs, only("algorithm.compressor.name", names...))
+	}
+	return needs
+}
+
+var (
+	ownGraph = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Name != "allreduce" },
+		why:   func(*Config) string { return "allreduce has a graph of its own" },
+		hint:  func(*Config) string { return "topology.size gives the workers, algorithm.reduce the graph" },
+	}
+	ownWeights = need{
+		on: ownGraph.on, holds: ownGraph.holds,
+		why:  func(*Config) string { return "allreduce takes the mean of all workers, with no weights" },
+		hint: func(*Config) string { return "leave it out for allreduce" },
+	}
+	modelsByCodec = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return takesCodec(c.Algorithm.Name) },
+		why:   func(c *Config) string { return c.Algorithm.Name + " sends no models by a codec" },
+		hint: func(c *Config) string {
+			if !lossyReduce.holds(c, "") {
+				return lossyReduce.hint(c)
+			}
+			key := "algorithm.compressor.bits sets the bits"
+			if !slices.Contains(withBits, c.Algorithm.Compressor.Name) {
+				key = "algorithm.compressor.name chooses the compressor"
+			}
+			return fmt.Sprintf("%s of %s", key, c.Algorithm.Name)
+		},
+	}
+	quantizing = need{
+		on:    []string{"algorithm.codec"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Codec != "full" },
+		why:   func(*Config) string { return "the codec full sends 32 bits per parameter" },
+		hint:  func(*Config) string { return "leave it out, or set algorithm.codec to moniqua" },
+	}
+	fewBits = need{
+		on:    []string{"algorithm.bits"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Bits != 32 || c.Algorithm.Codec == "full" },
+		why:   func(*Config) string { return "32 bits per parameter are full precision, without moniqua" },
+		hint:  func(*Config) string { return "leave it out, or set algorithm.bits to 1 to 16" },
+	}
+	controlled = need{
+		on:    []string{"algorithm.controller.name"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Controller.Name != "fix" },
+		why:   func(*Config) string { return "the controller fix never changes the bits" },
+		hint: func(c *Config) string {
+			key := "algorithm.compressor.bits"
+			if takesCodec(c.Algorithm.Name) {
+				key = "algorithm.bits"
+			}
+			return fmt.Sprintf("%s sets them; or set algorithm.controller.name to oland-raj or mqgrad", key)
+		},
+	}
+	fixedBits = need{
+		on:    []string{"algorithm.controller.name"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Controller.Name == "fix" },
+		why:   func(c *Config) string { return c.Algorithm.Controller.Name + " chooses the bits" },
+		hint: func(*Config) string {
+			return "set algorithm.controller.min_bits and max_bits, or algorithm.controller.name to fix"
+		},
+	}
+	chosenBits = need{
+		on:    []string{"algorithm.controller.name"},
+		holds: func(c *Config, _ string) bool { return fixedBits.holds(c, "") || c.Algorithm.Bits == 32 },
+		why:   fixedBits.why, hint: fixedBits.hint,
+	}
+	lossyReduce = need{
+		on:    []string{"algorithm.reduce", "algorithm.name"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Name != "allreduce" || c.Algorithm.Reduce != "ring" },
+		why:   func(*Config) string { return "the reduce ring of allreduce sends full precision" },
+		hint:  func(*Config) string { return "leave it out, or set algorithm.reduce to allgather or server" },
+	}
+	compressed = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return !takesCodec(c.Algorithm.Name) },
+		why:   func(c *Config) string { return c.Algorithm.Name + " has no compressor, it sends models by a codec" },
+		hint: func(c *Config) string {
+			return fmt.Sprintf("algorithm.codec and algorithm.bits say how %s sends models", c.Algorithm.Name)
+		},
+	}
+	byRatio = need{
+		on:    []string{"algorithm.compressor.k"},
+		holds: func(c *Config, _ string) bool { return c.Algorithm.Compressor.K == 0 },
+		why:   func(c *Config) string { return fmt.Sprintf("k is given, %d", c.Algorithm.Compressor.K) },
+		hint:  func(*Config) string { return "give one of algorithm.compressor.k and ratio" },
+	}
+	samples = need{
+		on:    []string{"model.name"},
+		holds: func(c *Config, _ string) bool { return c.Model.Name != "quadratic" },
+		why:   func(*Config) string { return "a quadratic has no samples" },
+		hint:  func(*Config) string { return "leave it out, or set model.name to another" },
+	}
+	fromFiles = need{
+		on:    []string{"data.name"},
+		holds: func(c *Config, _ string) bool { return c.Data.Name != "glyphs" },
+		why:   func(*Config) string { return "the data set glyphs is built in, no file is read" },
+		hint:  func(*Config) string { return "set data.name to the data set in that folder, libsvm for your own" },
+		value: "", stated: true,
+	}
+	limitedRate = need{
+		on: []string{"limit.rate", "limit.links"},
+		holds: func(c *Config, key string) bool {
+			return valueOf(c, key[:strings.LastIndexByte(key, '.')]+".rate").String() != ""
+		},
+		why:   func(*Config) string { return "there is no rate that bytes could exceed for a while" },
+		hint:  func(*Config) string { return "give a rate beside it" },
+		value: 0, stated: true,
+	}
+	checkpoints = need{
+		on:    []string{"checkpoint.every", "checkpoint.seconds"},
+		holds: func(c *Config, _ string) bool { return c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0 },
+		why:   func(*Config) string { return "no checkpoints are taken: every and seconds are 0" },
+		hint:  func(*Config) string { return "set checkpoint.seconds or checkpoint.every" },
+	}
+)
+
+// either lists values of which one is wanted.
+func either(values []string) string {
+	last := len(values) - 1
+	if last == 0 {
+		return values[0]
+	}
+	return strings.Join(values[:last], ", ") + " or " + values[last]
+}
+
+// valueOf returns the field that holds a key.
+func valueOf(c *Config, key string) reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	for name := range strings.SplitSeq(key, ".") {
+		if v.Kind() == reflect.Map {
+			v = v.MapIndex(reflect.ValueOf(name))
+		} else {
+			v = fieldOf(v, name)
+		}
+	}
+	return v
+}
+
+// fieldOf returns the field of a section by the name of its key.
+func fieldOf(section reflect.Value, name string) reflect.Value {
+	for i := range section.NumField() {
+		if section.Type().Field(i).Tag.Get("json") == name {
+			return section.Field(i)
+		}
+	}
+	panic("internal error: configs: no field for the key " + name)
+}
+
+// assign gives the field below v that holds a key another value. An entry of a
+// map is replaced, since it cannot be changed in place.
+func assign(v reflect.Value, path []string, value reflect.Value) {
+	switch {
+	case len(path) == 0:
+		v.Set(value)
+	case v.Kind() == reflect.Map:
+		entry := reflect.New(v.Type().Elem()).Elem()
+		entry.Set(v.MapIndex(reflect.ValueOf(path[0])))
+		assign(entry, path[1:], value)
+		v.SetMapIndex(reflect.ValueOf(path[0]), entry)
+	default:
+		assign(fieldOf(v, path[0]), path[1:], value)
+	}
+}
