@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,11 +28,15 @@ func TestDocumentedVariablesAreRead(t *testing.T) {
 	}
 	for _, setting := range documented {
 		loaded, err := configs.Load(configs.Source{Env: []string{setting}})
+		name, _, _ := strings.Cut(setting, "=")
+		if e, ok := errors.AsType[*configs.Error](err); ok && len(e.Problems) == 1 &&
+			strings.HasPrefix(e.Problems[0].Message, "has no effect") && strings.HasSuffix(e.Problems[0].Source, name) {
+			continue // it is read, and the default algorithm has no use for it
+		}
 		if err != nil {
 			t.Errorf("%s: %v", setting, err)
 			continue
 		}
-		name, _, _ := strings.Cut(setting, "=")
 		key := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "PEER_"), "__", "."))
 		if origin := loaded.Origin(key); origin != "environment" && origin != "derived" {
 			t.Errorf("%s: the value of %s comes from %s", setting, key, origin)

@@ -146,7 +146,7 @@ name: pair
 topology: {size: 2}
 data: {name: libsvm}
 model: {name: logistic}
-train: {rounds: 20, batch: 2}
+train: {rounds: 20, batch: 1}
 output: {dir: out}
 `)
 	s.ownFiles("a", "1 1:1\n2 2:1\n")
@@ -169,7 +169,7 @@ name: pair
 topology: {size: 2}
 data: {name: libsvm, dir: 'own-{rank}', partition: local, dimension: 4, labels: [1, 2]}
 model: {name: logistic}
-train: {rounds: 20, batch: 2}
+train: {rounds: 20, batch: 1}
 output: {dir: out}
 `)
 	s.ownFiles("own-0", "1 1:1\n2 4:1\n1 1:2\n")
