@@ -185,12 +185,21 @@ func writeOrigins(w io.Writer, origins []configs.Origin) error {
 
 func newConfigSchema(c *console) *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema",
-		Short:   "print the JSON schema of run files, for editors",
-		Example: "  peer config schema > peer.schema.json",
-		Args:    arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := c.out.file.Write(append(configs.Schema(), '\n'))
+		Use:   "schema [comparison]",
+		Short: "print the JSON schema of run files, or of comparisons, for editors",
+		Example: `  peer config schema > peer.schema.json
+  peer config schema comparison > comparison.schema.json`,
+		Args:      arguments(0, 1),
+		ValidArgs: []string{"comparison"},
+		RunE: func(_ *cobra.Command, args []string) error {
+			schema := configs.Schema
+			switch {
+			case len(args) == 1 && args[0] == "comparison":
+				schema = configs.ComparisonSchema
+			case len(args) == 1 && args[0] != "run":
+				return oneOf("config schema", args[0], []string{"run", "comparison"})
+			}
+			_, err := c.out.file.Write(append(schema(), '\n'))
 			return err
 		},
 	}
