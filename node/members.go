@@ -23,7 +23,7 @@ func (r *rollCall) members(ctx context.Context, tell func(here int, detail strin
 	for {
 		r.mu.Lock()
 		mine, outcast, advice := r.assembly.mine, r.outcast(), r.advice()
-		here, detail := r.here(), r.describe(time.Since(r.began))
+		detail := r.describe(time.Since(r.began))
 		r.mu.Unlock()
 		if mine.phase == committed {
 			tell(r.me.N, "all peers are here")
@@ -36,7 +36,7 @@ func (r *rollCall) members(ctx context.Context, tell func(here int, detail strin
 		case <-r.changed:
 		case <-tick.C:
 			r.mu.Lock()
-			here, detail = r.here(), r.describe(time.Since(r.began))
+			here, detail := r.here(), r.describe(time.Since(r.began))
 			r.mu.Unlock()
 			tell(here, detail)
 		case <-ctx.Done():
