@@ -23,7 +23,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 	if s.Gamma > 0 {
 		row("gamma", "%s", short(&s.Gamma))
 	}
-	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
+	row("rounds", "%d in %s s; the command took %s s", s.Rounds, short(&s.Time), short(&s.Wall))
 	if s.Ended != "" {
 		row("ended at", "%s", s.Ended)
 	}
