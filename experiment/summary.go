@@ -110,9 +110,10 @@ func sumThetas(finals []report.Final) report.Theta {
 }
 
 // sumGone takes in the workers without a result. Their last records say how far they
-// came, and the edges on record, where they count in rounds, since when.
+// came, and the edges on record, where they count in rounds, since when. Under the
+// policy wait nobody went on without them: they ended after the last round.
 func (r *Run) sumGone(s *report.Summary, res Results) {
-	if len(res.Finals) == 0 || !r.reweights() {
+	if len(res.Finals) == 0 {
 		return
 	}
 	since := make(map[int]int)
@@ -135,6 +136,10 @@ func (r *Run) sumGone(s *report.Summary, res Results) {
 		if round, gone := since[e.Edge.Peer]; gone {
 			since[e.Edge.Peer] = max(round, e.Edge.Exchange)
 		}
+	}
+	if !r.reweights() {
+		s.Missing = slices.Sorted(maps.Keys(since))
+		return
 	}
 	for _, rank := range slices.Sorted(maps.Keys(since)) {
 		s.Gone = append(s.Gone, report.Gone{Rank: rank, Since: since[rank]})

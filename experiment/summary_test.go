@@ -156,3 +156,24 @@ func TestASummarySaysWhoIsGone(t *testing.T) {
 		t.Errorf("with all results: gone %+v, %d steps", s.Gone, s.Steps)
 	}
 }
+
+// Under the policy wait a result is missing where a peer ended during the test of its model.
+func TestASummarySaysWhoseResultIsMissing(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=3"}, quick...)...)
+	finals := []report.Final{
+		{Rank: 0, Rounds: 90, Digest: strings.Repeat("0", 64)}, {Rank: 2, Rounds: 90, Digest: strings.Repeat("1", 64)},
+	}
+	s := summarize(t, r, Results{Mode: "run", Finals: finals, Last: []report.Step{{Rank: 1, Round: 90}}})
+	if !slices.Equal(s.Missing, []int{1}) || s.Gone != nil || s.Digest != "" || s.Steps != 3*90 {
+		t.Errorf("missing %v, gone %v, digest %q, %d steps", s.Missing, s.Gone, s.Digest, s.Steps)
+	}
+	var text bytes.Buffer
+	if err := s.WriteTable(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"no result      peer 1 ended before it told it", "none without the results of all peers"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("%q is not in the table:\n%s", line, text.String())
+		}
+	}
+}

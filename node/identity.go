@@ -77,7 +77,7 @@ func OpenIdentity(path string) (*Identity, error) {
 	}
 	lock, err := lockfile.Acquire(path+".lock", 0o600)
 	if held, ok := errors.AsType[*lockfile.HeldError](err); ok {
-		err = fmt.Errorf("%w: every peer needs an identity of its own", held)
+		err = fmt.Errorf("%w: every peer needs an identity of its own: node.key names the file of another", held)
 	}
 	if err != nil {
 		return nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("identity %s: %w", path, err)}

@@ -45,6 +45,8 @@ func TestIdentityInUseIsRefusedWithTheProcess(t *testing.T) {
 	defer first.Close()
 	if _, err := OpenIdentity(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
 		t.Errorf("error %v, want who uses it", err)
+	} else if !strings.Contains(err.Error(), "node.key") {
+		t.Errorf("error %v, want the key that helps", err)
 	}
 	if _, err := ReadIdentity(path); err != nil {
 		t.Errorf("reading alone claims nothing: %v", err)

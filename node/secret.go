@@ -34,7 +34,10 @@ func ReadSecret(path string) (string, error) {
 		return "", err
 	}
 	text = bytes.TrimRight(text, "\r\n")
-	if len(text) == 0 || len(text) > longestSecret {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return "", &SecretError{path, errors.New("there is no secret in the file: remove it, then peer id secret makes it")}
+	}
+	if len(text) > longestSecret {
 		return "", &SecretError{path, fmt.Errorf("a join secret has 1 to %d bytes, got %d", longestSecret, len(text))}
 	}
 	return string(text), nil

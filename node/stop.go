@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -106,6 +107,11 @@ func (d *driver) unsaved(round int, err error) error {
 	return d.ending.why
 }
 
+// reason returns what the others hear of an error of this worker: they name the worker themselves.
+func (d *driver) reason(err error) string {
+	return strings.TrimPrefix(err.Error(), fmt.Sprintf("node: worker %d: ", d.w.Rank))
+}
+
 // passOn tells the others, once, that this worker stops and why, or who stopped it.
 func (d *driver) passOn(err error) {
 	if !d.ending.told.IsZero() {
@@ -114,7 +120,7 @@ func (d *driver) passOn(err error) {
 	d.ending.told = time.Now()
 	var why *StoppedError
 	if !errors.As(err, &why) {
-		why = &StoppedError{Rank: d.w.Rank, Reason: err.Error()}
+		why = &StoppedError{Rank: d.w.Rank, Reason: d.reason(err)}
 	}
 	d.t.Stop(why)
 	if why.Rank == d.w.Rank {

@@ -187,7 +187,10 @@ func TestAWorkerThatIsToldToEndLosesNoRound(t *testing.T) {
 				t.Errorf("checkpoints of rounds %v after %v, want %d within %v", got.written, got.waited, test.want, test.within)
 			}
 			if len(got.stops) != 1 {
-				t.Errorf("the others are told %d times", len(got.stops))
+				t.Fatalf("the others are told %d times", len(got.stops))
+			}
+			if text := got.stops[0].Error(); strings.Count(text, "node: ") != 1 || strings.Count(text, "worker") != 1 {
+				t.Errorf("the others hear %q: node and worker are named more than once", text)
 			}
 			var stop *StoppedError
 			if errors.Is(got.err, context.Canceled) == test.stopped || errors.As(got.err, &stop) != test.stopped {

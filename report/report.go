@@ -174,13 +174,14 @@ type Summary struct {
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
-	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0 where there is none
-	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
-	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
-	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
-	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
-	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
-	Digest       string   `json:"digest"`           // of the final models, those of Gone left out
+	Slack        float64  `json:"slack,omitempty"`   // of the mixing matrix; 0 where there is none
+	Gamma        float64  `json:"gamma,omitempty"`   // consensus step; 0 where the algorithm has none
+	MeanBits     float64  `json:"mean_bits"`         // over exchanges and peers
+	Losses       *Losses  `json:"losses,omitempty"`  // under the policy reweight, where all edges are on record
+	Data         *Split   `json:"data,omitempty"`    // nil for an objective without data
+	Gone         []Gone   `json:"gone,omitempty"`    // peers without a result, by rank: the run went on without them
+	Missing      []int    `json:"missing,omitempty"` // peers that ended before they told their result, under the policy wait
+	Digest       string   `json:"digest"`            // of the final models, those of Gone left out
 	Seed         uint64   `json:"seed"`
 	Version      string   `json:"version"`
 }

@@ -23,7 +23,7 @@ func (s Summary) WriteTable(w io.Writer) error {
 	if s.Gamma > 0 {
 		row("gamma", "%s", short(&s.Gamma))
 	}
-	row("rounds", "%d in %s s (%s s in all)", s.Rounds, short(&s.Time), short(&s.Wall))
+	row("rounds", "%d in %s s; the command took %s s", s.Rounds, short(&s.Time), short(&s.Wall))
 	if s.Ended != "" {
 		row("ended at", "%s", s.Ended)
 	}
@@ -50,10 +50,16 @@ func (s Summary) WriteTable(w io.Writer) error {
 	for _, g := range s.Gone {
 		row("gone", "peer %d, since round %d", g.Rank, g.Since)
 	}
-	if digest := fmt.Sprintf("%.16s", s.Digest); len(s.Gone) == 0 {
-		row("digest", "%s", digest)
-	} else {
+	for _, rank := range s.Missing {
+		row("no result", "peer %d ended before it told it; with checkpoints, --resume on all machines goes on", rank)
+	}
+	switch digest := fmt.Sprintf("%.16s", s.Digest); {
+	case len(s.Missing) > 0:
+		row("digest", "none without the results of all peers")
+	case len(s.Gone) > 0:
 		row("digest", "%s, of the %d peers that are left", digest, s.Peers-len(s.Gone))
+	default:
+		row("digest", "%s", digest)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)

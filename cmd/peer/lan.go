@@ -43,7 +43,7 @@ func secretOf(loaded *configs.Loaded) (string, error) {
 	case secret == configs.Masked:
 		problem.Message = "the secret itself is not here: run folders and commands mask it"
 		problem.Hint = "give it with --set node.join_secret_file=FILE"
-	case secret == "" && len(cfg.Peers) == 0 && cfg.Topology.Size > 1:
+	case strings.TrimSpace(secret) == "" && len(cfg.Peers) == 0 && cfg.Topology.Size > 1:
 		problem.Message = "is empty, and there is no roster: anybody could join this run"
 	default:
 		return secret, nil

@@ -75,6 +75,9 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if mode == "sim" {
 		shown.Here = run.N()
 	}
+	if dir != "" {
+		shown.From, _, _ = safeRounds(run.Config(), dir, run.N())
+	}
 	s.display = c.newDisplay(shown)
 	context.AfterFunc(ctx, s.display.Close)
 	s.saver = &saver{log: c.logger(s.display), stopped: ctx.Done()}

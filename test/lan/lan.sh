@@ -159,7 +159,7 @@ own_files() {
     --set train.batch=2 --set "node.join_secret_file=$work/secret") i
   for ((i = 0; i < 2; i++)); do
     mkdir -p "$work/own/$i"
-    printf '1 1:1\n2 2:1\n%d %d:2\n' $((i + 1)) $((i + 1)) >"$work/own/$i/train.libsvm"
+    printf '1 1:1\n2 2:1\n1 1:3\n%d %d:2\n' $((i + 1)) $((i + 1)) >"$work/own/$i/train.libsvm"
     printf '1 1:1\n2 2:1\n' >"$work/own/$i/test.libsvm"
   done
   start 0 own0 lan-ring "${set[@]}" --set "data.dir=$work/own/0"
@@ -177,7 +177,7 @@ own_files() {
     [ "$(cat "$work/$i.code")" = 0 ] || { cat "$work/$i.err"; fail "$i exits with $(cat "$work/$i.code")"; }
   done
   [ "$(field local0 digest)" = "$(field local1 digest)" ] || fail "local: the digests differ"
-  grep -qs '"rows_per_worker":\[3,3\]' "$work/local0.out" || { cat "$work/local0.out"; fail "local: other rows"; }
+  grep -qs '"rows_per_worker":\[4,4\]' "$work/local0.out" || { cat "$work/local0.out"; fail "local: other rows"; }
   say "the partition local: each machine trains on its own rows"
 }
 

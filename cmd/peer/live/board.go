@@ -19,6 +19,7 @@ type Run struct {
 	Peers     int
 	Rounds    int
 	Here      int // peers that are there from the start: all of a simulation
+	From      int // the first round of a run that goes on; 0 for a new one
 }
 
 // A Board keeps the present state of every peer: a pure function of the events
@@ -40,7 +41,7 @@ type peer struct {
 	missing []int
 	test    test // of its final model
 	step    report.Step
-	first   int // rounds finished when the first step of all was heard
+	first   int // rounds finished when the pace began to count
 	in, out meter
 
 	compute, wait, codec smooth
@@ -50,6 +51,7 @@ type peer struct {
 func NewBoard(run Run, now time.Time) *Board {
 	b := &Board{run: run, here: run.Here, peers: make([]peer, run.Peers)}
 	for i := range b.peers {
+		b.peers[i].first = run.From
 		b.peers[i].enter(report.Starting, now)
 	}
 	return b
@@ -82,6 +84,9 @@ func (b *Board) addStep(s report.Step, now time.Time) {
 	p := &b.peers[s.Rank]
 	if s.Round < p.step.Round {
 		return // telemetry that was overtaken
+	}
+	if p.step.Round == 0 {
+		p.first = min(p.first, s.Round) // a peer may begin before the others: without its state
 	}
 	switch p.state {
 	case report.Starting, report.Joining, report.Waiting, report.Returning:
@@ -119,12 +124,20 @@ func (p *peer) enter(state report.State, now time.Time) {
 // back.
 func (p *peer) gone() bool { return p.state == report.Lost || p.state == report.Failed }
 
+// round returns the rounds that the peer has finished. Until its first step is heard, that is where the run began.
+func (b *Board) round(p *peer) int {
+	if p.step.Round == 0 {
+		return b.run.From
+	}
+	return p.step.Round
+}
+
 // count returns the rounds that those who take part have finished, and how many
 // they are.
 func (b *Board) count() (rounds, peers int) {
 	for i := range b.peers {
 		if p := &b.peers[i]; !p.gone() {
-			rounds += p.step.Round
+			rounds += b.round(p)
 			peers++
 		}
 	}
@@ -136,7 +149,7 @@ func (b *Board) Round() int {
 	least, any := b.run.Rounds, false
 	for i := range b.peers {
 		if p := &b.peers[i]; !p.gone() {
-			least, any = min(least, p.step.Round), true
+			least, any = min(least, b.round(p)), true
 		}
 	}
 	if !any {

@@ -137,6 +137,28 @@ func TestRemainingIsWithinAFifthAfterATenthOfTheRun(t *testing.T) {
 	}
 }
 
+// A run that goes on has its pace from the rounds that it does, not from those that were done before.
+func TestARunThatGoesOnCountsFromItsRound(t *testing.T) {
+	run := ringOf(4)
+	run.From = 60
+	b := NewBoard(run, start)
+	if got := b.Round(); got != 60 {
+		t.Errorf("before a step is heard: round %d, want 60", got)
+	}
+	for k := 61; k <= 70; k++ {
+		for rank := range 4 { // a round a second
+			b.Add(step(rank, k, float64(k)), after(float64(k-60)))
+			if got := b.Round(); got < 60 {
+				t.Fatalf("worker %d after its round %d: the run is in round %d", rank, k, got)
+			}
+		}
+	}
+	left, ok := b.Remaining(after(10))
+	if want := 30 * time.Second; !ok || left < want*4/5 || left > want*6/5 {
+		t.Errorf("%v remain (%v), want %v within 20 %%", left, ok, want)
+	}
+}
+
 func TestMeterFollowsTheLastSeconds(t *testing.T) {
 	var m meter
 	if got := m.rate(); got != 0 {
