@@ -20,7 +20,7 @@ type Results struct {
 	Finals  []report.Final      // in any order
 	Last    []report.Step       // the last recorded step of each worker, in any order
 	Models  [][]float32         // final models by rank; entries may be nil
-	Edges   []report.Event      // what all workers have put on record of edges
+	Edges   []report.Event      // what workers have put on record of edges: all, in mode run one of them
 	Wall    time.Duration       // of the whole command
 	Version string              // of the program
 	Watch   func(done, all int) // is told how far the evaluation of the average model is; may be nil
@@ -42,7 +42,7 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 		s.Ended = res.Ended
 	}
 	var err error
-	if r.reweights() && len(res.Edges) > 0 {
+	if r.reweights() && res.Mode != "run" && len(res.Edges) > 0 {
 		if s.Losses, err = report.SumLosses(res.Edges, r.N(), res.Finals); err != nil {
 			return report.Summary{}, err
 		}

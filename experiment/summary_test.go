@@ -130,6 +130,10 @@ func TestASummarySaysWhoIsGone(t *testing.T) {
 	if want := []report.Gone{{Rank: 2, Since: 40}}; !slices.Equal(s.Gone, want) {
 		t.Errorf("gone %+v, want %+v", s.Gone, want)
 	}
+	res.Edges = []report.Event{{Edge: &report.Edge{Rank: 1, Peer: 2, Exchange: 56}}}
+	if s := summarize(t, r, res); !slices.Equal(s.Gone, []report.Gone{{Rank: 2, Since: 56}}) || s.Losses != nil {
+		t.Errorf("with this peer's edges: gone %+v, losses %+v", s.Gone, s.Losses)
+	}
 	if s.Rounds != 90 || s.Steps != 3*90+40 || !slices.Equal(s.PerWorker, []int{90, 90, 40, 90}) {
 		t.Errorf("%d rounds, %d steps, per worker %v", s.Rounds, s.Steps, s.PerWorker)
 	}

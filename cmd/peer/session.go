@@ -158,12 +158,9 @@ func (s *session) results() ([]report.Final, []report.Step) {
 	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step report.Step) bool { return step.Round == 0 })
 }
 
-// records returns what all peers have put on record of edges; a peer of a LAN has
-// only its own.
+// records returns what peers have put on record of edges: all peers, but on a LAN this
+// peer alone.
 func (s *session) records() []report.Event {
-	if s.mode == "run" {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.edges
