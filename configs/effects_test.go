@@ -149,7 +149,7 @@ func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
 			[]string{"name=ring8-cifar", "data.name=cifar-10", "model.name=logistic", "train.rounds=4000", "train.step_size=0.1", "train.weight_decay=0.0005"},
 			[]string{"model.norm of ring8-cifar (embedded preset):4:23 has no effect: it is a setting of resnet or vgg16, but model.name is logistic"}},
 		{"a quadratic", Source{File: "one-label10", Set: []string{"model.name=quadratic"}},
-			[]string{"name=one-label10", "topology.size=10", "topology.slack=0.9", "algorithm.name=d2", "model.name=quadratic", "train.rounds=1500", "train.momentum=0",
+			[]string{"name=one-label10", "topology.size=10", "algorithm.name=d2", "model.name=quadratic", "train.rounds=1500", "train.momentum=0",
 				"output.evaluate=150"},
 			[]string{"model.hidden of one-label10 (embedded preset):6:9 has no effect: it is a setting of mlp, but model.name is quadratic",
 				"data.name of one-label10 (embedded preset):5:8 has no effect, nor has partition: a quadratic has no samples"}},

@@ -28,6 +28,9 @@ func TestPresetsLoadAndSayWhatTheyAre(t *testing.T) {
 		if l.Config.Name != p.Name {
 			t.Errorf("%s: its name is %s", p.Name, l.Config.Name)
 		}
+		if l.Config.Topology.Slack != Computed || l.Config.Algorithm.Gamma != Computed {
+			t.Errorf("%s: its slack or gamma is not auto, so that --set algorithm.bits diverges", p.Name)
+		}
 		if !strings.HasPrefix(string(p.Text), "# ") || len(p.About) < 20 || len(p.About) > 120 {
 			t.Errorf("%s: the first line does not name the situation: %q", p.Name, p.About)
 		}

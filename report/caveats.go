@@ -159,7 +159,11 @@ func (s *Study) Reproduce() string {
 		fmt.Sprintf("mode:    %s from %s, seeds %v", s.Mode, s.Base, s.Seeds),
 	}
 	if s.Made != "" {
-		lines = append(lines, "made:    "+s.Made, "again:   peer compare comparison.yaml -o again, in the folder of this report; digests are in data/digests.csv")
+		lines = append(lines, "made:    "+s.Made,
+			"again:   peer compare comparison.yaml -o again, in the folder of this report; digests are in data/digests.csv")
+	}
+	if s.Mode == "lab" {
+		lines = append(lines, "         real peers have the same digests where the algorithm is synchronous and the rounds are the same")
 	}
 	for _, file := range s.Data {
 		lines = append(lines, "data:    "+file.String())

@@ -127,14 +127,14 @@ func (g geomean) interval() string {
 	case half <= narrow*g.Mean:
 		return "exactly " + decimal(g.Mean, g.Mean, 3)
 	}
-	return decimal(g.Low, half, 2) + " to " + decimal(g.High, half, 2)
+	return beside(g.Low, half) + " to " + beside(g.High, half)
 }
 
 // certain reports whether the interval does not contain 1.
 func (g geomean) certain() bool { return g.N > 1 && (g.Low > 1 || g.High < 1) }
 
 // String writes the mean to three digits; with an interval, all to the place of
-// the second digit of its half.
+// the second digit of its half, or of their own.
 func (g geomean) String() string {
 	switch half := (g.High - g.Low) / 2; {
 	case g.N == 0:
@@ -146,6 +146,15 @@ func (g geomean) String() string {
 	case g.unbounded():
 		return g.interval()
 	default:
-		return fmt.Sprintf("%s [%s, %s]", decimal(g.Mean, half, 2), decimal(g.Low, half, 2), decimal(g.High, half, 2))
+		return fmt.Sprintf("%s [%s, %s]", beside(g.Mean, half), beside(g.Low, half), beside(g.High, half))
 	}
+}
+
+// beside writes v > 0 to the place of the second digit of half, or of its own if
+// it is smaller: what is above zero is not written as 0.
+func beside(v, half float64) string {
+	if v > 0 {
+		half = min(half, v)
+	}
+	return decimal(v, half, 2)
 }

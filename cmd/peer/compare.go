@@ -36,7 +36,8 @@ fails, the others are run nevertheless and the command exits with ` + fmt.Sprint
 The folder gets a report, as "peer report" makes it, and in its folder what makes the
 comparison again with the same digests: comparison.yaml, the run files of all cells, and
 in REPRODUCE.md the version, the machine and the sums of the data files. Folders, keys
-and secrets of this machine are left out.`,
+and secrets of this machine are left out. Real peers (lab) that end at a time or a target
+end in other rounds, and those of adpsgd meet in another order: their digests differ.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
@@ -52,13 +53,7 @@ and secrets of this machine are left out.`,
 	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"}, cobra.ShellCompDirectiveNoFileComp))
 	c.addJSON(cmd)
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var names []string
-		for _, p := range configs.Comparisons() {
-			names = append(names, p.Name+"\t"+p.About)
-		}
-		return names, cobra.ShellCompDirectiveDefault
-	}
+	cmd.ValidArgsFunction = completeNames(configs.Comparisons())
 	return cmd
 }
 

@@ -96,3 +96,17 @@ func completeLabels(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	}
 	return labels, cobra.ShellCompDirectiveNoFileComp
 }
+
+// completeNames completes the one argument of a command with what is embedded.
+func completeNames(embedded []configs.Preset) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, p := range embedded {
+			names = append(names, suggestion(p.Name, p.About))
+		}
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,7 @@ such a round takes at least on its network, without entropy coding.`,
 		},
 	}
 	file.addFlags(cmd)
+	cmd.ValidArgsFunction = completeNames(slices.Concat(configs.Presets(), configs.Comparisons()))
 	return cmd
 }
 
@@ -85,6 +87,7 @@ A comparison file is printed as it is written.`,
 		},
 	}
 	file.addFlags(cmd)
+	cmd.ValidArgsFunction = completeNames(slices.Concat(configs.Presets(), configs.Comparisons()))
 	c.addJSON(cmd)
 	cmd.Flags().BoolVar(&origin, "origin", false, "print where every value comes from")
 	return cmd

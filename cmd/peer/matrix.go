@@ -99,13 +99,13 @@ func (m *matrix) sets(key string) bool {
 // needs to know, and searches for the values that are to be tuned.
 func (m *matrix) prepare(ctx context.Context) error {
 	for _, cell := range m.cells {
-		loaded, err := m.load(cell)
+		loaded, err := m.load(firstChoice(cell))
 		if err != nil {
 			return err
 		}
 		run, err := assemble(loaded)
 		if err != nil {
-			return fmt.Errorf("compare: cell %s: %w", cell, err)
+			return m.inCell(cell, err)
 		}
 		if err := run.FindData(); err != nil {
 			return err
@@ -130,6 +130,16 @@ func (m *matrix) prepare(ctx context.Context) error {
 	return m.keepFiles()
 }
 
+// firstChoice returns the cell with the first value of everything that is to be
+// tuned. The defaults in their place may be settings with which it cannot run.
+func firstChoice(cell configs.Cell) configs.Cell {
+	cell.Set = slices.Clone(cell.Set)
+	for _, choice := range cell.Tune {
+		cell.Set = append(cell.Set, configs.Override{Key: choice.Key, Value: choice.Values[0]})
+	}
+	return cell
+}
+
 // endsOf checks that a cell can end as it should.
 func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 	ends, err := parseUntil("compare", configs.Arguments(cell.Until))
@@ -138,9 +148,27 @@ func (m *matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 		err = ends.check(run)
 	}
 	if err != nil {
-		return fmt.Errorf("cell %s: %w", cell, err)
+		return m.inCell(cell, err)
 	}
 	return nil
+}
+
+// inCell says which cell an error is about. A key that the comparison sets is no
+// --set of the user.
+func (m *matrix) inCell(cell configs.Cell, err error) error {
+	e, ok := errors.AsType[*configs.Error](err)
+	if !ok {
+		return fmt.Errorf("compare: cell %s: %w", cell, err)
+	}
+	problems := slices.Clone(e.Problems)
+	for i := range problems {
+		p := &problems[i]
+		p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+		if given, ok := strings.CutPrefix(p.Source, "--set "); ok && !slices.Contains(m.set, given) {
+			p.Source = ""
+		}
+	}
+	return &configs.Error{Problems: problems}
 }
 
 // load merges what a cell says over the base, and what all cells have over both.

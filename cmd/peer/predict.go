@@ -72,16 +72,13 @@ func checkComparison(c *console, name string, set []string) error {
 		if cell.Seed != file.Seeds[0] {
 			continue
 		}
-		for _, choice := range cell.Tune { // any of them sends the same
-			cell.Set = append(cell.Set, configs.Override{Key: choice.Key, Value: choice.Values[0]})
-		}
-		loaded, err := m.load(cell)
+		loaded, err := m.load(firstChoice(cell)) // any choice sends the same
 		if err != nil {
 			return err
 		}
 		run, err := assemble(loaded)
 		if err != nil {
-			return fmt.Errorf("cell %s: %w", cell, err)
+			return m.inCell(cell, err)
 		}
 		if err := m.endsOf(cell, run); err != nil {
 			return err

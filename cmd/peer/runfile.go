@@ -24,16 +24,7 @@ type runFile struct {
 // addFlags adds the flags and completes the argument with the presets.
 func (f *runFile) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "override a key of the run file, as in `key=value`; may be repeated")
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for _, p := range configs.Presets() {
-			names = append(names, p.Name+"\t"+p.About)
-		}
-		return names, cobra.ShellCompDirectiveDefault
-	}
+	cmd.ValidArgsFunction = completeNames(configs.Presets())
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 }
 

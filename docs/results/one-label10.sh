@@ -33,7 +33,7 @@ train d2 algorithm.codec=full
 wait "$first"
 train moniqua-d2 &
 first=$!
-train dpsgd algorithm.name=dpsgd algorithm.codec=full
+train dpsgd algorithm.name=dpsgd algorithm.codec=full topology.slack=0.9
 wait "$first"
 
 "$runs/peer" report "$runs"/allreduce/* "$runs"/d2/* "$runs"/moniqua-d2/* "$runs"/dpsgd/* \
