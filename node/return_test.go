@@ -200,7 +200,9 @@ func (f *fleet) worker(rank int) Worker {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			d.round = k
-			copied.CopyTo(&d.saved)
+			if k > 0 { // the copy may change while round 0 is noted
+				copied.CopyTo(&d.saved)
+			}
 			return nil
 		},
 	}
