@@ -122,7 +122,7 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 func evaluate(t testing.TB, all []*Worker, res Results) {
 	t.Helper()
 	for i, w := range all {
-		score, err := w.Evaluate(res.Models[i])
+		score, err := w.Evaluate(res.Models[i], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -403,7 +403,7 @@ func TestEvaluateWithoutDataIsTheGlobalObjective(t *testing.T) {
 			t.Fatal(err)
 		}
 		mean += float64(loss) / 4
-		own, err := w.Evaluate(x)
+		own, err := w.Evaluate(x, nil)
 		if err != nil || own.Loss != score.Loss {
 			t.Errorf("worker %d evaluates %v, %v; the run %v", w.Rank, own.Loss, err, score.Loss)
 		}

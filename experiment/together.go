@@ -76,7 +76,7 @@ type shared struct {
 	rank     topology.Rank
 	users    int
 	gradient func(g []float32, k int, x []float32) (float32, error)
-	evaluate func(x []float32) (model.Score, error)
+	evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
 
 	mu        sync.Mutex
 	gradients map[int]*sharedGradient // by round: those that somebody lacks
@@ -131,14 +131,14 @@ func (s *shared) room(dim int) *sharedGradient {
 	return e
 }
 
-func (s *shared) takeScore(x []float32) (model.Score, error) {
+func (s *shared) takeScore(x []float32, watch func(done, all int)) (model.Score, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := slices.IndexFunc(s.scores, func(e *sharedScore) bool { return slices.Equal(e.x, x) })
 	if at < 0 {
 		at = len(s.scores)
 		e := &sharedScore{x: slices.Clone(x), left: s.users}
-		e.score, e.err = s.evaluate(x)
+		e.score, e.err = s.evaluate(x, watch)
 		s.scores = append(s.scores, e)
 	}
 	e := s.scores[at]

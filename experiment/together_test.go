@@ -46,7 +46,7 @@ func TestRunsTogetherEndAsAlone(t *testing.T) {
 
 func score(t *testing.T, w *Worker) float64 {
 	t.Helper()
-	s, err := w.Evaluate(w.Machine.Params())
+	s, err := w.Evaluate(w.Machine.Params(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

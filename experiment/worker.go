@@ -38,10 +38,8 @@ type Worker struct {
 	Layout func(f gossip.Frame) quant.Layout
 	// Evaluate scores x on the test split, with this worker's running
 	// statistics where the model has them. It must not be called while
-	// Gradient is.
-	Evaluate func(x []float32) (model.Score, error)
-	// Watch is told by Evaluate how many samples are done, of how many; nil: nobody asks.
-	Watch func(done, all int)
+	// Gradient is. It tells watch, which may be nil, how many samples are done, of how many.
+	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
 
 	oracle *train.Oracle
 }
@@ -140,7 +138,9 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 		}
 		return loss, err
 	}
-	w.Evaluate = func(x []float32) (model.Score, error) { return r.scorer.own(rank, objective, x, w.Watch) }
+	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
+		return r.scorer.own(rank, objective, x, watch)
+	}
 	return w, nil
 }
 

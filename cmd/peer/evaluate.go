@@ -16,7 +16,7 @@ import (
 func scored(run *experiment.Run, w *experiment.Worker, next gradient, observe func(report.Event)) gradient {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if evaluatesAt(run, k) {
-			score, err := w.Evaluate(x)
+			score, err := w.Evaluate(x, nil)
 			if err != nil {
 				return 0, err
 			}

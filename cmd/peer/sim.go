@@ -258,8 +258,7 @@ func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Resu
 		Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
 		Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 	}
-	w.Watch = s.testing(rank)
-	if err := conclude(&final, s.run, w, outlet{dir: s.folder.dir, saver: s.saver}); err != nil {
+	if err := conclude(&final, s.run, w, outlet{dir: s.folder.dir, saver: s.saver}, s.testing(rank)); err != nil {
 		return err
 	}
 	s.event(report.Event{Final: &final})

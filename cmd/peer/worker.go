@@ -43,11 +43,11 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	}
 	testing := report.Status{State: report.Testing}
 	n.Say(testing)
-	w.Watch = eachSecond(func(share float64) {
+	watch := eachSecond(func(share float64) {
 		testing.Share = share
 		n.Say(testing)
 	})
-	return final, conclude(&final, run, w, to)
+	return final, conclude(&final, run, w, to, watch)
 }
 
 // driven fills in what a node needs of w besides where it begins.
@@ -109,10 +109,13 @@ func lostPolicy(cfg configs.Config) node.LostPolicy {
 	return node.Wait
 }
 
-// conclude completes a result with the score of the replica, and saves it.
-func conclude(final *report.Final, run *experiment.Run, w *experiment.Worker, to outlet) error {
+// conclude completes a result with the score of the replica, and saves it. It tells watch how
+// far the score is.
+func conclude(
+	final *report.Final, run *experiment.Run, w *experiment.Worker, to outlet, watch func(done, all int),
+) error {
 	x := w.Machine.Params()
-	score, err := w.Evaluate(x)
+	score, err := w.Evaluate(x, watch)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 		return got, err
 	default:
 		got.why = fmt.Sprintf("%d rounds in %v", p.rounds, out.Time.Round(time.Millisecond))
-		s, err := workers[0].Evaluate(workers[0].Machine.Params())
+		s, err := workers[0].Evaluate(workers[0].Machine.Params(), nil)
 		if err != nil {
 			return got, err
 		}
@@ -102,7 +102,7 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 func scored(w *experiment.Worker, every int, scores map[int]score) func(g []float32, k int, x []float32) (float32, error) {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if k > 0 && k%every == 0 {
-			s, err := w.Evaluate(x)
+			s, err := w.Evaluate(x, nil)
 			if err != nil {
 				return 0, err
 			}

@@ -96,7 +96,7 @@ func (c *cell) train(ctx context.Context, run *experiment.Run) error {
 	}
 	loss := 0.0
 	for _, w := range workers {
-		score, err := w.Evaluate(w.Machine.Params())
+		score, err := w.Evaluate(w.Machine.Params(), nil)
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 		if r.lies == one && i == poisoned {
 			continue
 		}
-		score, err := w.Evaluate(w.Machine.Params())
+		score, err := w.Evaluate(w.Machine.Params(), nil)
 		if err != nil {
 			return outcome{}, err
 		}

@@ -82,7 +82,7 @@ func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 		return outcome{}, err
 	}
 	got.sent = float64(res.Sent[0].Payload) / float64(rounds)
-	score, err := workers[0].Evaluate(workers[0].Machine.Params())
+	score, err := workers[0].Evaluate(workers[0].Machine.Params(), nil)
 	got.accuracy = score.Accuracy
 	return got, err
 }
