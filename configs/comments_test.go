@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What show prints of a preset keeps its comments, and loads as the preset does.
+// A preset keeps its comments when it is shown, and the output loads like the preset.
 func TestCommentsAreKept(t *testing.T) {
 	for _, p := range Presets() {
 		l, err := Load(Source{File: p.Name, Set: []string{"train.rounds=7"}})

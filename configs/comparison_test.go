@@ -167,7 +167,7 @@ func TestComparisonMistakes(t *testing.T) {
 	}
 }
 
-// What is wrong with a network, the base or a list is said once.
+// One mistake in a network, the base or a list gives one error.
 func TestOneMistakeOfAComparisonIsOneError(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "base.yaml")
 	if err := os.WriteFile(base, []byte("train: {batch: many}\n"), 0o600); err != nil {

@@ -212,8 +212,8 @@ type Output struct {
 }
 
 // Default returns the configuration of an empty run file: eight workers on a
-// ring that learn the built-in glyphs with Moniqua at 8 bit. What is left out of
-// topology.slack and algorithm.gamma is Computed.
+// ring that learn the built-in glyphs with Moniqua at 8 bit. The slack and
+// the gamma are Computed.
 func Default() Config {
 	return Config{
 		Name:     "run",

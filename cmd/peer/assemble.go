@@ -15,8 +15,8 @@ func assemble(loaded *configs.Loaded) (*experiment.Run, error) {
 	return run, nil
 }
 
-// assembleFor is assemble for sim and lab. It refuses
-// what cannot work on this machine.
+// assembleFor is assemble for sim and lab. It refuses runs that cannot work on this
+// machine.
 func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
 	loaded, err := f.load(args)
 	if err != nil {

@@ -131,8 +131,8 @@ func modelPath(dir string, rank int) string {
 }
 
 // event appends an event to the record, which is whole up to the last one
-// whatever happens to the process. What a full disk does not take follows when it does:
-// the error comes once, when the first event has to wait.
+// whatever happens to the process. Events wait in memory while the disk is full.
+// It returns an error once, when the first event has to wait.
 func (f *folder) event(e report.Event) error {
 	f.trained = f.trained || e.Step != nil && (f.own == anyRank || e.Step.Rank == f.own) || e.Final != nil
 	if f.err != nil {

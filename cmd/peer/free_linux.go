@@ -8,8 +8,8 @@ import (
 )
 
 // freeMemory returns how many bytes this process and its children can still get,
-// 0 where it is not known: what the machine has, or what is left of the limit of
-// its control group.
+// or 0 if that is unknown. The limit is that of the machine or of the control group of
+// this process.
 func freeMemory() int64 {
 	free := kernelField("/proc/meminfo", "MemAvailable:") << 10
 	limit, used := wholeNumber("/sys/fs/cgroup/memory.max"), wholeNumber("/sys/fs/cgroup/memory.current")

@@ -2,5 +2,5 @@
 
 package main
 
-// freeMemory returns 0: what is left is not known here.
+// freeMemory returns 0: on this system the free memory is unknown.
 func freeMemory() int64 { return 0 }

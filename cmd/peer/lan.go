@@ -16,7 +16,7 @@ import (
 
 // On a LAN a machine has data, a key and a secret of its own, which may not be those that the others expect.
 
-// placeholder is the secret of old examples: everybody knows it.
+// placeholder is the secret in old examples. It is public, so it protects nothing.
 const placeholder = "change-me"
 
 const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set " +
@@ -102,7 +102,7 @@ func lanOptions(run *experiment.Run, secret string) (node.Options, error) {
 		o.Sections = append(o.Sections, node.Section{Name: "data set", JSON: held, Advice: dataAdvice(run.Config())})
 	}
 	o.JoinSecret = secret
-	o.Host, _ = os.Hostname() // a name that nobody knows is left out
+	o.Host, _ = os.Hostname() // without a name the hello has none
 	return o, nil
 }
 

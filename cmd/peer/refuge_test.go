@@ -50,7 +50,7 @@ func TestAWorkerGoesOnFromRoundZero(t *testing.T) {
 	}
 }
 
-// Whoever breaks off a run reads in one line what is lost, what is safe, and how to go on.
+// A second signal prints one line: the lost rounds, the safe round, and the command to go on.
 func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	loaded, err := configs.Load(configs.Source{File: "ring8", Set: []string{"model={name: quadratic, dim: 50}"}})
 	if err != nil {

@@ -342,7 +342,7 @@ func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
 		t.Errorf("%d present, though 2 were found", got)
 	}
 	b.Add(here(3), start)
-	b.Add(step(0, 1, 1), after(1)) // nobody else has told anything yet
+	b.Add(step(0, 1, 1), after(1)) // the other peers are silent so far
 	if got := b.Present(); got != 3 {
 		t.Errorf("%d present in the first round, though 3 were found", got)
 	}

@@ -39,8 +39,8 @@ func (b *Board) Waiting(now time.Time) []string {
 	return lines
 }
 
-// An explanation is a line about a wait. It is news if its cause is: what changes
-// with time alone is not part of the cause.
+// An explanation is a line about a wait. The display prints it again only if the cause
+// changes. The cause holds no durations, because they change all the time.
 type explanation struct{ line, cause string }
 
 func (b *Board) explain(now time.Time) []explanation {
