@@ -32,7 +32,8 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 	switch mode {
 	case "lab":
 		if n > mostProcesses {
-			return refusal("topology.size", fmt.Sprintf("must be at most %d in a lab, where every peer is a process, got %d", mostProcesses, n),
+			return refusal("topology.size",
+				fmt.Sprintf("must be at most %d in a lab, where every peer is a process, got %d", mostProcesses, n),
 				"take fewer peers, or peer sim: its workers are no processes")
 		}
 		needs += n * leastProcess
@@ -49,7 +50,8 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 	return refusal(key, fmt.Sprintf("%s with %d parameters must fit into memory: %s are left, %s are needed at least",
 		of, run.Dim(), report.Size(memory), report.Size(needs)),
 		"take a smaller model, a smaller batch or fewer workers").
-		With("model.hidden", "model.depth", "model.dim", "train.batch", "topology.size", "topology.rows", "topology.cols", "topology.file")
+		With("model.hidden", "model.depth", "model.dim", "train.batch",
+			"topology.size", "topology.rows", "topology.cols", "topology.file")
 }
 
 func refusal(key, message, hint string) *configs.Error {
