@@ -91,6 +91,7 @@ func newEdge(l *links, rank topology.Rank) *edge {
 
 // run makes links until the transport is closed or the neighbour has left.
 func (e *edge) run() {
+	defer e.clear()
 	ctx, wait := e.links.ctx, firstRetry
 	for ctx.Err() == nil {
 		t, err := e.next(ctx)
@@ -257,23 +258,6 @@ func (e *edge) learn(host string) {
 	}
 }
 
-// greet answers a stream that the neighbour opened and leaves it for run. A
-// newer stream takes the place of an older one: the neighbour has given that up.
-func (e *edge) greet(t *talk) {
-	if err := e.settle(t); err != nil {
-		e.failed(err)
-		return
-	}
-	for {
-		select {
-		case e.arrived <- t:
-			return
-		case old := <-e.arrived:
-			old.stream.ResetWithError(network.StreamSupplanted)
-		}
-	}
-}
-
 // failed notes that no link came about, and tells the worker of a refusal.
 func (e *edge) failed(err error) {
 	if e.links.ctx.Err() != nil {
@@ -347,7 +331,7 @@ func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 		if old := t.stream.Conn(); old != newer.stream.Conn() {
 			e.links.hangUp(old) // the neighbour has given it up, or cannot tell us
 		}
-		e.arrived <- newer // only run takes from it while a link is up
+		e.putBack(newer)
 	case <-ctx.Done():
 		k.fail(ctx.Err())
 	}

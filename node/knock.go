@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"errors"
+
+	"github.com/libp2p/go-libp2p/core/network"
 )
 
 // knock asks a neighbour that has not called to call: it may not know where this
@@ -37,5 +39,49 @@ func (e *edge) answer(t *talk) {
 	})
 	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
 		e.links.refused.tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	}
+}
+
+// greet answers a stream that the neighbour opened and leaves it for run.
+func (e *edge) greet(t *talk) {
+	if err := e.settle(t); err != nil {
+		e.failed(err)
+		return
+	}
+	e.deliver(t)
+}
+
+// deliver leaves a stream for run. It takes the place of an older one, which the
+// neighbour has given up. If run has ended meanwhile, the stream must not stay open:
+// the neighbour would take it for a link.
+func (e *edge) deliver(t *talk) {
+	for {
+		select {
+		case e.arrived <- t:
+			if e.links.ctx.Err() != nil {
+				e.clear()
+			}
+			return
+		case old := <-e.arrived:
+			old.stream.ResetWithError(network.StreamSupplanted)
+		}
+	}
+}
+
+// putBack leaves a stream that run has taken for its next turn, unless a newer one has come.
+func (e *edge) putBack(t *talk) {
+	select {
+	case e.arrived <- t:
+	default:
+		t.stream.ResetWithError(network.StreamSupplanted)
+	}
+}
+
+// clear resets the stream that waits for run, which has ended.
+func (e *edge) clear() {
+	select {
+	case t := <-e.arrived:
+		t.stream.ResetWithError(network.StreamSupplanted)
+	default:
 	}
 }

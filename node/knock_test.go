@@ -1,0 +1,44 @@
+package node
+
+import (
+	"context"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/network"
+)
+
+// A resetStream notes that it was reset.
+type resetStream struct {
+	network.Stream
+	reset bool
+}
+
+func (s *resetStream) ResetWithError(network.StreamErrorCode) error {
+	s.reset = true
+	return nil
+}
+
+// A neighbour takes an open stream for a link: none may stay open that nobody reads.
+func TestStreamsThatNobodyTakesAreReset(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	e := &edge{links: &links{ctx: ctx}, arrived: make(chan *talk, 1)}
+	var older, newer, taken, late resetStream
+	e.deliver(&talk{stream: &older})
+	e.deliver(&talk{stream: &newer})
+	if !older.reset || newer.reset {
+		t.Errorf("reset: the older stream %v, the newer one %v; want only the older one", older.reset, newer.reset)
+	}
+	e.putBack(&talk{stream: &taken})
+	if !taken.reset || newer.reset {
+		t.Errorf("reset: a stream that run puts back %v, a newer one %v; want only the first", taken.reset, newer.reset)
+	}
+	cancel()
+	e.run()
+	if !newer.reset {
+		t.Error("run has ended and left a stream open")
+	}
+	e.deliver(&talk{stream: &late})
+	if !late.reset {
+		t.Error("a stream that came after the end of run stays open")
+	}
+}
