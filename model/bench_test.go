@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 )
 
 // full holds the models in the sizes that runs use.

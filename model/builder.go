@@ -3,7 +3,7 @@ package model
 import (
 	"math"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 )

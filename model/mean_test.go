@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 )
 
 func TestMeanOfQuadratics(t *testing.T) {

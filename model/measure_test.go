@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 )
 
 // Measure tells the size of every objective without its memory.

@@ -5,7 +5,7 @@
 // the initial point.
 package model
 
-import "gossiptrainer/data"
+import "gossiptrainer/internal/data"
 
 // A Score is the result of an evaluation.
 type Score struct {

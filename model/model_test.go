@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 )

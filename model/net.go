@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/state"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/rng"
 )
 

@@ -3,7 +3,7 @@ package model
 import (
 	"fmt"
 
-	"gossiptrainer/data"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

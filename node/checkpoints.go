@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/journal"
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/wire"
 )
 
 // Checkpoints say how a worker's state gets to safety while it trains. Between two

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
 )
 
 func TestCodedRunsEqualLockStep(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
 )
 
 // Counters are what a node has seen since it started.

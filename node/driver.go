@@ -11,8 +11,8 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/journal"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

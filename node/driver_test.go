@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/journal"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

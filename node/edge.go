@@ -17,8 +17,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
 )
 
 // Waits between two tries to reach a peer: doubled each time, from first to

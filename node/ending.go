@@ -2,7 +2,7 @@ package node
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // An Arbiter ends a run before its rounds are over: it hears from all workers how many

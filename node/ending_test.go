@@ -14,7 +14,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // finish runs a task to the end and has all nodes tell their results.

@@ -15,10 +15,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
 )
 
 // What is accepted as the end of a run names a worker of it, is fit to print,

@@ -11,7 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"google.golang.org/protobuf/proto"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

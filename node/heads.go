@@ -3,7 +3,7 @@ package node
 import (
 	"sync"
 
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/wire"
 )
 
 // heads makes the headers of frames. One message goes to several neighbours under

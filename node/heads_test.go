@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/wire"
 )
 
 func TestNeighboursShareAHeader(t *testing.T) {

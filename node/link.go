@@ -13,8 +13,8 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 // A frame may take as long as its link needs, but something must come in time:

@@ -15,7 +15,7 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/wire"
 )
 
 // eventually waits for something that happens in other goroutines.

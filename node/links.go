@@ -16,10 +16,10 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/journal"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire/entropy"
 )
 
 const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"

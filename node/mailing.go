@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
-	"gossiptrainer/wire/entropy"
 )
 
 // A coding is the entropy stage of all links of a worker. Its work is done by

@@ -19,8 +19,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

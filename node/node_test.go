@@ -14,11 +14,11 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/moniqua"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
-	"gossiptrainer/train"
-	"gossiptrainer/wire/entropy"
 )
 
 // Goroutines that libraries start once per process and never end.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 // What comes from a neighbour and cannot be used is counted against it. The

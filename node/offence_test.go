@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
 )
 
 // accused returns a driver of worker 1 of a ring of three whose links are up.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
-	"gossiptrainer/wire/entropy"
 )
 
 // A pace is how fast a link carries frames: the best of the last few, for a slow

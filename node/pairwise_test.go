@@ -8,9 +8,9 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 // An outgoing thing is a frame, a notice or a bye. The payload of a bye says why.

@@ -1,7 +1,7 @@
 package node
 
 import (
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"time"
 )
 

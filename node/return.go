@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/checkpoint"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/journal"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
 )
 
 // Under Reweight a neighbour whose link is down for longer than the grace is done

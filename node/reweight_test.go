@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

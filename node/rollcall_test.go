@@ -12,7 +12,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

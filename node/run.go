@@ -13,12 +13,12 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
-	"gossiptrainer/train"
-	"gossiptrainer/wire/entropy"
 )
 
 // A LostPolicy says what a worker does when it loses a neighbour.

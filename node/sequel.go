@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/wire"
 )
 
 // A worker that has come back from a checkpoint does its last rounds once more,

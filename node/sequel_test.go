@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/journal"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
 )
 
 // A rehearsal is worker 1 of three with a journal, driven by hand.

@@ -17,7 +17,7 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/wire"
 )
 
 // pipeConn is one end of a net.Pipe as libp2p wants it.

@@ -9,7 +9,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/protocol"
 
-	"gossiptrainer/checkpoint"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

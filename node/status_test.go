@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 func TestLogLinesSayWhereTheirWorkerIs(t *testing.T) {

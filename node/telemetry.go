@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

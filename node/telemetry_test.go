@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

@@ -2,9 +2,9 @@ package node
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire"
 )
 
 // A Transport moves frames between a worker and its neighbours: at most once,

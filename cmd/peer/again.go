@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/data"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
 )
 
 // Names of the files in a report's folder that make the comparison again.

@@ -2,7 +2,7 @@ package main
 
 import (
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
 )
 
 // assemble builds the run of a loaded run file; what does not fit together is

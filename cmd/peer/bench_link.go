@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/lab"
-	"gossiptrainer/report"
-	"gossiptrainer/wire"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire"
 )
 
 // A linkReport is what "bench link" prints.

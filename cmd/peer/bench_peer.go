@@ -15,8 +15,8 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/lab"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
-	"gossiptrainer/report"
-	"gossiptrainer/sim"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
 )
 

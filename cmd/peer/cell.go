@@ -17,8 +17,8 @@ import (
 
 	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/configs"
-	"gossiptrainer/lab"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/report"
 )
 
 // cellLog is what the process of a cell said.

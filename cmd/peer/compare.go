@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // compareFlags are the flags of peer compare.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/data"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
 )
 
 // silentConsole is one whose words go to files.

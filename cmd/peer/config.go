@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
 )
 
 func newConfig(c *console) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/data"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
 )
 
 func newData(c *console) *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"gossiptrainer/cmd/peer/live"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/topology"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // An earlier is what the record of a run that goes on knows of one peer: times and

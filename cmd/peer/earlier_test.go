@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // The record of a run that goes on counts on, and has no round twice.

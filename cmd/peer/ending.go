@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/report"
-	"gossiptrainer/sim"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/sim"
 )
 
 // An ending watches a run for what ends it before its rounds are over.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A run of which only the budget is the end: with so many rounds it would take hours.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"gossiptrainer/report"
-	"gossiptrainer/wire/entropy"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 // Lossless is lossless: whatever codes the payloads, real peers and the

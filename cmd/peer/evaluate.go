@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/experiment"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 )
 
 // scored makes a worker's gradient evaluate the replica first, at x_k in every

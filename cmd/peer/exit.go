@@ -8,14 +8,14 @@ import (
 	"strings"
 	"syscall"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
-	"gossiptrainer/data"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/lab"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
-	"gossiptrainer/sim"
-	"gossiptrainer/train"
 )
 
 // Exit codes.

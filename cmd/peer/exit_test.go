@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/data"
-	"gossiptrainer/lab"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
-	"gossiptrainer/train"
 )
 
 func TestExitCodes(t *testing.T) {

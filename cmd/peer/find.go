@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/regular"
 )
 

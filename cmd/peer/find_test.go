@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/checkpoint"
 )
 
 // runsOf makes run folders "run-20260504-<name>". Each has these files, of which

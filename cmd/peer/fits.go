@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/regular"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // runFileName is the resolved run file in a run's folder.

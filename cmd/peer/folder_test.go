@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // What is killed: eight peers on a ring that wait for one another, with each of

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
-	"gossiptrainer/lab"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/report"
 )
 
 func newLab(c *console) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
 

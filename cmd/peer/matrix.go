@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A matrix runs the cells of a comparison and keeps what came of them in a

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/report"
-	"gossiptrainer/sim"
+	"gossiptrainer/internal/sim"
 )
 
 // A forecast is what a cell will send in a round that exchanges, and how long one

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/term"
 
-	"gossiptrainer/data"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
 )
 
 // A progress shows how far something is: in place on a terminal, in lines elsewhere.

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/vec"
-	"gossiptrainer/report"
-	"gossiptrainer/train"
 )
 
 // compressorKey begins the keys of a compressor's settings in a run file.

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"time"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/lockfile"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/journal"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )

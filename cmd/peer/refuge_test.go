@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/checkpoint"
 )
 
 // A checkpoint of round 0 says that a worker has begun, holds no state, and is one to go on

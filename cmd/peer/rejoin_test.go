@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // What a machine comes back to: a ring of four that would go on for ever.

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
 	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // readable is the mode of results.

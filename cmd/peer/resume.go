@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/topology"
 )
 

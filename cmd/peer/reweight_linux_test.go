@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // What loses peers: a ring of eight that goes on without those who die.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/experiment"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 )
 
 // A spaceError says that a disk has no room for what a run writes.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"gossiptrainer/internal/report"
 	"gossiptrainer/node"
-	"gossiptrainer/report"
 )
 
 // A site is a folder with the run file and the keys of machines that know each

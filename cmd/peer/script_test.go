@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"gossiptrainer/cmd/peer/live"
-	"gossiptrainer/experiment"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // Two peers in one working directory, as on NFS, go on in their own folders.

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/report"
-	"gossiptrainer/sim"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
-	"gossiptrainer/train"
 )
 
 // simFlags are the flags of peer sim.

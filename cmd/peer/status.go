@@ -18,7 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // standings is what "peer status" prints.

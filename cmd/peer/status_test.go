@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/node"
-	"gossiptrainer/report"
 )
 
 // atDesk starts a node that nobody else knows, with its desk.

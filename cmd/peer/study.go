@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // reportFolder is where the report of a comparison goes, in its folder.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/lab"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/report"
 	"gossiptrainer/node"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
 )
 

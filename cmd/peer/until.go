@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
-	"gossiptrainer/report"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 )
 
 // An until is what ends a run before its rounds are over.

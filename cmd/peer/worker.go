@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
-	"gossiptrainer/report"
 	"gossiptrainer/topology"
-	"gossiptrainer/train"
 )
 
 // An outlet is where a worker's results go: its model into a folder, the scores of

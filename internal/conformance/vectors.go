@@ -15,7 +15,7 @@ func Dir() string {
 	if dir := os.Getenv("VECTORS"); dir != "" {
 		return dir
 	}
-	return filepath.Join("..", "..", "testdata", "vectors")
+	return filepath.Join("testdata", "vectors")
 }
 
 // Load decodes the vector file name, a path below Dir, into v.

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/checkpoint"
 	"gossiptrainer/configs"
-	"gossiptrainer/data"
-	"gossiptrainer/experiment"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/model"
-	"gossiptrainer/sim"
 	"gossiptrainer/topology"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 var records = map[string]decoder{"events": events, "summary": summary}

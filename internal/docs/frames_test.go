@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"testing"
 
-	"gossiptrainer/wire"
-	"gossiptrainer/wire/entropy"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 var frames = map[string]decoder{

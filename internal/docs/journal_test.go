@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/journal"
+	"gossiptrainer/internal/journal"
 )
 
 var journals = map[string]decoder{"segment": segment}

@@ -9,10 +9,10 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
-	"gossiptrainer/wire/entropy"
 )
 
 // The examples of compressors are those of worker 2 of a run with seed 1, in this

@@ -11,13 +11,13 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "report"},
-	{"quant/levels", "quant/controller", "quant", "data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
+	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "internal/report"},
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
-	{"wire", "journal", "checkpoint", "train"},
-	{"sim", "node"},
-	{"configs", "experiment", "lab"},
+	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
+	{"internal/sim", "node"},
+	{"configs", "internal/experiment", "internal/lab"},
 	{"cmd/peer"},
 }
 
@@ -26,21 +26,21 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"internal/lockfile": {"internal/regular"}, // a lock is a regular file
-	"internal/kernel":   {"internal/rng"},     // its random numbers
-	"internal/vec":      {"internal/kernel"},  // its loops in assembly
-	"internal/state":    {"internal/vec"},     // a snapshot holds vectors as bytes
-	"report":            {"internal/regular"}, // somebody else may have put a fifo into a run folder
-	"quant":             {"quant/levels"},     // its tables are fitted there
-	"model":             {"data"},             // a gradient is taken on a data.Batch
-	"moniqua":           {"algos"},            // it implements algos.Codec
-	"journal":           {"wire"},             // its records are frames
-	"experiment":        {"configs"},          // it assembles what a run file names
+	"internal/lockfile":   {"internal/regular"}, // a lock is a regular file
+	"internal/kernel":     {"internal/rng"},     // its random numbers
+	"internal/vec":        {"internal/kernel"},  // its loops in assembly
+	"internal/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
+	"internal/report":     {"internal/regular"}, // somebody else may have put a fifo into a run folder
+	"quant":               {"quant/levels"},     // its tables are fitted there
+	"model":               {"internal/data"},    // a gradient is taken on a data.Batch
+	"moniqua":             {"algos"},            // it implements algos.Codec
+	"internal/journal":    {"internal/wire"},    // its records are frames
+	"internal/experiment": {"configs"},          // it assembles what a run file names
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
-var outside = []string{"bench", "internal/conformance", "internal/docs", "internal/lint", "internal/proptest", "test"}
+var outside = []string{"internal/conformance", "internal/docs", "internal/lint", "internal/proptest", "studies", "test"}
 
 const module = "gossiptrainer/"
 
@@ -100,16 +100,16 @@ func TestPackagesImportOnlyWhatStandsBelow(t *testing.T) { check(t, arrows) }
 func TestArrowsAreFound(t *testing.T) {
 	imports := func(name string) string { return "package p\nimport _ \"gossiptrainer/" + name + "\"\n" }
 	expect(t, arrows, "gossip/x.go", imports("algos"), "")
-	expect(t, arrows, "data/x.go", imports("data/glyphs"), "")
-	expect(t, arrows, "data/glyphs/x.go", imports("internal/rng"), "")
+	expect(t, arrows, "internal/data/x.go", imports("internal/data/glyphs"), "")
+	expect(t, arrows, "internal/data/glyphs/x.go", imports("internal/rng"), "")
 	expect(t, arrows, "moniqua/x.go", imports("algos"), "")
 	expect(t, arrows, "gossip/x_test.go", imports("node"), "")
 	expect(t, arrows, "quant/x.go", imports("quant/levels"), "")
 	expect(t, arrows, "quant/levels/x.go", imports("quant"), "layer 1")
 	expect(t, arrows, "algos/x.go", imports("moniqua"), "layer 2")
-	expect(t, arrows, "sim/x.go", imports("node"), "layer 5")
+	expect(t, arrows, "internal/sim/x.go", imports("node"), "layer 5")
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
-	expect(t, arrows, "wire/x.go", imports("internal/lint"), "outside the layers")
+	expect(t, arrows, "internal/wire/x.go", imports("internal/lint"), "outside the layers")
 	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
 }
 

@@ -183,7 +183,7 @@ func TestBadCitationsAreFound(t *testing.T) {
 		{"algos/x.go", "with --json (DESIGN\nsection 4).", `"DESIGN section 4"`},
 		{"algos/x.go", "DESIGN.md, section 4", "the number"},
 		{"algos/x.go", "QSGD, NeurIPS 2017, section 3.1; ICML 2020, section 3; RFC 6763, section 7.2; YAML 1.2", ""},
-		{"bench/x.sh", "out=$PWD/docs; peer > $out/new.md; peer > docs/new.md", `"docs/new.md": there is no such file`},
+		{"studies/x.sh", "out=$PWD/docs; peer > $out/new.md; peer > docs/new.md", `"docs/new.md": there is no such file`},
 		{"docs/format.md", "[sums](math.md#the-sums-s-and-s1), [start](../README.md#on-a-lan), [code](../algos)", ""},
 		{"docs/format.md", "[sums](math.md#sums)", "docs/math.md has no such section"},
 		{"docs/format.md", "[code](../moniqua)", "no such file"},

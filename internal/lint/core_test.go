@@ -13,7 +13,7 @@ import (
 // forbiddenImports are packages that the core, layers 0 to 4, does without.
 var forbiddenImports = map[string]string{
 	"net":          "the core opens no socket: drivers (sim, node) own transport",
-	"net/http":     "the core opens no socket: only data/fetch.go downloads",
+	"net/http":     "the core opens no socket: only internal/data/fetch.go downloads",
 	"log":          "the core logs nothing: it returns errors and values",
 	"log/slog":     "the core logs nothing: it returns errors and values",
 	"os/signal":    "the core handles no signals: the command line does",
@@ -23,7 +23,7 @@ var forbiddenImports = map[string]string{
 
 // allowedImports are the exceptions, as file and import.
 var allowedImports = map[[2]string]string{
-	{"data/fetch.go", "net/http"}: "fetching a data set is its only duty",
+	{"internal/data/fetch.go", "net/http"}: "fetching a data set is its only duty",
 }
 
 // clocks are the functions of package time that read or wait for a clock.
@@ -36,10 +36,10 @@ var allowedVariables = map[string]string{
 	"moniqua/grid.go roundingNames":  "a table from number to name",
 	"model/builder.go zeros":         "a start: Go has no constant structs",
 	"model/builder.go ones":          "a start: Go has no constant structs",
-	"report/plot.go blue":            "a colour: Go has no constant structs",
-	"report/plot.go orange":          "a colour: Go has no constant structs",
-	"report/plot.go faint":           "a colour: Go has no constant structs",
-	"report/plot.go grid":            "a colour: Go has no constant structs",
+	"internal/report/plot.go blue":   "a colour: Go has no constant structs",
+	"internal/report/plot.go orange": "a colour: Go has no constant structs",
+	"internal/report/plot.go faint":  "a colour: Go has no constant structs",
+	"internal/report/plot.go grid":   "a colour: Go has no constant structs",
 }
 
 // purity finds what makes the core depend on more than its arguments.
@@ -250,6 +250,6 @@ func TestImpurityIsFound(t *testing.T) {
 		expect(t, purity, "gossip/x.go", "package gossip\n"+text+"\n", want)
 	}
 	expect(t, purity, "node/x.go", "package node\nimport \"net\"\nvar x = net.IPv4len\n", "")
-	expect(t, purity, "data/fetch.go", "package data\nimport _ \"net/http\"\n", "")
-	expect(t, purity, "data/files.go", "package data\nimport _ \"net/http\"\n", "only data/fetch.go")
+	expect(t, purity, "internal/data/fetch.go", "package data\nimport _ \"net/http\"\n", "")
+	expect(t, purity, "internal/data/files.go", "package data\nimport _ \"net/http\"\n", "only internal/data/fetch.go")
 }

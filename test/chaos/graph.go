@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // perCut is in how many exchanges only one end of an edge that is lost may mix: the

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // ring returns the record of a ring at its beginning.

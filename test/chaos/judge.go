@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // judgeNotice finds when the others have noticed a fault, and whether that was

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A lanSite is peers in network namespaces. Each has a cable to a hub of its

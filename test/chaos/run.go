@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A trial is one scenario as it is played once.

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"syscall"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A site is where the peers of a run live, and what can be done to them there.

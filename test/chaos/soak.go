@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/test/markdown"
+	"gossiptrainer/studies/markdown"
 )
 
 // A soak is one run at a steady pace whose peers meet one random fault after the

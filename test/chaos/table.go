@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/test/markdown"
+	"gossiptrainer/studies/markdown"
 )
 
 // A tally is what came of the faults of one kind in a scenario: a row of the

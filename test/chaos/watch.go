@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A watch follows what the peers of a run record and say, with the time at

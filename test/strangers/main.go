@@ -18,7 +18,7 @@ import (
 	"os/signal"
 	"time"
 
-	"gossiptrainer/test/markdown"
+	"gossiptrainer/studies/markdown"
 )
 
 func main() {

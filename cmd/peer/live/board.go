@@ -8,7 +8,7 @@ package live
 import (
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A Run is what does not change while a run goes on.

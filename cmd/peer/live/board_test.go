@@ -8,7 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

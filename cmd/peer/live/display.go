@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A Display shows a run to a person until it is closed. Its methods may be

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 func TestPlainPrintsALinePerIntervalAndNoEscapeCodes(t *testing.T) {

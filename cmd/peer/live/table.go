@@ -9,7 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // The colours are the terminal's own sixteen, so that its theme decides.

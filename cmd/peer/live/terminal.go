@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // frame is the time between two drawings of the table: fast enough to look

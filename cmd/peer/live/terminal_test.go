@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A tape is a terminal that keeps what is written to it.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // A test is how far the evaluation of a final model is.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 func tested(rank int, share float64) report.Event {

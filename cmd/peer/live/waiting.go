@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/report"
+	"gossiptrainer/internal/report"
 )
 
 // patience is how long starting and joining may last before they are explained.

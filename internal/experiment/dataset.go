@@ -1,0 +1,266 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/topology"
+)
+
+// A dataset gives the shards and the test splits of a run. Each part is read
+// when it is first asked for, and shards are not kept.
+type dataset struct {
+	sources   []*data.Source // of one form; one, or one per worker
+	local     bool           // a worker's shard is all that its source has
+	partition func() (data.Partition, error)
+	tests     []func() (data.Set, error) // as sources
+	common    func() (data.Set, error)   // the test rows of all sources
+
+	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
+}
+
+// FindData returns *data.MissingError if files of the data set are not there.
+func (r *Run) FindData() error {
+	if r.data == nil {
+		return nil
+	}
+	for _, s := range r.data.sources {
+		if err := s.Find(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assembleData opens the data set. No samples are read, except of libsvm, whose
+// shape only its files know.
+func (r *Run) assembleData() error {
+	if r.cfg.Model.Name == "quadratic" {
+		return nil
+	}
+	c := r.cfg.Data
+	d := &dataset{local: c.Partition == "local"}
+	var err error
+	if d.sources, err = r.openData(); err != nil {
+		return err
+	}
+	classes := d.sources[0].Info.Classes
+	if c.Partition == "labels" && c.PerWorker > len(classes) {
+		return configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes), c.PerWorker).
+			With("data.name")
+	}
+	for _, source := range d.sources {
+		if err := r.checkShards(source.Info); err != nil {
+			return err
+		}
+	}
+	cut, ok := partitions[c.Partition]
+	if !ok && !d.local {
+		return configs.Errorf("data.partition", "%q is no partition", c.Partition)
+	}
+	d.partition = sync.OnceValues(func() (data.Partition, error) {
+		if d.local {
+			return d.counts()
+		}
+		labels, err := d.sources[0].TrainLabels()
+		if err != nil {
+			return data.Partition{}, err
+		}
+		return cut(labels, r.N(), r.cfg)
+	})
+	for _, s := range d.sources {
+		d.tests = append(d.tests, sync.OnceValues(s.Test))
+	}
+	d.common = sync.OnceValues(d.allTests)
+	r.data = d
+	return nil
+}
+
+// openData opens the source that all workers share, or one per worker.
+func (r *Run) openData() ([]*data.Source, error) {
+	c := r.cfg.Data
+	dirs := []string{c.Dir}
+	if strings.Contains(c.Dir, configs.RankPattern) {
+		dirs = nil
+		for rank := range r.cfg.Topology.Size {
+			dirs = append(dirs, strings.ReplaceAll(c.Dir, configs.RankPattern, strconv.Itoa(rank)))
+		}
+	}
+	for i, dir := range dirs {
+		var err error
+		if dirs[i], err = data.Root(dir); err != nil && c.Name != "glyphs" {
+			return nil, err
+		}
+	}
+	if c.Name == "libsvm" {
+		return data.OpenOwn(dirs, data.Form{Features: c.Dimension, Labels: c.Labels})
+	}
+	source, err := data.Open(c.Name, dirs[0])
+	return []*data.Source{source}, err
+}
+
+// CheckTogether refuses to have all workers of the run on this machine where each needs files of its own, and
+// the run file names one folder.
+func (r *Run) CheckTogether() error {
+	if r.data == nil || !r.data.local || len(r.data.sources) == r.N() {
+		return nil
+	}
+	example := filepath.Join(r.cfg.Data.Dir, configs.RankPattern)
+	return configs.Errorf("data.dir", "with the partition local each worker needs a folder of its own: "+
+		"on one machine write %s for its rank, as in %s", configs.RankPattern, example).With("data.partition")
+}
+
+// of returns which of the sources is that of a worker.
+func (d *dataset) of(rank topology.Rank) int {
+	if len(d.sources) == 1 {
+		return 0
+	}
+	return int(rank)
+}
+
+// shard reads the samples of one worker and nothing else.
+func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
+	source := d.sources[d.of(rank)]
+	if d.local {
+		return source.Train(nil)
+	}
+	p, err := d.partition()
+	if err != nil {
+		return data.Set{}, err
+	}
+	if d.whole == nil {
+		return source.Train(p.Shards[rank])
+	}
+	cut := d.whole.Subset(p.Shards[rank])
+	d.whole = nil
+	return cut, nil
+}
+
+// shards reads every train split once and cuts it up.
+func (d *dataset) shards(workers int) ([]data.Set, error) {
+	sets := make([]data.Set, workers)
+	if d.local {
+		for i := range sets {
+			var err error
+			if sets[i], err = d.shard(topology.Rank(i)); err != nil {
+				return nil, err
+			}
+		}
+		return sets, nil
+	}
+	p, err := d.partition()
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.sources[0].Train(nil)
+	if err != nil {
+		return nil, err
+	}
+	for i, rows := range p.Shards {
+		sets[i] = all.Subset(rows)
+	}
+	return sets, nil
+}
+
+// allTests returns the rows on which a model of no worker is evaluated.
+func (d *dataset) allTests() (data.Set, error) {
+	sets := make([]data.Set, len(d.tests))
+	for i, test := range d.tests {
+		var err error
+		if sets[i], err = test(); err != nil {
+			return data.Set{}, err
+		}
+	}
+	return data.Concat(sets), nil
+}
+
+// counts says what the workers have of files that are not cut.
+func (d *dataset) counts() (data.Partition, error) {
+	classes := d.sources[0].Info.Classes
+	p := data.Partition{Classes: classes, Unused: make([]int, len(classes))}
+	for _, s := range d.sources {
+		y, err := s.TrainLabels()
+		if err != nil {
+			return data.Partition{}, err
+		}
+		count := make([]int, len(classes))
+		for _, label := range y.Of {
+			count[label]++
+		}
+		p.Counts = append(p.Counts, count)
+	}
+	return p, nil
+}
+
+// Partition returns how the train split is cut. It reads the labels.
+func (r *Run) Partition() (data.Partition, error) {
+	if r.data == nil {
+		return data.Partition{}, fmt.Errorf("experiment: model %s: there is no data to cut", r.cfg.Model.Name)
+	}
+	if err := r.CheckTogether(); err != nil {
+		return data.Partition{}, err
+	}
+	return r.data.partition()
+}
+
+// Rows returns what a worker trains on and is evaluated on, nil for an objective without data.
+func (r *Run) Rows(rank topology.Rank) (*report.Rows, error) {
+	d := r.data
+	if d == nil {
+		return nil, nil
+	}
+	info := d.sources[d.of(rank)].Info
+	rows := &report.Rows{Train: info.Train, Test: info.Test}
+	if d.local {
+		test, err := d.tests[d.of(rank)]()
+		rows.TestSet = data.Fingerprint(test)
+		return rows, err
+	}
+	p, err := d.partition()
+	if err == nil {
+		rows.Train = len(p.Shards[rank])
+	}
+	return rows, err
+}
+
+// A held is what a machine tells of its data.
+type held struct {
+	Rows        int    `json:"rows,omitempty"`
+	TestRows    int    `json:"test_rows,omitempty"`
+	Dimension   int    `json:"dimension"`
+	Classes     string `json:"classes"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// DataHeld returns what the data of this machine have that those of all others need too, as canonical JSON; nil
+// for an objective without data. With the partition local these are the dimension and the classes alone. It reads
+// the whole set, unless that is built in, and keeps it for the worker that is built next.
+func (r *Run) DataHeld() ([]byte, error) {
+	if r.data == nil {
+		return nil, nil
+	}
+	source := r.data.sources[0]
+	h := held{Dimension: source.Info.Shape.Features(), Classes: strings.Join(source.Info.Classes, ", ")}
+	if !r.data.local {
+		h.Rows, h.TestRows, h.Fingerprint = source.Info.Train, source.Info.Test, "built in"
+	}
+	if !r.data.local && r.cfg.Data.Name != "glyphs" {
+		whole, err := source.Train(nil)
+		if err != nil {
+			return nil, err
+		}
+		test, err := r.data.common()
+		if err != nil {
+			return nil, err
+		}
+		h.Fingerprint, r.data.whole = data.Fingerprint(whole, test), &whole
+	}
+	return json.Marshal(h)
+}

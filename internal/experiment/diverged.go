@@ -1,0 +1,100 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/topology"
+)
+
+// A DivergedError is a run whose loss or parameters have left all bounds, with the
+// settings that may be to blame.
+type DivergedError struct {
+	Err    error
+	remedy string
+}
+
+func (e *DivergedError) Error() string { return e.Err.Error() }
+func (e *DivergedError) Unwrap() error { return e.Err }
+
+// Hint says which settings to change.
+func (e *DivergedError) Hint() string { return e.remedy }
+
+// Diverged adds to an error that wraps train.ErrDiverged what to change in the run
+// file. Any other error is returned as it is.
+func (r *Run) Diverged(err error) error {
+	if !errors.Is(err, train.ErrDiverged) {
+		return err
+	}
+	return &DivergedError{Err: err, remedy: r.remedy()}
+}
+
+// remedy names first what the run file sets against the rules, then what helps any
+// run.
+func (r *Run) remedy() string {
+	a := r.cfg.Algorithm
+	remedies := r.beyondRules()
+	switch {
+	case len(remedies) > 0:
+	case r.quantized():
+		remedies = append(remedies, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
+	case a.Name == "naive":
+		remedies = append(remedies,
+			"another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can")
+	case a.Name == "dcd" || a.Name == "ecd":
+		remedies = append(remedies, fmt.Sprintf("a finer algorithm.compressor than %s of %d bits, "+
+			"for %s does not make up for what messages lose, or choco as algorithm.name", a.Compressor.Name, r.Bits(), a.Name))
+	case r.Compresses() && a.Gamma > 0:
+		remedies = append(remedies, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
+	}
+	remedies = append(remedies, fmt.Sprintf("a smaller train.step_size than %v", r.cfg.Train.StepSize))
+	return "try " + strings.Join(remedies, ", or ")
+}
+
+// beyondRules returns what to do about a slack, a gamma or a compressor that auto would
+// not have taken.
+func (r *Run) beyondRules() []string {
+	var remedies []string
+	if slack, err := r.autoSlack(); err == nil && r.method.kind == "" && float64(r.cfg.Topology.Slack) > slack {
+		remedies = append(remedies,
+			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
+	}
+	if r.Compresses() {
+		if made, err := r.compressor(0); err == nil {
+			if why := r.method.unsuited(r.cfg.Algorithm.Compressor, made.Properties()); why != "" {
+				remedies = append(remedies, "another compressor ("+why+")")
+			}
+		}
+	}
+	if gamma, err := r.autoGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
+		remedies = append(remedies,
+			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma), float64(r.cfg.Algorithm.Gamma)))
+	}
+	return remedies
+}
+
+// autoSlack returns the slack that auto stands for.
+func (r *Run) autoSlack() (float64, error) {
+	spec := r.graph.Spec()
+	spec.Slack = 1
+	g, err := topology.New(spec)
+	if err != nil {
+		return 0, err
+	}
+	g, err = r.chooseSlack(g)
+	if err != nil {
+		return 0, err
+	}
+	return g.Spec().Slack, nil
+}
+
+// autoGamma returns the consensus step that auto stands for, 0 without one.
+func (r *Run) autoGamma() (configs.Auto, error) {
+	own := *r
+	own.cfg.Algorithm.Gamma = configs.Computed
+	err := own.assembleGamma()
+	return own.cfg.Algorithm.Gamma, err
+}

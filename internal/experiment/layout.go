@@ -1,0 +1,77 @@
+package experiment
+
+import (
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
+)
+
+func (r *Run) assembleEntropy() error {
+	var err error
+	if r.coder, err = entropy.Parse(r.cfg.Wire.Entropy); err != nil {
+		return configs.Errorf("wire.entropy", "%v", err)
+	}
+	return nil
+}
+
+// Entropy returns how payloads are coded.
+func (r *Run) Entropy() entropy.Coder { return r.coder }
+
+// layouts returns how the payloads of a worker's machine are cut, for the
+// entropy coder: by the codec, which may know it by the round, or by the
+// compressor. A payload that is none of those, like a message without a model,
+// is bytes.
+func (r *Run) layouts(rank topology.Rank, m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
+	models, err := r.modelLayout(rank, m)
+	if err != nil {
+		return nil, err
+	}
+	return func(f gossip.Frame) quant.Layout {
+		if l := models(f); f.Kind == gossip.Data && l.Len() == len(f.Payload) {
+			return l
+		}
+		return quant.Bytes(len(f.Payload))
+	}, nil
+}
+
+// modelLayout returns the layout of messages with a model, or what is sent of it.
+func (r *Run) modelLayout(rank topology.Rank, m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
+	if r.Compresses() {
+		c, err := r.compressor(rank)
+		if err != nil {
+			return nil, err
+		}
+		if switched, ok := c.(*quant.Switched); ok {
+			return func(f gossip.Frame) quant.Layout { return switched.Layout(r.dim, f.Payload) }, nil
+		}
+		layout := quant.Layout{}
+		if known, ok := c.(interface{ Layout(d int) quant.Layout }); ok {
+			layout = known.Layout(r.dim)
+		}
+		return func(gossip.Frame) quant.Layout { return layout }, nil
+	}
+	if w, ok := m.(*gossip.Worker); ok {
+		if c, ok := w.Codec().(*moniqua.Codec); ok {
+			return func(f gossip.Frame) quant.Layout { return c.Layout(f.Round, r.dim) }, nil
+		}
+	}
+	if r.Asynchronous() {
+		return r.pairLayout, nil
+	}
+	return func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / floatBytes) }, nil
+}
+
+// pairLayout returns the layout of a model and the count of everybody's steps:
+// in full precision, or symbols and perhaps their hash, as its length tells.
+func (r *Run) pairLayout(f gossip.Frame) quant.Layout {
+	l := quant.Floats(r.dim)
+	l.Tail = gossip.CensusBytes(r.N())
+	if r.quantized() && l.Len() != len(f.Payload) {
+		l.Levels, l.Word = r.levels(), 0
+		l.Tail += max(0, min(len(f.Payload)-l.Len(), moniqua.HashLen))
+	}
+	return l
+}

@@ -1,0 +1,41 @@
+package experiment
+
+import (
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+)
+
+// checkShards refuses workers without a sample, and batches that hold more
+// samples than a worker has. Shards of a Dirichlet partition differ: their mean
+// counts.
+func (r *Run) checkShards(info data.Info) error {
+	c := r.cfg
+	if n := c.Topology.Size; n > info.Train && c.Data.Partition != "local" {
+		return configs.Errorf("topology.size", "%s has %d samples to train on: must be at most %d workers, got %d",
+			info.Name, info.Train, info.Train, n).With("topology.rows", "topology.cols", "topology.file", "data.name")
+	}
+	share := info.Train / c.Topology.Size
+	switch classes := len(info.Classes); c.Data.Partition {
+	case "local":
+		share = info.Train // a worker trains on all samples of its own files
+	case "labels":
+		share = info.Train * min(classes, c.Topology.Size*c.Data.PerWorker) / classes / c.Topology.Size
+	}
+	if c.Train.Batch > share {
+		return configs.Errorf("train.batch", "each of %d workers has about %d samples of %s: a batch must be at most %d, got %d",
+			c.Topology.Size, share, info.Name, share, c.Train.Batch).
+			With("topology.size", "topology.rows", "topology.cols", "topology.file", "data.name", "data.partition", "data.per_worker")
+	}
+	return nil
+}
+
+// Memory returns how many bytes a worker takes at least: its model, gradient,
+// direction and message, and what a batch needs.
+func (r *Run) Memory() int64 {
+	const vectors = 4
+	of := vectors
+	if r.data == nil {
+		of += 2 // curvatures and optimum of a quadratic
+	}
+	return floatBytes * (int64(of)*int64(r.dim) + int64(r.cfg.Train.Batch)*int64(r.sample))
+}

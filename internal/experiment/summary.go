@@ -1,0 +1,262 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/topology"
+)
+
+// Results is what a driver knows at the end of a run.
+type Results struct {
+	Mode    string              // run, lab or sim
+	Finals  []report.Final      // in any order
+	Last    []report.Step       // the last recorded step of each worker, in any order
+	Models  [][]float32         // final models by rank; entries may be nil
+	Edges   []report.Event      // what workers have put on record of edges: all, in mode run one of them
+	Wall    time.Duration       // of the whole command
+	Version string              // of the program
+	Watch   func(done, all int) // is told how far the evaluation of the average model is; may be nil
+	Ended   string              // what has ended the run, if not that its rounds were over
+}
+
+// Summarize sums up a run. What needs all models is null without them.
+func (r *Run) Summarize(res Results) (report.Summary, error) {
+	s := report.Summary{
+		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
+		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy, Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
+	}
+	for _, step := range res.Last {
+		s.TrainLoss += step.Loss / float64(len(res.Last))
+	}
+	r.sumFinals(&s, res.Finals)
+	s.Data = report.SumRows(r.cfg.Data.Partition, res.Finals, r.N())
+	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
+		s.Ended = res.Ended
+	}
+	var err error
+	if r.reweights() && res.Mode != "run" && len(res.Edges) > 0 {
+		if s.Losses, err = report.SumLosses(res.Edges, r.N(), res.Finals); err != nil {
+			return report.Summary{}, err
+		}
+	}
+	r.sumGone(&s, res)
+	if s.Digest, err = r.digest(res.Finals); err != nil {
+		return report.Summary{}, err
+	}
+	if err := r.compareModels(&s, res.Models, res.Watch); err != nil {
+		return report.Summary{}, err
+	}
+	return s, nil
+}
+
+// sumFinals takes the means and extremes over the workers.
+func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
+	if len(finals) == 0 {
+		return
+	}
+	n := len(finals)
+	s.Rounds, s.PerWorker = finals[0].Rounds, make([]int, r.N())
+	s.Theta = sumThetas(finals)
+	mean, least := 0.0, math.Inf(1)
+	var sent report.Bytes
+	var messages report.Messages
+	for _, f := range finals {
+		s.Rounds = min(s.Rounds, f.Rounds)
+		s.Steps += f.Rounds
+		if r.checkRank(topology.Rank(f.Rank)) == nil {
+			s.PerWorker[f.Rank] = f.Rounds
+		}
+		s.Time = max(s.Time, f.Time.Seconds())
+		s.Loss += f.Loss / float64(n)
+		s.ExtraMemory = max(s.ExtraMemory, f.ExtraMemory)
+		s.MeanBits += f.Bits / float64(n)
+		mean += f.Accuracy / float64(n)
+		least = min(least, f.Accuracy) // NaN stays NaN
+		sent.Add(f.Sent)
+		messages.Add(f.Messages)
+	}
+	if s.Time > 0 {
+		s.Rate = float64(s.Steps) / s.Time
+	}
+	s.BytesPerPeer = report.Bytes{
+		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
+	}
+	s.Effective = messages.Bits(r.Parameters())
+	s.Accuracy.Mean, s.Accuracy.Min = report.Number(mean), report.Number(least)
+}
+
+// sumThetas returns the largest bound and the sums of what became of it, which
+// are known if all workers know them.
+func sumThetas(finals []report.Final) report.Theta {
+	sum := report.Theta{Violations: new(int64)}
+	for _, f := range finals {
+		sum.Value = max(sum.Value, f.Theta.Value)
+		sum.Repaired += f.Theta.Repaired
+		if f.Theta.Violations == nil {
+			sum.Violations = nil
+		} else if sum.Violations != nil {
+			*sum.Violations += *f.Theta.Violations
+		}
+	}
+	return sum
+}
+
+// sumGone takes in the workers without a result. Their last records say how far they
+// came, and the edges on record, where they count in rounds, since when. Under the
+// policy wait nobody went on without them: they ended after the last round.
+func (r *Run) sumGone(s *report.Summary, res Results) {
+	if len(res.Finals) == 0 {
+		return
+	}
+	since := make(map[int]int)
+	for rank := range r.N() {
+		if !slices.ContainsFunc(res.Finals, func(f report.Final) bool { return f.Rank == rank }) {
+			since[rank] = 0
+		}
+	}
+	for _, step := range res.Last {
+		if _, gone := since[step.Rank]; gone {
+			s.PerWorker[step.Rank] = step.Round
+			s.Steps += step.Round
+			since[step.Rank] = step.Round
+		}
+	}
+	for _, e := range res.Edges {
+		if e.Edge == nil || e.Edge.Weight != 0 || r.Asynchronous() || r.cfg.Algorithm.LocalSteps != 1 {
+			continue
+		}
+		if round, gone := since[e.Edge.Peer]; gone {
+			since[e.Edge.Peer] = max(round, e.Edge.Exchange)
+		}
+	}
+	if !r.reweights() {
+		s.Missing = slices.Sorted(maps.Keys(since))
+		return
+	}
+	for _, rank := range slices.Sorted(maps.Keys(since)) {
+		s.Gone = append(s.Gone, report.Gone{Rank: rank, Since: since[rank]})
+	}
+}
+
+// digest returns the digest of all final models, "" if some are missing; under the policy
+// reweight that of those that there are.
+func (r *Run) digest(finals []report.Final) (string, error) {
+	if len(finals) == 0 || len(finals) != r.N() && !r.reweights() {
+		return "", nil
+	}
+	digests := make([][sha256.Size]byte, r.N())
+	given := make([]bool, r.N())
+	for _, f := range finals {
+		if err := r.checkRank(topology.Rank(f.Rank)); err != nil {
+			return "", err
+		}
+		raw, err := hex.DecodeString(f.Digest)
+		if err != nil || len(raw) != sha256.Size || given[f.Rank] {
+			return "", fmt.Errorf("experiment: result of worker %d: digest %q: want one of %d bytes in hex", f.Rank, f.Digest, sha256.Size)
+		}
+		copy(digests[f.Rank][:], raw)
+		given[f.Rank] = true
+	}
+	left := digests[:0]
+	for rank, there := range given {
+		if there {
+			left = append(left, digests[rank])
+		}
+	}
+	sum := train.RunDigest(left)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// compareModels fills in the distance of the replicas to their mean and the
+// accuracy of that mean, if all models are there; of those who are left under the
+// policy reweight.
+func (r *Run) compareModels(s *report.Summary, models [][]float32, watch func(done, all int)) error {
+	if r.reweights() {
+		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
+	} else if len(models) != r.N() {
+		return nil
+	}
+	if len(models) == 0 || slices.ContainsFunc(models, func(x []float32) bool { return len(x) != r.dim }) {
+		return nil
+	}
+	mean := Mean(models)
+	s.Consensus = report.Number(consensus(models, mean))
+	if !r.ScoresMean() {
+		return nil
+	}
+	score, err := r.watched(mean, watch)
+	if err != nil {
+		return err
+	}
+	s.Accuracy.AverageModel = report.Number(score.Accuracy)
+	return nil
+}
+
+// ScoresMean says whether the mean of the replicas can be evaluated: with batch
+// normalization it has no running statistics.
+func (r *Run) ScoresMean() bool {
+	m := r.cfg.Model
+	return m.Name != "resnet" && m.Name != "vgg16" || m.Norm != "batch"
+}
+
+// Mean returns the mean of models of one length, summed in float64 in the order
+// given.
+func Mean(models [][]float32) []float32 {
+	sum := make([]float64, len(models[0]))
+	for _, x := range models {
+		for c, v := range x {
+			sum[c] += float64(v)
+		}
+	}
+	mean := make([]float32, len(sum))
+	for c, v := range sum {
+		mean[c] = float32(v / float64(len(models)))
+	}
+	return mean
+}
+
+// consensus returns max_i |x_i − x̄|_∞.
+func consensus(models [][]float32, mean []float32) float64 {
+	distance := 0.0
+	for _, x := range models {
+		for c, v := range x {
+			distance = max(distance, math.Abs(float64(v)-float64(mean[c])))
+		}
+	}
+	return distance
+}
+
+// Label returns the name of the algorithm in tables: what is sent decides
+// between dpsgd and moniqua, d2 and moniqua-d2.
+func (r *Run) Label() string {
+	switch name := r.cfg.Algorithm.Name; {
+	case !r.quantized():
+		return name
+	case name == "dpsgd":
+		return "moniqua"
+	default:
+		return "moniqua-" + name
+	}
+}
+
+// Bits returns the bits per parameter on the wire, the most where they change, 32 in full precision and
+// where a compressor has no fixed number of them.
+func (r *Run) Bits() int {
+	switch {
+	case r.controlled():
+		return r.cfg.Algorithm.Controller.MaxBits
+	case r.quantized():
+		return r.cfg.Algorithm.Bits
+	case r.Compresses():
+		return compressedBits(r.cfg.Algorithm.Compressor)
+	}
+	return fullBits
+}

@@ -1,0 +1,183 @@
+package experiment
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
+)
+
+func TestSummaryOfARun(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=3"}, quick...)...)
+	all := workers(t, r)
+	res := drive(t, r, all, 1)
+	evaluate(t, all, res)
+	for i := range res.Finals {
+		res.Finals[i].Sent = report.Bytes{Payload: int64(10 * i), Stream: int64(20 * i), Wire: int64(30 * i)}
+		res.Finals[i].ExtraMemory = int64(i)
+	}
+	s := summarize(t, r, res)
+	if s.Steps != 36 || s.Rate != 12 || !slices.Equal(s.PerWorker, []int{12, 12, 12}) {
+		t.Errorf("%d steps, %v a second, %v by worker, want 36, 12 and 12 each", s.Steps, s.Rate, s.PerWorker)
+	}
+	if s.Mode != "test" || s.Run != "run" || s.Algorithm != "moniqua" || s.Bits != 8 || s.Peers != 3 || s.Rounds != 12 || s.Seed != 1 || s.Version != "v0" {
+		t.Errorf("heading: %+v", s)
+	}
+	if s.Wall != 1 || s.Time != 3 {
+		t.Errorf("want 1 s wall and 3 s for the slowest, got %v and %v", s.Wall, s.Time)
+	}
+	if want := (report.Bytes{Payload: 10, Stream: 20, Wire: 30}); s.BytesPerPeer != want || s.ExtraMemory != 2 {
+		t.Errorf("want %v and 2 bytes, got %v and %d", want, s.BytesPerPeer, s.ExtraMemory)
+	}
+	if want := all[0].Theta(11); s.Theta.Value != want || want <= 0 {
+		t.Errorf("theta: want that of round 11, %v, got %v", want, s.Theta.Value)
+	}
+	if v := s.Theta.Violations; v == nil || *v == 0 || *v != s.Theta.Repaired {
+		t.Errorf("theta: want violations at the start, all of them repaired, got %+v", s.Theta)
+	}
+	mean, least := 0.0, 1.0
+	for _, f := range res.Finals {
+		mean += f.Accuracy / 3
+		least = min(least, f.Accuracy)
+	}
+	if *s.Accuracy.Mean != mean || *s.Accuracy.Min != least || s.Accuracy.AverageModel == nil {
+		t.Errorf("accuracy: want mean %v and min %v, got %+v", mean, least, s.Accuracy)
+	}
+	if s.TrainLoss <= 0 || s.Loss <= 0 || len(s.Digest) != 64 {
+		t.Errorf("losses and digest: %+v", s)
+	}
+	if s.Consensus == nil || *s.Consensus <= 0 || *s.Consensus >= s.Theta.Value*3 {
+		t.Errorf("consensus: got %v with theta %v", s.Consensus, s.Theta.Value)
+	}
+}
+
+func TestConsensusIsTheLargestDistanceToTheMean(t *testing.T) {
+	models := [][]float32{{0, 1}, {0, 3}, {3, 2}}
+	mean := Mean(models)
+	if mean[0] != 1 || mean[1] != 2 {
+		t.Errorf("mean: want [1 2], got %v", mean)
+	}
+	if got := consensus(models, mean); got != 2 {
+		t.Errorf("want 2, got %v", got)
+	}
+	models[1][1] = float32(math.NaN())
+	if got := consensus(models, Mean(models)); !math.IsNaN(got) {
+		t.Errorf("want NaN to show, got %v", got)
+	}
+}
+
+func TestWhatIsNotKnownIsNull(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=2", "algorithm.name=allreduce"}, undrawn...)...)
+	all := workers(t, r)
+	res := drive(t, r, all, 1)
+	evaluate(t, all, res)
+	res.Models[1] = nil
+	s := summarize(t, r, res)
+	if s.Algorithm != "allreduce" || s.Bits != 32 || s.Theta.Value != 0 || s.Digest == "" {
+		t.Errorf("got %+v", s)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"accuracy":{"mean":null,"min":null,"average_model":null},"consensus_linf":null`; !strings.Contains(string(text), want) {
+		t.Errorf("want %s in %s", want, text)
+	}
+	res.Finals = res.Finals[:1]
+	if s := summarize(t, r, res); s.Digest != "" {
+		t.Errorf("a digest of one result out of two: %s", s.Digest)
+	}
+	if s := summarize(t, r, Results{Mode: "lab", Wall: time.Second}); s.Rounds != 0 || s.Loss != 0 {
+		t.Errorf("without results: %+v", s)
+	}
+}
+
+func TestADigestThatIsNoneIsRefused(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=2"}, quick...)...)
+	good := strings.Repeat("0", 64)
+	for name, finals := range map[string][]report.Final{
+		"short":       {{Rank: 0, Digest: good}, {Rank: 1, Digest: "00"}},
+		"no hex":      {{Rank: 0, Digest: good}, {Rank: 1, Digest: strings.Repeat("x", 64)}},
+		"rank twice":  {{Rank: 0, Digest: good}, {Rank: 0, Digest: good}},
+		"rank beyond": {{Rank: 0, Digest: good}, {Rank: 2, Digest: good}},
+	} {
+		if s, err := r.Summarize(Results{Finals: finals}); err == nil {
+			t.Errorf("%s: accepted as %s", name, s.Digest)
+		}
+	}
+}
+
+// After a loss under the policy reweight the summary says who is gone and since when,
+// and has the digest of those that are left.
+func TestASummarySaysWhoIsGone(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=4", "faults.on_lost_neighbor=reweight"}, quick...)...)
+	var finals []report.Final
+	for _, rank := range []int{0, 1, 3} {
+		digest := fmt.Sprintf("%064x", rank+1)
+		finals = append(finals, report.Final{Rank: rank, Rounds: 90, Digest: digest, Loss: 1, Accuracy: 0.5})
+	}
+	res := Results{Mode: "run", Finals: finals, Last: []report.Step{{Rank: 2, Round: 40}, {Rank: 3, Round: 80}}}
+	s := summarize(t, r, res)
+	if want := []report.Gone{{Rank: 2, Since: 40}}; !slices.Equal(s.Gone, want) {
+		t.Errorf("gone %+v, want %+v", s.Gone, want)
+	}
+	res.Edges = []report.Event{{Edge: &report.Edge{Rank: 1, Peer: 2, Exchange: 56}}}
+	if s := summarize(t, r, res); !slices.Equal(s.Gone, []report.Gone{{Rank: 2, Since: 56}}) || s.Losses != nil {
+		t.Errorf("with this peer's edges: gone %+v, losses %+v", s.Gone, s.Losses)
+	}
+	if s.Rounds != 90 || s.Steps != 3*90+40 || !slices.Equal(s.PerWorker, []int{90, 90, 40, 90}) {
+		t.Errorf("%d rounds, %d steps, per worker %v", s.Rounds, s.Steps, s.PerWorker)
+	}
+	var left [][sha256.Size]byte
+	for _, f := range finals {
+		raw, _ := hex.DecodeString(f.Digest)
+		left = append(left, [sha256.Size]byte(raw))
+	}
+	want := train.RunDigest(left)
+	if s.Digest != hex.EncodeToString(want[:]) {
+		t.Errorf("digest %s, want that of those that are left", s.Digest)
+	}
+	var text bytes.Buffer
+	if err := s.WriteTable(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"gone           peer 2, since round 40", ", of the 3 peers that are left"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("%q is not in the table:\n%s", line, text.String())
+		}
+	}
+	all := append(finals, report.Final{Rank: 2, Rounds: 90, Digest: strings.Repeat("0", 64)})
+	if s := summarize(t, r, Results{Mode: "run", Finals: all}); s.Gone != nil || s.Steps != 4*90 {
+		t.Errorf("with all results: gone %+v, %d steps", s.Gone, s.Steps)
+	}
+}
+
+// Under the policy wait a result is missing where a peer ended during the test of its model.
+func TestASummarySaysWhoseResultIsMissing(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=3"}, quick...)...)
+	finals := []report.Final{
+		{Rank: 0, Rounds: 90, Digest: strings.Repeat("0", 64)}, {Rank: 2, Rounds: 90, Digest: strings.Repeat("1", 64)},
+	}
+	s := summarize(t, r, Results{Mode: "run", Finals: finals, Last: []report.Step{{Rank: 1, Round: 90}}})
+	if !slices.Equal(s.Missing, []int{1}) || s.Gone != nil || s.Digest != "" || s.Steps != 3*90 {
+		t.Errorf("missing %v, gone %v, digest %q, %d steps", s.Missing, s.Gone, s.Digest, s.Steps)
+	}
+	var text bytes.Buffer
+	if err := s.WriteTable(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"no result      peer 1 ended before it told it", "none without the results of all peers"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("%q is not in the table:\n%s", line, text.String())
+		}
+	}
+}

@@ -1,0 +1,271 @@
+// Package journal keeps what a worker has sent until no neighbour can ask for it
+// again, so that one that comes back at an earlier round is told what it was told
+// the first time.
+//
+// The frames are on disk, in segments of a folder, and the page cache is the
+// memory: what is appended is safe from the end of the process at once, and from
+// that of the machine after Sync. What a full disk does not take is held in memory,
+// up to a bound. A record is a frame as package wire writes it, so
+// each has a checksum; a repair has the rank of its receiver in the place of the
+// epoch. The package knows neither links nor checkpoints: who appends, syncs and
+// drops sees to it that the frames of before a checkpoint are safe when that is.
+// docs/format/journal.md describes the files.
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/topology"
+)
+
+// segmentBytes is how long a segment grows at most, but for its last frame.
+const segmentBytes = 64 << 20
+
+// A Journal holds the messages of the slots from Base to Next, and the repairs of
+// some of them. It may be used by several goroutines.
+type Journal struct {
+	dir   string
+	slots gossip.Slots
+
+	mu       sync.Mutex
+	segments []*segment // oldest first
+	writing  *segment   // the last of them; nil: the next frame begins one
+	number   int        // of the next segment
+	base     int
+	places   []place // of the messages of the slots from base on
+	repairs  map[receipt]place
+	held     []*record // that the disk has not taken, in order
+	heldSize int
+	appended int64      // bytes, since it was opened
+	syncing  int        // calls of Sync at work
+	dropped  []*segment // that Sync may still be using
+	head     [wire.HeaderLen]byte
+}
+
+// A segment is one file.
+type segment struct {
+	path   string
+	file   *os.File
+	size   int64
+	last   int  // latest slot of a frame in it
+	synced bool // as far as it has been written
+}
+
+// A place is where a frame stands.
+type place struct {
+	in   *segment
+	at   int64
+	size int     // of the payload
+	held *record // if it is in memory
+}
+
+// A receipt names a repair.
+type receipt struct {
+	slot int
+	to   topology.Rank
+}
+
+// Base returns the oldest slot whose message is there, Next if there is none.
+func (j *Journal) Base() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.base
+}
+
+// Next returns the slot whose message is to be appended next.
+func (j *Journal) Next() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.next()
+}
+
+func (j *Journal) next() int { return j.base + len(j.places) }
+
+// Appended returns how many bytes have been appended since Open.
+func (j *Journal) Appended() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.appended
+}
+
+// Append keeps a message, which must be that of slot Next, or a repair. A repair
+// that is there already is not kept twice.
+func (j *Journal) Append(f gossip.Frame) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	slot := j.slots.Of(f.Round, f.Hop)
+	h := wire.Header{Kind: wire.Data, Round: f.Round, Hop: f.Hop, Note: f.Note}
+	switch {
+	case f.Kind == gossip.Data && slot != j.next():
+		return fmt.Errorf("journal: message of slot %d: want slot %d", slot, j.next())
+	case f.Kind == gossip.Repair:
+		if _, there := j.repairs[receipt{slot: slot, to: f.To}]; there {
+			return nil
+		}
+		h.Kind, h.Epoch = wire.Repair, uint64(f.To)
+	case f.Kind != gossip.Data:
+		return fmt.Errorf("journal: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
+	}
+	j.appended += wire.HeaderLen + int64(len(f.Payload))
+	if j.flush() == nil {
+		if p, err := j.write(h, f.Payload, slot); err == nil {
+			j.enter(h, slot, p)
+			return nil
+		}
+	}
+	j.hold(h, f.Payload, slot)
+	return nil
+}
+
+// write puts a frame at the end of the segment being written. A failure leaves
+// nothing there.
+func (j *Journal) write(h wire.Header, payload []byte, slot int) (place, error) {
+	if err := wire.PutHeader(j.head[:], h, payload); err != nil {
+		return place{}, err
+	}
+	if err := j.begin(); err != nil {
+		return place{}, err
+	}
+	s := j.writing
+	_, err := s.file.WriteAt(j.head[:], s.size)
+	if err == nil {
+		_, err = s.file.WriteAt(payload, s.size+wire.HeaderLen)
+	}
+	if err != nil {
+		return place{}, errors.Join(err, s.file.Truncate(s.size))
+	}
+	p := place{in: s, at: s.size, size: len(payload)}
+	s.size += wire.HeaderLen + int64(len(payload))
+	s.last, s.synced = max(s.last, slot), false
+	if s.size >= segmentBytes {
+		j.writing = nil
+	}
+	return p, nil
+}
+
+// begin makes a segment if none is being written.
+func (j *Journal) begin() error {
+	if j.writing != nil {
+		return nil
+	}
+	path := filepath.Join(j.dir, fmt.Sprintf(segmentName, j.number))
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	j.number++
+	j.writing = &segment{path: path, file: file}
+	j.segments = append(j.segments, j.writing)
+	return nil
+}
+
+// Message returns the message of a slot from Base to Next, without a receiver.
+func (j *Journal) Message(slot int) (gossip.Frame, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if slot < j.base || slot >= j.next() {
+		return gossip.Frame{}, fmt.Errorf("journal: message of slot %d: only %d to %d are there", slot, j.base, j.next()-1)
+	}
+	return j.read(j.places[slot-j.base], slot)
+}
+
+// Repair returns the repair of the message of a slot for a neighbour, and reports
+// whether it is there.
+func (j *Journal) Repair(slot int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	p, ok := j.repairs[receipt{slot: slot, to: to}]
+	if !ok {
+		return gossip.Frame{}, false, nil
+	}
+	f, err = j.read(p, slot)
+	f.Kind, f.To = gossip.Repair, to
+	return f, true, err
+}
+
+// read returns the frame at a place in memory of its own.
+func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
+	if p.held != nil {
+		h := p.held.header
+		return gossip.Frame{Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: p.held.payload}, nil
+	}
+	frame := make([]byte, wire.HeaderLen+p.size)
+	damaged := func(err error) error {
+		return fmt.Errorf("journal: %s: message of slot %d: %w", p.in.path, slot, err)
+	}
+	if _, err := p.in.file.ReadAt(frame, p.at); err != nil {
+		return gossip.Frame{}, damaged(err)
+	}
+	h, err := wire.ParseHeader(frame, p.size)
+	if err != nil {
+		return gossip.Frame{}, damaged(err)
+	}
+	payload := frame[wire.HeaderLen:]
+	if err := wire.Verify(h, payload); err != nil {
+		return gossip.Frame{}, damaged(err)
+	}
+	return gossip.Frame{Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload}, nil
+}
+
+// Sync makes what has been appended safe. The next frame begins a segment, so that
+// Drop can let go of what is older than a checkpoint.
+func (j *Journal) Sync() error {
+	j.mu.Lock()
+	if err := j.flush(); err != nil {
+		j.mu.Unlock()
+		return fmt.Errorf("journal: %d frames are only in memory: %d bytes: %w", len(j.held), j.heldSize, err)
+	}
+	var fresh []*segment
+	for _, s := range j.segments {
+		if !s.synced {
+			s.synced = true
+			fresh = append(fresh, s)
+		}
+	}
+	j.writing = nil
+	j.syncing++
+	j.mu.Unlock()
+
+	err := syncAll(j.dir, fresh)
+
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.syncing--
+	j.bury()
+	if err != nil {
+		for _, s := range fresh {
+			s.synced = false
+		}
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+func syncAll(dir string, segments []*segment) error {
+	for _, s := range segments {
+		if err := s.file.Sync(); err != nil {
+			return err
+		}
+	}
+	return syncFolder(dir)
+}
+
+// Close closes the files, which stay.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var first error
+	for _, s := range append(j.segments, j.dropped...) {
+		if err := s.file.Close(); err != nil && first == nil {
+			first = fmt.Errorf("journal: %w", err)
+		}
+	}
+	j.segments, j.dropped, j.writing = nil, nil, nil
+	return first
+}

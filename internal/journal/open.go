@@ -1,0 +1,152 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/topology"
+)
+
+// segmentName is that of a file, by its number.
+const segmentName = "frames-%08d"
+
+// Open returns the journal in dir, made as needed, of a worker that is about to
+// send the message of slot next. Later frames are removed, for it will make them
+// again, and so are earlier ones behind which one is missing or cannot be read.
+func Open(dir string, slots gossip.Slots, next int) (*Journal, error) {
+	j := &Journal{dir: dir, slots: slots, repairs: make(map[receipt]place)}
+	if err := j.open(next); err != nil {
+		return nil, errors.Join(fmt.Errorf("journal: %w", err), j.Close())
+	}
+	return j, nil
+}
+
+func (j *Journal) open(next int) error {
+	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(j.dir) // by name
+	if err != nil {
+		return err
+	}
+	over := false // the message of slot next has been seen
+	for _, entry := range entries {
+		n, ok := numberOf(entry.Name())
+		if !ok {
+			continue
+		}
+		j.number = n + 1
+		if over, err = j.scan(filepath.Join(j.dir, entry.Name()), next, over); err != nil {
+			return err
+		}
+	}
+	if j.next() != next {
+		j.base, j.places = next, nil
+	}
+	return j.trim()
+}
+
+// numberOf reads the name of a segment.
+func numberOf(name string) (n int, ok bool) {
+	_, err := fmt.Sscanf(name, segmentName, &n)
+	return n, err == nil && fmt.Sprintf(segmentName, n) == name
+}
+
+// scan takes in the frames of a segment up to the first that is cut off or no
+// frame, or the message of slot next, and cuts it there. Payloads are not looked
+// at. It reports whether that message has been seen, here or, over, before.
+func (j *Journal) scan(path string, next int, over bool) (bool, error) {
+	if err := regular.Check(path); err != nil {
+		return over, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return over, err
+	}
+	s := &segment{path: path, file: file, last: -1}
+	j.segments = append(j.segments, s)
+	info, err := file.Stat()
+	if err != nil {
+		return over, err
+	}
+	for !over {
+		h, err := headerAt(file, s.size, info.Size())
+		if err != nil {
+			break
+		}
+		slot := j.slots.Of(h.Round, h.Hop)
+		if over = h.Kind == wire.Data && slot >= next; over {
+			break
+		}
+		j.enter(h, slot, place{in: s, at: s.size, size: h.Len})
+		s.size += wire.HeaderLen + int64(h.Len)
+		s.last = max(s.last, slot)
+	}
+	return over, file.Truncate(s.size)
+}
+
+var errCutOff = errors.New("frame is cut off")
+
+// headerAt reads the header of a frame that ends before size.
+func headerAt(r io.ReaderAt, at, size int64) (wire.Header, error) {
+	var head [wire.HeaderLen]byte
+	room := size - at - wire.HeaderLen
+	if room < 0 {
+		return wire.Header{}, errCutOff
+	}
+	if _, err := r.ReadAt(head[:], at); err != nil {
+		return wire.Header{}, err
+	}
+	h, err := wire.ParseHeader(head[:], int(room))
+	if err == nil && h.Kind != wire.Data && h.Kind != wire.Repair {
+		err = wire.ErrKind
+	}
+	return h, err
+}
+
+// enter notes where a frame stands. A message that does not follow the last one
+// begins anew: what is before it would end in a gap.
+func (j *Journal) enter(h wire.Header, slot int, p place) {
+	if h.Kind == wire.Repair {
+		j.repairs[receipt{slot: slot, to: topology.Rank(h.Epoch)}] = p
+		return
+	}
+	if slot != j.next() || len(j.places) == 0 {
+		j.base, j.places = slot, j.places[:0]
+	}
+	j.places = append(j.places, p)
+}
+
+// trim removes the segments in which there is nothing that is still of use.
+func (j *Journal) trim() error {
+	used := make(map[*segment]bool)
+	for _, p := range j.places {
+		used[p.in] = true
+	}
+	for key, p := range j.repairs {
+		if key.slot < j.base {
+			delete(j.repairs, key)
+			continue
+		}
+		used[p.in] = true
+	}
+	kept := j.segments[:0]
+	for _, s := range j.segments {
+		if used[s] {
+			kept = append(kept, s)
+			continue
+		}
+		_ = s.file.Close() // nobody will read what was written
+		if err := os.Remove(s.path); err != nil {
+			return err
+		}
+	}
+	j.segments = kept
+	return nil
+}

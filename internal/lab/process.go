@@ -1,0 +1,163 @@
+package lab
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"gossiptrainer/internal/report"
+)
+
+// A process is one peer as the supervisor sees it, through all its lives.
+type process struct {
+	cmd    *exec.Cmd
+	orders chan order // written to its standard input in turn; room for all there ever are
+
+	contact Contact
+	ready   bool // has said where it is, in some life
+	round   int  // of the latest step
+	begun   int  // rounds begun, as last heard
+	still   bool // begins no other until the end is known
+	scored  int  // of the latest score
+	done    bool
+	through bool // and its process has ended, which others may not have heard of
+	lost    bool // the run goes on without it
+	failed  bool // has said why it gives up
+	words   words
+	deaths  []time.Time
+	earlier report.Past // of lives that are over
+	total   report.Past // and of the present one, as last heard
+}
+
+// ordersPerLife is how many orders a process of n can get: one of each kind, but of
+// those that are through one for each.
+func ordersPerLife(n int) int { return 4 + n }
+
+// start starts the peer of a rank, for the first time or after its last death.
+func (s *supervisor) start(rank int) {
+	p := s.procs[rank]
+	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife(len(s.procs)))
+	p.words, p.earlier, p.still = words{}, p.total, false
+	s.brief(p)
+	p.cmd.SysProcAttr = attributes()
+	started := make(chan struct{})
+	go s.attend(rank, p.cmd, p.orders, started)
+	<-started
+}
+
+// attend starts a process, reads what it says and waits for its end. It keeps
+// its operating system thread until then: a process started with a parent-death
+// signal gets it when the thread that started it ends.
+func (s *supervisor) attend(rank int, cmd *exec.Cmd, orders <-chan order, started chan<- struct{}) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	stdin, stdout, stderr, err := launch(cmd)
+	close(started)
+	if err == nil {
+		gone := make(chan struct{})
+		go obey(stdin, orders, gone)
+		var readers sync.WaitGroup
+		readers.Go(func() { s.readNotices(rank, stdout) })
+		readers.Go(func() { s.readLog(rank, stderr) })
+		readers.Wait()
+		err = cmd.Wait()
+		close(gone)
+	}
+	s.news <- news{rank: rank, ended: true, err: err}
+}
+
+func launch(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, err error) {
+	if stdin, err = cmd.StdinPipe(); err != nil {
+		return
+	}
+	if stdout, err = cmd.StdoutPipe(); err != nil {
+		return
+	}
+	if stderr, err = cmd.StderrPipe(); err != nil {
+		return
+	}
+	err = cmd.Start()
+	return
+}
+
+// obey writes the orders of a peer until it is gone. A peer that does not read
+// holds up nobody else.
+func obey(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
+	defer stdin.Close()
+	lines := json.NewEncoder(stdin)
+	for {
+		select {
+		case o := <-orders:
+			if lines.Encode(o) != nil {
+				return // its end is news of its own
+			}
+		case <-gone:
+			return
+		}
+	}
+}
+
+// readNotices reads a peer's standard output. A line that is no notice was
+// written by something that does not know of the protocol: it is logged.
+func (s *supervisor) readNotices(rank int, stdout io.Reader) {
+	eachLine(stdout, func(line string) {
+		var n notice
+		if err := json.Unmarshal([]byte(line), &n); err != nil {
+			s.news <- news{rank: rank, line: line}
+			return
+		}
+		s.news <- news{rank: rank, notice: n}
+	})
+}
+
+func (s *supervisor) readLog(rank int, stderr io.Reader) {
+	eachLine(stderr, func(line string) { s.news <- news{rank: rank, line: line} })
+}
+
+// eachLine calls f for every line of r that is not empty.
+func eachLine(r io.Reader, f func(line string)) {
+	in := bufio.NewReader(r)
+	for {
+		line, err := in.ReadString('\n')
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			f(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// kill ends the process at once. It is harmless where there is none any more.
+func (p *process) kill() {
+	if p.cmd.Process != nil {
+		_ = p.cmd.Process.Kill() // fails only if it has ended, which is what is wanted
+	}
+}
+
+// words keeps a peer's last lines; of a crash the first ones, which say what
+// happened, not the stack below them.
+type words struct {
+	lines   []string
+	crashed bool
+}
+
+// lastWords is how many lines of a peer's log an error shows.
+const lastWords = 6
+
+func (w *words) add(line string) {
+	if !w.crashed && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")) {
+		w.crashed, w.lines = true, nil
+	}
+	switch {
+	case len(w.lines) < lastWords:
+		w.lines = append(w.lines, line)
+	case !w.crashed:
+		w.lines = append(w.lines[1:], line)
+	}
+}

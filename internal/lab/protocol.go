@@ -1,0 +1,52 @@
+package lab
+
+import "gossiptrainer/internal/report"
+
+// Parent and peer talk in JSON, one object per line, over the peer's standard
+// input (orders) and standard output (notices):
+//
+//	peer     {"ready":{"id":"12D3…","addrs":["/ip4/127.0.0.1/tcp/40001"]}}
+//	parent   {"roster":[{"id":"12D3…","addrs":[…]},…]}      in rank order, to all, once all are ready
+//	peer     {"event":{"step":{…}}}                         as often as there is something to say
+//	parent   {"hold":true}                                  begin no further round: the run is to end
+//	peer     {"begun":57}                                   rounds begun by one that holds still, or has no more to do
+//	parent   {"end":58}                                     the run has so many rounds
+//	peer     {"done":true}                                  its work is over; it keeps serving the others
+//	parent   {"through":[2]}                                 these had done their work and are gone: nobody is to wait for them
+//	parent   {"stop":true}                                  once all are done, or to end the run early
+//	peer     {"failed":{"reason":"…","code":5}}             instead of done; the process ends by itself
+//
+// The end of a peer's input means that the parent is gone: the peer stops.
+
+// A Contact says where a peer can be reached.
+type Contact struct {
+	ID    string   `json:"id"`
+	Addrs []string `json:"addrs"` // multiaddrs
+}
+
+// A Failure is what a peer says before it gives up.
+type Failure struct {
+	Reason string `json:"reason"`
+	Hint   string `json:"hint,omitempty"`
+	Code   int    `json:"code"`           // exit code, ≥ 1
+	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, which knows why
+	Died   bool   `json:"-"`              // it said nothing: its process ended
+}
+
+// An order is one line to a peer: exactly one field is set.
+type order struct {
+	Roster  []Contact `json:"roster,omitempty"`
+	Hold    bool      `json:"hold,omitempty"`
+	End     int       `json:"end,omitempty"`
+	Through []int     `json:"through,omitempty"` // ranks
+	Stop    bool      `json:"stop,omitempty"`
+}
+
+// A notice is one line from a peer: exactly one field is set.
+type notice struct {
+	Ready  *Contact      `json:"ready,omitempty"`
+	Event  *report.Event `json:"event,omitempty"`
+	Begun  *int          `json:"begun,omitempty"`
+	Done   bool          `json:"done,omitempty"`
+	Failed *Failure      `json:"failed,omitempty"`
+}

@@ -1,0 +1,267 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"gossiptrainer/internal/report"
+)
+
+// A supervisor is the parent's side of a run. Its loop owns all state; the
+// goroutines of a process only send news.
+type supervisor struct {
+	options Options
+	news    chan news
+	procs   []*process
+
+	ready, exited int
+	met           time.Time // when all knew where the others are
+	holding       bool      // all are to begin no further round
+	last          int       // rounds of a run that ends early, 0 while that is not known
+	stopping      bool
+	failure       *PeerError
+	patience      <-chan time.Time // ends the wait for the peer that others echo
+	deadline      <-chan time.Time // kills what is left
+}
+
+// News of one peer: a notice, a line of its log, or its end.
+type news struct {
+	rank   int
+	notice notice
+	line   string
+	ended  bool
+	err    error // of the end
+}
+
+func (s *supervisor) loop(ctx context.Context) error {
+	cancelled, end := ctx.Done(), s.options.End
+	for s.exited < len(s.procs) {
+		select {
+		case n := <-s.news:
+			s.hear(n)
+		case <-end:
+			end = nil
+			s.hold()
+		case <-cancelled:
+			cancelled = nil
+			s.stop()
+		case <-s.patience:
+			s.stop()
+		case <-s.deadline:
+			s.kill()
+		}
+	}
+	switch {
+	case s.failure != nil:
+		s.failure.Stderr = s.procs[s.failure.Rank].words.lines
+		return s.failure
+	case !s.complete():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// complete reports whether all peers that are not lost are done.
+func (s *supervisor) complete() bool {
+	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.done && !p.lost })
+}
+
+func (s *supervisor) hear(n news) {
+	p := s.procs[n.rank]
+	switch {
+	case n.ended:
+		s.bury(n.rank, n.err)
+	case n.line != "":
+		p.words.add(n.line)
+		s.options.Log(n.rank, n.line)
+	case n.notice.Ready != nil:
+		s.welcome(p, *n.notice.Ready)
+	case n.notice.Event != nil:
+		if p.tells(*n.notice.Event) {
+			s.options.Event(*n.notice.Event)
+		}
+	case n.notice.Begun != nil:
+		p.begun, p.still = max(p.begun, *n.notice.Begun), true
+		s.agree()
+	case n.notice.Failed != nil:
+		p.failed = true
+		if !s.spares(n.rank, n.notice.Failed) {
+			s.fail(n.rank, n.notice.Failed)
+		}
+	case n.notice.Done:
+		p.done = true
+		s.conclude()
+	}
+}
+
+// conclude stops the peers when there is nothing left to do.
+func (s *supervisor) conclude() {
+	if s.complete() {
+		s.stop()
+	}
+}
+
+// welcome tells all peers where the others are when the last one has said so, and
+// one that comes back at once.
+func (s *supervisor) welcome(p *process, where Contact) {
+	p.contact = where
+	known := s.ready == len(s.procs)
+	if known {
+		p.earlier.Time = time.Since(s.met)
+	}
+	if !p.ready {
+		p.ready = true
+		s.ready++
+	}
+	switch {
+	case known:
+		s.introduce(p)
+	case s.ready == len(s.procs):
+		s.met = time.Now()
+		s.introduce(s.procs...)
+	}
+}
+
+// introduce tells peers where all of them are.
+func (s *supervisor) introduce(peers ...*process) {
+	roster := make([]Contact, len(s.procs))
+	for rank, p := range s.procs {
+		roster[rank] = p.contact
+	}
+	for _, p := range peers {
+		p.orders <- order{Roster: roster}
+	}
+}
+
+// tells reports whether an event is news: one that has come back does some rounds
+// once more, and says so. It counts time and bytes anew, which are made those of
+// all its lives.
+func (p *process) tells(e report.Event) bool {
+	switch {
+	case e.Step != nil:
+		*e.Step = p.earlier.Step(*e.Step)
+		p.total = report.PastAt(*e.Step)
+		if e.Step.Round <= p.round {
+			return false
+		}
+		p.round = e.Step.Round
+	case e.Score != nil:
+		if e.Score.Round <= p.scored {
+			return false
+		}
+		p.scored = e.Score.Round
+	case e.Final != nil:
+		*e.Final = p.earlier.Final(*e.Final)
+	}
+	return true
+}
+
+// bury deals with the end of a process: one that was due, or a death, after which
+// the peer is started anew or the run ends. Who was done is not missed.
+func (s *supervisor) bury(rank int, err error) {
+	p := s.procs[rank]
+	due := s.stopping || p.failed || p.done
+	if !due && s.revive(rank, err) {
+		return
+	}
+	s.exited++
+	if p.done && !s.stopping {
+		p.through = true
+		s.tellThrough(rank)
+	}
+	if end := ending(err); !due && !s.spares(rank, end) {
+		s.fail(rank, end)
+	}
+}
+
+// tellThrough tells those who work on that a peer is through: one that comes back would
+// wait for it, which cannot say so any more.
+func (s *supervisor) tellThrough(rank int) {
+	for _, p := range s.procs {
+		if !p.done && !p.lost {
+			p.orders <- order{Through: []int{rank}}
+		}
+	}
+}
+
+// spares goes on without a peer, if that can be and others are there.
+func (s *supervisor) spares(rank int, f *Failure) bool {
+	p := s.procs[rank]
+	others := slices.ContainsFunc(s.procs, func(q *process) bool { return q != p && !q.lost })
+	if s.stopping || s.options.Spares == nil || s.ready < len(s.procs) || !others || !s.options.Spares(*f) {
+		return false
+	}
+	p.lost = true
+	s.options.Log(rank, fmt.Sprintf("%s after round %d: the run goes on without it", f.Reason, p.round))
+	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Lost, Detail: f.Reason}})
+	s.agree()
+	s.conclude()
+	return true
+}
+
+// revive starts a peer anew, unless it has died too often or never lived.
+func (s *supervisor) revive(rank int, err error) bool {
+	p := s.procs[rank]
+	now := time.Now()
+	recent := 0
+	for _, at := range p.deaths {
+		if now.Sub(at) < time.Minute {
+			recent++
+		}
+	}
+	if _, lived := errors.AsType[*exec.ExitError](err); recent >= s.options.Restarts || err != nil && !lived {
+		return false
+	}
+	p.deaths = append(p.deaths, now)
+	why := ending(err).Reason
+	s.options.Log(rank, fmt.Sprintf("%s after round %d: started anew", why, p.round))
+	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Returning, Detail: why}})
+	s.start(rank)
+	return true
+}
+
+// fail notes the first failure and stops the run: what other peers say after
+// that is a consequence. An echo waits for the peer that it comes from.
+func (s *supervisor) fail(rank int, f *Failure) {
+	if s.stopping || f.Echo && s.failure != nil {
+		return
+	}
+	s.failure = &PeerError{Rank: rank, Unmet: f.Died && s.ready < len(s.procs), Round: s.procs[rank].round, Reason: f.Reason, Hint: f.Hint, Code: f.Code}
+	if f.Echo {
+		s.patience = time.After(s.options.Grace)
+		return
+	}
+	s.stop()
+}
+
+func (s *supervisor) stop() {
+	if s.stopping {
+		return
+	}
+	s.stopping = true
+	for _, p := range s.procs {
+		p.orders <- order{Stop: true}
+	}
+	s.deadline = time.After(s.options.Grace)
+}
+
+func (s *supervisor) kill() {
+	for _, p := range s.procs {
+		p.kill()
+	}
+}
+
+// ending says of a process that ended by itself how it did.
+func ending(err error) *Failure {
+	if err == nil {
+		return &Failure{Reason: "its process ended before its work was done", Code: 1, Died: true}
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &Failure{Reason: "its process ended: " + err.Error(), Code: exit.ExitCode(), Died: true}
+	}
+	return &Failure{Reason: err.Error(), Code: 1}
+}

@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/quant"
+)
+
+// send sends one message of p to its receivers. They get the payload; that it
+// would come back from its coded form is shown by the tests of package entropy.
+func (s *simulation) send(p *peer, frames []gossip.Frame) error {
+	size, err := s.size(p, frames)
+	if err != nil {
+		return err
+	}
+	stream := StreamBytes(size)
+	for _, f := range frames {
+		bytes := WireBytes(stream, p.uplink.Link(f.To))
+		p.sent.Payload += payloadBytes(&f)
+		p.sent.Stream += int64(stream)
+		p.sent.Wire += int64(bytes)
+		if f.Kind == gossip.Data && len(f.Payload) > 0 {
+			p.messages.Count++
+			p.messages.Stream += int64(stream)
+		}
+		server := p.uplink.Send(f.To, s.now, bytes, event{worker: f.To, frame: s.frame(f), stream: stream, wire: bytes})
+		s.attend(p, server)
+	}
+	return nil
+}
+
+// attend lets frames that have left a server arrive in their time, and comes back
+// when the next one has.
+func (s *simulation) attend(p *peer, server *server) {
+	for _, d := range server.Leave(s.now) {
+		s.schedule(d.Arrives, d.What)
+	}
+	if next, ok := server.Next(); ok {
+		s.schedule(next, event{worker: p.rank, server: server, turn: server.Turn})
+	}
+}
+
+// A server is where frames of a worker leave.
+type server = shape.Server[event]
+
+// size returns the bytes of a payload as it travels.
+func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
+	f := frames[0]
+	if s.opt.Entropy == entropy.Plain || f.Kind != gossip.Data {
+		return len(f.Payload), nil
+	}
+	toll := entropy.Toll(0)
+	for _, f := range frames {
+		toll += entropy.TollOf(p.uplink.Link(f.To).Rate)
+	}
+	layout := quant.Bytes(len(f.Payload))
+	if p.Layout != nil {
+		layout = p.Layout(f)
+	}
+	var by entropy.Coder
+	var err error
+	if s.coded, by, err = s.encoder.Encode(s.coded[:0], f.Payload, layout, toll); err != nil || by == entropy.Plain {
+		return len(f.Payload), err
+	}
+	return len(s.coded), nil
+}

@@ -1,0 +1,60 @@
+package train
+
+import (
+	"fmt"
+
+	"gossiptrainer/internal/data"
+	"gossiptrainer/model"
+)
+
+// A Set is a list of samples.
+type Set interface {
+	Len() int
+	// Range makes b the samples from..to−1 and reuses its memory.
+	Range(b *data.Batch, from, to int)
+}
+
+var _ Set = data.Set{}
+
+// An Evaluator scores models on a whole set, a batch at a time. It allocates
+// only on its first use and is not safe for concurrent use, neither with itself
+// nor with its objective.
+type Evaluator struct {
+	// Watch is told after each batch how many samples are done, of how many; nil: nobody asks.
+	Watch func(done, all int)
+
+	objective model.Objective
+	set       Set
+	size      int
+	batch     data.Batch
+}
+
+// NewEvaluator returns an evaluator that takes size ≥ 1 samples at a time from
+// set. With a nil or empty set a model's score is the objective's own value.
+func NewEvaluator(f model.Objective, set Set, size int) (*Evaluator, error) {
+	if size < 1 {
+		return nil, fmt.Errorf("train: evaluate: batch of %d samples: want at least 1", size)
+	}
+	return &Evaluator{objective: f, set: set, size: size}, nil
+}
+
+// Score returns mean loss and accuracy of x over the set.
+func (e *Evaluator) Score(x []float32) model.Score {
+	if e.set == nil || e.set.Len() == 0 {
+		return e.objective.Evaluate(x, data.Batch{})
+	}
+	var total model.Score
+	for first := 0; first < e.set.Len(); first += e.size {
+		e.set.Range(&e.batch, first, min(first+e.size, e.set.Len()))
+		s := e.objective.Evaluate(x, e.batch)
+		total.Loss += float64(s.Loss * float64(s.Samples))
+		total.Accuracy += float64(s.Accuracy * float64(s.Samples))
+		total.Samples += s.Samples
+		if e.Watch != nil {
+			e.Watch(total.Samples, e.set.Len())
+		}
+	}
+	total.Loss /= float64(total.Samples)
+	total.Accuracy /= float64(total.Samples)
+	return total
+}

@@ -1,0 +1,118 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"slices"
+	"testing"
+
+	"gossiptrainer/internal/data"
+	"gossiptrainer/model"
+)
+
+// view is a Set over one batch of 16 features per sample.
+type view data.Batch
+
+func (v view) Len() int { return len(v.Y) }
+func (v view) Range(b *data.Batch, from, to int) {
+	b.X = append(b.X[:0], v.X[16*from:16*to]...)
+	b.Y = append(b.Y[:0], v.Y[from:to]...)
+}
+
+func newEvaluator(t *testing.T, f model.Objective, set Set, size int) *Evaluator {
+	t.Helper()
+	e, err := NewEvaluator(f, set, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestScoreDoesNotDependOnTheBatchSize(t *testing.T) {
+	m, batches := mlp(t)
+	x := make([]float32, m.Dim())
+	m.Init(x, 1)
+	whole := batches(1)
+	want := m.Evaluate(x, whole)
+	for _, size := range []int{1, 3, 8, 100} {
+		got := newEvaluator(t, m, view(whole), size).Score(x)
+		if got.Samples != 8 || got.Accuracy != want.Accuracy || math.Abs(got.Loss-want.Loss) > 1e-12 {
+			t.Errorf("%d at a time: %+v, at once %+v", size, got, want)
+		}
+	}
+}
+
+func TestScoreAllocatesNothingAfterTheFirst(t *testing.T) {
+	m, batches := mlp(t)
+	x := make([]float32, m.Dim())
+	e := newEvaluator(t, m, view(batches(1)), 3)
+	if n := testing.AllocsPerRun(5, func() { e.Score(x) }); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
+
+func TestScoreWithoutData(t *testing.T) {
+	q, err := model.New(model.Spec{Name: "quadratic", Dim: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := []float32{1, 2, 3, 4, 5}
+	want := q.Evaluate(x, data.Batch{})
+	for name, set := range map[string]Set{"no set": nil, "empty set": view{}} {
+		if got := newEvaluator(t, q, set, 1).Score(x); got.Loss != want.Loss || got.Loss == 0 {
+			t.Errorf("%s: loss %v, want the objective's value %v", name, got.Loss, want.Loss)
+		}
+	}
+}
+
+func TestEvaluatorNeedsABatchSize(t *testing.T) {
+	if _, err := NewEvaluator(fixed{}, view{}, 0); err == nil {
+		t.Error("a batch of 0 samples was accepted")
+	}
+}
+
+func TestDigestIsOfLittleEndianFloats(t *testing.T) {
+	for _, n := range []int{0, 1, 1023, 1024, 1025, 5000} {
+		x := make([]float32, n)
+		var bytes []byte
+		for i := range x {
+			x[i] = float32(i)*0.37 - 5
+			bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(x[i]))
+		}
+		if got, want := Digest(x), sha256.Sum256(bytes); got != want {
+			t.Errorf("%d values: %x, want %x", n, got, want)
+		}
+	}
+}
+
+// SHA-256 of the eight bytes 00 00 80 3f 00 00 00 c0 by sha256sum.
+func TestDigestOfKnownValues(t *testing.T) {
+	d := Digest([]float32{1, -2})
+	if got, want := hex.EncodeToString(d[:]), "ee4ac73c2bd27756ab82780f27c73a7bc4d3f0bb6acb37e008bc27eccd7e588b"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestRunDigestHashesInRankOrder(t *testing.T) {
+	a, b := Digest([]float32{1}), Digest([]float32{2})
+	if got, want := RunDigest([][32]byte{a, b}), sha256.Sum256(append(a[:], b[:]...)); got != want {
+		t.Errorf("%x, want %x", got, want)
+	}
+	if RunDigest([][32]byte{a, b}) == RunDigest([][32]byte{b, a}) {
+		t.Error("the order of the workers does not matter")
+	}
+}
+
+func TestScoreTellsHowFarItIs(t *testing.T) {
+	m, batches := mlp(t)
+	x := make([]float32, m.Dim())
+	e := newEvaluator(t, m, view(batches(1)), 3)
+	var told [][2]int
+	e.Watch = func(done, all int) { told = append(told, [2]int{done, all}) }
+	e.Score(x)
+	if want := [][2]int{{3, 8}, {6, 8}, {8, 8}}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}

@@ -1,0 +1,229 @@
+// Package wire is the bytes of a frame: a header of 32 bytes, little-endian,
+// and the payload.
+//
+//	 0        4        5      6      8        12       16              24              32
+//	┌────────┬────────┬──────┬──────┬────────┬────────┬───────────────┬───────────────┬─────────┐
+//	│ length │version │ kind │ hop  │ round  │ crc32c │     epoch     │     note      │ payload │
+//	│  u32   │  u8    │ u8   │ u16  │  u32   │  u32   │      u64      │      u64      │ length  │
+//	└────────┴────────┴──────┴──────┴────────┴────────┴───────────────┴───────────────┴─────────┘
+//
+// length is that of the payload. kind has in its upper 4 bits the number of the
+// coder (package entropy) that made the payload, 0 for one that is as it was.
+// note is what travels besides the message, 0 where there is nothing to say.
+// epoch names the life of the sending process. crc32c is the Castagnoli checksum
+// of the other 28 header bytes followed by the payload. Who sent a frame and who
+// is meant by it follows from the link.
+//
+// It reads and writes no stream, and does not know what a payload means.
+// docs/format/frames.md has worked examples.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strconv"
+
+	"gossiptrainer/internal/wire/entropy"
+)
+
+// HeaderLen is the size of a header: what a frame costs beyond its payload.
+const HeaderLen = 32
+
+// Version is the only version of the format that this package reads.
+const Version = 1
+
+// A Kind says what a frame is for.
+type Kind uint8
+
+const (
+	Data    Kind = 1 // the message of (round, hop)
+	Bye     Kind = 2 // the sender is done and leaves on purpose: nothing follows but what it is asked for; the payload may say why
+	Request Kind = 3 // asks for the repair of the message of (round, hop)
+	Repair  Kind = 4 // the repair of the message of (round, hop)
+	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
+	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
+	Alive   Kind = 7 // nothing but a sign of life, without a payload
+	Member  Kind = 8 // about an edge: hop is what is said, round the exchange
+)
+
+// String returns the name of k.
+func (k Kind) String() string {
+	switch k {
+	case Data:
+		return "data"
+	case Bye:
+		return "bye"
+	case Request:
+		return "request"
+	case Repair:
+		return "repair"
+	case Resend:
+		return "resend"
+	case Durable:
+		return "durable"
+	case Alive:
+		return "alive"
+	case Member:
+		return "member"
+	}
+	return "kind " + strconv.Itoa(int(k))
+}
+
+// A Header is a frame without its payload.
+type Header struct {
+	Kind  Kind
+	Coder entropy.Coder // of the payload; Plain unless Kind is Data
+	Round int           // 0..2^32−1
+	Hop   int           // 0..65535
+	Note  uint64
+	Epoch uint64 // of the sending process
+	Len   int    // bytes of payload, 0..2^32−1
+
+	sum  uint32 // checksum of the frame as the header has it
+	seen uint32 // of the header and of the payload as far as it has followed
+	rest int    // bytes of payload that have not
+}
+
+// Reasons for which a frame is refused. A driver counts them.
+var (
+	ErrTruncated = errors.New("wire: header is cut off")
+	ErrVersion   = errors.New("wire: unknown version")
+	ErrKind      = errors.New("wire: unknown kind")
+	ErrCoder     = errors.New("wire: unknown coder")
+	ErrRange     = errors.New("wire: number out of range")
+	ErrTooLong   = errors.New("wire: payload too long")
+	ErrChecksum  = errors.New("wire: wrong checksum")
+)
+
+// Where the fields are.
+const (
+	atLen     = 0
+	atVersion = 4
+	atKind    = 5 // and the coder above kindBits
+	atHop     = 6
+	atRound   = 8
+	atSum     = 12
+	atEpoch   = 16
+	atNote    = 24
+)
+
+// kindBits are the lower bits of that byte.
+const kindBits = 4
+
+// PutHeader writes the header of a frame with this payload into the first
+// HeaderLen bytes of dst, so that header and payload can be sent without
+// copying the payload. h.Len is ignored, the payload knows. It fails with
+// ErrKind, ErrCoder, ErrRange or ErrTooLong on what the format cannot say.
+func PutHeader(dst []byte, h Header, payload []byte) error {
+	h.Len = len(payload)
+	if err := h.check(); err != nil {
+		return err
+	}
+	dst = dst[:HeaderLen]
+	binary.LittleEndian.PutUint32(dst[atLen:], uint32(h.Len))
+	dst[atVersion], dst[atKind] = Version, byte(h.Kind)|byte(h.Coder)<<kindBits
+	binary.LittleEndian.PutUint16(dst[atHop:], uint16(h.Hop))
+	binary.LittleEndian.PutUint32(dst[atRound:], uint32(h.Round))
+	binary.LittleEndian.PutUint64(dst[atEpoch:], h.Epoch)
+	binary.LittleEndian.PutUint64(dst[atNote:], h.Note)
+	binary.LittleEndian.PutUint32(dst[atSum:], checksum(headSum(dst), payload))
+	return nil
+}
+
+// AppendFrame appends header and payload to dst. On error dst is returned as
+// it was.
+func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
+	start := len(dst)
+	frame := append(dst, make([]byte, HeaderLen)...)
+	if err := PutHeader(frame[start:], h, payload); err != nil {
+		return dst, err
+	}
+	return append(frame, payload...), nil
+}
+
+// ParseHeader reads the header at the beginning of b. It refuses with
+// ErrTooLong to announce a payload of more than limit bytes, so that memory may
+// be set aside for what it returns. The checksum covers the payload too: before
+// anything else of the header is believed, Verify or Complete must have accepted
+// both.
+func ParseHeader(b []byte, limit int) (Header, error) {
+	if len(b) < HeaderLen {
+		return Header{}, fmt.Errorf("%w: %d bytes of %d", ErrTruncated, len(b), HeaderLen)
+	}
+	if v := b[atVersion]; v != Version {
+		return Header{}, fmt.Errorf("%w: %d, want %d", ErrVersion, v, Version)
+	}
+	size := binary.LittleEndian.Uint32(b[atLen:])
+	if int64(size) > int64(limit) {
+		return Header{}, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, size, limit)
+	}
+	h := Header{
+		Kind:  Kind(b[atKind] & (1<<kindBits - 1)),
+		Coder: entropy.Coder(b[atKind] >> kindBits),
+		Round: int(binary.LittleEndian.Uint32(b[atRound:])),
+		Hop:   int(binary.LittleEndian.Uint16(b[atHop:])),
+		Note:  binary.LittleEndian.Uint64(b[atNote:]),
+		Epoch: binary.LittleEndian.Uint64(b[atEpoch:]),
+		Len:   int(size),
+		seen:  headSum(b),
+		rest:  int(size),
+		sum:   binary.LittleEndian.Uint32(b[atSum:]),
+	}
+	return h, h.check()
+}
+
+// Verify reports whether a header that ParseHeader returned and the payload
+// read after it are what was sent: ErrChecksum if not.
+func Verify(h Header, payload []byte) error {
+	h.Follow(payload)
+	return h.Complete()
+}
+
+// Follow takes in the next part of the payload, best as soon as it has been read,
+// while it is in a cache.
+func (h *Header) Follow(part []byte) {
+	h.seen, h.rest = checksum(h.seen, part), h.rest-len(part)
+}
+
+// Complete is Verify for a payload of which all parts have followed.
+func (h *Header) Complete() error {
+	if h.rest != 0 {
+		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, h.Len-h.rest, h.Len)
+	}
+	if h.seen != h.sum {
+		return fmt.Errorf("%w: %08x, the header says %08x", ErrChecksum, h.seen, h.sum)
+	}
+	return nil
+}
+
+// check says what of h the format cannot express.
+func (h Header) check() error {
+	switch {
+	case h.Kind < Data || h.Kind > Member:
+		return fmt.Errorf("%w: %d", ErrKind, uint8(h.Kind))
+	case !h.Coder.Valid() || h.Coder != entropy.Plain && h.Kind != Data:
+		return fmt.Errorf("%w: %v of a %v frame", ErrCoder, h.Coder, h.Kind)
+	case h.Round < 0 || int64(h.Round) > math.MaxUint32:
+		return fmt.Errorf("%w: round %d", ErrRange, h.Round)
+	case h.Hop < 0 || h.Hop > math.MaxUint16:
+		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
+	case h.Kind == Alive && h.Len > 0:
+		return fmt.Errorf("%w: %d bytes of a sign of life", ErrTooLong, h.Len)
+	case int64(h.Len) > math.MaxUint32:
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
+	}
+	return nil
+}
+
+// headSum is the checksum of the header b, without the field for it.
+func headSum(b []byte) uint32 {
+	return checksum(checksum(0, b[:atSum]), b[atEpoch:HeaderLen])
+}
+
+// checksum continues sum over b.
+func checksum(sum uint32, b []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), b)
+}

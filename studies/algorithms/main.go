@@ -1,0 +1,60 @@
+// Algorithms trains Fashion-MNIST once with each algorithm, eight peers on a
+// ring, and writes what each costs and reaches as a Markdown table, with the
+// command of every row.
+//
+//	go run ./studies/algorithms -o docs/results/algorithms.md
+//
+// It judges nothing: a run that fails is a row that says so. Times are those
+// of the machine it runs on, and of what else runs there.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"gossiptrainer/studies/markdown"
+)
+
+func main() {
+	output := flag.String("o", "", "`file` to write; standard output without it")
+	rounds := flag.Int("rounds", 0, "rounds of each run; 0 = as many as the preset has")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := compare(ctx, *output, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "algorithms:", err)
+		os.Exit(1)
+	}
+}
+
+// compare runs all rows and writes the document to output.
+func compare(ctx context.Context, output string, rounds int) error {
+	work, err := os.MkdirTemp("", "algorithms-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	program := filepath.Join(work, "peer")
+	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, "gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, text)
+	}
+	var results []result
+	for i, r := range rows() {
+		if rounds > 0 {
+			r.settings = append(r.settings, fmt.Sprintf("train.rounds=%d", rounds))
+		}
+		got, err := r.run(ctx, program, filepath.Join(work, fmt.Sprint(i)))
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		fmt.Fprintln(os.Stderr, strings.Join(got.cells(), "  "))
+		results = append(results, got)
+	}
+	return markdown.Write(output, document(results))
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/train"
+)
+
+// floatBytes are the bytes of one parameter.
+const floatBytes = 4
+
+// patience is how long an interrupted run may take to end its peers.
+const patience = 10 * time.Second
+
+// A result is what one run came to: costs if it ended well, and otherwise why
+// it did not.
+type result struct {
+	row
+	costs
+	code int    // what peer exited with
+	why  string // its complaint, one line
+}
+
+// costs are those of one worker and round, unless they say otherwise.
+type costs struct {
+	vectors        float64       // of the model's length, held beyond model and gradient
+	payload        float64       // bytes sent
+	compute, codec time.Duration // where nothing disturbs
+	all            time.Duration // mean, on the machine as it is
+	accuracy       *float64      // mean over the replicas at the end, nil if it has no meaning
+}
+
+// run makes the run in the new folder dir. A run that fails is a result; an
+// error is what kept it from being made or read.
+func (r row) run(ctx context.Context, program, dir string) (result, error) {
+	got := result{row: r}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return got, err
+	}
+	var out, complaints bytes.Buffer
+	cmd := exec.CommandContext(ctx, program, r.command()...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaints
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	if data := os.Getenv("PEER_DATA"); data != "" { // perhaps relative to where we are
+		data, err := filepath.Abs(data)
+		if err != nil {
+			return got, err
+		}
+		cmd.Env = append(os.Environ(), "PEER_DATA="+data)
+	}
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return got, context.Cause(ctx)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got.code, got.why = exit.ExitCode(), complaint(complaints.String())
+		return got, nil
+	}
+	if err != nil {
+		return got, err
+	}
+	got.costs, err = measure(out.Bytes(), filepath.Join(dir, "runs"))
+	return got, err
+}
+
+// complaint returns the error among the lines that peer printed.
+func complaint(text string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "peer: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "no reason given"
+}
+
+// measure takes the costs from a summary and from the only run folder in runs.
+func measure(summary []byte, runs string) (costs, error) {
+	var s report.Summary
+	if err := json.Unmarshal(summary, &s); err != nil {
+		return costs{}, fmt.Errorf("summary: %w", err)
+	}
+	folders, err := filepath.Glob(filepath.Join(runs, "*"))
+	if err != nil {
+		return costs{}, err
+	}
+	if len(folders) != 1 {
+		return costs{}, fmt.Errorf("%d run folders, want 1", len(folders))
+	}
+	run, err := report.Open(folders[0])
+	if err != nil {
+		return costs{}, err
+	}
+	model, err := train.Read(filepath.Join(folders[0], "peer-0.safetensors"))
+	if err != nil {
+		return costs{}, err
+	}
+	c := typical(run.Events)
+	perStep := float64(s.Peers) / float64(s.Steps)
+	c.vectors = float64(s.ExtraMemory) / float64(floatBytes*len(model.X))
+	c.payload = float64(s.BytesPerPeer.Payload) * perStep
+	c.all = time.Duration(s.Time * perStep * float64(time.Second))
+	c.accuracy = s.Accuracy.Mean
+	return c, nil
+}
+
+// undisturbed is the share of rounds in which a worker has a core to itself even
+// where there are many more workers than cores.
+const undisturbed = 0.1
+
+// typical returns the times of a round that nothing disturbs, over the recorded
+// rounds of all workers: what the work takes, not what others take from it.
+func typical(events []report.Event) costs {
+	var compute, codec []time.Duration
+	for _, e := range events {
+		if e.Step != nil && e.Step.Round > 0 {
+			compute = append(compute, e.Step.Compute)
+			codec = append(codec, e.Step.Codec)
+		}
+	}
+	return costs{compute: quantile(compute, undisturbed), codec: quantile(codec, undisturbed)}
+}
+
+// quantile returns the value that a share p < 1 of the others lies below, 0 of
+// nothing.
+func quantile(of []time.Duration, p float64) time.Duration {
+	if len(of) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(of))[int(p*float64(len(of)))]
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Runs comparisons and keeps of each the table, what it concludes, and the figures
+# of loss and of time in a folder below docs/results: comparisons.sh moniqua-fig1-lab.
+# What is finished below runs is not done again.
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p runs
+go build -o runs/peer ./cmd/peer
+for name; do
+	kept=docs/results/$name
+	mkdir -p "$kept"
+	runs/peer compare "$name" -o "runs/$name"
+	runs/peer report "runs/$name" >"$kept/table.txt" 2>"runs/$name.log"
+	grep -v "^report:" "runs/$name.log" >"$kept/conclusions.txt"
+	for kind in loss accuracy bars; do
+		for picture in "runs/$name/report/figures/$kind-"*.png; do
+			[ ! -e "$picture" ] || cp "$picture" "$kept"
+		done
+	done
+done

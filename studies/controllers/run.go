@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/topology"
+)
+
+// A result is what one run came to.
+type result struct {
+	row
+	steps  []report.Step // of worker 0
+	scores []score       // of its replica
+	bits   float64       // mean over the exchanges
+
+	diverged bool
+	why      string // of the end: how long it took, or that it diverged
+}
+
+// A score is how well a replica does at a virtual time.
+type score struct {
+	time           time.Duration
+	loss, accuracy float64
+}
+
+// assemble builds the run of a row.
+func (r row) assemble(p plan) (*experiment.Run, error) {
+	set := slices.Concat(base(), r.settings, []string{fmt.Sprintf("train.rounds=%d", p.rounds)})
+	loaded, err := configs.Load(configs.Source{Set: set})
+	if err != nil {
+		return nil, err
+	}
+	return experiment.New(loaded.Config)
+}
+
+// run makes the run of a row. One that diverges is a result.
+func (r row) run(ctx context.Context, p plan) (result, error) {
+	got := result{row: r}
+	run, err := r.assemble(p)
+	if err != nil {
+		return got, err
+	}
+	workers, err := run.Workers()
+	if err != nil {
+		return got, err
+	}
+	rate, err := configs.ParseRate(run.Config().Limit.Rate)
+	if err != nil {
+		return got, err
+	}
+	scores := map[int]score{} // by rounds finished
+	simulated := make([]sim.Worker, len(workers))
+	for i, w := range workers {
+		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Bits: w.Bits}
+	}
+	simulated[0].Gradient = scored(workers[0], p.every, scores)
+	out, err := sim.Run(ctx, simulated, sim.Options{
+		Network: shape.Network{Uplink: shape.Link{Rate: rate}},
+		Compute: func(topology.Rank, int) time.Duration { return p.compute },
+		Rounds:  p.rounds, Every: 1,
+		Observe: func(e report.Event) {
+			if e.Step != nil && e.Step.Rank == 0 {
+				got.steps = append(got.steps, *e.Step)
+			}
+		},
+	})
+	switch {
+	case errors.Is(err, train.ErrDiverged):
+		got.diverged = true
+		got.why = fmt.Sprintf("diverged after %v", out.Time.Round(time.Millisecond))
+	case err != nil:
+		return got, err
+	default:
+		got.why = fmt.Sprintf("%d rounds in %v", p.rounds, out.Time.Round(time.Millisecond))
+		s, err := workers[0].Evaluate(workers[0].Machine.Params(), nil)
+		if err != nil {
+			return got, err
+		}
+		scores[p.rounds] = score{loss: s.Loss, accuracy: s.Accuracy}
+	}
+	got.bits = workers[0].MeanBits()
+	for _, s := range got.steps {
+		if at, ok := scores[s.Round]; ok {
+			at.time = s.Time
+			got.scores = append(got.scores, at)
+		}
+	}
+	return got, nil
+}
+
+// scored makes a worker's gradient evaluate the model that it is taken at.
+func scored(w *experiment.Worker, every int, scores map[int]score) func(g []float32, k int, x []float32) (float32, error) {
+	return func(g []float32, k int, x []float32) (float32, error) {
+		if k > 0 && k%every == 0 {
+			s, err := w.Evaluate(x, nil)
+			if err != nil {
+				return 0, err
+			}
+			scores[k] = score{loss: s.Loss, accuracy: s.Accuracy}
+		}
+		return w.Gradient(g, k, x)
+	}
+}
+
+// measureGradient returns the time of a gradient on this machine, the least of
+// some.
+func measureGradient(p plan) (time.Duration, error) {
+	run, err := rows()[0].assemble(p)
+	if err != nil {
+		return 0, err
+	}
+	const samples = 50
+	return run.MeasureGradient(samples)
+}

@@ -1,0 +1,48 @@
+// Poison trains Fashion-MNIST in the simulator with one peer of eight that sends
+// its model with all signs flipped, mixed as usual and clipped, and writes what
+// the honest peers reach as a Markdown table, with the settings of every row.
+//
+//	go run ./studies/poison -o docs/results/poison.md
+//
+// It judges nothing: a run that diverges is a cell that says so. It skips, and
+// says so, where the data set is not there. The liar is made here; the product
+// has no such option.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"gossiptrainer/studies/markdown"
+)
+
+func main() {
+	output := flag.String("o", "", "`file` to write; standard output without it")
+	rounds := flag.Int("rounds", 600, "rounds of each run")
+	seeds := flag.Int("seeds", 2, "runs of each row, with the seeds 1, 2, ...")
+	flag.Parse()
+	markdown.Program("poison", func(ctx context.Context) error { return compare(ctx, *output, *rounds, *seeds) })
+}
+
+// compare makes the runs of all rows and writes the document to output.
+func compare(ctx context.Context, output string, rounds, seeds int) error {
+	if rounds < 1 || seeds < 1 {
+		return fmt.Errorf("%d rounds with %d seeds: must be at least 1 of both", rounds, seeds)
+	}
+	var results []result
+	for _, r := range rows() {
+		got := result{row: r}
+		for seed := 1; seed <= seeds; seed++ {
+			o, err := r.run(ctx, rounds, seed)
+			if err != nil {
+				return fmt.Errorf("%s, %s: seed %d: %w", r.graph, r.name, seed, err)
+			}
+			fmt.Fprintf(os.Stderr, "%s, %s, seed %d: %+v\n", r.graph, r.name, seed, o)
+			got.outcomes = append(got.outcomes, o)
+		}
+		results = append(results, got)
+	}
+	return markdown.Write(output, document(results, rounds, seeds))
+}

@@ -1,0 +1,37 @@
+// Quantizers trains Fashion-MNIST by all-gather of quantized gradients, once
+// with each quantizer and seed, in the simulator, and writes what each reaches
+// as a Markdown table, with the settings of every row.
+//
+//	go run ./studies/quantizers -o docs/results/quantizers.md
+//
+// It judges nothing: a run that diverges is a cell that says so. It skips, and
+// says so, where the data set is not there.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+
+	"gossiptrainer/studies/markdown"
+)
+
+func main() {
+	output := flag.String("o", "", "`file` to write; standard output without it")
+	rounds := flag.Int("rounds", 500, "rounds of each run")
+	seeds := flag.Int("seeds", 3, "runs of each quantizer, with the seeds 1, 2, ...")
+	flag.Parse()
+	markdown.Program("quantizers", func(ctx context.Context) error { return compare(ctx, *output, *rounds, *seeds) })
+}
+
+// compare makes the runs of all rows and writes the document to output.
+func compare(ctx context.Context, output string, rounds, seeds int) error {
+	if rounds < 1 || seeds < 1 {
+		return fmt.Errorf("%d rounds with %d seeds: must be at least 1 of both", rounds, seeds)
+	}
+	results, err := runAll(ctx, rows(), rounds, seeds)
+	if err != nil {
+		return err
+	}
+	return markdown.Write(output, document(results, rounds, seeds))
+}

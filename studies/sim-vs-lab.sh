@@ -1,0 +1,12 @@
+#!/bin/sh
+# Runs the cells of the comparison sim-vs-lab by the simulator and by real peers and
+# keeps how well they agree in docs/results. It means something on an idle machine
+# alone. What is finished below runs is not done again.
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p runs
+go build -o runs/peer ./cmd/peer
+for mode in sim lab; do
+	runs/peer compare sim-vs-lab --mode "$mode" -o "runs/sim-vs-lab-$mode" >/dev/null
+done
+runs/peer report runs/sim-vs-lab-sim runs/sim-vs-lab-lab | tee docs/results/sim-vs-lab.txt
