@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
@@ -53,12 +53,12 @@ func (c task) guest(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker,
 type reboot struct {
 	job    task
 	ctx    context.Context
-	events chan report.Event // edges of worker 2, and its steps
+	events chan record.Event // edges of worker 2, and its steps
 	dead   chan struct{}
 }
 
 func (r *reboot) observe(o *Options) {
-	o.Observe = func(e report.Event) {
+	o.Observe = func(e record.Event) {
 		if e.Edge == nil && (e.Step == nil || e.Step.Rank != 2) {
 			return
 		}
@@ -105,7 +105,7 @@ func interrupted(err error) bool {
 func (r *reboot) seated() {
 	from, edges, back := 0, map[int]bool{}, false
 	for {
-		var e report.Event
+		var e record.Event
 		select {
 		case e = <-r.events:
 		case <-r.ctx.Done():
@@ -130,7 +130,7 @@ func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
-	r := &reboot{job: task{n: 5, dim: 100, rounds: 1 << 20}, ctx: ctx, events: make(chan report.Event), dead: make(chan struct{})}
+	r := &reboot{job: task{n: 5, dim: 100, rounds: 1 << 20}, ctx: ctx, events: make(chan record.Event), dead: make(chan struct{})}
 	var once sync.Once
 	r.job.slow = func(rank, k int) {
 		if rank == 2 && k == 20 {

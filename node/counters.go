@@ -9,7 +9,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
@@ -28,7 +28,7 @@ type Counters struct {
 	Links []LinkBytes
 	// Sent and Received are those of all links; their Wire is all that passed
 	// this host's sockets (over QUIC: the payloads of its UDP packets).
-	Sent, Received report.Bytes
+	Sent, Received record.Bytes
 	// Telemetry is how many bytes of gossipsub came in; they are part of
 	// Received.Wire alone.
 	Telemetry int64
@@ -37,7 +37,7 @@ type Counters struct {
 // LinkBytes counts the bytes exchanged with one neighbour.
 type LinkBytes struct {
 	Peer           topology.Rank
-	Sent, Received report.Bytes
+	Sent, Received record.Bytes
 }
 
 // A tally of refusals, by reason.

@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -30,7 +30,7 @@ type driver struct {
 	t       Transport
 	refused *refusals
 	log     *slog.Logger
-	observe func(report.Event)
+	observe func(record.Event)
 	stopped <-chan error // a worker has stopped the run
 	vitals  *vitals
 
@@ -57,7 +57,7 @@ type driver struct {
 	done      bool            // all rounds are over
 	waiting   []topology.Rank // whom the machine waits for
 	round     int             // rounds finished
-	state     report.State
+	state     record.State
 
 	began    time.Time // of the first round
 	progress time.Time // last one
@@ -89,7 +89,7 @@ type spent struct{ compute, wait, codec time.Duration }
 
 func newDriver(w Worker, t Transport) *driver {
 	d := &driver{
-		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(report.Event) {},
+		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {},
 		ending: ending{announce: func(*StoppedError) {}}, vitals: new(vitals), jobs: make(chan job, 1),
 		outcomes: make(chan outcome, 1), verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
@@ -135,7 +135,7 @@ func (d *driver) run(ctx context.Context) error {
 	for i := range d.peers {
 		d.peers[i].since = now
 	}
-	d.status(report.Training, "", nil)
+	d.status(record.Training, "", nil)
 	d.begin()
 	if len(d.peers) == 0 {
 		d.keeper.begin()
@@ -396,5 +396,5 @@ func (d *driver) tellMissing(idle time.Duration) {
 	if len(why) == 0 && d.verdict.holding {
 		why = append(why, "the run is to end, and not all have said how many rounds they have begun")
 	}
-	d.status(report.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, idle.Round(time.Second), strings.Join(why, "; ")), missing)
+	d.status(record.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, idle.Round(time.Second), strings.Join(why, "; ")), missing)
 }

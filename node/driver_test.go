@@ -11,7 +11,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -39,7 +39,7 @@ type told struct {
 func newScript() *script { return &script{events: make(chan Event, 100)} }
 
 func (s *script) Send(frames []gossip.Frame)           { s.sent = append(s.sent, frames...) }
-func (s *script) Messages() report.Messages            { return report.Messages{} }
+func (s *script) Messages() record.Messages            { return record.Messages{} }
 func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
 func (s *script) Stop(why *StoppedError)               { s.stops = append(s.stops, why) }
 func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
@@ -51,7 +51,7 @@ func (s *script) Trouble(topology.Rank) string         { return "cable cut" }
 func (s *script) Place(finished int)                   { s.rounds = finished }
 func (s *script) Durable(finished int)                 { s.durable = finished }
 func (s *script) Tell(peer topology.Rank, n Notice)    { s.told = append(s.told, told{peer, n}) }
-func (s *script) Bytes() (sent, received report.Bytes) { return report.Bytes{}, report.Bytes{} }
+func (s *script) Bytes() (sent, received record.Bytes) { return record.Bytes{}, record.Bytes{} }
 func (s *script) Close() error                         { return nil }
 func (s *script) up(peers ...topology.Rank)            { s.each(LinkUp, peers) }
 func (s *script) down(peers ...topology.Rank)          { s.each(LinkDown, peers) }
@@ -64,15 +64,15 @@ func (s *script) each(kind EventKind, p []topology.Rank) {
 var _ Transport = (*script)(nil)
 
 // drive runs worker 1 of a ring of three against a script until it ends.
-func drive(t *testing.T, ctx context.Context, s *script, change func(w *Worker)) ([]report.Event, error) {
+func drive(t *testing.T, ctx context.Context, s *script, change func(w *Worker)) ([]record.Event, error) {
 	t.Helper()
 	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
 	if change != nil {
 		change(&w)
 	}
-	var events []report.Event
+	var events []record.Event
 	d := newDriver(w, s)
-	d.observe = func(e report.Event) { events = append(events, e) }
+	d.observe = func(e record.Event) { events = append(events, e) }
 	err := d.run(ctx)
 	return events, err
 }
@@ -87,9 +87,9 @@ func TestWaitingNamesTheMissingEveryTenSeconds(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("error %v, want the deadline's", err)
 		}
-		var waits []*report.Status
+		var waits []*record.Status
 		for _, e := range events {
-			if e.Status != nil && e.Status.State == report.Waiting {
+			if e.Status != nil && e.Status.State == record.Waiting {
 				waits = append(waits, e.Status)
 			}
 		}

@@ -2,7 +2,7 @@ package node
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // An Arbiter ends a run before its rounds are over: it hears from all workers how many
@@ -26,7 +26,7 @@ type verdict struct {
 	hold    <-chan struct{} // nil when it is known, or will not come
 	ended   <-chan struct{}
 	holding bool
-	unsaid  *report.Step // of the round after which the worker holds still: perhaps the last
+	unsaid  *record.Step // of the round after which the worker holds still: perhaps the last
 }
 
 func newVerdict(a Arbiter) verdict {
@@ -100,7 +100,7 @@ func (d *driver) conclude() error {
 		m.inviting = nil
 	}
 	if v.unsaid != nil && v.unsaid.Round == last {
-		d.observe(report.Event{Step: v.unsaid})
+		d.observe(record.Event{Step: v.unsaid})
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -78,7 +78,7 @@ func TestWorkersEndWithARoundThatAllHave(t *testing.T) {
 				}
 			}
 			c := newCluster(t, job.n, job.dim, func(rank int, o *Options) {
-				o.Observe = func(e report.Event) {
+				o.Observe = func(e record.Event) {
 					if e.Step != nil && e.Step.Rank == rank {
 						last[rank] = e.Step.Round
 					}

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // finish runs a task to the end and has all nodes tell their results.
-func (c *cluster) finish(t *testing.T, job task) [][]report.Final {
+func (c *cluster) finish(t *testing.T, job task) [][]record.Final {
 	t.Helper()
 	finals, errs := c.run(t, t.Context(), job)
-	all := make([][]report.Final, len(c.nodes))
+	all := make([][]record.Final, len(c.nodes))
 	var wg sync.WaitGroup
 	for i, n := range c.nodes {
 		if errs[i] != nil {
@@ -35,7 +35,7 @@ func TestEveryWorkerLearnsAllResults(t *testing.T) {
 		seen := make(map[int]int) // results observed, by observer
 		job := task{n: n, dim: 50, rounds: 10}
 		c := newCluster(t, n, job.dim, func(rank int, o *Options) {
-			o.Observe = func(e report.Event) {
+			o.Observe = func(e record.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				if e.Final != nil {
@@ -89,7 +89,7 @@ func TestBytesAreHonest(t *testing.T) {
 	job := task{n: 3, dim: 25_000, rounds: 100}
 	c := newCluster(t, job.n, job.dim, func(_ int, o *Options) { o.Detect = 8 * time.Hour })
 	finals, errs := c.run(t, t.Context(), job)
-	var sent, received report.Bytes
+	var sent, received record.Bytes
 	for i, n := range c.nodes {
 		if errs[i] != nil {
 			t.Fatal(errs[i])

@@ -15,7 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
@@ -44,10 +44,10 @@ func FuzzHalt(f *testing.F) {
 // A bulletin speaks for its sender alone, whatever it holds, and can be noted.
 func FuzzNews(f *testing.F) {
 	for _, b := range []bulletin{
-		{Rank: 1, Seq: 3, Step: &report.Step{Rank: 1, Round: 4}},
-		{Rank: 1, Seq: 4, Status: &report.Status{Rank: 1, State: report.Waiting, Missing: []int{0}}},
-		{Rank: 1, Seq: 5, Final: &report.Final{Rank: 1, Rounds: 9}, HasAll: true},
-		{Rank: 2, Seq: 5, Final: &report.Final{Rank: 1}},
+		{Rank: 1, Seq: 3, Step: &record.Step{Rank: 1, Round: 4}},
+		{Rank: 1, Seq: 4, Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{0}}},
+		{Rank: 1, Seq: 5, Final: &record.Final{Rank: 1, Rounds: 9}, HasAll: true},
+		{Rank: 2, Seq: 5, Final: &record.Final{Rank: 1}},
 	} {
 		text, err := json.Marshal(b)
 		if err != nil {
@@ -57,7 +57,7 @@ func FuzzNews(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		n := &Node{log: slog.New(slog.DiscardHandler)}
-		n.opts.Observe = func(e report.Event) {
+		n.opts.Observe = func(e record.Event) {
 			if e.Step != nil && e.Step.Rank != 1 || e.Status != nil && e.Status.Rank != 1 || e.Final != nil && e.Final.Rank != 1 {
 				t.Fatalf("%s speaks for others: %+v", text, e)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"google.golang.org/protobuf/proto"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -171,7 +171,7 @@ func (b *board) stop(why *StoppedError) {
 }
 
 // Finals returns the results known so far, in rank order; see Finish.
-func (n *Node) Finals() []report.Final {
+func (n *Node) Finals() []record.Final {
 	n.mu.Lock()
 	b := n.board
 	n.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
 )
@@ -251,7 +251,7 @@ func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble
 
 // Bytes returns what all links together have carried; Wire is all that passed
 // this host's sockets.
-func (l *links) Bytes() (sent, received report.Bytes) {
+func (l *links) Bytes() (sent, received record.Bytes) {
 	for _, e := range l.all() {
 		sent.Payload += e.sent.payload.Load()
 		sent.Stream += e.sent.stream.Load()
@@ -264,8 +264,8 @@ func (l *links) Bytes() (sent, received report.Bytes) {
 }
 
 // Messages counts what all links together have sent.
-func (l *links) Messages() report.Messages {
-	var m report.Messages
+func (l *links) Messages() record.Messages {
+	var m record.Messages
 	for _, e := range l.all() {
 		m.Count += e.sent.messages.Load()
 		m.Stream += e.sent.ofMessages.Load()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -193,7 +193,7 @@ func (n *Node) callRoll(ctx context.Context) (*roster, error) {
 	n.mu.Unlock()
 	n.discover(roll.found)
 	set, err := roll.members(ctx, func(here int, detail string) {
-		n.observe(report.Event{Status: &report.Status{Rank: unranked, State: report.Joining, Detail: detail, Here: here}})
+		n.observe(record.Event{Status: &record.Status{Rank: unranked, State: record.Joining, Detail: detail, Here: here}})
 	})
 	if err != nil {
 		return nil, &NetworkError{Op: opJoin, Err: err}

@@ -19,7 +19,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -70,7 +70,7 @@ type Options struct {
 	Logger      *slog.Logger // nil: silent
 	// Observe sees this peer's events and what the others tell of theirs,
 	// one at a time. It must not call the node.
-	Observe func(report.Event)
+	Observe func(record.Event)
 
 	find func(found func(peer.AddrInfo)) // in place of mDNS, for tests
 }
@@ -163,7 +163,7 @@ func (o *Options) complete() error {
 		o.Detect = defaultDetect
 	}
 	if o.Observe == nil {
-		o.Observe = func(report.Event) {}
+		o.Observe = func(record.Event) {}
 	}
 	if o.Identity == nil {
 		who, err := EphemeralIdentity()
@@ -280,7 +280,7 @@ func (n *Node) Close() error {
 }
 
 // observe hands one event at a time to the observer.
-func (n *Node) observe(e report.Event) {
+func (n *Node) observe(e record.Event) {
 	if s := e.Status; s != nil && s.Rank == n.me.Rank {
 		n.vitals.say(*s)
 	}

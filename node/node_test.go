@@ -14,8 +14,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
-	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -150,7 +149,7 @@ func (c task) lockStep(t testing.TB) []string {
 	}
 	digests := make([]string, c.n)
 	for i, m := range machines {
-		d := train.Digest(m.Params())
+		d := record.Digest(m.Params())
 		digests[i] = hex.EncodeToString(d[:])
 	}
 	return digests
@@ -198,15 +197,15 @@ func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cl
 }
 
 // run joins and runs all nodes and returns what each came to.
-func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]report.Final, []error) {
+func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]record.Final, []error) {
 	t.Helper()
 	return c.runAs(t, ctx, job, nil)
 }
 
 // runAs is run with workers that prepare has changed.
-func (c *cluster) runAs(t testing.TB, ctx context.Context, job task, prepare func(w *Worker)) ([]report.Final, []error) {
+func (c *cluster) runAs(t testing.TB, ctx context.Context, job task, prepare func(w *Worker)) ([]record.Final, []error) {
 	t.Helper()
-	finals, errs := make([]report.Final, len(c.nodes)), make([]error, len(c.nodes))
+	finals, errs := make([]record.Final, len(c.nodes)), make([]error, len(c.nodes))
 	var wg sync.WaitGroup
 	for i, n := range c.nodes {
 		w := job.worker(t, i)

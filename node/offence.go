@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 )
@@ -116,7 +116,7 @@ func (d *driver) cutOff(s *standing, why error) error {
 	s.refused, s.cut, s.ledger = no, true, ledger{}
 	d.t.Drop(s.rank, no)
 	d.log.Error("cut off a neighbour", "neighbour", int(s.rank), "why", text)
-	d.status(report.Waiting, fmt.Sprintf("%s; it is let in again when its process has been started anew", text), []int{int(s.rank)})
+	d.status(record.Waiting, fmt.Sprintf("%s; it is let in again when its process has been started anew", text), []int{int(s.rank)})
 	return nil
 }
 

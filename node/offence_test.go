@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -60,7 +60,7 @@ func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
 func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 	d, s := accused(t, Wait)
 	var told []string
-	d.observe = func(e report.Event) { told = append(told, e.Status.Detail) }
+	d.observe = func(e record.Event) { told = append(told, e.Status.Detail) }
 	for range tolerated {
 		if err := d.handle(nonsense(0)); err != nil {
 			t.Fatal(err)

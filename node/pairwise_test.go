@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -58,7 +58,7 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 		node.mu.Unlock()
 		links.Drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
 	}
-	models, finals, errs := make([][]float32, n), make([]report.Final, n), make([]error, n)
+	models, finals, errs := make([][]float32, n), make([]record.Final, n), make([]error, n)
 	machines := make([]*gossip.PairWorker, n)
 	var wg sync.WaitGroup
 	for i := range n {

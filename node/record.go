@@ -1,8 +1,9 @@
 package node
 
 import (
-	"gossiptrainer/internal/report"
 	"time"
+
+	"gossiptrainer/internal/record"
 )
 
 // What a driver tells of its rounds: it is written and never read back.
@@ -14,19 +15,19 @@ func (d *driver) finish(k int) {
 	if d.mending != nil {
 		d.mending.round(d.took)
 	}
-	if d.state != report.Training {
-		d.status(report.Training, "", nil)
+	if d.state != record.Training {
+		d.status(record.Training, "", nil)
 	}
 	if d.recorded() {
-		d.observe(report.Event{Step: d.step()})
+		d.observe(record.Event{Step: d.step()})
 	}
 	d.spent = spent{}
 }
 
 // step is the record of the round that has just been finished.
-func (d *driver) step() *report.Step {
+func (d *driver) step() *record.Step {
 	mixed := d.w.Machine.Mixed()
-	s := &report.Step{
+	s := &record.Step{
 		Rank: int(d.w.Rank), Round: d.round, Time: d.took, Loss: float64(d.loss),
 		Gap: float64(mixed.Gap), Moved: mixed.Moved,
 		Compute: d.spent.compute, Wait: d.spent.wait, Codec: d.spent.codec,
@@ -43,7 +44,7 @@ func (d *driver) step() *report.Step {
 	return s
 }
 
-func (d *driver) status(state report.State, detail string, missing []int) {
+func (d *driver) status(state record.State, detail string, missing []int) {
 	d.state = state
-	d.observe(report.Event{Status: &report.Status{Rank: int(d.w.Rank), State: state, Detail: detail, Missing: missing}})
+	d.observe(record.Event{Status: &record.Status{Rank: int(d.w.Rank), State: state, Detail: detail, Missing: missing}})
 }

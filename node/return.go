@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
@@ -41,7 +41,7 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 	}
 	defer idle(a)()
 	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
-	n.observe(report.Event{Status: &report.Status{Rank: n.me.Rank, State: report.Joining, Detail: "asking for a place in the run that goes on"}})
+	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining, Detail: "asking for a place in the run that goes on"}})
 	var last error
 	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; sleep(ctx, betweenAsks) {
 		hopeless++

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
@@ -164,7 +164,7 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	case err != nil:
 		return "", errors.Join(err, n.Close())
 	}
-	n.Say(report.Status{State: report.Testing})
+	n.Say(record.Status{State: record.Testing})
 	return final.Digest, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
@@ -94,7 +94,7 @@ func (d *driver) begin() {
 	from := 0
 	if d.w.Guest != nil {
 		from = d.w.Guest.Exchange
-		d.observe(report.Event{Edge: &report.Edge{Rank: int(d.w.Rank), Peer: int(d.w.Rank), Exchange: from}})
+		d.observe(record.Event{Edge: &record.Edge{Rank: int(d.w.Rank), Peer: int(d.w.Rank), Exchange: from}})
 	}
 	for _, e := range d.w.Row.In {
 		d.recordEdge(e.Peer, from, e.Weight)
@@ -102,7 +102,7 @@ func (d *driver) begin() {
 }
 
 func (d *driver) recordEdge(peer topology.Rank, exchange int, weight float64) {
-	d.observe(report.Event{Edge: &report.Edge{Rank: int(d.w.Rank), Peer: int(peer), Exchange: exchange, Weight: weight}})
+	d.observe(record.Event{Edge: &record.Edge{Rank: int(d.w.Rank), Peer: int(peer), Exchange: exchange, Weight: weight}})
 }
 
 // met notes that the link to a worker has come up.

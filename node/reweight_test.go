@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -20,15 +20,15 @@ type loss struct {
 }
 
 // run returns the results of the survivors, by rank, and what all have recorded.
-func (l loss) run(t *testing.T, prepare func(w *Worker)) (map[int]report.Final, []report.Event) {
+func (l loss) run(t *testing.T, prepare func(w *Worker)) (map[int]record.Final, []record.Event) {
 	t.Helper()
 	var (
 		mu     sync.Mutex
-		events []report.Event
+		events []record.Event
 		c      *cluster
 	)
 	c = newCluster(t, l.n, l.dim, func(rank int, o *Options) {
-		o.Observe = func(e report.Event) {
+		o.Observe = func(e record.Event) {
 			if e.Edge != nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -47,7 +47,7 @@ func (l loss) run(t *testing.T, prepare func(w *Worker)) (map[int]report.Final, 
 			<-ctx.Done()
 		}
 	}
-	finals := make(map[int]report.Final)
+	finals := make(map[int]record.Final)
 	var living, all sync.WaitGroup
 	for i, n := range c.nodes {
 		w := l.worker(t, i)
@@ -106,7 +106,7 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 				}
 			}
 			dead := func(rank int) bool { _, dies := test.dies[rank]; return dies }
-			views, err := report.Views(events, test.n, dead)
+			views, err := record.Views(events, test.n, dead)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 					cuts++
 				}
 			}
-			if n := report.Lopsided(events, views, dead); n > 2*cuts { // Lead + 1 each
+			if n := record.Lopsided(events, views, dead); n > 2*cuts { // Lead + 1 each
 				t.Errorf("only one end mixed in %d exchanges, where %d ends took an edge off", n, cuts)
 			}
 			var left [][2]int
@@ -159,7 +159,7 @@ func TestModelsMoveByTheMatricesOnRecord(t *testing.T) {
 			return loss, err
 		}
 	})
-	views, err := report.Views(events, l.n, func(rank int) bool { _, dies := l.dies[rank]; return dies })
+	views, err := record.Views(events, l.n, func(rank int) bool { _, dies := l.dies[rank]; return dies })
 	if err != nil {
 		t.Fatal(err)
 	}

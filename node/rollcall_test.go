@@ -12,7 +12,7 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -250,7 +250,7 @@ func TestRollCallTellsHowManyPeersAreHere(t *testing.T) {
 	var mu sync.Mutex
 	var told []int
 	a := c.settle(t, 2, func(o *Options) {
-		o.Observe = func(e report.Event) {
+		o.Observe = func(e record.Event) {
 			if s := e.Status; s != nil && s.Rank == unranked {
 				mu.Lock()
 				defer mu.Unlock()

@@ -13,9 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -93,24 +92,24 @@ type Worker struct {
 // worker that has checkpoints writes its state meanwhile. A Gradient that is being
 // computed then goes on in the background. After ErrLeftBehind, and only then, it may be
 // called again: with the Guest that ComeBack returns.
-func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
+func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Lock()
 	r := n.roster
 	n.mu.Unlock()
 	if r == nil || r.self != w.Rank {
-		return report.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
+		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
 	board, err := n.boarding()
 	if err != nil {
-		return report.Final{}, err
+		return record.Final{}, err
 	}
 	coding, err := newCoding(&w, &n.refused, n.log)
 	if err != nil {
-		return report.Final{}, err
+		return record.Final{}, err
 	}
 	mending, err := newMending(&w)
 	if err != nil {
-		return report.Final{}, err
+		return record.Final{}, err
 	}
 	links := newLinks(n, &w, coding)
 	n.mu.Lock()
@@ -124,14 +123,14 @@ func (n *Node) Run(ctx context.Context, w Worker) (report.Final, error) {
 	if d.mending = mending; mending != nil && w.Save != nil {
 		d.guests = links.guests
 	}
-	d.refused, d.log, d.observe = &n.refused, n.log, func(e report.Event) { n.observe(e); board.post(e) }
+	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); board.post(e) }
 	d.stopped, d.vitals, d.ending.announce = board.stopped, &n.vitals, board.stopOthers
 	d.ended = func(rank topology.Rank) bool { return board.ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
 	if err != nil && !errors.Is(err, ErrLeftBehind) {
-		d.status(report.Failed, err.Error(), nil)
+		d.status(record.Failed, err.Error(), nil)
 		if !isOutcast(err) {
 			d.passOn(err)
 			board.flush(d.ending.told)
@@ -211,10 +210,10 @@ func isOutcast(err error) bool {
 }
 
 // final is the result as far as the worker knows it.
-func (d *driver) final() report.Final {
-	digest := train.Digest(d.w.Machine.Params())
+func (d *driver) final() record.Final {
+	digest := record.Digest(d.w.Machine.Params())
 	sent, _ := d.t.Bytes()
-	return report.Final{
+	return record.Final{
 		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
 		ExtraMemory: int64(d.w.Machine.ExtraMemory()), Time: d.took,
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -18,7 +18,7 @@ type Status struct {
 	Round   int          `json:"round"`  // rounds finished
 	Rounds  int          `json:"rounds"` // of the run; 0 before it
 	Loss    *float64     `json:"loss"`   // of the last mini-batch; null before the first, and where it is no number
-	State   report.State `json:"state"`
+	State   record.State `json:"state"`
 	Detail  string       `json:"detail,omitempty"`
 	Share   float64      `json:"share,omitempty"` // of its last test that is done
 	Waiting []int        `json:"waiting_for"`     // ranks whose messages the next round lacks
@@ -30,8 +30,8 @@ type Status struct {
 	Violations int64 `json:"violations"` // messages that were recovered wrongly
 	Repaired   int64 `json:"repaired"`   // those of them that were repaired before use
 
-	Sent      report.Bytes     `json:"sent"`
-	Received  report.Bytes     `json:"received"`
+	Sent      record.Bytes     `json:"sent"`
+	Received  record.Bytes     `json:"received"`
 	Telemetry int64            `json:"telemetry_received"` // bytes of gossipsub
 	Links     []LinkStatus     `json:"links"`              // in increasing rank
 	Refused   map[string]int64 `json:"refused"`            // frames and peers that were turned away, by reason
@@ -43,8 +43,8 @@ type LinkStatus struct {
 	Host      string       `json:"host,omitempty"` // name of its machine, once it has been met
 	Up        bool         `json:"up"`
 	Detail    string       `json:"detail"`
-	Sent      report.Bytes `json:"sent"`
-	Received  report.Bytes `json:"received"`
+	Sent      record.Bytes `json:"sent"`
+	Received  record.Bytes `json:"received"`
 	Lost      int64        `json:"lost"`    // links that ended without a bye
 	Silent    int64        `json:"silent"`  // those of them that were given up for silence
 	Retries   int64        `json:"retries"` // tries that made no link
@@ -60,7 +60,7 @@ type vitals struct {
 	waiting []int
 	total   spent
 	repairs gossip.Repairs
-	status  report.Status
+	status  record.Status
 }
 
 // settle notes the rank.
@@ -105,7 +105,7 @@ func (v *vitals) wait(whom []topology.Rank) {
 func (v *vitals) finish(round int, loss float32, took spent, m gossip.Machine) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.round, v.loss = round, report.Number(float64(loss))
+	v.round, v.loss = round, record.Number(float64(loss))
 	v.total.compute += took.compute
 	v.total.wait += took.wait
 	v.total.codec += took.codec
@@ -115,7 +115,7 @@ func (v *vitals) finish(round int, loss float32, took spent, m gossip.Machine) {
 }
 
 // say notes what the worker is doing.
-func (v *vitals) say(s report.Status) {
+func (v *vitals) say(s record.Status) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.status = s
@@ -127,7 +127,7 @@ func (v *vitals) tell(s *Status) {
 	defer v.mu.Unlock()
 	s.Rank, s.Round, s.Rounds, s.Loss, s.State, s.Detail, s.Share = v.rank, v.round, v.rounds, v.loss, v.status.State, v.status.Detail, v.status.Share
 	if s.State == "" {
-		s.State = report.Starting
+		s.State = record.Starting
 	}
 	s.Waiting = append([]int{}, v.waiting...)
 	s.Compute, s.Wait, s.Codec = v.total.compute, v.total.wait, v.total.codec
@@ -192,7 +192,7 @@ func (e *edge) carried() LinkBytes {
 	socket := e.links.bytes.peer(e.id).read()
 	return LinkBytes{
 		Peer:     e.rank,
-		Sent:     report.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
-		Received: report.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
+		Sent:     record.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
+		Received: record.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
 	}
 }

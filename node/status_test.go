@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestLogLinesSayWhereTheirWorkerIs(t *testing.T) {
@@ -35,7 +35,7 @@ func TestLogLinesSayWhereTheirWorkerIs(t *testing.T) {
 func TestANodeSaysHowItIsDoing(t *testing.T) {
 	job := task{n: 3, dim: 100, rounds: 1 << 30}
 	c := newCluster(t, job.n, job.dim, nil)
-	if s := c.nodes[1].Status(); s.State != report.Starting || s.Rounds != 0 || len(s.Links) != 0 {
+	if s := c.nodes[1].Status(); s.State != record.Starting || s.Rounds != 0 || len(s.Links) != 0 {
 		t.Errorf("before the run: %+v", s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -46,7 +46,7 @@ func TestANodeSaysHowItIsDoing(t *testing.T) {
 	}
 	eventually(t, "ten rounds", func() bool { return c.nodes[1].Status().Round >= 10 })
 	s := c.nodes[1].Status()
-	if s.Rank != 1 || s.Peers != 3 || s.Rounds != job.rounds || s.Loss == nil || s.State != report.Training || s.Peer != c.nodes[1].ID() {
+	if s.Rank != 1 || s.Peers != 3 || s.Rounds != job.rounds || s.Loss == nil || s.State != record.Training || s.Peer != c.nodes[1].ID() {
 		t.Errorf("%+v", s)
 	}
 	if len(s.Links) != 2 || s.Links[0].Neighbour != 0 || s.Links[1].Neighbour != 2 || !s.Links[0].Up || s.Links[0].Sent.Payload < 9*400 {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -15,15 +15,15 @@ type bulletin struct {
 	Rank    int            `json:"rank"`
 	Life    uint64         `json:"life"` // of the process
 	Seq     uint64         `json:"seq"`  // the newest of a life counts
-	Step    *report.Step   `json:"step,omitempty"`
-	Status  *report.Status `json:"status,omitempty"`
-	Final   *report.Final  `json:"final,omitempty"`
+	Step    *record.Step   `json:"step,omitempty"`
+	Status  *record.Status `json:"status,omitempty"`
+	Final   *record.Final  `json:"final,omitempty"`
 	HasAll  bool           `json:"has_all,omitempty"` // knows the results of all workers
 	Leaving bool           `json:"leaving,omitempty"` // has seen that all have all
 }
 
 // post takes what happened to this worker into its next bulletin.
-func (b *board) post(e report.Event) {
+func (b *board) post(e record.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -117,13 +117,13 @@ func (b *board) note(from topology.Rank, news bulletin) {
 	b.changed = make(chan struct{})
 	b.mu.Unlock()
 	if s := news.Status; s != nil && (old.Status == nil || s.State != old.Status.State || s.Detail != old.Status.Detail || s.Share != old.Status.Share) {
-		b.node.observe(report.Event{Status: s})
+		b.node.observe(record.Event{Status: s})
 	}
 	if s := news.Step; s != nil && (old.Step == nil || s.Round > old.Step.Round) {
-		b.node.observe(report.Event{Step: s})
+		b.node.observe(record.Event{Step: s})
 	}
 	if news.Final != nil && old.Final == nil {
-		b.node.observe(report.Event{Final: news.Final})
+		b.node.observe(record.Event{Final: news.Final})
 	}
 }
 
@@ -132,13 +132,13 @@ func (b *board) ended(rank topology.Rank) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	news := b.theirs[rank]
-	return news.Final != nil || news.Status != nil && (news.Status.State == report.Testing || news.Status.State == report.Finished)
+	return news.Final != nil || news.Status != nil && (news.Status.State == record.Testing || news.Status.State == record.Finished)
 }
 
-func (b *board) finals() []report.Final {
+func (b *board) finals() []record.Final {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []report.Final
+	var out []record.Final
 	for i := range b.roster.ids {
 		news := b.theirs[topology.Rank(i)]
 		if topology.Rank(i) == b.roster.self {
@@ -152,9 +152,9 @@ func (b *board) finals() []report.Final {
 }
 
 // Say tells the others, and the observer, what this worker is doing after Run.
-func (n *Node) Say(s report.Status) {
+func (n *Node) Say(s record.Status) {
 	s.Rank = n.me.Rank
-	e := report.Event{Status: &s}
+	e := record.Event{Status: &s}
 	n.observe(e)
 	n.mu.Lock()
 	b := n.board
@@ -168,15 +168,15 @@ func (n *Node) Say(s report.Status) {
 // have all of them, or until those that lack have been silent for 5 seconds, on
 // slow links longer.
 // It fails if another worker stopped the run, or ctx ended.
-func (n *Node) Finish(ctx context.Context, f report.Final) ([]report.Final, error) {
+func (n *Node) Finish(ctx context.Context, f record.Final) ([]record.Final, error) {
 	n.mu.Lock()
 	b := n.board
 	n.mu.Unlock()
 	if b == nil {
 		return nil, fmt.Errorf("node: finish: worker %d has not run", f.Rank)
 	}
-	status := report.Event{Status: &report.Status{Rank: f.Rank, State: report.Finished}}
-	for _, e := range []report.Event{{Final: &f}, status} {
+	status := record.Event{Status: &record.Status{Rank: f.Rank, State: record.Finished}}
+	for _, e := range []record.Event{{Final: &f}, status} {
 		n.observe(e)
 		b.post(e)
 	}

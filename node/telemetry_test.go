@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -43,12 +43,12 @@ func TestBulletinsLeaveSlowLinksToTheRun(t *testing.T) {
 // gossipsub adds.
 func TestBulletinsHaveTheSizeThatIsReckonedWith(t *testing.T) {
 	const signed = 300 // signature, key, sender, number, topic, headers
-	step := &report.Step{
+	step := &record.Step{
 		Rank: 7, Round: 78200, Time: 9999 * time.Second, Loss: 1.2345678901234567, Gap: 0.01234567890123456, Moved: 270000, Theta: 0.01234567890123456, Bits: 8,
 		Compute: 50 * time.Millisecond, Wait: time.Second, Codec: time.Millisecond, Effective: 8.012345678901234,
-		Sent: report.Bytes{Payload: 1e10, Stream: 1e10, Wire: 1e10}, Received: report.Bytes{Payload: 1e10, Stream: 1e10, Wire: 1e10},
+		Sent: record.Bytes{Payload: 1e10, Stream: 1e10, Wire: 1e10}, Received: record.Bytes{Payload: 1e10, Stream: 1e10, Wire: 1e10},
 	}
-	text, err := json.Marshal(bulletin{Rank: 7, Seq: 9999, Step: step, Status: &report.Status{Rank: 7, State: report.Testing, Detail: strings.Repeat("x", 20)}})
+	text, err := json.Marshal(bulletin{Rank: 7, Seq: 9999, Step: step, Status: &record.Status{Rank: 7, State: record.Testing, Detail: strings.Repeat("x", 20)}})
 	if err != nil || len(text)+signed > bulletinBytes {
 		t.Errorf("%d bytes and %d around them, error %v, want at most %d", len(text), signed, err, bulletinBytes)
 	}

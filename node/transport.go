@@ -2,7 +2,7 @@ package node
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -43,9 +43,9 @@ type Transport interface {
 	Place(finished int)
 	Durable(finished int)
 	// Bytes returns what has been sent and received so far.
-	Bytes() (sent, received report.Bytes)
+	Bytes() (sent, received record.Bytes)
 	// Messages counts the messages sent so far.
-	Messages() report.Messages
+	Messages() record.Messages
 	// Close ends all links at once, those that said no bye included.
 	Close() error
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 )
 
@@ -152,7 +152,7 @@ func linkRounds(ctx context.Context, task linkTask) (linkMeasure, error) {
 			cmd.Env = withProcessors(os.Environ(), linkPeers)
 			return cmd
 		},
-		Event: func(report.Event) {},
+		Event: func(record.Event) {},
 		Log: func(_ int, line string) {
 			var found linkMeasure
 			if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &found) == nil {

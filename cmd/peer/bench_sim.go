@@ -14,6 +14,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
@@ -113,7 +114,7 @@ func benchSim(ctx context.Context, size string, bits, rounds, times int) (simRow
 		err = runs.take(func() error {
 			result, err := sim.Run(ctx, machines(workers), sim.Options{
 				Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
-				Rounds:  rounds, Every: rounds, Observe: func(report.Event) {},
+				Rounds:  rounds, Every: rounds, Observe: func(record.Event) {},
 			})
 			events = result.Events
 			return err

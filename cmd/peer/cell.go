@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
 
@@ -73,9 +74,9 @@ func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 }
 
 // keep completes a cell that went to its end.
-func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *report.Summary) error {
+func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summary) error {
 	folder := m.folder(cell)
-	runs, err := filepath.Glob(filepath.Join(folder, "*", report.EventsFile))
+	runs, err := filepath.Glob(filepath.Join(folder, "*", record.EventsFile))
 	if err != nil || len(runs) != 1 {
 		return fmt.Errorf("%d run folders in %s, want 1", len(runs), folder)
 	}
@@ -83,7 +84,7 @@ func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *report.Summ
 	if err := os.Rename(filepath.Dir(runs[0]), to); err != nil {
 		return err
 	}
-	run, err := report.Open(to)
+	run, err := record.Open(to)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *report.Summ
 
 // child runs "peer lab" or "peer sim" of the base with what the cells override, and
 // returns their summaries. The error is what the run failed of.
-func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*report.Summary, int, error) {
+func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*record.Summary, int, error) {
 	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
 	if err != nil {
 		return nil, exitOther, err
@@ -122,7 +123,7 @@ func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 	if err != nil {
 		return nil, exitOther, err
 	}
-	summaries := make([]*report.Summary, len(cells))
+	summaries := make([]*record.Summary, len(cells))
 	for i, results := 0, json.NewDecoder(&out); i < len(cells); i++ {
 		if err := results.Decode(&summaries[i]); err != nil {
 			return nil, exitOther, fmt.Errorf("its summary: %w", err)

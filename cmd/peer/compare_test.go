@@ -15,6 +15,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
 
@@ -168,10 +169,10 @@ func TestTwoComparisonsInOneFolder(t *testing.T) {
 
 // What a cell is read back as is what was written.
 func TestCellSurvivesItsFile(t *testing.T) {
-	seven := &report.Reached{Time: 7.5, After: 7, Seen: 8, Bytes: 9}
+	seven := &record.Reached{Time: 7.5, After: 7, Seen: 8, Bytes: 9}
 	cell := report.Cell{
 		Label: "a", Network: "n", Seed: 3, Status: report.CellDone, Tuned: []string{"algorithm.gamma=1"}, Folder: "f",
-		ToLoss: seven, Summary: &report.Summary{Mode: "sim", Rounds: 4, Seed: 3, Digest: "d"},
+		ToLoss: seven, Summary: &record.Summary{Mode: "sim", Rounds: 4, Seed: 3, Digest: "d"},
 	}
 	text, err := json.Marshal(cell)
 	if err != nil {

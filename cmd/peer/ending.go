@@ -6,15 +6,15 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 )
 
 // An ending watches a run for what ends it before its rounds are over.
 type ending struct {
 	until
-	goal    *report.Goal
-	steps   *report.Merge // of real peers with a target, who tell as they come
+	goal    *record.Goal
+	steps   *record.Merge // of real peers with a target, who tell as they come
 	clock   bool          // time is that of real peers
 	trained time.Duration // in earlier parts of the run
 	timer   *time.Timer   // of this part, nil before its first round
@@ -26,7 +26,7 @@ type ending struct {
 
 // endAt makes the run of s end as u says.
 func (s *session) endAt(u until) {
-	s.ends = &ending{until: u, goal: report.NewGoal(u.targets, s.run.N()), over: make(chan struct{})}
+	s.ends = &ending{until: u, goal: record.NewGoal(u.targets, s.run.N()), over: make(chan struct{})}
 }
 
 // ended returns what has ended the run, "" if nothing has.
@@ -82,7 +82,7 @@ func (e *ending) reason() string {
 
 // sim returns how the simulator ends the run, whose steps come in the order of time.
 func (e *ending) sim() sim.Ending {
-	if e.targets == (report.Targets{}) {
+	if e.targets == (record.Targets{}) {
 		return sim.Ending{Time: e.time}
 	}
 	return sim.Ending{Time: e.time, Until: e.reaches}
@@ -96,7 +96,7 @@ func (e *ending) simulated(took time.Duration) {
 }
 
 // reaches reports whether the target is reached with a step.
-func (e *ending) reaches(step report.Step) bool {
+func (e *ending) reaches(step record.Step) bool {
 	if !e.goal.Reached(step) {
 		return false
 	}
@@ -106,28 +106,28 @@ func (e *ending) reaches(step report.Step) bool {
 
 // follow watches real peers, who go on with a run in which they have trained for some
 // time and of which the record is known.
-func (e *ending) follow(peers int, record []report.Event, trained time.Duration) {
+func (e *ending) follow(peers int, events []record.Event, trained time.Duration) {
 	e.clock, e.trained = true, trained
-	if e.targets == (report.Targets{}) {
+	if e.targets == (record.Targets{}) {
 		return
 	}
-	e.steps = report.NewMerge(peers)
-	for _, event := range record {
+	e.steps = record.NewMerge(peers)
+	for _, event := range events {
 		e.note(event)
 	}
 }
 
 // see takes what happens in the run. Time begins with the first round of a peer.
-func (e *ending) see(event report.Event) {
+func (e *ending) see(event record.Event) {
 	e.note(event)
-	first := event.Status != nil && event.Status.State == report.Training
+	first := event.Status != nil && event.Status.State == record.Training
 	if first && e.clock && e.time > 0 && e.timer == nil {
 		e.timer = time.AfterFunc(e.time-e.trained, func() { e.end(e.timeUp()) })
 	}
 }
 
 // note takes what is on record.
-func (e *ending) note(event report.Event) {
+func (e *ending) note(event record.Event) {
 	e.goal.Score(event)
 	if e.steps == nil {
 		return

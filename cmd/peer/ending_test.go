@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A run of which only the budget is the end: with so many rounds it would take hours.
@@ -23,7 +23,7 @@ output: {dir: out, every: 1}
 `
 
 // summaryOf runs a command to its end and returns what it prints.
-func summaryOf(t *testing.T, dir string, args ...string) (s report.Summary) {
+func summaryOf(t *testing.T, dir string, args ...string) (s record.Summary) {
 	t.Helper()
 	cmd := exec.Command("peer", append(args, "--json", "--quiet")...)
 	cmd.Dir = dir
@@ -89,7 +89,7 @@ func TestALabEndsWhereAReportSeesTheTarget(t *testing.T) {
 		if err != nil || len(folders) != 1 {
 			t.Fatal(folders, err)
 		}
-		run, err := report.Open(folders[0])
+		run, err := record.Open(folders[0])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestCodersChangeBytesAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	train := func(mode string, coder entropy.Coder) report.Summary {
+	train := func(mode string, coder entropy.Coder) record.Summary {
 		t.Helper()
 		cmd := s.command(mode, "ring8", "--json", "--quiet", "--set", "topology.size=3", "--set", "train.rounds=8", "--set", "model.hidden=[32]",
 			"--set", "algorithm.bits=3", "--set", "algorithm.theta.rule=fixed", "--set", "algorithm.theta.value=1", "--set", "wire.entropy="+coder.String())
@@ -21,7 +21,7 @@ func TestCodersChangeBytesAlone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s with %v: %v", mode, coder, err)
 		}
-		var sum report.Summary
+		var sum record.Summary
 		if err := json.Unmarshal(text, &sum); err != nil {
 			t.Fatal(err)
 		}

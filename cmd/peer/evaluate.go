@@ -6,31 +6,31 @@ import (
 	"time"
 
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // scored makes a worker's gradient evaluate the replica first, at x_k in every
 // round k > 0 that output.evaluate divides, and tell observe. The objective has
 // one scratch memory: evaluation and gradient follow each other in one
 // goroutine.
-func scored(run *experiment.Run, w *experiment.Worker, next gradient, observe func(report.Event)) gradient {
+func scored(run *experiment.Run, w *experiment.Worker, next gradient, observe func(record.Event)) gradient {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if evaluatesAt(run, k) {
 			score, err := w.Evaluate(x, nil)
 			if err != nil {
 				return 0, err
 			}
-			observe(report.Event{Score: &report.Score{Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy}})
+			observe(record.Event{Score: &record.Score{Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy}})
 		}
 		return next(g, k, x)
 	}
 }
 
 // testing returns what tells the user of a run how far the test of the final model of a rank is,
-// which may be report.Average.
+// which may be record.Average.
 func (s *session) testing(rank int) func(done, all int) {
 	return eachSecond(func(share float64) {
-		s.event(report.Event{Status: &report.Status{Rank: rank, State: report.Testing, Share: share}})
+		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
 	})
 }
 
@@ -60,7 +60,7 @@ func evaluatesAt(run *experiment.Run, k int) bool {
 // from run to run.
 type averager struct {
 	run     *experiment.Run
-	observe func(report.Event)
+	observe func(record.Event)
 
 	mu     sync.Mutex
 	rounds map[int]*meanModel
@@ -72,7 +72,7 @@ type meanModel struct {
 	count int
 }
 
-func newAverager(run *experiment.Run, observe func(report.Event)) *averager {
+func newAverager(run *experiment.Run, observe func(record.Event)) *averager {
 	return &averager{run: run, observe: observe, rounds: map[int]*meanModel{}}
 }
 
@@ -122,7 +122,7 @@ func (a *averager) evaluate(k int, mean []float32) error {
 	if err != nil {
 		return fmt.Errorf("round %d: mean of the replicas: %w", k, err)
 	}
-	a.observe(report.Event{Score: &report.Score{Rank: report.Average, Round: k, Loss: score.Loss, Accuracy: score.Accuracy}})
+	a.observe(record.Event{Score: &record.Score{Rank: record.Average, Round: k, Loss: score.Loss, Accuracy: score.Accuracy}})
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
-	"gossiptrainer/internal/report"
 )
 
 // runFileName is the resolved run file in a run's folder.
@@ -87,7 +87,7 @@ func (f *folder) open(cfg configs.Config) (err error) {
 	if err := atomicfile.Write(f.path(runFileName), cfg.WithoutSecrets().YAML(), readable); err != nil {
 		return err
 	}
-	f.events, err = openEvents(f.path(report.EventsFile))
+	f.events, err = openEvents(f.path(record.EventsFile))
 	return err
 }
 
@@ -133,13 +133,13 @@ func modelPath(dir string, rank int) string {
 // event appends an event to the record, which is whole up to the last one
 // whatever happens to the process. Events wait in memory while the disk is full.
 // It returns an error once, when the first event has to wait.
-func (f *folder) event(e report.Event) error {
+func (f *folder) event(e record.Event) error {
 	f.trained = f.trained || e.Step != nil && (f.own == anyRank || e.Step.Rank == f.own) || e.Final != nil
 	if f.err != nil {
 		return nil
 	}
 	waits := f.waiting.Len() > 0
-	if report.Write(&f.waiting, e) != nil {
+	if record.Write(&f.waiting, e) != nil {
 		return nil // not a number: no record has it
 	}
 	err := f.flush()
@@ -167,12 +167,12 @@ func (f *folder) flush() error {
 }
 
 // finish writes the summary and ends the record.
-func (f *folder) finish(s report.Summary) error {
+func (f *folder) finish(s record.Summary) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("output: summary: %w", err)
 	}
-	if err := atomicfile.Write(f.path(report.SummaryFile), append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(f.path(record.SummaryFile), append(text, '\n'), readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	if f.err != nil {

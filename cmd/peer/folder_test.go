@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
@@ -51,13 +51,13 @@ func TestAFolderHoldsWhatTheRunLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.event(report.Event{Step: &report.Step{Rank: 1, Round: 10, Loss: 0.5}})
-	f.event(report.Event{Final: &report.Final{Rank: 1, Rounds: 10}})
-	if err := f.finish(report.Summary{Run: "x", Digest: "d"}); err != nil {
+	f.event(record.Event{Step: &record.Step{Rank: 1, Round: 10, Loss: 0.5}})
+	f.event(record.Event{Final: &record.Final{Rank: 1, Rounds: 10}})
+	if err := f.finish(record.Summary{Run: "x", Digest: "d"}); err != nil {
 		t.Fatal(err)
 	}
 	f.close()
-	run, err := report.Open(f.dir)
+	run, err := record.Open(f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,21 +88,21 @@ func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.close()
-	step := func(round int) { f.event(report.Event{Step: &report.Step{Round: round}}) }
+	step := func(round int) { f.event(record.Event{Step: &record.Step{Round: round}}) }
 	step(1)
 	f.events.Close() // as a full disk, nothing is written
 	step(2)
-	if err := f.finish(report.Summary{}); err == nil {
+	if err := f.finish(record.Summary{}); err == nil {
 		t.Error("no error although an event is not on disk")
 	}
-	if f.events, err = openEvents(f.path(report.EventsFile)); err != nil {
+	if f.events, err = openEvents(f.path(record.EventsFile)); err != nil {
 		t.Fatal(err)
 	}
 	step(3)
-	if err := f.finish(report.Summary{}); err != nil {
+	if err := f.finish(record.Summary{}); err != nil {
 		t.Error(err)
 	}
-	run, err := report.Open(f.dir)
+	run, err := record.Open(f.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 	for range 3 {
 		f.waiting.Grow(mostWaiting)
 		f.waiting.Write(make([]byte, mostWaiting/2))
-		f.event(report.Event{Step: &report.Step{Round: 1}})
+		f.event(record.Event{Step: &record.Step{Round: 1}})
 	}
 	if f.err == nil || f.waiting.Len() > 2*mostWaiting {
 		t.Errorf("error %v with %d bytes waiting", f.err, f.waiting.Len())
@@ -141,7 +141,7 @@ func TestAFolderIsOfOneProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.event(report.Event{Step: &report.Step{Rank: 1, Round: 10}})
+	f.event(record.Event{Step: &record.Step{Rank: 1, Round: 10}})
 	changed := cfg
 	changed.Train.Rounds++
 	_, err = openFolder(changed, f.dir)
@@ -151,7 +151,7 @@ func TestAFolderIsOfOneProcess(t *testing.T) {
 	if loaded, err := configs.Load(configs.Source{File: f.path(runFileName)}); err != nil || loaded.Config.Train.Rounds != cfg.Train.Rounds {
 		t.Errorf("the run file of a folder in use is another one now (%v)", err)
 	}
-	if run, err := report.Open(f.dir); err != nil || len(run.Events) != 1 {
+	if run, err := record.Open(f.dir); err != nil || len(run.Events) != 1 {
 		t.Errorf("a folder in use cannot be read: %v", err)
 	}
 	f.close()
@@ -166,13 +166,13 @@ func TestAFolderInWhichNobodyTrainedGoes(t *testing.T) {
 	cfg.Output.Dir = t.TempDir()
 	for name, tt := range map[string]struct {
 		own    int
-		event  report.Event
+		event  record.Event
 		remain bool
 	}{
-		"nothing happened":          {anyRank, report.Event{Status: &report.Status{State: report.Joining}}, false},
-		"a peer of the lab did":     {anyRank, report.Event{Step: &report.Step{Rank: 3, Round: 1}}, true},
-		"this peer did":             {3, report.Event{Step: &report.Step{Rank: 3, Round: 1}}, true},
-		"another peer of a LAN did": {2, report.Event{Step: &report.Step{Rank: 3, Round: 1}}, false},
+		"nothing happened":          {anyRank, record.Event{Status: &record.Status{State: record.Joining}}, false},
+		"a peer of the lab did":     {anyRank, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, true},
+		"this peer did":             {3, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, true},
+		"another peer of a LAN did": {2, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, false},
 	} {
 		f, err := makeFolder(cfg, time.Now())
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // What is killed: eight peers on a ring that wait for one another, with each of
@@ -153,7 +153,7 @@ type killedLab struct {
 }
 
 // lead runs the lab to its end, kills somebody n times, and returns what it prints.
-func (l *killedLab) lead(args []string, n int) (s report.Summary) {
+func (l *killedLab) lead(args []string, n int) (s record.Summary) {
 	l.t.Helper()
 	if err := os.Mkdir(l.dir, 0o777); err != nil {
 		l.t.Fatal(err)
@@ -237,7 +237,7 @@ func (l *killedLab) spares() bool { return l.spare > 0 && time.Since(l.begun) > 
 // read takes in what is new in the record.
 func (l *killedLab) read() {
 	if l.record == nil {
-		found, _ := filepath.Glob(filepath.Join(l.dir, "out", "killed-*", report.EventsFile))
+		found, _ := filepath.Glob(filepath.Join(l.dir, "out", "killed-*", record.EventsFile))
 		if len(found) == 0 {
 			return
 		}
@@ -254,7 +254,7 @@ func (l *killedLab) read() {
 		if err != nil {
 			return
 		}
-		var e report.Event
+		var e record.Event
 		if err := json.Unmarshal([]byte(l.part), &e); err != nil {
 			l.t.Fatalf("%v in %q", err, l.part)
 		}
@@ -262,7 +262,7 @@ func (l *killedLab) read() {
 		switch {
 		case e.Step != nil:
 			l.rounds[e.Step.Rank] = max(l.rounds[e.Step.Rank], e.Step.Round)
-		case e.Status != nil && e.Status.State == report.Returning:
+		case e.Status != nil && e.Status.State == record.Returning:
 			l.reached[e.Status.Rank] = l.rounds[e.Status.Rank]
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func newLab(c *console) *cobra.Command {
@@ -177,7 +177,7 @@ func (s *session) whySim() string {
 
 // bereft reports whether any peer has gone on without another one.
 func (s *session) bereft() bool {
-	return slices.ContainsFunc(s.records(), func(e report.Event) bool { return e.Edge.Weight == 0 })
+	return slices.ContainsFunc(s.records(), func(e record.Event) bool { return e.Edge.Weight == 0 })
 }
 
 // spares says without which peers a run goes on: under the policy reweight without

@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
 )
@@ -81,7 +82,7 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	m.result = report.Comparison{
-		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: report.Targets(file.Targets),
+		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets),
 		Seeds: file.Seeds, Labels: labels, Command: commandLine(os.Args), Version: readBuild().Version, Machine: thisMachine(),
 	}
 	if before, err := report.ReadComparison(m.dir); err == nil {
@@ -331,7 +332,7 @@ func (m *matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 		return nil, err
 	}
 	if done.Status == report.CellDone {
-		run, err := report.Open(filepath.Join(m.dir, done.Folder))
+		run, err := record.Open(filepath.Join(m.dir, done.Folder))
 		if err != nil {
 			return nil, nil
 		}

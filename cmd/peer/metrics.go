@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 )
 
@@ -78,8 +78,8 @@ func (m meter) write(kind prometheus.ValueType, name, help string, value float64
 	m.out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, m.worker), kind, value, values...)
 }
 
-func (m meter) bytes(name, help string, sent, received report.Bytes, labels ...string) {
-	for direction, b := range map[string]report.Bytes{"sent": sent, "received": received} {
+func (m meter) bytes(name, help string, sent, received record.Bytes, labels ...string) {
+	for direction, b := range map[string]record.Bytes{"sent": sent, "received": received} {
 		for layer, n := range map[string]int64{"payload": b.Payload, "stream": b.Stream, "wire": b.Wire} {
 			m.counter(name, help, float64(n), append([]string{"direction", direction, "layer", layer}, labels...)...)
 		}

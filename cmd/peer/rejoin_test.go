@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // What a machine comes back to: a ring of four that would go on for ever.
@@ -45,19 +45,19 @@ func (m lasting) kill() {
 }
 
 // recorded waits until something is on record in a folder of a machine.
-func (s *site) recorded(m lasting, folder, what string, there func(e []report.Event) bool) {
+func (s *site) recorded(m lasting, folder, what string, there func(e []record.Event) bool) {
 	s.t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
-		found, _ := filepath.Glob(filepath.Join(s.dir, folder, "endless-*", report.EventsFile))
+		found, _ := filepath.Glob(filepath.Join(s.dir, folder, "endless-*", record.EventsFile))
 		for _, path := range found {
 			text, err := os.ReadFile(path)
 			if err != nil {
 				s.t.Fatal(err)
 			}
 			whole := text[:bytes.LastIndexByte(text, '\n')+1]
-			events, err := report.Read(bytes.NewReader(whole))
+			events, err := record.Read(bytes.NewReader(whole))
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -92,11 +92,11 @@ func TestAMachineThatWasDownComesBackByTheSameCommand(t *testing.T) {
 	}()
 	s.recorded(all[2], "first2", "round 50", round(2, 50))
 	all[2].kill()
-	s.recorded(all[1], "first1", "an edge that is off", func(events []report.Event) bool {
-		return slices.ContainsFunc(events, func(e report.Event) bool { return e.Edge != nil && e.Edge.Weight == 0 && e.Edge.Peer == 2 })
+	s.recorded(all[1], "first1", "an edge that is off", func(events []record.Event) bool {
+		return slices.ContainsFunc(events, func(e record.Event) bool { return e.Edge != nil && e.Edge.Weight == 0 && e.Edge.Peer == 2 })
 	})
 	all[2] = s.startAt(2, "second")
-	s.recorded(all[2], "second", "a round with both neighbours", func(events []report.Event) bool {
+	s.recorded(all[2], "second", "a round with both neighbours", func(events []record.Event) bool {
 		edges, from := make(map[int]bool), 0
 		for i, e := range events {
 			switch {
@@ -115,9 +115,9 @@ func TestAMachineThatWasDownComesBackByTheSameCommand(t *testing.T) {
 }
 
 // round reports whether a worker has finished so many rounds.
-func round(rank, k int) func(events []report.Event) bool {
-	return func(events []report.Event) bool {
-		return slices.ContainsFunc(events, func(e report.Event) bool {
+func round(rank, k int) func(events []record.Event) bool {
+	return func(events []record.Event) bool {
+		return slices.ContainsFunc(events, func(e record.Event) bool {
 			return e.Step != nil && e.Step.Rank == rank && e.Step.Round >= k
 		})
 	}

@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
 )
@@ -88,14 +89,14 @@ func (c *console) newestRun() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	records, err := filepath.Glob(filepath.Join(loaded.Config.Output.Dir, "*", report.EventsFile))
+	records, err := filepath.Glob(filepath.Join(loaded.Config.Output.Dir, "*", record.EventsFile))
 	if err != nil {
 		return "", usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
 	}
 	newest, latest := "", time.Time{}
-	for _, record := range records { // in the order of their names
-		if info, err := os.Stat(record); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(latest) {
-			newest, latest = filepath.Dir(record), info.ModTime()
+	for _, file := range records { // in the order of their names
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(latest) {
+			newest, latest = filepath.Dir(file), info.ModTime()
 		}
 	}
 	if newest == "" {
@@ -108,8 +109,8 @@ func (c *console) newestRun() (string, error) {
 	return newest, nil
 }
 
-func openRuns(dirs []string) ([]*report.Run, error) {
-	runs := make([]*report.Run, len(dirs))
+func openRuns(dirs []string) ([]*record.Run, error) {
+	runs := make([]*record.Run, len(dirs))
 	for i, dir := range dirs {
 		run, err := openRun(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -124,8 +125,8 @@ func openRuns(dirs []string) ([]*report.Run, error) {
 }
 
 // sumUp prints the summary of a run, or a table of several.
-func (c *console) sumUp(runs []*report.Run) error {
-	var finished []*report.Summary
+func (c *console) sumUp(runs []*record.Run) error {
+	var finished []*record.Summary
 	for _, run := range runs {
 		if run.Summary == nil {
 			c.say("%s: no summary: the run goes on or was stopped", run.Dir)
@@ -145,17 +146,17 @@ func (c *console) sumUp(runs []*report.Run) error {
 			return report.WriteLosses(w, runs)
 		})
 	case len(finished) == 1:
-		return c.print(finished[0], finished[0].WriteTable)
+		return c.print(finished[0], func(w io.Writer) error { return report.WriteSummary(w, finished[0]) })
 	}
 	return nil
 }
 
 // draw writes the figure of a run, or of a comparison of several; a figure that
 // cannot be drawn replaces nothing.
-func (c *console) draw(runs []*report.Run, file string) error {
+func (c *console) draw(runs []*record.Run, file string) error {
 	var figure bytes.Buffer
 	var err error
-	unscored := slices.IndexFunc(runs, func(r *report.Run) bool { return !r.Scored() })
+	unscored := slices.IndexFunc(runs, func(r *record.Run) bool { return !r.Scored() })
 	switch {
 	case len(runs) == 1:
 		err = report.WriteFigure(&figure, runs[0], report.Format(file))
@@ -182,8 +183,8 @@ func (c *console) saveFigure(file string, figure []byte) error {
 
 // openRun reads a run and holds its record against its run file. A run file that
 // this version cannot assemble bounds nothing.
-func openRun(dir string) (*report.Run, error) {
-	run, err := report.Open(dir)
+func openRun(dir string) (*record.Run, error) {
+	run, err := record.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +205,8 @@ func openRun(dir string) (*report.Run, error) {
 
 // limitsOf bounds the record of a run. A worker that is fast does steps of slow ones
 // where all do as many together.
-func limitsOf(run *experiment.Run) report.Limits {
-	l := report.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
+func limitsOf(run *experiment.Run) record.Limits {
+	l := record.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
 	if run.Asynchronous() {
 		l.Rounds *= run.N()
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // What loses peers: a ring of eight that goes on without those who die.
@@ -57,9 +57,9 @@ func startLossy(t *testing.T, args ...string) *lossyLab {
 }
 
 // events returns what is on record so far.
-func (l *lossyLab) events() []report.Event {
+func (l *lossyLab) events() []record.Event {
 	l.t.Helper()
-	found, _ := filepath.Glob(filepath.Join(l.Dir, "out", "lossy-*", report.EventsFile))
+	found, _ := filepath.Glob(filepath.Join(l.Dir, "out", "lossy-*", record.EventsFile))
 	if len(found) == 0 {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (l *lossyLab) events() []report.Event {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	events, err := report.Read(bytes.NewReader(text))
+	events, err := record.Read(bytes.NewReader(text))
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (l *lossyLab) events() []report.Event {
 }
 
 // until waits for something to be on record.
-func (l *lossyLab) until(what string, there func(events []report.Event) bool) {
+func (l *lossyLab) until(what string, there func(events []record.Event) bool) {
 	l.t.Helper()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
@@ -101,12 +101,12 @@ func (l *lossyLab) kill(ranks ...int) {
 
 // end waits for the end of the run, holds its record against what is promised, and
 // returns the summary.
-func (l *lossyLab) end(lost ...int) report.Summary {
+func (l *lossyLab) end(lost ...int) record.Summary {
 	l.t.Helper()
 	if err := <-l.ended; err != nil {
 		l.t.Fatalf("%v: %s", err, l.said.String())
 	}
-	var s report.Summary
+	var s record.Summary
 	if err := json.Unmarshal(l.stdout.Bytes(), &s); err != nil {
 		l.t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func (l *lossyLab) end(lost ...int) report.Summary {
 	}
 	isLost := func(rank int) bool { return slices.Contains(lost, rank) }
 	events := l.events()
-	views, err := report.Views(events, 8, isLost)
+	views, err := record.Views(events, 8, isLost)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (l *lossyLab) end(lost ...int) report.Summary {
 			cuts++
 		}
 	}
-	if n := report.Lopsided(events, views, isLost); n > 2*cuts || n != s.Losses.Lopsided {
+	if n := record.Lopsided(events, views, isLost); n > 2*cuts || n != s.Losses.Lopsided {
 		l.t.Errorf("%d exchanges of one end, the summary says %d; %d edges went off", n, s.Losses.Lopsided, cuts)
 	}
 	l.t.Logf("accuracy %.4f, %d rounds, %d views, %d exchanges of one end", *s.Accuracy.Mean, s.Rounds, s.Losses.Views, s.Losses.Lopsided)
@@ -166,10 +166,10 @@ func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 	l := startLossy(t, "--restart", "1")
 	l.until("round 100", round(2, 100))
 	l.kill(2, 5)
-	l.until("the restart", func(events []report.Event) bool {
+	l.until("the restart", func(events []record.Event) bool {
 		back := 0
 		for _, e := range events {
-			if e.Status != nil && e.Status.State == report.Returning {
+			if e.Status != nil && e.Status.State == record.Returning {
 				back++
 			}
 		}
@@ -181,7 +181,7 @@ func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 	if s.Rounds != 1500 {
 		t.Errorf("%d rounds", s.Rounds)
 	}
-	taken := slices.ContainsFunc(l.events(), func(e report.Event) bool {
+	taken := slices.ContainsFunc(l.events(), func(e record.Event) bool {
 		return e.Edge != nil && e.Edge.Rank == 2 && e.Edge.Peer == 2
 	})
 	if !taken {
@@ -192,11 +192,11 @@ func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 
 // untilAlive waits for the process of a peer.
 func (l *lossyLab) untilAlive(rank int) {
-	l.until("its process", func([]report.Event) bool { return l.processes()[rank] != 0 })
+	l.until("its process", func([]record.Event) bool { return l.processes()[rank] != 0 })
 }
 
 // undisturbed compares the accuracy of a run with losses with that of one without.
-func undisturbed(t *testing.T, dir string, lossy report.Summary) {
+func undisturbed(t *testing.T, dir string, lossy record.Summary) {
 	t.Helper()
 	cmd := exec.Command("peer", "sim", "lossy.yaml", "--json", "--quiet")
 	cmd.Dir = dir
@@ -204,7 +204,7 @@ func undisturbed(t *testing.T, dir string, lossy report.Summary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var whole report.Summary
+	var whole record.Summary
 	if err := json.Unmarshal(out, &whole); err != nil {
 		t.Fatal(err)
 	}

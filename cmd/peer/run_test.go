@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 )
 
@@ -99,9 +99,9 @@ func (m *machine) end() int {
 	return m.ProcessState.ExitCode()
 }
 
-func (m *machine) summary(t *testing.T) report.Summary {
+func (m *machine) summary(t *testing.T) record.Summary {
 	t.Helper()
-	var s report.Summary
+	var s record.Summary
 	if err := json.Unmarshal(m.stdout.Bytes(), &s); err != nil {
 		t.Fatalf("%v: %s%s", err, m.stdout.String(), m.stderr.String())
 	}
@@ -129,7 +129,7 @@ func TestTwoMachinesOfARosterTrainLikeTheSimulator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var simulated report.Summary
+	var simulated record.Summary
 	if err := json.Unmarshal(text, &simulated); err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ output: {dir: out}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var simulated report.Summary
+	var simulated record.Summary
 	if err := json.Unmarshal(text, &simulated); err != nil {
 		t.Fatal(err)
 	}
-	for _, got := range []report.Summary{first.summary(t), second.summary(t)} {
+	for _, got := range []record.Summary{first.summary(t), second.summary(t)} {
 		if got.Digest != simulated.Digest || !slices.Equal(got.Data.Train, []int{3, 1}) || got.Data.TestSets != 2 {
 			t.Errorf("digest %s, data %+v, want %s and those of the simulator: %+v", got.Digest, got.Data, simulated.Digest, simulated.Data)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestMain(m *testing.M) {
@@ -117,7 +117,7 @@ func folders(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func digestOf(ts *testscript.TestScript, file string) string {
-	var s report.Summary
+	var s record.Summary
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(file)), &s))
 	if len(s.Digest) != 64 {
 		ts.Fatalf("digest %q", s.Digest)

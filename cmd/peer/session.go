@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/topology"
 )
@@ -27,13 +28,13 @@ type session struct {
 	saver   *saver
 
 	mu     sync.Mutex
-	last   []report.Step // by rank; Round 0 where there was none
-	finals []report.Final
-	edges  []report.Event
-	watch  report.Watch
+	last   []record.Step // by rank; Round 0 where there was none
+	finals []record.Final
+	edges  []record.Event
+	watch  record.Watch
 
 	earlier []earlier      // by rank; empty for a run that begins
-	record  []report.Event // of earlier parts
+	record  []record.Event // of earlier parts
 	ends    *ending        // before its rounds are over; nil: never
 }
 
@@ -57,7 +58,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if err != nil && dir == "" { // one that goes on replaces what it has written
 		return nil, err
 	}
-	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]report.Step, run.N()), watch: report.Watch{Dim: run.Dim(), Levels: run.Levels()}}
+	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]record.Step, run.N()), watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()}}
 	if dir == "" {
 		s.folder, err = makeFolder(run.Config(), s.began)
 	} else {
@@ -86,7 +87,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 
 // goOn opens the folder of a run that goes on, and reads what is in its record.
 func (s *session) goOn(dir string) (*folder, error) {
-	old, err := report.Open(dir)
+	old, err := record.Open(dir)
 	if err == nil {
 		err = old.Within(limitsOf(s.run))
 	}
@@ -118,7 +119,7 @@ func (c *console) newDisplay(run live.Run) live.Display {
 }
 
 // event takes what a peer reports.
-func (s *session) event(e report.Event) {
+func (s *session) event(e record.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, news := s.joined(e)
@@ -151,16 +152,16 @@ func (s *session) log(rank int, line string) {
 }
 
 // results returns the results heard so far, in rank order, and the last steps.
-func (s *session) results() ([]report.Final, []report.Step) {
+func (s *session) results() ([]record.Final, []record.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortFunc(s.finals, func(a, b report.Final) int { return a.Rank - b.Rank })
-	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step report.Step) bool { return step.Round == 0 })
+	slices.SortFunc(s.finals, func(a, b record.Final) int { return a.Rank - b.Rank })
+	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
 }
 
 // records returns what peers have put on record of edges: all peers, but on a LAN this
 // peer alone.
-func (s *session) records() []report.Event {
+func (s *session) records() []record.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.edges
@@ -201,7 +202,7 @@ func (s *session) summarize(models [][]float32) error {
 	finals, last := s.results()
 	summary, err := s.run.Summarize(experiment.Results{
 		Mode: s.mode, Finals: finals, Last: last, Models: models, Edges: s.records(),
-		Wall: time.Since(s.began), Version: readBuild().Version, Ended: s.ended(), Watch: s.testing(report.Average),
+		Wall: time.Since(s.began), Version: readBuild().Version, Ended: s.ended(), Watch: s.testing(record.Average),
 	})
 	s.display.Close()
 	if err != nil {
@@ -211,7 +212,7 @@ func (s *session) summarize(models [][]float32) error {
 		if err := writeFinals(w, finals); err != nil {
 			return err
 		}
-		return summary.WriteTable(w)
+		return report.WriteSummary(w, &summary)
 	})
 	if err != nil {
 		return err
@@ -225,12 +226,12 @@ func (s *session) summarize(models [][]float32) error {
 }
 
 // writeFinals prints the result of every peer.
-func writeFinals(w io.Writer, finals []report.Final) error {
+func writeFinals(w io.Writer, finals []record.Final) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tDIGEST\t")
 	for _, f := range finals {
 		accuracy := "-"
-		if v := report.Number(f.Accuracy); v != nil {
+		if v := record.Number(f.Accuracy); v != nil {
 			accuracy = fmt.Sprintf("%.4f", *v)
 		}
 		fmt.Fprintf(t, "%d\t%d\t%.4f\t%s\t%s\t%.1f s\t%.8s\t\n",

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // Two peers in one working directory, as on NFS, go on in their own folders.
@@ -17,7 +17,7 @@ func TestPeersThatShareAFolderGoOnInTheirOwn(t *testing.T) {
 	}
 	t.Parallel()
 	s := newSite(t)
-	both := func(args ...string) (all []report.Summary) {
+	both := func(args ...string) (all []record.Summary) {
 		first, second := s.start(0, args...), s.start(1, args...)
 		for i, m := range []*machine{first, second} {
 			if code := m.end(); code != exitOK {
@@ -81,14 +81,14 @@ func TestARefusedStartLeavesNothing(t *testing.T) {
 	if err != nil || len(folders) != 1 {
 		t.Fatalf("%d run folders, want 1 (%v)", len(folders), err)
 	}
-	record := filepath.Join(s.dir, "one", folders[0].Name(), report.EventsFile)
-	before, err := os.Stat(record)
+	events := filepath.Join(s.dir, "one", folders[0].Name(), record.EventsFile)
+	before, err := os.Stat(events)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dead = s.startAt(1, "one", "--resume")
-	s.recorded(dead, "one", "new rounds", func([]report.Event) bool {
-		now, err := os.Stat(record)
+	s.recorded(dead, "one", "new rounds", func([]record.Event) bool {
+		now, err := os.Stat(events)
 		return err == nil && now.Size() > before.Size()
 	})
 }

@@ -13,10 +13,9 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
 
@@ -206,7 +205,7 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 	return means.conclude(s.models, result.Rounds[0])
 }
 
-func simWorkers(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(report.Event)) []sim.Worker {
+func simWorkers(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(record.Event)) []sim.Worker {
 	simulated := make([]sim.Worker, len(workers))
 	for i, w := range workers {
 		evaluated := means.watched(scored(run, w, w.Gradient, scores))
@@ -231,7 +230,7 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 	defer cancel(nil)
 	models := make([][]float32, len(workers))
 	for rank := range workers {
-		s.event(report.Event{Status: &report.Status{Rank: rank, State: report.Testing}})
+		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing}})
 	}
 	busy := make(chan struct{}, concluding)
 	var all sync.WaitGroup
@@ -253,14 +252,14 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 }
 
 func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
-	digest := train.Digest(w.Machine.Params())
-	final := report.Final{
+	digest := record.Digest(w.Machine.Params())
+	final := record.Final{
 		Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
 		Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 	}
 	if err := conclude(&final, s.run, w, outlet{dir: s.folder.dir, saver: s.saver}, s.testing(rank)); err != nil {
 		return err
 	}
-	s.event(report.Event{Final: &final})
+	s.event(record.Event{Final: &final})
 	return nil
 }

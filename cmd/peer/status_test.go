@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 )
 
@@ -52,7 +52,7 @@ func TestAPeerSaysHowItIsDoing(t *testing.T) {
 		t.Fatalf("%+v, want one peer", all)
 	}
 	s := all.Peers[0]
-	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != "runs/tulip-1" || s.Rank != -1 || s.State != report.Starting || s.Metrics == "" {
+	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != "runs/tulip-1" || s.Rank != -1 || s.State != record.Starting || s.Metrics == "" {
 		t.Errorf("%+v", s)
 	}
 	var table strings.Builder

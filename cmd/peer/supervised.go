@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
@@ -75,7 +75,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		defer o.Identity.Close()
 	}
 	o.Logger = logger
-	o.Observe = func(e report.Event) {
+	o.Observe = func(e record.Event) {
 		if rankOf(e) == rank { // the others report themselves
 			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
 		}
@@ -97,7 +97,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	if err := leash.Report(report.Event{Final: &final}); err != nil {
+	if err := leash.Report(record.Event{Final: &final}); err != nil {
 		return err
 	}
 	return leash.Done()
@@ -141,7 +141,7 @@ func loopback(transport string) string {
 	return "/ip4/127.0.0.1/tcp/0"
 }
 
-func rankOf(e report.Event) int {
+func rankOf(e record.Event) int {
 	switch {
 	case e.Step != nil:
 		return e.Step.Rank

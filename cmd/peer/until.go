@@ -11,13 +11,13 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // An until is what ends a run before its rounds are over.
 type until struct {
 	time    time.Duration // virtual in sim, on the clock in lab
-	targets report.Targets
+	targets record.Targets
 }
 
 // addUntil adds the flag of commands whose runs may end early.

@@ -9,7 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
@@ -20,7 +20,7 @@ import (
 // through, if any, knows who has ended well and is gone.
 type outlet struct {
 	dir     string
-	observe func(report.Event)
+	observe func(record.Event)
 	arbiter node.Arbiter
 	through func(topology.Rank) bool
 	saver   *saver
@@ -29,7 +29,7 @@ type outlet struct {
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
 // it. kept says how its state is, nil if it is not. In a run that has gone on
 // without w it asks for a place, and goes on from there.
-func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, kept *node.Checkpoints, to outlet) (report.Final, error) {
+func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, kept *node.Checkpoints, to outlet) (record.Final, error) {
 	final, err := n.Run(ctx, driven(ctx, run, w, to, node.Worker{Checkpoints: kept}))
 	if errors.Is(err, node.ErrLeftBehind) {
 		var place *node.Guest
@@ -41,7 +41,7 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	if err != nil {
 		return final, err
 	}
-	testing := report.Status{State: report.Testing}
+	testing := record.Status{State: record.Testing}
 	n.Say(testing)
 	watch := eachSecond(func(share float64) {
 		testing.Share = share
@@ -112,14 +112,14 @@ func lostPolicy(cfg configs.Config) node.LostPolicy {
 // conclude completes a result with the score of the replica, and saves it. It tells watch how
 // far the score is.
 func conclude(
-	final *report.Final, run *experiment.Run, w *experiment.Worker, to outlet, watch func(done, all int),
+	final *record.Final, run *experiment.Run, w *experiment.Worker, to outlet, watch func(done, all int),
 ) error {
 	x := w.Machine.Params()
 	score, err := w.Evaluate(x, watch)
 	if err != nil {
 		return err
 	}
-	if report.Number(score.Loss) == nil {
+	if record.Number(score.Loss) == nil {
 		return run.Diverged(fmt.Errorf("worker %d: after round %d: test loss is %g: %w",
 			final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
 	}
@@ -137,7 +137,7 @@ func conclude(
 }
 
 // readModels reads the final models of a run's peers that came to the end, by rank.
-func readModels(f *folder, peers int, finals []report.Final) ([][]float32, error) {
+func readModels(f *folder, peers int, finals []record.Final) ([][]float32, error) {
 	models := make([][]float32, peers)
 	for _, final := range finals {
 		saved, err := train.Read(f.modelPath(final.Rank))

@@ -12,34 +12,34 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 var records = map[string]decoder{"events": events, "summary": summary}
 
 func events(t *testing.T, d document, name string) {
 	text := d[name]
-	all, err := report.Read(strings.NewReader(text))
+	all, err := record.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all) != 5 {
 		t.Fatalf("%d events, want one of each kind", len(all))
 	}
-	equal(t, "state", all[0].Status.State, report.Waiting)
+	equal(t, "state", all[0].Status.State, record.Waiting)
 	equal(t, "ranks waited for", len(all[0].Status.Missing), 1)
 	equal(t, "moved", all[1].Step.Moved, 997)
 	equal(t, "gap", all[1].Step.Gap, 0.5)
-	equal(t, "bytes received", all[1].Step.Received, report.Bytes{Payload: 20160, Stream: 20800, Wire: 22100})
-	equal(t, "rank of a score", all[2].Score.Rank, report.Average)
+	equal(t, "bytes received", all[1].Step.Received, record.Bytes{Payload: 20160, Stream: 20800, Wire: 22100})
+	equal(t, "rank of a score", all[2].Score.Rank, record.Average)
 	equal(t, "accuracy", all[2].Score.Accuracy, 0.625)
-	equal(t, "edge", *all[3].Edge, report.Edge{Rank: 3, Peer: 2, Exchange: 41})
+	equal(t, "edge", *all[3].Edge, record.Edge{Rank: 3, Peer: 2, Exchange: 41})
 	equal(t, "violations", *all[4].Final.Theta.Violations, 2)
-	equal(t, "rows", *all[4].Final.Data, report.Rows{Train: 7500, Test: 10000})
+	equal(t, "rows", *all[4].Final.Data, record.Rows{Train: 7500, Test: 10000})
 	equal(t, "final accuracy", all[4].Final.Accuracy, 0.8125)
 	var made bytes.Buffer
 	for _, e := range all {
-		if err := report.Write(&made, e); err != nil {
+		if err := record.Write(&made, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,12 +48,12 @@ func events(t *testing.T, d document, name string) {
 
 func summary(t *testing.T, d document, name string) {
 	dir := t.TempDir()
-	for file, text := range map[string]string{report.EventsFile: "", report.SummaryFile: d[name]} {
+	for file, text := range map[string]string{record.EventsFile: "", record.SummaryFile: d[name]} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run, err := report.Open(dir)
+	run, err := record.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,21 +76,21 @@ func summary(t *testing.T, d document, name string) {
 
 // tables are the types that the sections of docs/format/events.md describe.
 var tables = map[string]reflect.Type{
-	"The record of a run": reflect.TypeFor[report.Event](),
-	"Step":                reflect.TypeFor[report.Step](),
-	"Score":               reflect.TypeFor[report.Score](),
-	"Status":              reflect.TypeFor[report.Status](),
-	"Edge":                reflect.TypeFor[report.Edge](),
-	"Final":               reflect.TypeFor[report.Final](),
-	"Rows":                reflect.TypeFor[report.Rows](),
-	"Gone":                reflect.TypeFor[report.Gone](),
-	"Bytes":               reflect.TypeFor[report.Bytes](),
-	"Messages":            reflect.TypeFor[report.Messages](),
-	"Theta":               reflect.TypeFor[report.Theta](),
-	"Summary":             reflect.TypeFor[report.Summary](),
-	"Accuracy":            reflect.TypeFor[report.Accuracy](),
-	"Data":                reflect.TypeFor[report.Split](),
-	"Losses":              reflect.TypeFor[report.Losses](),
+	"The record of a run": reflect.TypeFor[record.Event](),
+	"Step":                reflect.TypeFor[record.Step](),
+	"Score":               reflect.TypeFor[record.Score](),
+	"Status":              reflect.TypeFor[record.Status](),
+	"Edge":                reflect.TypeFor[record.Edge](),
+	"Final":               reflect.TypeFor[record.Final](),
+	"Rows":                reflect.TypeFor[record.Rows](),
+	"Gone":                reflect.TypeFor[record.Gone](),
+	"Bytes":               reflect.TypeFor[record.Bytes](),
+	"Messages":            reflect.TypeFor[record.Messages](),
+	"Theta":               reflect.TypeFor[record.Theta](),
+	"Summary":             reflect.TypeFor[record.Summary](),
+	"Accuracy":            reflect.TypeFor[record.Accuracy](),
+	"Data":                reflect.TypeFor[record.Split](),
+	"Losses":              reflect.TypeFor[record.Losses](),
 }
 
 var (

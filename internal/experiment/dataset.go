@@ -10,7 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -211,13 +211,13 @@ func (r *Run) Partition() (data.Partition, error) {
 }
 
 // Rows returns what a worker trains on and is evaluated on, nil for an objective without data.
-func (r *Run) Rows(rank topology.Rank) (*report.Rows, error) {
+func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 	d := r.data
 	if d == nil {
 		return nil, nil
 	}
 	info := d.sources[d.of(rank)].Info
-	rows := &report.Rows{Train: info.Train, Test: info.Test}
+	rows := &record.Rows{Train: info.Train, Test: info.Test}
 	if d.local {
 		test, err := d.tests[d.of(rank)]()
 		rows.TestSet = data.Fingerprint(test)

@@ -14,8 +14,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
-	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
@@ -104,14 +103,14 @@ func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 				t.Fatal(err)
 			}
 			if ready.Round == r.cfg.Train.Rounds-1 {
-				res.Last = append(res.Last, report.Step{Rank: int(w.Rank), Loss: float64(loss)})
+				res.Last = append(res.Last, record.Step{Rank: int(w.Rank), Loss: float64(loss)})
 			}
 		}
 	}
 	for i, w := range all {
 		res.Models[i] = w.Machine.Params()
-		digest := train.Digest(res.Models[i])
-		res.Finals = append(res.Finals, report.Final{
+		digest := record.Digest(res.Models[i])
+		res.Finals = append(res.Finals, record.Final{
 			Rank: i, Rounds: r.cfg.Train.Rounds, Digest: hex.EncodeToString(digest[:]), Time: time.Duration(i+1) * time.Second,
 		})
 	}
@@ -157,7 +156,7 @@ func deliver(t testing.TB, all []*Worker, frames []gossip.Frame) {
 	}
 }
 
-func summarize(t testing.TB, r *Run, res Results) report.Summary {
+func summarize(t testing.TB, r *Run, res Results) record.Summary {
 	t.Helper()
 	s, err := r.Summarize(res)
 	if err != nil {

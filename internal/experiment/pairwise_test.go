@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
 )
@@ -38,8 +37,8 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	res := Results{Mode: "test", Models: make([][]float32, len(all)), Wall: out.Time}
 	for i, w := range all {
 		res.Models[i] = w.Machine.Params()
-		digest := train.Digest(res.Models[i])
-		res.Finals = append(res.Finals, report.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time, Theta: w.Bound(out.Rounds[i])})
+		digest := record.Digest(res.Models[i])
+		res.Finals = append(res.Finals, record.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time, Theta: w.Bound(out.Rounds[i])})
 	}
 	return out, res
 }
@@ -76,7 +75,7 @@ func TestAsynchronousRunsRepeatOnVirtualTime(t *testing.T) {
 }
 
 func TestASlowWorkerHoldsUpSynchronousRunsAlone(t *testing.T) {
-	rate := func(set ...string) (out sim.Result, s report.Summary, r *Run) {
+	rate := func(set ...string) (out sim.Result, s record.Summary, r *Run) {
 		r = assemble(t, append([]string{
 			"topology.size=6", "algorithm.codec=full", "train.slow={\"2\": 4}", "train.rounds=60", "train.batch=4", "model.hidden=[8]",
 		}, set...)...)

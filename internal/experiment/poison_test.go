@@ -11,7 +11,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
@@ -226,10 +226,10 @@ func TestPoisonedExchangesDoNotHappen(t *testing.T) {
 // digestOf returns the digest of a run that these workers have ended.
 func digestOf(t *testing.T, r *Run, workers []*Worker) string {
 	t.Helper()
-	var all []report.Final
+	var all []record.Final
 	for i, w := range workers {
-		own := train.Digest(w.Machine.Params())
-		all = append(all, report.Final{Rank: i, Digest: hex.EncodeToString(own[:])})
+		own := record.Digest(w.Machine.Params())
+		all = append(all, record.Final{Rank: i, Digest: hex.EncodeToString(own[:])})
 	}
 	sum, err := r.digest(all)
 	if err != nil {

@@ -9,18 +9,17 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/report"
-	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
 
 // Results is what a driver knows at the end of a run.
 type Results struct {
 	Mode    string              // run, lab or sim
-	Finals  []report.Final      // in any order
-	Last    []report.Step       // the last recorded step of each worker, in any order
+	Finals  []record.Final      // in any order
+	Last    []record.Step       // the last recorded step of each worker, in any order
 	Models  [][]float32         // final models by rank; entries may be nil
-	Edges   []report.Event      // what workers have put on record of edges: all, in mode run one of them
+	Edges   []record.Event      // what workers have put on record of edges: all, in mode run one of them
 	Wall    time.Duration       // of the whole command
 	Version string              // of the program
 	Watch   func(done, all int) // is told how far the evaluation of the average model is; may be nil
@@ -28,8 +27,8 @@ type Results struct {
 }
 
 // Summarize sums up a run. What needs all models is null without them.
-func (r *Run) Summarize(res Results) (report.Summary, error) {
-	s := report.Summary{
+func (r *Run) Summarize(res Results) (record.Summary, error) {
+	s := record.Summary{
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
 		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy, Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
@@ -37,28 +36,28 @@ func (r *Run) Summarize(res Results) (report.Summary, error) {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
 	}
 	r.sumFinals(&s, res.Finals)
-	s.Data = report.SumRows(r.cfg.Data.Partition, res.Finals, r.N())
+	s.Data = record.SumRows(r.cfg.Data.Partition, res.Finals, r.N())
 	if s.Steps < len(res.Finals)*r.cfg.Train.Rounds {
 		s.Ended = res.Ended
 	}
 	var err error
 	if r.reweights() && res.Mode != "run" && len(res.Edges) > 0 {
-		if s.Losses, err = report.SumLosses(res.Edges, r.N(), res.Finals); err != nil {
-			return report.Summary{}, err
+		if s.Losses, err = record.SumLosses(res.Edges, r.N(), res.Finals); err != nil {
+			return record.Summary{}, err
 		}
 	}
 	r.sumGone(&s, res)
 	if s.Digest, err = r.digest(res.Finals); err != nil {
-		return report.Summary{}, err
+		return record.Summary{}, err
 	}
 	if err := r.compareModels(&s, res.Models, res.Watch); err != nil {
-		return report.Summary{}, err
+		return record.Summary{}, err
 	}
 	return s, nil
 }
 
 // sumFinals takes the means and extremes over the workers.
-func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
+func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 	if len(finals) == 0 {
 		return
 	}
@@ -66,8 +65,8 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	s.Rounds, s.PerWorker = finals[0].Rounds, make([]int, r.N())
 	s.Theta = sumThetas(finals)
 	mean, least := 0.0, math.Inf(1)
-	var sent report.Bytes
-	var messages report.Messages
+	var sent record.Bytes
+	var messages record.Messages
 	for _, f := range finals {
 		s.Rounds = min(s.Rounds, f.Rounds)
 		s.Steps += f.Rounds
@@ -86,17 +85,17 @@ func (r *Run) sumFinals(s *report.Summary, finals []report.Final) {
 	if s.Time > 0 {
 		s.Rate = float64(s.Steps) / s.Time
 	}
-	s.BytesPerPeer = report.Bytes{
+	s.BytesPerPeer = record.Bytes{
 		Payload: sent.Payload / int64(n), Stream: sent.Stream / int64(n), Wire: sent.Wire / int64(n),
 	}
 	s.Effective = messages.Bits(r.Parameters())
-	s.Accuracy.Mean, s.Accuracy.Min = report.Number(mean), report.Number(least)
+	s.Accuracy.Mean, s.Accuracy.Min = record.Number(mean), record.Number(least)
 }
 
 // sumThetas returns the largest bound and the sums of what became of it, which
 // are known if all workers know them.
-func sumThetas(finals []report.Final) report.Theta {
-	sum := report.Theta{Violations: new(int64)}
+func sumThetas(finals []record.Final) record.Theta {
+	sum := record.Theta{Violations: new(int64)}
 	for _, f := range finals {
 		sum.Value = max(sum.Value, f.Theta.Value)
 		sum.Repaired += f.Theta.Repaired
@@ -112,13 +111,13 @@ func sumThetas(finals []report.Final) report.Theta {
 // sumGone takes in the workers without a result. Their last records say how far they
 // came, and the edges on record, where they count in rounds, since when. Under the
 // policy wait nobody went on without them: they ended after the last round.
-func (r *Run) sumGone(s *report.Summary, res Results) {
+func (r *Run) sumGone(s *record.Summary, res Results) {
 	if len(res.Finals) == 0 {
 		return
 	}
 	since := make(map[int]int)
 	for rank := range r.N() {
-		if !slices.ContainsFunc(res.Finals, func(f report.Final) bool { return f.Rank == rank }) {
+		if !slices.ContainsFunc(res.Finals, func(f record.Final) bool { return f.Rank == rank }) {
 			since[rank] = 0
 		}
 	}
@@ -142,13 +141,13 @@ func (r *Run) sumGone(s *report.Summary, res Results) {
 		return
 	}
 	for _, rank := range slices.Sorted(maps.Keys(since)) {
-		s.Gone = append(s.Gone, report.Gone{Rank: rank, Since: since[rank]})
+		s.Gone = append(s.Gone, record.Gone{Rank: rank, Since: since[rank]})
 	}
 }
 
 // digest returns the digest of all final models, "" if some are missing; under the policy
 // reweight that of those that there are.
-func (r *Run) digest(finals []report.Final) (string, error) {
+func (r *Run) digest(finals []record.Final) (string, error) {
 	if len(finals) == 0 || len(finals) != r.N() && !r.reweights() {
 		return "", nil
 	}
@@ -171,14 +170,14 @@ func (r *Run) digest(finals []report.Final) (string, error) {
 			left = append(left, digests[rank])
 		}
 	}
-	sum := train.RunDigest(left)
+	sum := record.RunDigest(left)
 	return hex.EncodeToString(sum[:]), nil
 }
 
 // compareModels fills in the distance of the replicas to their mean and the
 // accuracy of that mean, if all models are there; of those who are left under the
 // policy reweight.
-func (r *Run) compareModels(s *report.Summary, models [][]float32, watch func(done, all int)) error {
+func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(done, all int)) error {
 	if r.reweights() {
 		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
 	} else if len(models) != r.N() {
@@ -188,7 +187,7 @@ func (r *Run) compareModels(s *report.Summary, models [][]float32, watch func(do
 		return nil
 	}
 	mean := Mean(models)
-	s.Consensus = report.Number(consensus(models, mean))
+	s.Consensus = record.Number(consensus(models, mean))
 	if !r.ScoresMean() {
 		return nil
 	}
@@ -196,7 +195,7 @@ func (r *Run) compareModels(s *report.Summary, models [][]float32, watch func(do
 	if err != nil {
 		return err
 	}
-	s.Accuracy.AverageModel = report.Number(score.Accuracy)
+	s.Accuracy.AverageModel = record.Number(score.Accuracy)
 	return nil
 }
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
-	"gossiptrainer/internal/train"
 )
 
 func TestSummaryOfARun(t *testing.T) {
@@ -22,7 +22,7 @@ func TestSummaryOfARun(t *testing.T) {
 	res := drive(t, r, all, 1)
 	evaluate(t, all, res)
 	for i := range res.Finals {
-		res.Finals[i].Sent = report.Bytes{Payload: int64(10 * i), Stream: int64(20 * i), Wire: int64(30 * i)}
+		res.Finals[i].Sent = record.Bytes{Payload: int64(10 * i), Stream: int64(20 * i), Wire: int64(30 * i)}
 		res.Finals[i].ExtraMemory = int64(i)
 	}
 	s := summarize(t, r, res)
@@ -35,7 +35,7 @@ func TestSummaryOfARun(t *testing.T) {
 	if s.Wall != 1 || s.Time != 3 {
 		t.Errorf("want 1 s wall and 3 s for the slowest, got %v and %v", s.Wall, s.Time)
 	}
-	if want := (report.Bytes{Payload: 10, Stream: 20, Wire: 30}); s.BytesPerPeer != want || s.ExtraMemory != 2 {
+	if want := (record.Bytes{Payload: 10, Stream: 20, Wire: 30}); s.BytesPerPeer != want || s.ExtraMemory != 2 {
 		t.Errorf("want %v and 2 bytes, got %v and %d", want, s.BytesPerPeer, s.ExtraMemory)
 	}
 	if want := all[0].Theta(11); s.Theta.Value != want || want <= 0 {
@@ -104,7 +104,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 func TestADigestThatIsNoneIsRefused(t *testing.T) {
 	r := assemble(t, append([]string{"topology.size=2"}, quick...)...)
 	good := strings.Repeat("0", 64)
-	for name, finals := range map[string][]report.Final{
+	for name, finals := range map[string][]record.Final{
 		"short":       {{Rank: 0, Digest: good}, {Rank: 1, Digest: "00"}},
 		"no hex":      {{Rank: 0, Digest: good}, {Rank: 1, Digest: strings.Repeat("x", 64)}},
 		"rank twice":  {{Rank: 0, Digest: good}, {Rank: 0, Digest: good}},
@@ -120,18 +120,18 @@ func TestADigestThatIsNoneIsRefused(t *testing.T) {
 // and has the digest of those that are left.
 func TestASummarySaysWhoIsGone(t *testing.T) {
 	r := assemble(t, append([]string{"topology.size=4", "faults.on_lost_neighbor=reweight"}, quick...)...)
-	var finals []report.Final
+	var finals []record.Final
 	for _, rank := range []int{0, 1, 3} {
 		digest := fmt.Sprintf("%064x", rank+1)
-		finals = append(finals, report.Final{Rank: rank, Rounds: 90, Digest: digest, Loss: 1, Accuracy: 0.5})
+		finals = append(finals, record.Final{Rank: rank, Rounds: 90, Digest: digest, Loss: 1, Accuracy: 0.5})
 	}
-	res := Results{Mode: "run", Finals: finals, Last: []report.Step{{Rank: 2, Round: 40}, {Rank: 3, Round: 80}}}
+	res := Results{Mode: "run", Finals: finals, Last: []record.Step{{Rank: 2, Round: 40}, {Rank: 3, Round: 80}}}
 	s := summarize(t, r, res)
-	if want := []report.Gone{{Rank: 2, Since: 40}}; !slices.Equal(s.Gone, want) {
+	if want := []record.Gone{{Rank: 2, Since: 40}}; !slices.Equal(s.Gone, want) {
 		t.Errorf("gone %+v, want %+v", s.Gone, want)
 	}
-	res.Edges = []report.Event{{Edge: &report.Edge{Rank: 1, Peer: 2, Exchange: 56}}}
-	if s := summarize(t, r, res); !slices.Equal(s.Gone, []report.Gone{{Rank: 2, Since: 56}}) || s.Losses != nil {
+	res.Edges = []record.Event{{Edge: &record.Edge{Rank: 1, Peer: 2, Exchange: 56}}}
+	if s := summarize(t, r, res); !slices.Equal(s.Gone, []record.Gone{{Rank: 2, Since: 56}}) || s.Losses != nil {
 		t.Errorf("with this peer's edges: gone %+v, losses %+v", s.Gone, s.Losses)
 	}
 	if s.Rounds != 90 || s.Steps != 3*90+40 || !slices.Equal(s.PerWorker, []int{90, 90, 40, 90}) {
@@ -142,12 +142,12 @@ func TestASummarySaysWhoIsGone(t *testing.T) {
 		raw, _ := hex.DecodeString(f.Digest)
 		left = append(left, [sha256.Size]byte(raw))
 	}
-	want := train.RunDigest(left)
+	want := record.RunDigest(left)
 	if s.Digest != hex.EncodeToString(want[:]) {
 		t.Errorf("digest %s, want that of those that are left", s.Digest)
 	}
 	var text bytes.Buffer
-	if err := s.WriteTable(&text); err != nil {
+	if err := report.WriteSummary(&text, &s); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"gone           peer 2, since round 40", ", of the 3 peers that are left"} {
@@ -155,7 +155,7 @@ func TestASummarySaysWhoIsGone(t *testing.T) {
 			t.Errorf("%q is not in the table:\n%s", line, text.String())
 		}
 	}
-	all := append(finals, report.Final{Rank: 2, Rounds: 90, Digest: strings.Repeat("0", 64)})
+	all := append(finals, record.Final{Rank: 2, Rounds: 90, Digest: strings.Repeat("0", 64)})
 	if s := summarize(t, r, Results{Mode: "run", Finals: all}); s.Gone != nil || s.Steps != 4*90 {
 		t.Errorf("with all results: gone %+v, %d steps", s.Gone, s.Steps)
 	}
@@ -164,15 +164,15 @@ func TestASummarySaysWhoIsGone(t *testing.T) {
 // Under the policy wait a result is missing where a peer ended during the test of its model.
 func TestASummarySaysWhoseResultIsMissing(t *testing.T) {
 	r := assemble(t, append([]string{"topology.size=3"}, quick...)...)
-	finals := []report.Final{
+	finals := []record.Final{
 		{Rank: 0, Rounds: 90, Digest: strings.Repeat("0", 64)}, {Rank: 2, Rounds: 90, Digest: strings.Repeat("1", 64)},
 	}
-	s := summarize(t, r, Results{Mode: "run", Finals: finals, Last: []report.Step{{Rank: 1, Round: 90}}})
+	s := summarize(t, r, Results{Mode: "run", Finals: finals, Last: []record.Step{{Rank: 1, Round: 90}}})
 	if !slices.Equal(s.Missing, []int{1}) || s.Gone != nil || s.Digest != "" || s.Steps != 3*90 {
 		t.Errorf("missing %v, gone %v, digest %q, %d steps", s.Missing, s.Gone, s.Digest, s.Steps)
 	}
 	var text bytes.Buffer
-	if err := s.WriteTable(&text); err != nil {
+	if err := report.WriteSummary(&text, &s); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"no result      peer 1 ended before it told it", "none without the results of all peers"} {

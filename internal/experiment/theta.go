@@ -6,7 +6,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -175,8 +175,8 @@ func (r *Run) audited() *Run {
 }
 
 // bounds says what became of the bound of a machine that has done some rounds.
-func (r *Run) bounds(rank topology.Rank, m gossip.Machine, theta func(k int) float64, rounds int) report.Theta {
-	var t report.Theta
+func (r *Run) bounds(rank topology.Rank, m gossip.Machine, theta func(k int) float64, rounds int) record.Theta {
+	var t record.Theta
 	if theta != nil {
 		t.Value = theta(rounds - 1)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -31,7 +31,7 @@ type Worker struct {
 	MeanBits func() float64
 	// Bound returns what became of the modulo codec's bound, at the end of some
 	// rounds.
-	Bound func(rounds int) report.Theta
+	Bound func(rounds int) record.Theta
 	// MaxPayload is the largest number of bytes that a message of the run has.
 	MaxPayload int
 	// Layout says how the payload of a frame is cut.
@@ -163,6 +163,6 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	bits, mean := own.bits()
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
-		Bound: func(rounds int) report.Theta { return r.bounds(rank, machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
+		Bound: func(rounds int) record.Theta { return r.bounds(rank, machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
 	}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // playEnding is a peer of a run that is ended: it has begun ten rounds and as many more as
@@ -30,7 +30,7 @@ func playEnding(ctx context.Context, leash *Leash, role string, rank int) {
 	}
 	if role != "through" && wait(ctx, leash.Ended()) {
 		at("knowing")
-		leash.Report(report.Event{Final: &report.Final{Rank: rank, Rounds: leash.Last()}})
+		leash.Report(record.Event{Final: &record.Final{Rank: rank, Rounds: leash.Last()}})
 	}
 	leash.Done()
 }

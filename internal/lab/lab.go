@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // DefaultGrace is how long peers have between the order to stop and being
@@ -42,7 +42,7 @@ type Options struct {
 	// all peers have, and with their results. Nil: never.
 	End <-chan struct{}
 	// Event receives what the peers report, in the order of arrival.
-	Event func(report.Event)
+	Event func(record.Event)
 	// Log receives the lines that a peer writes on its standard error.
 	Log func(rank int, line string)
 	// Grace is the time from the order to stop to the kill; 0 = DefaultGrace.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // The test binary plays the peers: with this variable set it is one.
@@ -51,8 +51,8 @@ func play(role, rank string) int {
 		ids = append(ids, c.ID+c.Addrs[0])
 	}
 	i, _ := strconv.Atoi(rank)
-	leash.Report(report.Event{Status: &report.Status{Rank: i, Detail: strings.Join(ids, " ")}})
-	leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 7, Sent: report.Bytes{Wire: 10}, Messages: report.Messages{Count: 3}}})
+	leash.Report(record.Event{Status: &record.Status{Rank: i, Detail: strings.Join(ids, " ")}})
+	leash.Report(record.Event{Step: &record.Step{Rank: i, Round: 7, Sent: record.Bytes{Wire: 10}, Messages: record.Messages{Count: 3}}})
 	switch role {
 	case "finish", "stillborn":
 		leash.Done()
@@ -63,11 +63,11 @@ func play(role, rank string) int {
 			select {}
 		}
 		for k := range 3 {
-			sent := report.Bytes{Wire: int64(6 + k)}
-			leash.Report(report.Event{Step: &report.Step{Rank: i, Round: 6 + k, Time: time.Second, Sent: sent}})
-			leash.Report(report.Event{Score: &report.Score{Rank: i, Round: 8}})
+			sent := record.Bytes{Wire: int64(6 + k)}
+			leash.Report(record.Event{Step: &record.Step{Rank: i, Round: 6 + k, Time: time.Second, Sent: sent}})
+			leash.Report(record.Event{Score: &record.Score{Rank: i, Round: 8}})
 		}
-		leash.Report(report.Event{Final: &report.Final{Rank: i, Messages: report.Messages{Count: 4}}})
+		leash.Report(record.Event{Final: &record.Final{Rank: i, Messages: record.Messages{Count: 4}}})
 		leash.Done()
 	case "hold", "through", "die holding", "die knowing":
 		playEnding(ctx, leash, role, i)
@@ -99,7 +99,7 @@ func playParent() int {
 			cmd.ExtraFiles = []*os.File{os.NewFile(3, "alive")}
 			return cmd
 		},
-		Event: func(e report.Event) { fmt.Println("event") },
+		Event: func(e record.Event) { fmt.Println("event") },
 		Log:   func(int, string) {},
 	})
 	return 0
@@ -115,7 +115,7 @@ func command(role string, rank, life int) *exec.Cmd {
 // reaches its end when no process is left.
 type stage struct {
 	t      *testing.T
-	events []report.Event
+	events []record.Event
 	lines  []string
 	onStep func()
 	alive  *os.File
@@ -140,7 +140,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 			cmd.ExtraFiles = []*os.File{w}
 			return cmd
 		},
-		Event: func(e report.Event) {
+		Event: func(e record.Event) {
 			s.events = append(s.events, e)
 			if e.Step != nil && s.onStep != nil {
 				s.onStep()
@@ -243,7 +243,7 @@ func TestAKilledPeerIsNamed(t *testing.T) {
 			}
 			return cmd
 		},
-		Event: func(e report.Event) {
+		Event: func(e record.Event) {
 			if e.Step != nil {
 				if heard++; heard == 2 {
 					victim.Process.Kill()
@@ -262,7 +262,7 @@ func TestAPeerThatCannotStartIsNamed(t *testing.T) {
 	err := Run(t.Context(), Options{
 		Peers:   2,
 		Command: func(int, int) *exec.Cmd { return exec.Command("/no/such/program") },
-		Event:   func(report.Event) {},
+		Event:   func(record.Event) {},
 		Log:     func(int, string) {},
 	})
 	peer, ok := errors.AsType[*PeerError](err)
@@ -327,7 +327,7 @@ func TestTheEndOfInputEndsAPeer(t *testing.T) {
 }
 
 func TestNoticesSurviveTheirEncoding(t *testing.T) {
-	text, err := json.Marshal(notice{Event: &report.Event{Status: &report.Status{Rank: 3, State: report.Waiting, Missing: []int{2, 4}}}})
+	text, err := json.Marshal(notice{Event: &record.Event{Status: &record.Status{Rank: 3, State: record.Waiting, Missing: []int{2, 4}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

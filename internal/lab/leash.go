@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // Reasons for which a supervised peer is stopped, as context.Cause tells them.
@@ -127,7 +127,7 @@ func (l *Leash) Introduce(ctx context.Context, self Contact) ([]Contact, error) 
 }
 
 // Report passes an event on.
-func (l *Leash) Report(e report.Event) error { return l.say(notice{Event: &e}) }
+func (l *Leash) Report(e record.Event) error { return l.say(notice{Event: &e}) }
 
 // Done says that this peer's work is over and waits until no other needs it.
 func (l *Leash) Done() error {

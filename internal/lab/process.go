@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A process is one peer as the supervisor sees it, through all its lives.
@@ -30,8 +30,8 @@ type process struct {
 	failed  bool // has said why it gives up
 	words   words
 	deaths  []time.Time
-	earlier report.Past // of lives that are over
-	total   report.Past // and of the present one, as last heard
+	earlier record.Past // of lives that are over
+	total   record.Past // and of the present one, as last heard
 }
 
 // ordersPerLife is how many orders a process of n can get: one of each kind, but of

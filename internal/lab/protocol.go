@@ -1,6 +1,6 @@
 package lab
 
-import "gossiptrainer/internal/report"
+import "gossiptrainer/internal/record"
 
 // Parent and peer talk in JSON, one object per line, over the peer's standard
 // input (orders) and standard output (notices):
@@ -45,7 +45,7 @@ type order struct {
 // A notice is one line from a peer: exactly one field is set.
 type notice struct {
 	Ready  *Contact      `json:"ready,omitempty"`
-	Event  *report.Event `json:"event,omitempty"`
+	Event  *record.Event `json:"event,omitempty"`
 	Begun  *int          `json:"begun,omitempty"`
 	Done   bool          `json:"done,omitempty"`
 	Failed *Failure      `json:"failed,omitempty"`

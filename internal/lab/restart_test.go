@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
 			rounds = append(rounds, e.Step.Round)
 		case e.Score != nil:
 			scores = append(scores, e.Score.Round)
-		case e.Status != nil && e.Status.State == report.Returning && e.Status.Rank == 1:
+		case e.Status != nil && e.Status.State == record.Returning && e.Status.Rank == 1:
 			returned++
 		case e.Status != nil && e.Status.Rank == 1:
 			roster = e.Status.Detail

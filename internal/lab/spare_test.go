@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestTheRunGoesOnWithoutAPeerThatDied(t *testing.T) {
@@ -18,7 +18,7 @@ func TestTheRunGoesOnWithoutAPeerThatDied(t *testing.T) {
 	}
 	lost := 0
 	for _, e := range s.events {
-		if e.Status != nil && e.Status.State == report.Lost && e.Status.Rank == 1 && strings.Contains(e.Status.Detail, "killed") {
+		if e.Status != nil && e.Status.State == record.Lost && e.Status.Rank == 1 && strings.Contains(e.Status.Detail, "killed") {
 			lost++
 		}
 	}

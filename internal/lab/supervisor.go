@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A supervisor is the parent's side of a run. Its loop owns all state; the
@@ -140,11 +140,11 @@ func (s *supervisor) introduce(peers ...*process) {
 // tells reports whether an event is news: one that has come back does some rounds
 // once more, and says so. It counts time and bytes anew, which are made those of
 // all its lives.
-func (p *process) tells(e report.Event) bool {
+func (p *process) tells(e record.Event) bool {
 	switch {
 	case e.Step != nil:
 		*e.Step = p.earlier.Step(*e.Step)
-		p.total = report.PastAt(*e.Step)
+		p.total = record.PastAt(*e.Step)
 		if e.Step.Round <= p.round {
 			return false
 		}
@@ -197,7 +197,7 @@ func (s *supervisor) spares(rank int, f *Failure) bool {
 	}
 	p.lost = true
 	s.options.Log(rank, fmt.Sprintf("%s after round %d: the run goes on without it", f.Reason, p.round))
-	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Lost, Detail: f.Reason}})
+	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Lost, Detail: f.Reason}})
 	s.agree()
 	s.conclude()
 	return true
@@ -219,7 +219,7 @@ func (s *supervisor) revive(rank int, err error) bool {
 	p.deaths = append(p.deaths, now)
 	why := ending(err).Reason
 	s.options.Log(rank, fmt.Sprintf("%s after round %d: started anew", why, p.round))
-	s.options.Event(report.Event{Status: &report.Status{Rank: rank, State: report.Returning, Detail: why}})
+	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Returning, Detail: why}})
 	s.start(rank)
 	return true
 }

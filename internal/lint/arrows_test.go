@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,13 +12,13 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "internal/report"},
+	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "internal/record"},
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
 	{"internal/sim", "node"},
-	{"configs", "internal/experiment", "internal/lab"},
+	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"cmd/peer"},
 }
 
@@ -26,16 +27,16 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"internal/lockfile":   {"internal/regular"}, // a lock is a regular file
-	"internal/kernel":     {"internal/rng"},     // its random numbers
-	"internal/vec":        {"internal/kernel"},  // its loops in assembly
-	"internal/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
-	"internal/report":     {"internal/regular"}, // somebody else may have put a fifo into a run folder
-	"quant":               {"quant/levels"},     // its tables are fitted there
-	"model":               {"internal/data"},    // a gradient is taken on a data.Batch
-	"moniqua":             {"algos"},            // it implements algos.Codec
-	"internal/journal":    {"internal/wire"},    // its records are frames
-	"internal/experiment": {"configs"},          // it assembles what a run file names
+	"internal/lockfile":   {"internal/regular"},                 // a lock is a regular file
+	"internal/kernel":     {"internal/rng"},                     // its random numbers
+	"internal/vec":        {"internal/kernel"},                  // its loops in assembly
+	"internal/state":      {"internal/vec"},                     // a snapshot holds vectors as bytes
+	"internal/record":     {"internal/regular", "internal/vec"}, // somebody else may have put a fifo into a run folder; digests of models
+	"quant":               {"quant/levels"},                     // its tables are fitted there
+	"model":               {"internal/data"},                    // a gradient is taken on a data.Batch
+	"moniqua":             {"algos"},                            // it implements algos.Codec
+	"internal/journal":    {"internal/wire"},                    // its records are frames
+	"internal/experiment": {"configs"},                          // it assembles what a run file names
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no
@@ -111,6 +112,47 @@ func TestArrowsAreFound(t *testing.T) {
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
 	expect(t, arrows, "internal/wire/x.go", imports("internal/lint"), "outside the layers")
 	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
+}
+
+// pictures are packages that a peer on a machine without a screen does not carry.
+var pictures = []string{"gonum.org/v1/plot", "golang.org/x/image"}
+
+// reached returns every package that pkg imports, directly or by way of others of ours.
+func (t tree) reached(pkg string) map[string]bool {
+	all := map[string]bool{}
+	for _, s := range t.sources {
+		if s.pkg() != pkg || s.isTest() {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			all[imported] = true
+		}
+	}
+	for imported := range maps.Clone(all) {
+		if name, ours := strings.CutPrefix(imported, module); ours {
+			maps.Copy(all, t.reached(name))
+		}
+	}
+	return all
+}
+
+func TestDriversDrawNoPictures(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range []string{"node", "internal/sim", "internal/lab"} {
+		reached := all.reached(pkg)
+		if !reached[module+"internal/record"] {
+			t.Errorf("%s does not reach internal/record: the search is wrong", pkg)
+		}
+		for imported := range reached {
+			if slices.ContainsFunc(pictures, func(p string) bool { return strings.HasPrefix(imported, p) }) {
+				t.Errorf("%s reaches %s: events belong into internal/record, pictures into internal/report", pkg, imported)
+			}
+		}
+	}
 }
 
 // TestPropertiesDrawTheSame holds each package whose tests draw examples to those

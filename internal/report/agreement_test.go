@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/record"
 )
 
 func TestAgreementOfTwoComparisons(t *testing.T) {
 	cell := func(label, digest string, time float64) Cell {
 		return Cell{Label: label, Network: "slow", Seed: 1, Status: CellDone,
-			Summary: &Summary{Rounds: 10, Time: time, Digest: digest, BytesPerPeer: Bytes{Wire: 1_250_000}}}
+			Summary: &record.Summary{Rounds: 10, Time: time, Digest: digest, BytesPerPeer: record.Bytes{Wire: 1_250_000}}}
 	}
 	networks := []Network{{Name: "slow", Rate: 1e6, Latency: 0.01}}
 	first := &Comparison{Mode: "sim", Networks: networks, Cells: []Cell{

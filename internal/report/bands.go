@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/record"
 )
 
 // cutLosses ends the axes of losses at twice the largest of the first ones, so that
@@ -16,7 +18,7 @@ func cutLosses(groups []*Group, panels ...*panel) {
 	top := 0.0
 	for _, g := range groups {
 		for _, run := range g.runs {
-			if losses := smooth(run.moments); len(losses) > 0 {
+			if losses := record.Smooth(run.moments); len(losses) > 0 {
 				top = max(top, 2*losses[0])
 			}
 		}
@@ -67,11 +69,11 @@ func washed(c color.Color) color.Color {
 
 // curveOf pairs what x says of moments with values where both are numbers and x
 // rises.
-func curveOf(at []Moment, values []float64, x func(Moment) float64) plotter.XYs {
+func curveOf(at []record.Moment, values []float64, x func(record.Moment) float64) plotter.XYs {
 	var curve plotter.XYs
 	for i, v := range values {
 		now := x(at[i])
-		if Number(v) != nil && (len(curve) == 0 || now > curve[len(curve)-1].X) {
+		if record.Number(v) != nil && (len(curve) == 0 || now > curve[len(curve)-1].X) {
 			curve = append(curve, plotter.XY{X: now, Y: v})
 		}
 	}

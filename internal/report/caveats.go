@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/record"
 )
 
 // enoughSeeds are needed before an interval says much.
@@ -58,7 +60,7 @@ func (s *Study) doubts(g *Group) []string {
 }
 
 // unknown says of which runs it is not known when they reached a target.
-func (s *Study) unknown(target Target) []string {
+func (s *Study) unknown(target record.Target) []string {
 	at, all := 0, 0
 	for _, g := range s.Groups {
 		if !g.tells(target) {
@@ -74,7 +76,7 @@ func (s *Study) unknown(target Target) []string {
 
 // resolution says how far the records are apart between which a target was
 // reached, and of how many rows nothing better is known than that it was.
-func (s *Study) resolution(target Target) []string {
+func (s *Study) resolution(target record.Target) []string {
 	least, most, share, easy := math.Inf(1), 0.0, 0.0, 0
 	for _, g := range s.Groups {
 		known := true
@@ -103,8 +105,8 @@ func (s *Study) resolution(target Target) []string {
 		all = append(all, fmt.Sprintf("times to %s are interpolated between records %s s apart, which is up to %.0f %% of a time", target, apart, 100*share))
 	}
 	if easy > 0 {
-		first := fmt.Sprintf("after %d records", smoothing)
-		if target.Metric == testAccuracy {
+		first := fmt.Sprintf("after %d records", record.Smoothing)
+		if target.Metric == record.TestAccuracy {
 			first = "in the first evaluation"
 		}
 		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %d of %d rows: a harder target or a smaller %s tells more",
@@ -114,8 +116,8 @@ func (s *Study) resolution(target Target) []string {
 }
 
 // recordedBy names the key that says how often a metric is on record.
-func recordedBy(target Target) string {
-	if target.Metric == testAccuracy {
+func recordedBy(target record.Target) string {
+	if target.Metric == record.TestAccuracy {
 		return "output.evaluate"
 	}
 	return "output.every"
@@ -137,7 +139,7 @@ func (s *Study) suspicious(g *Group, where string) []string {
 	if took.N == 0 || least.Mean <= 0 || s.Mode == "sim" {
 		return nil
 	}
-	link := g.geomean(func(c Cell, _ *trace) *float64 { return Number(1e3 * onLink(c, g.Network)) })
+	link := g.geomean(func(c Cell, _ *trace) *float64 { return record.Number(1e3 * onLink(c, g.Network)) })
 	const tooFast, tooSlow = 0.95, 1.5
 	switch {
 	case took.Mean < tooFast*link.Mean:

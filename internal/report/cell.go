@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/record"
 )
 
 // Names of the files of a comparison in its folder.
@@ -16,22 +18,22 @@ const (
 // A Comparison is what "peer compare" leaves: what was compared and what came
 // of it.
 type Comparison struct {
-	Name     string     `json:"name"`
-	Mode     string     `json:"mode"` // lab or sim
-	Base     string     `json:"base"`
-	Compute  float64    `json:"compute_s,omitempty"` // sim: virtual time of a gradient
-	Measured bool       `json:"compute_measured,omitempty"`
-	Targets  Targets    `json:"targets"`
-	Until    string     `json:"until,omitempty"` // what ends cells before their rounds are over
-	Networks []Network  `json:"networks"`
-	Labels   []string   `json:"labels"` // of the algorithms, in the order of the file
-	Seeds    []uint64   `json:"seeds"`
-	Command  string     `json:"command"` // which made it
-	Version  string     `json:"version"` // of the program
-	Machine  string     `json:"machine"`
-	Made     string     `json:"made,omitempty"` // when its last cell was run
-	Data     []DataFile `json:"data,omitempty"`
-	Cells    []Cell     `json:"cells"`
+	Name     string         `json:"name"`
+	Mode     string         `json:"mode"` // lab or sim
+	Base     string         `json:"base"`
+	Compute  float64        `json:"compute_s,omitempty"` // sim: virtual time of a gradient
+	Measured bool           `json:"compute_measured,omitempty"`
+	Targets  record.Targets `json:"targets"`
+	Until    string         `json:"until,omitempty"` // what ends cells before their rounds are over
+	Networks []Network      `json:"networks"`
+	Labels   []string       `json:"labels"` // of the algorithms, in the order of the file
+	Seeds    []uint64       `json:"seeds"`
+	Command  string         `json:"command"` // which made it
+	Version  string         `json:"version"` // of the program
+	Machine  string         `json:"machine"`
+	Made     string         `json:"made,omitempty"` // when its last cell was run
+	Data     []DataFile     `json:"data,omitempty"`
+	Cells    []Cell         `json:"cells"`
 }
 
 // A DataFile is one that data were read from; a built-in set has no file.
@@ -80,14 +82,14 @@ type Cell struct {
 	Tuned   []string   `json:"tuned,omitempty"`  // key=value found by the search
 	Folder  string     `json:"folder,omitempty"` // of the run, in that of the comparison
 
-	ToLoss     *Reached `json:"to_loss"` // null = no such target, or not reached
-	ToAccuracy *Reached `json:"to_accuracy"`
+	ToLoss     *record.Reached `json:"to_loss"` // null = no such target, or not reached
+	ToAccuracy *record.Reached `json:"to_accuracy"`
 
-	*Summary
+	*record.Summary
 }
 
 // Reach fills in when the run reached the targets.
-func (c *Cell) Reach(run *Run, t Targets) {
+func (c *Cell) Reach(run *record.Run, t record.Targets) {
 	c.ToLoss, c.ToAccuracy = nil, nil
 	if t.Loss > 0 {
 		c.ToLoss = run.ReachLoss(t.Loss)
@@ -98,8 +100,8 @@ func (c *Cell) Reach(run *Run, t Targets) {
 }
 
 // to returns when the run reached a target; nil = it did not, or it is not known.
-func (c Cell) to(t Target) *Reached {
-	if t.Metric == testAccuracy {
+func (c Cell) to(t record.Target) *record.Reached {
+	if t.Metric == record.TestAccuracy {
 		return c.ToAccuracy
 	}
 	return c.ToLoss

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"gossiptrainer/internal/record"
 )
 
 // WriteCells prints a table of a comparison, a line for each cell.
@@ -37,7 +39,7 @@ func WriteCells(w io.Writer, c Comparison) error {
 }
 
 // reached writes when a cell reached a target.
-func (c Cell) reached(target Target) string {
+func (c Cell) reached(target record.Target) string {
 	r := c.to(target)
 	if r == nil {
 		return "-"

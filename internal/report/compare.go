@@ -10,11 +10,13 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/record"
 )
 
 // WriteComparison draws the test accuracy and the test loss of runs against
 // rounds, one line per run. format is png, svg or pdf.
-func WriteComparison(w io.Writer, runs []*Run, format string) error {
+func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 	canvas, err := newCanvas(format, figureWidth, figureHeight)
 	if err != nil {
 		return err
@@ -28,8 +30,8 @@ func WriteComparison(w io.Writer, runs []*Run, format string) error {
 		if len(points) < 2 {
 			return fmt.Errorf("report: figure: %s holds %d scores, a curve needs 2: train with output.evaluate", run.Dir, len(points))
 		}
-		addCurve(loss, points, i, func(p Point) float64 { return p.Loss })
-		addCurve(accuracy, points, i, func(p Point) float64 { return p.Accuracy })
+		addCurve(loss, points, i, func(p record.Point) float64 { return p.Loss })
+		addCurve(accuracy, points, i, func(p record.Point) float64 { return p.Accuracy })
 		entries[i] = entry{names[i], runStyle(i)}
 	}
 	widen(accuracy)
@@ -44,10 +46,10 @@ func WriteComparison(w io.Writer, runs []*Run, format string) error {
 }
 
 // addCurve draws one value of the i-th run where it is a number.
-func addCurve(p *plot.Plot, points []Point, i int, value func(Point) float64) *plotter.Line {
+func addCurve(p *plot.Plot, points []record.Point, i int, value func(record.Point) float64) *plotter.Line {
 	line := &plotter.Line{LineStyle: runStyle(i)}
 	for _, at := range points {
-		if v := value(at); Number(v) != nil {
+		if v := value(at); record.Number(v) != nil {
 			line.XYs = append(line.XYs, plotter.XY{X: float64(at.Round), Y: v})
 		}
 	}
@@ -69,12 +71,12 @@ func widen(p *plot.Plot) {
 
 // Labels names runs by algorithm and bits, and by their folder too where that
 // is not enough or not known.
-func Labels(runs []*Run) []string {
+func Labels(runs []*record.Run) []string {
 	labels := make([]string, len(runs))
 	count := map[string]int{}
 	for i, run := range runs {
 		if run.Summary != nil {
-			labels[i] = fmt.Sprintf("%s, %s bit", run.Summary.Algorithm, run.Summary.bits())
+			labels[i] = fmt.Sprintf("%s, %s bit", run.Summary.Algorithm, bits(run.Summary))
 		}
 		count[labels[i]]++
 	}
@@ -92,20 +94,20 @@ func Labels(runs []*Run) []string {
 
 // WriteRuns prints a table of finished runs, a line for each. Where one of them
 // has coded its payloads it says what was left of them.
-func WriteRuns(w io.Writer, runs []*Summary) error {
+func WriteRuns(w io.Writer, runs []*record.Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	coded := slices.ContainsFunc(runs, func(s *Summary) bool { return s.coder() != noCoder })
+	coded := slices.ContainsFunc(runs, func(s *record.Summary) bool { return coder(s) != noCoder })
 	head := "ALGORITHM\tBITS\tACCURACY\tLEAST\tAVERAGE MODEL\tTEST LOSS\tPAYLOAD PER PEER\tTIME\t"
 	if coded {
 		head += "ENTROPY\tSTREAM PER PEER\tBITS PER PARAMETER\t"
 	}
 	fmt.Fprintln(t, head)
 	for _, s := range runs {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, s.bits(),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s s\t", s.Algorithm, bits(s),
 			share(s.Accuracy.Mean), share(s.Accuracy.Min), share(s.Accuracy.AverageModel),
 			short(&s.Loss), Size(s.BytesPerPeer.Payload), short(&s.Time))
 		if coded {
-			fmt.Fprintf(t, "%s\t%s\t%s\t", s.coder(), Size(s.BytesPerPeer.Stream), short(&s.Effective))
+			fmt.Fprintf(t, "%s\t%s\t%s\t", coder(s), Size(s.BytesPerPeer.Stream), short(&s.Effective))
 		}
 		fmt.Fprintln(t)
 	}

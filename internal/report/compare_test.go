@@ -11,54 +11,60 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"gossiptrainer/internal/record"
 )
 
-func score(rank, round int, loss, accuracy float64) Event {
-	return Event{Score: &Score{Rank: rank, Round: round, Loss: loss, Accuracy: accuracy}}
+func score(rank, round int, loss, accuracy float64) record.Event {
+	return record.Event{Score: &record.Score{Rank: rank, Round: round, Loss: loss, Accuracy: accuracy}}
 }
 
 func TestScoreWithoutMeaningIsNull(t *testing.T) {
-	text, err := json.Marshal(Score{Rank: 3, Round: 7, Loss: math.Inf(1), Accuracy: math.NaN()})
+	text, err := json.Marshal(record.Score{Rank: 3, Round: 7, Loss: math.Inf(1), Accuracy: math.NaN()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := `{"rank":3,"round":7,"loss":null,"accuracy":null}`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
-	var back Score
+	var back record.Score
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
 	if back.Rank != 3 || back.Round != 7 || !math.IsNaN(back.Loss) || !math.IsNaN(back.Accuracy) {
 		t.Errorf("%+v", back)
 	}
-	if err := json.Unmarshal([]byte(`{"rank":-1,"round":9,"loss":0.5,"accuracy":0.25}`), &back); err != nil || back != (Score{-1, 9, 0.5, 0.25}) {
+	if err := json.Unmarshal([]byte(`{"rank":-1,"round":9,"loss":0.5,"accuracy":0.25}`), &back); err != nil || back != (record.Score{Rank: -1, Round: 9, Loss: 0.5, Accuracy: 0.25}) {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
 
+func point(round int, loss, accuracy float64) record.Point {
+	return record.Point{Round: round, Loss: loss, Accuracy: accuracy}
+}
+
 func TestCurve(t *testing.T) {
-	replicas := []Event{
+	replicas := []record.Event{
 		score(1, 20, 3, 0.5), score(0, 10, 2, 0.25), score(1, 10, 4, 0.75), score(0, 20, 1, 0.5),
 		score(0, 30, 1, 0.5), // the other one is not that far
 	}
-	end := []Event{
-		{Final: &Final{Rank: 0, Rounds: 40, Loss: 1, Accuracy: 0.75}},
-		{Final: &Final{Rank: 1, Rounds: 40, Loss: 2, Accuracy: 0.25}},
-		{Final: &Final{Rank: 2, Rounds: 40, Loss: 9, Accuracy: 0}}, // on another machine: its scores are not here
+	end := []record.Event{
+		{Final: &record.Final{Rank: 0, Rounds: 40, Loss: 1, Accuracy: 0.75}},
+		{Final: &record.Final{Rank: 1, Rounds: 40, Loss: 2, Accuracy: 0.25}},
+		{Final: &record.Final{Rank: 2, Rounds: 40, Loss: 9, Accuracy: 0}}, // on another machine: its scores are not here
 	}
 	for _, c := range []struct {
 		name   string
-		events []Event
-		want   []Point
+		events []record.Event
+		want   []record.Point
 	}{
 		{"no score", end, nil},
-		{"means of the replicas", replicas, []Point{{10, 3, 0.5}, {20, 2, 0.5}}},
-		{"and their results", append(replicas, end...), []Point{{10, 3, 0.5}, {20, 2, 0.5}, {40, 1.5, 0.5}}},
-		{"the average model comes first", append(replicas, score(Average, 10, 0.5, 0.9)), []Point{{10, 0.5, 0.9}}},
-		{"without accuracy", []Event{score(0, 10, 2, math.NaN())}, []Point{{10, 2, math.NaN()}}},
+		{"means of the replicas", replicas, []record.Point{point(10, 3, 0.5), point(20, 2, 0.5)}},
+		{"and their results", append(replicas, end...), []record.Point{point(10, 3, 0.5), point(20, 2, 0.5), point(40, 1.5, 0.5)}},
+		{"the average model comes first", append(replicas, score(record.Average, 10, 0.5, 0.9)), []record.Point{point(10, 0.5, 0.9)}},
+		{"without accuracy", []record.Event{score(0, 10, 2, math.NaN())}, []record.Point{point(10, 2, math.NaN())}},
 	} {
-		run := &Run{Events: c.events}
+		run := &record.Run{Events: c.events}
 		if diff := cmp.Diff(c.want, run.Curve(), cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
@@ -66,9 +72,9 @@ func TestCurve(t *testing.T) {
 }
 
 func TestLabelsTellRunsApart(t *testing.T) {
-	dpsgd := &Summary{Algorithm: "dpsgd", Bits: 32}
-	got := Labels([]*Run{
-		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &Summary{Algorithm: "moniqua", Bits: 8}},
+	dpsgd := &record.Summary{Algorithm: "dpsgd", Bits: 32}
+	got := Labels([]*record.Run{
+		{Dir: "runs/a", Summary: dpsgd}, {Dir: "runs/b", Summary: &record.Summary{Algorithm: "moniqua", Bits: 8}},
 		{Dir: "runs/c", Summary: dpsgd}, {Dir: "runs/d"},
 	})
 	want := []string{"dpsgd, 32 bit (a)", "moniqua, 8 bit", "dpsgd, 32 bit (c)", "d"}
@@ -78,11 +84,11 @@ func TestLabelsTellRunsApart(t *testing.T) {
 }
 
 func TestComparisonNeedsCurves(t *testing.T) {
-	good := &Run{Dir: "good", Events: []Event{score(Average, 10, 2, 0.2), score(Average, 20, 1, 0.6)}}
-	lossOnly := &Run{Dir: "quadratic", Events: []Event{score(0, 10, 2, math.NaN()), score(0, 20, 1, math.NaN())}}
-	bare := &Run{Dir: "bare", Events: sample()}
+	good := &record.Run{Dir: "good", Events: []record.Event{score(record.Average, 10, 2, 0.2), score(record.Average, 20, 1, 0.6)}}
+	lossOnly := &record.Run{Dir: "quadratic", Events: []record.Event{score(0, 10, 2, math.NaN()), score(0, 20, 1, math.NaN())}}
+	bare := &record.Run{Dir: "bare", Events: sample()}
 	for format, head := range map[string]string{"png": "\x89PNG", "svg": "<?xml", "pdf": "%PDF"} {
-		for name, runs := range map[string][]*Run{
+		for name, runs := range map[string][]*record.Run{
 			"mixed": {good, lossOnly, good, good, good}, "no accuracy": {lossOnly, lossOnly},
 		} {
 			var b bytes.Buffer
@@ -91,11 +97,11 @@ func TestComparisonNeedsCurves(t *testing.T) {
 			}
 		}
 	}
-	err := WriteComparison(&bytes.Buffer{}, []*Run{good, bare}, "png")
+	err := WriteComparison(&bytes.Buffer{}, []*record.Run{good, bare}, "png")
 	if err == nil || !strings.Contains(err.Error(), "bare holds 0 scores") || !strings.Contains(err.Error(), "output.evaluate") {
 		t.Errorf("a run without scores: %v", err)
 	}
-	if err := WriteComparison(&bytes.Buffer{}, []*Run{good, good}, "gif"); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+	if err := WriteComparison(&bytes.Buffer{}, []*record.Run{good, good}, "gif"); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
 		t.Errorf("gif: %v", err)
 	}
 }
@@ -119,8 +125,8 @@ func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
 func TestTableOfRuns(t *testing.T) {
 	mean, average := 0.875, 0.9
 	var b bytes.Buffer
-	err := WriteRuns(&b, []*Summary{
-		{Algorithm: "moniqua-d2", Bits: 8, Loss: 0.5, Time: 1.5, Accuracy: Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: Bytes{Payload: 2_500_000}},
+	err := WriteRuns(&b, []*record.Summary{
+		{Algorithm: "moniqua-d2", Bits: 8, Loss: 0.5, Time: 1.5, Accuracy: record.Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: record.Bytes{Payload: 2_500_000}},
 		{Algorithm: "allreduce", Bits: 32},
 	})
 	if err != nil {
@@ -140,9 +146,9 @@ func TestTableOfRuns(t *testing.T) {
 
 func TestTableOfCodedRuns(t *testing.T) {
 	var b strings.Builder
-	err := WriteRuns(&b, []*Summary{
-		{Algorithm: "moniqua", Bits: 8, Entropy: "huff0", Effective: 5.25, BytesPerPeer: Bytes{Payload: 2_000_000, Stream: 1_300_000}},
-		{Algorithm: "moniqua", Bits: 8, Entropy: "none", Effective: 8.01, BytesPerPeer: Bytes{Payload: 2_000_000, Stream: 2_001_000}},
+	err := WriteRuns(&b, []*record.Summary{
+		{Algorithm: "moniqua", Bits: 8, Entropy: "huff0", Effective: 5.25, BytesPerPeer: record.Bytes{Payload: 2_000_000, Stream: 1_300_000}},
+		{Algorithm: "moniqua", Bits: 8, Entropy: "none", Effective: 8.01, BytesPerPeer: record.Bytes{Payload: 2_000_000, Stream: 2_001_000}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
+
+	"gossiptrainer/internal/record"
 )
 
 // A planned run is one of a golden study, with a record every ten rounds of as many
@@ -29,7 +31,7 @@ type planned struct {
 }
 
 // golden writes a comparison of labels, each with a run per seed, and opens it.
-func golden(t *testing.T, targets Targets, labels []string, runs map[string][]planned) *Study {
+func golden(t *testing.T, targets record.Targets, labels []string, runs map[string][]planned) *Study {
 	t.Helper()
 	dir := t.TempDir()
 	c := Comparison{Name: "golden", Mode: "lab", Targets: targets, Networks: []Network{{Name: "n"}}, Labels: labels}
@@ -69,24 +71,24 @@ func (p planned) write(t *testing.T, dir string, c Cell) Cell {
 	}
 	c.Folder = filepath.Join("cells", c.Label+strconv.FormatUint(c.Seed, 10))
 	rounds := 10 * len(p.losses)
-	c.Summary = &Summary{Algorithm: "dpsgd", Bits: 32, Rounds: rounds, Time: pace * float64(len(p.losses)),
+	c.Summary = &record.Summary{Algorithm: "dpsgd", Bits: 32, Rounds: rounds, Time: pace * float64(len(p.losses)),
 		TrainLoss: p.losses[len(p.losses)-1]}
 	if p.final > 0 {
 		c.Summary.Accuracy.AverageModel = &p.final
 	}
-	var record bytes.Buffer
-	write := func(e Event) {
-		if err := Write(&record, e); err != nil {
+	var lines bytes.Buffer
+	write := func(e record.Event) {
+		if err := record.Write(&lines, e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, loss := range p.losses {
-		write(Event{Step: &Step{
-			Round: 10 * (i + 1), Time: duration(pace * float64(i+1)), Loss: loss, Gap: p.gap, Sent: Bytes{Wire: int64(1e6 * (i + 1))},
+		write(record.Event{Step: &record.Step{
+			Round: 10 * (i + 1), Time: duration(pace * float64(i+1)), Loss: loss, Gap: p.gap, Sent: record.Bytes{Wire: int64(1e6 * (i + 1))},
 		}})
 	}
 	for i, accuracy := range p.scores {
-		write(score(Average, 20*(i+1), 1, accuracy))
+		write(score(record.Average, 20*(i+1), 1, accuracy))
 	}
 	summary, err := json.Marshal(c.Summary)
 	if err != nil {
@@ -96,7 +98,7 @@ func (p planned) write(t *testing.T, dir string, c Cell) Cell {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string][]byte{EventsFile: record.Bytes(), SummaryFile: summary} {
+	for name, text := range map[string][]byte{record.EventsFile: lines.Bytes(), record.SummaryFile: summary} {
 		if err := os.WriteFile(filepath.Join(folder, name), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +141,7 @@ var falling = []float64{5, 4, 3, 2, 1, 0.5, 0.4, 0.3}
 // Without evaluations nobody knows when an accuracy was reached, but the last ones
 // are known.
 func TestAccuracyThatWasMeasuredAtTheEndAlone(t *testing.T) {
-	s := golden(t, Targets{Accuracy: 0.75}, []string{"A", "B"}, map[string][]planned{
+	s := golden(t, record.Targets{Accuracy: 0.75}, []string{"A", "B"}, map[string][]planned{
 		"A": {{losses: falling, final: 0.776}, {losses: falling, final: 0.781}},
 		"B": {{losses: falling, final: 0.7}, {losses: falling, final: 0.8}},
 	})
@@ -154,7 +156,7 @@ func TestAccuracyThatWasMeasuredAtTheEndAlone(t *testing.T) {
 
 // An accuracy at the end that no evaluation saw counts, too.
 func TestAccuracyThatTheLastRoundReached(t *testing.T) {
-	s := golden(t, Targets{Accuracy: 0.75}, []string{"A"}, map[string][]planned{"A": {{losses: falling,
+	s := golden(t, record.Targets{Accuracy: 0.75}, []string{"A"}, map[string][]planned{"A": {{losses: falling,
 		scores: []float64{0.5, 0.7}, final: 0.8}}})
 	r := s.Groups[0].Cells[0].ToAccuracy
 	if r == nil || math.Abs(r.Time-6) > 1e-9 || r.After != 4 || r.Seen != 8 {
@@ -163,7 +165,7 @@ func TestAccuracyThatTheLastRoundReached(t *testing.T) {
 }
 
 func TestBothTargetsCount(t *testing.T) {
-	s := golden(t, Targets{Loss: 2, Accuracy: 0.75}, []string{"A", "B"}, map[string][]planned{
+	s := golden(t, record.Targets{Loss: 2, Accuracy: 0.75}, []string{"A", "B"}, map[string][]planned{
 		"A": {{losses: falling, scores: []float64{0.5, 0.7, 0.72, 0.74}}},
 		"B": {{losses: falling, scores: []float64{0.5, 0.7, 0.8, 0.9}, pace: 2}},
 	})
@@ -178,7 +180,7 @@ func TestBothTargetsCount(t *testing.T) {
 
 func TestAGapThatNobodyMeasuresIsAbsent(t *testing.T) {
 	runs := map[string][]planned{"mixes": {{losses: falling, gap: 0.1}}, "reduces": {{losses: falling}}}
-	s := golden(t, Targets{}, []string{"mixes", "reduces"}, runs)
+	s := golden(t, record.Targets{}, []string{"mixes", "reduces"}, runs)
 	var curves bytes.Buffer
 	if err := s.WriteCSV(&curves); err != nil {
 		t.Fatal(err)
@@ -191,7 +193,7 @@ func TestAGapThatNobodyMeasuresIsAbsent(t *testing.T) {
 		t.Errorf("%d panels, the last says %q, want that one has no gap", len(rounds.panels),
 			rounds.panels[len(rounds.panels)-1].words)
 	}
-	s = golden(t, Targets{}, []string{"reduces"}, runs)
+	s = golden(t, record.Targets{}, []string{"reduces"}, runs)
 	if n := len(s.rounds().panels); n != 1 {
 		t.Errorf("%d panels, want none of gaps that nobody measures", n)
 	}
@@ -202,7 +204,7 @@ func TestAGapThatNobodyMeasuresIsAbsent(t *testing.T) {
 }
 
 func TestDivergedIsNoRoundOfNothing(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{
+	s := golden(t, record.Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{
 		"A": {{losses: falling}, {losses: falling}},
 		"B": {{diverged: "sim: worker 3 round 71: diverged"}, {diverged: "sim: worker 1 round 80: diverged"}},
 	})
@@ -218,7 +220,7 @@ func TestDivergedIsNoRoundOfNothing(t *testing.T) {
 
 // A panel of a target that nobody reaches has no scale.
 func TestNoAxisOfNothing(t *testing.T) {
-	s := golden(t, Targets{Loss: 0.001}, []string{"A"}, map[string][]planned{"A": {{losses: falling}}})
+	s := golden(t, record.Targets{Loss: 0.001}, []string{"A"}, map[string][]planned{"A": {{losses: falling}}})
 	p := s.Figures()[1].panels[0]
 	if p.Y.Min != 0 || len(p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max)) > 0 || !strings.Contains(p.words, "A: not reached") {
 		t.Errorf("an axis from %g with %d ticks; it says %q", p.Y.Min, len(p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max)), p.words)
@@ -227,7 +229,7 @@ func TestNoAxisOfNothing(t *testing.T) {
 
 // Two seeds that are far apart make no time below zero.
 func TestIntervalsOfTimesAreAboveZero(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: falling,
+	s := golden(t, record.Targets{Loss: 2}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: falling,
 		pace: 30}}})
 	e := s.Groups[0].timeTo(s.Targets.List()[0])
 	if !(e.Low > 0 && e.Low < e.Mean && e.Mean < e.High) {
@@ -240,7 +242,7 @@ func TestIntervalsOfTimesAreAboveZero(t *testing.T) {
 
 // Seeds that reach a target in the same records do not make a ratio exact.
 func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"slow", "quick"}, map[string][]planned{
+	s := golden(t, record.Targets{Loss: 2}, []string{"slow", "quick"}, map[string][]planned{
 		"slow":  {{losses: falling, pace: 7.23}, {losses: falling, pace: 7.23}, {losses: falling, pace: 7.23}},
 		"quick": {{losses: falling}, {losses: falling}, {losses: falling}},
 	})
@@ -252,7 +254,7 @@ func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
 
 // The page says of bands what they are, and figures say how they are smoothed.
 func TestCaptionsSayWhatIsDrawn(t *testing.T) {
-	s := golden(t, Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1},
+	s := golden(t, record.Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1},
 		{losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}, gap: 1}}})
 	for _, f := range []*Figure{s.Figures()[0], s.rounds()} {
 		mustTell(t, f.Caption, []string{"the mean of the last 5 records", "bands go from the least to the largest seed"},
@@ -269,7 +271,7 @@ func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 
 // In a PDF a band has the colour of its line.
 func TestBandsInPDFsAreColoured(t *testing.T) {
-	s := golden(t, Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: []float64{9, 8, 7,
+	s := golden(t, record.Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: []float64{9, 8, 7,
 		6, 5, 4, 3, 2}}}})
 	picture, err := s.Figures()[0].Draw("pdf")
 	if err != nil {
@@ -308,7 +310,7 @@ func TestLettersInPDFs(t *testing.T) {
 
 // The figures of a column are as wide as one, and their letters large enough.
 func TestFiguresOfAColumn(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{"A": {{losses: falling, gap: 1}},
+	s := golden(t, record.Targets{Loss: 2}, []string{"A", "B"}, map[string][]planned{"A": {{losses: falling, gap: 1}},
 		"B": {{losses: falling, gap: 1}}})
 	for _, f := range s.Figures() {
 		picture, err := f.DrawColumn("svg")
@@ -340,7 +342,7 @@ func TestAxesFollowTheRange(t *testing.T) {
 	runs := map[string][]planned{"A": {{losses: falling}}, "B": {{losses: falling, pace: 2}}, "C": {{losses: falling,
 		pace: 20}}}
 	for labels, want := range map[string]bool{"A B": false, "A B C": true} {
-		p := golden(t, Targets{}, strings.Fields(labels), runs).Figures()[0].panels[0]
+		p := golden(t, record.Targets{}, strings.Fields(labels), runs).Figures()[0].panels[0]
 		if _, logarithmic := p.X.Tick.Marker.(decades); logarithmic != want {
 			t.Errorf("%s: a logarithmic axis is %v, want %v", labels, logarithmic, want)
 		}
@@ -354,7 +356,7 @@ func TestAxesFollowTheRange(t *testing.T) {
 // A reader who cannot see the figures hears what they show, and tables say which
 // cells are heads.
 func TestPageIsForAllReaders(t *testing.T) {
-	s := golden(t, Targets{Loss: 2}, []string{"A", "<B>"}, map[string][]planned{"A": {{losses: falling}},
+	s := golden(t, record.Targets{Loss: 2}, []string{"A", "<B>"}, map[string][]planned{"A": {{losses: falling}},
 		"<B>": {{losses: falling, pace: 2}}})
 	var page bytes.Buffer
 	if err := s.WriteHTML(&page); err != nil {

@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/record"
 )
 
 // A Line is a curve of a figure; lines of one name look alike in all panels.
@@ -73,7 +75,7 @@ func (l Line) check() error {
 		return fmt.Errorf("report: figure: %s: %d values at %d places: must be as many, at least one", l.Name, len(l.Y), len(l.X))
 	}
 	for i, y := range l.Y {
-		if Number(y) == nil || Number(l.X[i]) == nil || y <= 0 {
+		if record.Number(y) == nil || record.Number(l.X[i]) == nil || y <= 0 {
 			return fmt.Errorf("report: figure: %s: %v at %v: must be a number above 0 on a logarithmic axis", l.Name, y, l.X[i])
 		}
 	}

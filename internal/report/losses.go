@@ -6,12 +6,14 @@ import (
 	"math"
 	"text/tabwriter"
 	"time"
+
+	"gossiptrainer/internal/record"
 )
 
 // WriteLosses prints the training losses of runs, a line for each: the last one, and the one at the
 // last round that all of them have on record.
-func WriteLosses(w io.Writer, runs []*Run) error {
-	moments, common := make([][]Moment, len(runs)), math.Inf(1)
+func WriteLosses(w io.Writer, runs []*record.Run) error {
+	moments, common := make([][]record.Moment, len(runs)), math.Inf(1)
 	for i, run := range runs {
 		moments[i] = run.Progress()
 		if len(moments[i]) == 0 {
@@ -34,12 +36,12 @@ func WriteLosses(w io.Writer, runs []*Run) error {
 
 // WriteLossFigure draws the training losses of runs, means over their workers, against rounds and
 // against time. format is png, svg or pdf.
-func WriteLossFigure(w io.Writer, runs []*Run, format string) error {
+func WriteLossFigure(w io.Writer, runs []*record.Run, format string) error {
 	rounds, times := Lines{X: "round", Y: "training loss"}, Lines{X: "time (s)", Y: "training loss"}
 	for i, name := range Labels(runs) {
 		round, time := Line{Name: name}, Line{Name: name}
 		for _, m := range runs[i].Progress() {
-			if m.Loss > 0 && Number(m.Loss) != nil { // the axis is logarithmic
+			if m.Loss > 0 && record.Number(m.Loss) != nil { // the axis is logarithmic
 				round.X, round.Y = append(round.X, m.Round), append(round.Y, m.Loss)
 				time.X, time.Y = append(time.X, m.Time.Seconds()), append(time.Y, m.Loss)
 			}
@@ -52,13 +54,10 @@ func WriteLossFigure(w io.Writer, runs []*Run, format string) error {
 	return WriteLines(w, rounds, times, format)
 }
 
-// Scored reports whether a run was evaluated often enough for a curve.
-func (r *Run) Scored() bool { return len(r.Curve()) > 1 }
-
-func last(moments []Moment) Moment { return moments[len(moments)-1] }
+func last(moments []record.Moment) record.Moment { return moments[len(moments)-1] }
 
 // at returns the last moment up to a round, or the first one.
-func at(moments []Moment, round float64) Moment {
+func at(moments []record.Moment, round float64) record.Moment {
 	found := moments[0]
 	for _, m := range moments {
 		if m.Round <= round {

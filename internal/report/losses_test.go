@@ -5,14 +5,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gossiptrainer/internal/record"
 )
 
 // trained is a run of two workers whose mean loss in round k is scale/k.
-func trained(dir string, rounds int, scale float64) *Run {
-	run := &Run{Dir: dir}
+func trained(dir string, rounds int, scale float64) *record.Run {
+	run := &record.Run{Dir: dir}
 	for k := 1; k <= rounds; k++ {
 		for rank := range 2 {
-			run.Events = append(run.Events, Event{Step: &Step{
+			run.Events = append(run.Events, record.Event{Step: &record.Step{
 				Rank: rank, Round: k, Time: time.Duration(k) * time.Second,
 				Loss: (scale + float64(rank) - 0.5) / float64(k),
 			}})
@@ -23,7 +25,7 @@ func trained(dir string, rounds int, scale float64) *Run {
 
 func TestLossesAreComparedAtTheLastRoundOfAll(t *testing.T) {
 	var b strings.Builder
-	runs := []*Run{trained("runs/long", 10, 2), trained("runs/short", 4, 4)}
+	runs := []*record.Run{trained("runs/long", 10, 2), trained("runs/short", 4, 4)}
 	if err := WriteLosses(&b, runs); err != nil {
 		t.Fatal(err)
 	}
@@ -34,14 +36,14 @@ func TestLossesAreComparedAtTheLastRoundOfAll(t *testing.T) {
 			t.Errorf("line %d is %q, want %q", i, got, want[i])
 		}
 	}
-	if err := WriteLosses(&b, []*Run{runs[0], {Dir: "runs/new"}}); err == nil || !strings.Contains(err.Error(), "runs/new: no round") {
+	if err := WriteLosses(&b, []*record.Run{runs[0], {Dir: "runs/new"}}); err == nil || !strings.Contains(err.Error(), "runs/new: no round") {
 		t.Errorf("error %v of a run without rounds, want its folder", err)
 	}
 }
 
 func TestFigureOfLosses(t *testing.T) {
 	var b bytes.Buffer
-	runs := []*Run{trained("runs/long", 10, 2), trained("runs/short", 4, 4)}
+	runs := []*record.Run{trained("runs/long", 10, 2), trained("runs/short", 4, 4)}
 	if err := WriteLossFigure(&b, runs, "svg"); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func TestFigureOfLosses(t *testing.T) {
 			t.Errorf("no text %q in the figure", want)
 		}
 	}
-	err := WriteLossFigure(&b, []*Run{runs[0], trained("runs/once", 1, 2)}, "svg")
+	err := WriteLossFigure(&b, []*record.Run{runs[0], trained("runs/once", 1, 2)}, "svg")
 	if err == nil || !strings.Contains(err.Error(), "runs/once holds 1 losses") {
 		t.Errorf("error %v of a run with one record, want its folder", err)
 	}

@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/record"
 )
 
 // Colours of Okabe and Ito: told apart by colour-blind readers.
@@ -29,7 +31,7 @@ var (
 // record, panels of their own against rounds: the largest difference between
 // neighbours with the bound θ, the accuracy on the test set, and bits that change.
 // Every worker is faint, the mean over the workers bold. format is png, svg or pdf.
-func WriteFigure(w io.Writer, run *Run, format string) error {
+func WriteFigure(w io.Writer, run *record.Run, format string) error {
 	steps := byWorker(run.Events)
 	if len(steps) == 0 {
 		return errors.New("report: figure: the record holds no finished round")
@@ -55,7 +57,7 @@ func WriteFigure(w io.Writer, run *Run, format string) error {
 }
 
 // panelsOf returns what there is to show of a run.
-func panelsOf(run *Run, steps [][]*Step) ([]*plot.Plot, error) {
+func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
 	loss, err := lossPanel(steps)
 	if err != nil {
 		return nil, err
@@ -83,9 +85,9 @@ func panelsOf(run *Run, steps [][]*Step) ([]*plot.Plot, error) {
 
 // accuracyPanel shows how the run did on the test set, nil where that is not on
 // record.
-func accuracyPanel(points []Point) *plot.Plot {
+func accuracyPanel(points []record.Point) *plot.Plot {
 	p := newPanel("round", "accuracy on the test set")
-	line := addCurve(p, points, 0, func(at Point) float64 { return at.Accuracy })
+	line := addCurve(p, points, 0, func(at record.Point) float64 { return at.Accuracy })
 	if len(line.XYs) < 2 {
 		return nil
 	}
@@ -98,31 +100,31 @@ func Format(file string) string { return strings.TrimPrefix(filepath.Ext(file), 
 
 // byWorker sorts the steps of a record by worker, keeping their order. A worker
 // without steps has no place in the result.
-func byWorker(events []Event) [][]*Step {
-	of := make(map[int][]*Step)
+func byWorker(events []record.Event) [][]*record.Step {
+	of := make(map[int][]*record.Step)
 	for _, e := range events {
 		if e.Step != nil {
 			of[e.Step.Rank] = append(of[e.Step.Rank], e.Step)
 		}
 	}
-	var steps [][]*Step
+	var steps [][]*record.Step
 	for _, rank := range slices.Sorted(maps.Keys(of)) {
 		steps = append(steps, of[rank])
 	}
 	return steps
 }
 
-func lossPanel(steps [][]*Step) (*plot.Plot, error) {
+func lossPanel(steps [][]*record.Step) (*plot.Plot, error) {
 	p := newPanel("time (s)", "mini-batch training loss")
-	at := func(s *Step) plotter.XY { return plotter.XY{X: s.Time.Seconds(), Y: s.Loss} }
+	at := func(s *record.Step) plotter.XY { return plotter.XY{X: s.Time.Seconds(), Y: s.Loss} }
 	return p, addLines(p, steps, at)
 }
 
-func gapPanel(steps [][]*Step) (*plot.Plot, error) {
+func gapPanel(steps [][]*record.Step) (*plot.Plot, error) {
 	p := newPanel("round", "largest difference between neighbours")
 	p.Legend.Top, p.Legend.Left = false, true
 	p.Legend.XOffs, p.Legend.YOffs = vg.Points(6), vg.Points(6)
-	at := func(s *Step) plotter.XY { return plotter.XY{X: float64(s.Round), Y: s.Gap} }
+	at := func(s *record.Step) plotter.XY { return plotter.XY{X: float64(s.Round), Y: s.Gap} }
 	if err := addLines(p, steps, at); err != nil {
 		return nil, err
 	}
@@ -146,12 +148,12 @@ func gapPanel(steps [][]*Step) (*plot.Plot, error) {
 }
 
 // changed reports whether a worker's bits did.
-func changed(steps []*Step) bool {
-	return slices.ContainsFunc(steps, func(s *Step) bool { return s.Bits != steps[0].Bits })
+func changed(steps []*record.Step) bool {
+	return slices.ContainsFunc(steps, func(s *record.Step) bool { return s.Bits != steps[0].Bits })
 }
 
 // bitsPanel shows the bits per parameter, which are the same at all workers.
-func bitsPanel(steps []*Step) (*plot.Plot, error) {
+func bitsPanel(steps []*record.Step) (*plot.Plot, error) {
 	p := newPanel("round", "bits per parameter")
 	var bits plotter.XYs
 	for _, s := range steps {
@@ -169,7 +171,7 @@ func bitsPanel(steps []*Step) (*plot.Plot, error) {
 
 // addLines draws one faint line per worker and a bold one through the means of
 // their records, and lets the vertical axis be logarithmic if all is positive.
-func addLines(p *plot.Plot, steps [][]*Step, at func(*Step) plotter.XY) error {
+func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotter.XY) error {
 	var bold plotter.XYs
 	count, positive := math.MaxInt, true
 	for _, worker := range steps {

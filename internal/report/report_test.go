@@ -2,119 +2,45 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"image/png"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot"
+
+	"gossiptrainer/internal/record"
 )
 
-func sample() []Event {
-	var events []Event
+func sample() []record.Event {
+	var events []record.Event
 	for round := 10; round <= 50; round += 10 {
 		for rank := range 3 {
-			events = append(events, Event{Step: &Step{
+			events = append(events, record.Event{Step: &record.Step{
 				Rank: rank, Round: round, Time: time.Duration(round) * time.Millisecond,
 				Loss: 2.3 / float64(round+rank), Gap: 0.01 * float64(round), Theta: 1.5,
-				Sent: Bytes{Payload: int64(round) * 100},
+				Sent: record.Bytes{Payload: int64(round) * 100},
 			}})
 		}
 	}
 	return append(events,
-		Event{Status: &Status{Rank: 1, State: Waiting, Missing: []int{2}, Detail: "worker 2 was never seen"}},
-		Event{Final: &Final{Rank: 0, Rounds: 50, Loss: 0.1, Accuracy: 0.97, Digest: "ab"}},
+		record.Event{Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{2}, Detail: "worker 2 was never seen"}},
+		record.Event{Final: &record.Final{Rank: 0, Rounds: 50, Loss: 0.1, Accuracy: 0.97, Digest: "ab"}},
 	)
 }
 
-func record(t *testing.T, events []Event) *bytes.Buffer {
+func recorded(t *testing.T, events []record.Event) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
 	for _, e := range events {
-		if err := Write(&b, e); err != nil {
+		if err := record.Write(&b, e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return &b
-}
-
-func TestRecordReadsBackWhatWasWritten(t *testing.T) {
-	want := sample()
-	got, err := Read(record(t, want))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestRecordDropsATornLastLine(t *testing.T) {
-	want := sample()
-	b := record(t, want)
-	b.WriteString(`{"step":{"rank":2,"rou`)
-	got, err := Read(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d events, want %d", len(got), len(want))
-	}
-}
-
-func TestRecordNamesABadLine(t *testing.T) {
-	for name, text := range map[string]string{
-		"garbage":       "{}\nnot json\n{}\n",
-		"line too long": "{}\n\"" + strings.Repeat("x", maxLine+1<<17) + "\"\n",
-	} {
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "line 2") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-func TestAccuracyWithoutMeaningIsNull(t *testing.T) {
-	text, err := json.Marshal(Final{Rank: 3, Accuracy: math.NaN()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), `"accuracy":null`) {
-		t.Errorf("%s", text)
-	}
-	var back Final
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
-	if back.Rank != 3 || !math.IsNaN(back.Accuracy) {
-		t.Errorf("%+v", back)
-	}
-}
-
-func TestOpenReadsARunFolder(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "no run folder") {
-		t.Errorf("empty folder: %v", err)
-	}
-	write(t, filepath.Join(dir, EventsFile), record(t, sample()).Bytes())
-	run, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if run.Summary != nil || len(run.Events) != len(sample()) {
-		t.Errorf("%d events, summary %v", len(run.Events), run.Summary)
-	}
-	write(t, filepath.Join(dir, SummaryFile), []byte(`{"run":"ring8","peers":8}`))
-	if run, err = Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	if run.Summary.Run != "ring8" || run.Summary.Peers != 8 {
-		t.Errorf("%+v", run.Summary)
-	}
 }
 
 func write(t *testing.T, file string, text []byte) {
@@ -125,7 +51,7 @@ func write(t *testing.T, file string, text []byte) {
 }
 
 func TestFigureHasInkAndEveryFormat(t *testing.T) {
-	run := &Run{Events: sample()}
+	run := &record.Run{Events: sample()}
 	for format, head := range map[string]string{"png": "\x89PNG", "svg": "<?xml", "pdf": "%PDF"} {
 		var b bytes.Buffer
 		if err := WriteFigure(&b, run, format); err != nil {
@@ -147,14 +73,14 @@ func TestFigureHasInkAndEveryFormat(t *testing.T) {
 	if err := WriteFigure(&bytes.Buffer{}, run, "gif"); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
 		t.Errorf("gif: %v", err)
 	}
-	if err := WriteFigure(&bytes.Buffer{}, &Run{}, "png"); err == nil {
+	if err := WriteFigure(&bytes.Buffer{}, &record.Run{}, "png"); err == nil {
 		t.Error("a figure of nothing")
 	}
 }
 
 func TestFigureShowsBitsThatChange(t *testing.T) {
 	for _, later := range []int{4, 7} {
-		run := &Run{Events: sample()}
+		run := &record.Run{Events: sample()}
 		for _, e := range run.Events {
 			if e.Step != nil {
 				e.Step.Bits = 4
@@ -234,8 +160,8 @@ func TestTicks(t *testing.T) {
 
 func TestTableSaysWhatIsMissing(t *testing.T) {
 	var b bytes.Buffer
-	s := Summary{Run: "r", Mode: "run", Algorithm: "dpsgd", Bits: 8, BytesPerPeer: Bytes{Payload: 1234567}}
-	if err := s.WriteTable(&b); err != nil {
+	s := record.Summary{Run: "r", Mode: "run", Algorithm: "dpsgd", Bits: 8, BytesPerPeer: record.Bytes{Payload: 1234567}}
+	if err := WriteSummary(&b, &s); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "per parameter") {
@@ -251,27 +177,31 @@ func TestTableSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestBitsPerParameter(t *testing.T) {
-	m := Messages{Count: 4, Stream: 1000}
-	if got := m.Bits(500); got != 4 {
-		t.Errorf("%v bits a parameter, want 4", got)
-	}
-	if got := (Messages{}).Bits(500); got != 0 {
-		t.Errorf("%v bits a parameter of no messages", got)
-	}
-	var b strings.Builder
-	if err := (Summary{Entropy: "fse", Effective: 2.5}).WriteTable(&b); err != nil {
-		t.Fatal(err)
-	}
-	if want := "2.5 bit on the stream, entropy coding: fse"; !strings.Contains(b.String(), want) {
-		t.Errorf("no %q in\n%s", want, b.String())
-	}
-}
-
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 kB", 61_060_000: "61.06 MB", 2e12: "2 TB"} {
 		if got := Size(bytes); got != want {
 			t.Errorf("Size(%d) = %s, want %s", bytes, got, want)
 		}
+	}
+}
+
+// The largest rank that is legal takes no memory for those below it.
+func TestAFigureHasNoPlaceForWorkersWithoutSteps(t *testing.T) {
+	run := &record.Run{Events: []record.Event{{Step: &record.Step{Rank: 65535, Round: 1, Loss: 0.25}}, {Step: &record.Step{Round: 1, Loss: 0.5}}}}
+	if got := byWorker(run.Events); len(got) != 2 {
+		t.Errorf("%d workers, want 2", len(got))
+	}
+	if err := WriteFigure(&bytes.Buffer{}, run, "svg"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASummaryNamesItsCoder(t *testing.T) {
+	var b strings.Builder
+	if err := WriteSummary(&b, &record.Summary{Entropy: "fse", Effective: 2.5}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "2.5 bit on the stream, entropy coding: fse"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.String())
 	}
 }

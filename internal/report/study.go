@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
 )
 
@@ -31,27 +32,29 @@ type Group struct {
 // A trace is the record of a cell with its moments and scores, which every table
 // and figure asks for.
 type trace struct {
-	*Run
-	moments []Moment
-	curve   []Point
+	*record.Run
+	moments []record.Moment
+	curve   []record.Point
 }
 
-func newTrace(run *Run) *trace { return &trace{run, run.Progress(), run.Curve()} }
+func newTrace(run *record.Run) *trace { return &trace{run, run.Progress(), run.Curve()} }
 
 // measuresGaps reports whether the algorithm measures how far neighbours are
 // apart. One that does not leaves a 0 in every record.
 func (t *trace) measuresGaps() bool {
-	return slices.ContainsFunc(t.moments, func(m Moment) bool { return m.Gap > 0 })
+	return slices.ContainsFunc(t.moments, func(m record.Moment) bool { return m.Gap > 0 })
 }
 
 // tells reports whether the record tells when a target was reached.
-func (t *trace) tells(target Target) bool { return target.Metric == trainingLoss || len(t.curve) > 0 }
+func (t *trace) tells(target record.Target) bool {
+	return target.Metric == record.TrainingLoss || len(t.curve) > 0
+}
 
 // ReadComparison reads what was written of the comparison in folder dir, without
 // the records of its cells. fs.ErrNotExist says that there is none.
 func ReadComparison(dir string) (*Comparison, error) {
 	path := filepath.Join(dir, ComparisonFile)
-	text, err := regular.Read(path, maxSummary)
+	text, err := regular.Read(path, record.MaxSummary)
 	if err != nil {
 		return nil, fmt.Errorf("report: %s holds no comparison: %w", dir, err)
 	}
@@ -98,7 +101,7 @@ func (s *Study) collect(g *Group) error {
 			g.Cells = append(g.Cells, cell)
 			continue
 		}
-		run, err := Open(filepath.Join(s.Dir, cell.Folder))
+		run, err := record.Open(filepath.Join(s.Dir, cell.Folder))
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("report: cell %s on %s, seed %d: its record is gone: start peer compare again: %w", cell.Label, cell.Network, cell.Seed, err)
 		}
@@ -151,52 +154,52 @@ func (g *Group) list(of func(Cell, *trace) *float64) []float64 {
 
 // timeTo returns the times at which the runs reached a target. Its interval holds
 // all that lies between the records.
-func (g *Group) timeTo(t Target) geomean {
+func (g *Group) timeTo(t record.Target) geomean {
 	return g.geomean(timeOf(t)).within(g.geomean(afterOf(t)).Mean, g.geomean(seenOf(t)).Mean)
 }
 
 // reaches reports whether every run reached the target.
-func (g *Group) reaches(t Target) bool {
+func (g *Group) reaches(t record.Target) bool {
 	n := len(g.values(timeOf(t)))
 	return n > 0 && n == len(g.Cells)
 }
 
 // sooner returns how many times sooner than base g reached a target, paired by
 // seed.
-func (g *Group) sooner(base *Group, t Target) geomean {
+func (g *Group) sooner(base *Group, t record.Target) geomean {
 	least := ratioOf(base.values(afterOf(t)), g.values(seenOf(t)))
 	most := ratioOf(base.values(seenOf(t)), g.values(afterOf(t)))
 	return ratioOf(base.values(timeOf(t)), g.values(timeOf(t))).within(least.Mean, most.Mean)
 }
 
-func timeOf(t Target) func(Cell, *trace) *float64 {
-	return reachedOf(t, func(r Reached) float64 { return r.Time })
+func timeOf(t record.Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r record.Reached) float64 { return r.Time })
 }
 
-func afterOf(t Target) func(Cell, *trace) *float64 {
-	return reachedOf(t, func(r Reached) float64 { return r.After })
+func afterOf(t record.Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r record.Reached) float64 { return r.After })
 }
 
-func seenOf(t Target) func(Cell, *trace) *float64 {
-	return reachedOf(t, func(r Reached) float64 { return r.Seen })
+func seenOf(t record.Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r record.Reached) float64 { return r.Seen })
 }
 
-func megabytesTo(t Target) func(Cell, *trace) *float64 {
-	return reachedOf(t, func(r Reached) float64 { return float64(r.Bytes) / 1e6 })
+func megabytesTo(t record.Target) func(Cell, *trace) *float64 {
+	return reachedOf(t, func(r record.Reached) float64 { return float64(r.Bytes) / 1e6 })
 }
 
-func reachedOf(t Target, of func(Reached) float64) func(Cell, *trace) *float64 {
+func reachedOf(t record.Target, of func(record.Reached) float64) func(Cell, *trace) *float64 {
 	return func(c Cell, _ *trace) *float64 {
 		r := c.to(t)
 		if r == nil {
 			return nil
 		}
-		return Number(of(*r))
+		return record.Number(of(*r))
 	}
 }
 
 func perRound(c Cell, _ *trace) *float64 {
-	return Number(1e3 * c.Summary.Time / float64(max(1, c.Rounds)))
+	return record.Number(1e3 * c.Summary.Time / float64(max(1, c.Rounds)))
 }
 
 func finalAccuracy(c Cell, _ *trace) *float64 {
@@ -206,17 +209,19 @@ func finalAccuracy(c Cell, _ *trace) *float64 {
 	return c.Accuracy.Mean
 }
 
-func finalLoss(c Cell, _ *trace) *float64 { return Number(c.TrainLoss) }
+func finalLoss(c Cell, _ *trace) *float64 { return record.Number(c.TrainLoss) }
 
-func megabytesSent(c Cell, _ *trace) *float64 { return Number(float64(c.BytesPerPeer.Wire) / 1e6) }
+func megabytesSent(c Cell, _ *trace) *float64 {
+	return record.Number(float64(c.BytesPerPeer.Wire) / 1e6)
+}
 
-func extraMegabytes(c Cell, _ *trace) *float64 { return Number(float64(c.ExtraMemory) / 1e6) }
+func extraMegabytes(c Cell, _ *trace) *float64 { return record.Number(float64(c.ExtraMemory) / 1e6) }
 
 // leastPerRound is what a round takes at least, in milliseconds: the gradient,
 // or the bytes at the rate of the uplink and one latency, whichever is longer.
 func (s *Study) leastPerRound(g *Group) func(Cell, *trace) *float64 {
 	return func(c Cell, run *trace) *float64 {
-		return Number(1e3 * max(s.gradient(run), onLink(c, g.Network)))
+		return record.Number(1e3 * max(s.gradient(run), onLink(c, g.Network)))
 	}
 }
 

@@ -10,13 +10,15 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/record"
 )
 
 // A part is one of the times that a round of a group consists of.
 type part struct {
 	name  string
 	color color.Color
-	of    func(Moment) float64 // milliseconds
+	of    func(record.Moment) float64 // milliseconds
 }
 
 // bars draws the time to each target and the parts of a round, a bar for each
@@ -38,7 +40,7 @@ func (s *Study) bars(network Network, groups []*Group) *Figure {
 }
 
 // timeBars draws the times to a target.
-func timeBars(groups []*Group, target Target) *panel {
+func timeBars(groups []*Group, target record.Target) *panel {
 	p := &panel{Plot: newPanel("", "s to "+target.String()), words: "Bars of the seconds to " + target.String()}
 	highest := 0.0
 	for i, g := range groups {
@@ -64,7 +66,7 @@ func timeBars(groups []*Group, target Target) *panel {
 }
 
 // missing says why a group has no time to a target, "" if it has one.
-func (g *Group) missing(target Target) string {
+func (g *Group) missing(target record.Target) string {
 	switch {
 	case g.reaches(target):
 		return ""
@@ -139,7 +141,7 @@ func addBar(p *plot.Plot, at int, low, high float64, c color.Color) {
 }
 
 func addWhisker(p *plot.Plot, at int, e geomean) {
-	if Number(e.High-e.Low) == nil {
+	if record.Number(e.High-e.Low) == nil {
 		return
 	}
 	x := float64(at)
@@ -152,9 +154,9 @@ func addWhisker(p *plot.Plot, at int, e geomean) {
 // partsOfRound returns the parts of a round, from below.
 func partsOfRound() []part {
 	return []part{
-		{"gradient", color.RGBA{0, 114, 178, 255}, func(m Moment) float64 { return 1e3 * m.Compute.Seconds() }},
-		{"coding", color.RGBA{230, 159, 0, 255}, func(m Moment) float64 { return 1e3 * m.Codec.Seconds() }},
-		{"waiting for messages", color.RGBA{225, 225, 225, 255}, func(m Moment) float64 { return 1e3 * m.Wait.Seconds() }},
+		{"gradient", color.RGBA{0, 114, 178, 255}, func(m record.Moment) float64 { return 1e3 * m.Compute.Seconds() }},
+		{"coding", color.RGBA{230, 159, 0, 255}, func(m record.Moment) float64 { return 1e3 * m.Codec.Seconds() }},
+		{"waiting for messages", color.RGBA{225, 225, 225, 255}, func(m record.Moment) float64 { return 1e3 * m.Wait.Seconds() }},
 	}
 }
 
@@ -192,7 +194,7 @@ func (s *Study) partBars(groups []*Group) *panel {
 }
 
 // meanOf is the mean over the moments of all runs.
-func (g *Group) meanOf(of func(Moment) float64) float64 {
+func (g *Group) meanOf(of func(record.Moment) float64) float64 {
 	sum, n := 0.0, 0
 	for _, cell := range g.Cells {
 		run := g.runs[cell.Seed]

@@ -6,21 +6,23 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+
+	"gossiptrainer/internal/record"
 )
 
 // A quantity is what curves of runs show on their vertical axis, as text and as
 // values at moments. A run that has none has no curve.
 type quantity struct {
 	name string
-	of   func(*trace) ([]Moment, []float64)
+	of   func(*trace) ([]record.Moment, []float64)
 }
 
 func theLoss() quantity {
-	return quantity{"training loss", func(t *trace) ([]Moment, []float64) { return t.moments, smooth(t.moments) }}
+	return quantity{"training loss", func(t *trace) ([]record.Moment, []float64) { return t.moments, record.Smooth(t.moments) }}
 }
 
 func theGap() quantity {
-	return quantity{"largest neighbour gap", func(t *trace) ([]Moment, []float64) {
+	return quantity{"largest neighbour gap", func(t *trace) ([]record.Moment, []float64) {
 		if !t.measuresGaps() {
 			return nil, nil
 		}
@@ -33,12 +35,12 @@ func theGap() quantity {
 }
 
 func theAccuracy() quantity {
-	return quantity{"accuracy on the test set", func(t *trace) ([]Moment, []float64) {
-		var at []Moment
+	return quantity{"accuracy on the test set", func(t *trace) ([]record.Moment, []float64) {
+		var at []record.Moment
 		var values []float64
 		for _, p := range t.curve {
-			if Number(p.Accuracy) != nil {
-				m := momentAt(t.moments, float64(p.Round))
+			if record.Number(p.Accuracy) != nil {
+				m := record.MomentAt(t.moments, float64(p.Round))
 				m.Round = float64(p.Round)
 				at, values = append(at, m), append(values, p.Accuracy)
 			}
@@ -50,18 +52,18 @@ func theAccuracy() quantity {
 // An abscissa is what curves of runs show on their horizontal axis.
 type abscissa struct {
 	name string
-	of   func(Moment) float64
+	of   func(record.Moment) float64
 }
 
 func byTime() abscissa {
-	return abscissa{"time (s)", func(m Moment) float64 { return m.Time.Seconds() }}
+	return abscissa{"time (s)", func(m record.Moment) float64 { return m.Time.Seconds() }}
 }
 
 func byBytes() abscissa {
-	return abscissa{"sent per peer (MB)", func(m Moment) float64 { return float64(m.Sent.Wire) / 1e6 }}
+	return abscissa{"sent per peer (MB)", func(m record.Moment) float64 { return float64(m.Sent.Wire) / 1e6 }}
 }
 
-func byRound() abscissa { return abscissa{"round", func(m Moment) float64 { return m.Round }} }
+func byRound() abscissa { return abscissa{"round", func(m record.Moment) float64 { return m.Round }} }
 
 // averaged says what curves and bands are.
 const averaged = "Lines are means over the seeds; bands go from the least to the largest seed."
@@ -85,7 +87,7 @@ func (s *Study) rounds() *Figure {
 	rounds := &Figure{
 		Name: "rounds", legend: legendOf(groups),
 		Caption: fmt.Sprintf("Against rounds, on %s: training loss, each point the mean of the last %d records%s. %s",
-			groups[0].Network.Name, smoothing, alsoShown(groups), averaged),
+			groups[0].Network.Name, record.Smoothing, alsoShown(groups), averaged),
 	}
 	rounds.panels = []*panel{curves(groups, byRound(), theLoss())}
 	cutLosses(groups, rounds.panels...)
@@ -102,7 +104,7 @@ func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 	loss := &Figure{
 		Name: "loss-" + slug(network.Name), legend: legendOf(groups),
 		Caption: fmt.Sprintf("Training loss on %s against time and against the bytes that a peer sends; each point is the mean of the last %d records. %s",
-			network.Name, smoothing, averaged),
+			network.Name, record.Smoothing, averaged),
 		panels: []*panel{curves(groups, byTime(), theLoss()), curves(groups, byBytes(), theLoss())},
 	}
 	cutLosses(groups, loss.panels...)

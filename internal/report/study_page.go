@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg"
+
+	"gossiptrainer/internal/record"
 )
 
 // page is the report of a study: one file that needs no other and no network.
@@ -37,7 +39,7 @@ type section struct {
 type shown struct {
 	Name, Reproduce, Reference string
 	Smoothing                  int
-	Targets                    []Target
+	Targets                    []record.Target
 	Conclusions, Caveats       []string
 	Networks                   []section
 	Figures                    []drawing
@@ -46,7 +48,7 @@ type shown struct {
 // WriteHTML writes the report of a study.
 func (s *Study) WriteHTML(w io.Writer) error {
 	all := shown{
-		Name: s.Name, Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label, Smoothing: smoothing, Targets: s.Targets.List(),
+		Name: s.Name, Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label, Smoothing: record.Smoothing, Targets: s.Targets.List(),
 		Conclusions: s.Conclusions(), Caveats: s.Caveats(),
 	}
 	for _, network := range s.Networks {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gossiptrainer/internal/record"
 )
 
 // A row is one algorithm on one network in the tables of a study.
@@ -48,7 +50,7 @@ func (s *Study) rows(network string) []row {
 
 // speedup writes how many times sooner g reaches the target than base, paired by
 // seed, where all runs of both do.
-func (g *Group) speedup(base *Group, target Target) string {
+func (g *Group) speedup(base *Group, target record.Target) string {
 	switch {
 	case !g.reaches(target) || !base.reaches(target):
 		return "-"
@@ -64,7 +66,7 @@ func (g *Group) speedup(base *Group, target Target) string {
 
 // inAll writes the times to a target with how many runs they are of, where some
 // have none: those that reach a target are not like those that do not.
-func (g *Group) inAll(target Target) string {
+func (g *Group) inAll(target record.Target) string {
 	e := g.timeTo(target)
 	switch {
 	case e.N == 0 && len(g.runs) > 0 && !g.tells(target):
@@ -117,12 +119,12 @@ func (s *Study) WriteCSV(w io.Writer) error {
 func (t *trace) writeCSV(out *csv.Writer, name []string) {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	write := func(at []string, metric string, value float64) {
-		if Number(value) != nil {
+		if record.Number(value) != nil {
 			_ = out.Write(slices.Concat(name, at, []string{metric, number(value)})) // Flush reports the error
 		}
 	}
 	gaps := t.measuresGaps()
-	for i, loss := range smooth(t.moments) {
+	for i, loss := range record.Smooth(t.moments) {
 		m := t.moments[i]
 		at := []string{number(m.Time.Seconds()), number(m.Round), strconv.FormatInt(m.Sent.Wire, 10)}
 		write(at, "train_loss", m.Loss)
@@ -132,7 +134,7 @@ func (t *trace) writeCSV(out *csv.Writer, name []string) {
 		}
 	}
 	for _, p := range t.curve {
-		m := momentAt(t.moments, float64(p.Round))
+		m := record.MomentAt(t.moments, float64(p.Round))
 		at := []string{number(m.Time.Seconds()), strconv.Itoa(p.Round), strconv.FormatInt(m.Sent.Wire, 10)}
 		write(at, "test_loss", p.Loss)
 		write(at, "test_accuracy", p.Accuracy)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gossiptrainer/internal/record"
 )
 
 func TestEstimate(t *testing.T) {
@@ -55,26 +57,26 @@ func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float
 	t.Helper()
 	c := Cell{
 		Label: label, Network: "slow", Seed: seed, Status: CellDone, Folder: fmt.Sprintf("cells/%s.%d", label, seed),
-		Summary: &Summary{Algorithm: "dpsgd", Bits: bits, Rounds: 60, Time: 60 * seconds, BytesPerPeer: Bytes{Wire: int64(60e6 * megabytes)}},
+		Summary: &record.Summary{Algorithm: "dpsgd", Bits: bits, Rounds: 60, Time: 60 * seconds, BytesPerPeer: record.Bytes{Wire: int64(60e6 * megabytes)}},
 	}
 	if err := os.MkdirAll(filepath.Join(dir, c.Folder), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	var events bytes.Buffer
-	run := &Run{}
+	run := &record.Run{}
 	for k := 1; k <= 60; k++ {
 		for rank := range 2 {
-			e := Event{Step: &Step{Rank: rank, Round: k, Time: duration(float64(k) * seconds), Loss: 2 / float64(k), Gap: 0.1, Sent: Bytes{Wire: int64(float64(k) * 1e6 * megabytes)}, Compute: duration(seconds / 4)}}
+			e := record.Event{Step: &record.Step{Rank: rank, Round: k, Time: duration(float64(k) * seconds), Loss: 2 / float64(k), Gap: 0.1, Sent: record.Bytes{Wire: int64(float64(k) * 1e6 * megabytes)}, Compute: duration(seconds / 4)}}
 			run.Events = append(run.Events, e)
-			if err := Write(&events, e); err != nil {
+			if err := record.Write(&events, e); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, c.Folder, EventsFile), events.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, c.Folder, record.EventsFile), events.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c.Reach(run, Targets{Loss: 0.2})
+	c.Reach(run, record.Targets{Loss: 0.2})
 	return c
 }
 
@@ -83,7 +85,7 @@ func study(t *testing.T, seeds ...uint64) *Study {
 	t.Helper()
 	dir := t.TempDir()
 	c := Comparison{
-		Name: "small", Mode: "sim", Compute: 0.001, Targets: Targets{Loss: 0.2}, Networks: []Network{{Name: "slow", Rate: 8e6, Latency: 0.001}},
+		Name: "small", Mode: "sim", Compute: 0.001, Targets: record.Targets{Loss: 0.2}, Networks: []Network{{Name: "slow", Rate: 8e6, Latency: 0.001}},
 		Labels: []string{"quick", "D-PSGD", "<bad>"}, Seeds: seeds, Command: "peer compare small",
 	}
 	for _, seed := range seeds {
@@ -130,7 +132,7 @@ func TestTargetsAreATable(t *testing.T) {
 		}
 	}
 	text.Reset()
-	s.Targets = Targets{}
+	s.Targets = record.Targets{}
 	if err := s.WriteTargets(&text); err != nil || text.Len() > 0 {
 		t.Errorf("%q without a target, error %v", text.String(), err)
 	}

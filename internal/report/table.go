@@ -6,16 +6,18 @@ import (
 	"io"
 	"strconv"
 	"text/tabwriter"
+
+	"gossiptrainer/internal/record"
 )
 
-// WriteTable prints a summary for people.
-func (s Summary) WriteTable(w io.Writer) error {
+// WriteSummary prints a summary for people.
+func WriteSummary(w io.Writer, s *record.Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	row("run", "%s (%s, seed %d)", s.Run, s.Mode, s.Seed)
-	row("algorithm", "%s, %s bit", s.Algorithm, s.bits())
+	row("algorithm", "%s, %s bit", s.Algorithm, bits(s))
 	row("peers", "%d", s.Peers)
 	if s.Slack > 0 {
 		row("slack", "%s", short(&s.Slack))
@@ -38,11 +40,11 @@ func (s Summary) WriteTable(w io.Writer) error {
 	row("sent per peer", "%s payload, %s on the stream, %s at the socket",
 		Size(s.BytesPerPeer.Payload), Size(s.BytesPerPeer.Stream), Size(s.BytesPerPeer.Wire))
 	if s.Effective > 0 {
-		row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), s.coder())
+		row("per parameter", "%s bit on the stream, entropy coding: %s", short(&s.Effective), coder(s))
 	}
 	row("extra memory", "%s", Size(s.ExtraMemory))
 	if s.Theta.Value > 0 {
-		row("theta", "%s, %s", short(&s.Theta.Value), s.Theta.verdict())
+		row("theta", "%s, %s", short(&s.Theta.Value), verdict(s.Theta))
 	}
 	if l := s.Losses; l != nil {
 		row("lost peers", "%d %v, %d views of the graph, %d exchanges mixed by one end", len(l.Lost), l.Lost, l.Views, l.Lopsided)
@@ -72,10 +74,10 @@ const noCoder = "none"
 
 // coder names the entropy coder of the run, also of one that was recorded before
 // there was any.
-func (s Summary) coder() string { return cmp.Or(s.Entropy, noCoder) }
+func coder(s *record.Summary) string { return cmp.Or(s.Entropy, noCoder) }
 
 // bits writes the bits per parameter: their mean where they change.
-func (s Summary) bits() string {
+func bits(s *record.Summary) string {
 	if s.MeanBits > 0 {
 		return short(&s.MeanBits)
 	}
@@ -101,7 +103,7 @@ func Size(bytes int64) string {
 }
 
 // verdict says what became of a bound.
-func (t Theta) verdict() string {
+func verdict(t record.Theta) string {
 	if t.Violations == nil {
 		return "not verified"
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"text/tabwriter"
+
+	"gossiptrainer/internal/record"
 )
 
 // WriteTargets prints for every target the time to it of every algorithm on every
@@ -19,7 +21,7 @@ func (s *Study) WriteTargets(w io.Writer) error {
 	return nil
 }
 
-func (s *Study) writeTarget(w io.Writer, target Target) error {
+func (s *Study) writeTarget(w io.Writer, target record.Target) error {
 	fmt.Fprintf(w, "\nseconds to %s [95 %% interval] (how many times sooner than %s):\n\n", target,
 		reference(s.Groups).Label)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -45,7 +47,7 @@ func (s *Study) writeTarget(w io.Writer, target Target) error {
 }
 
 // timeToTarget writes the time of g and by how much it is sooner than base.
-func timeToTarget(g, base *Group, target Target) string {
+func timeToTarget(g, base *Group, target record.Target) string {
 	switch {
 	case len(g.runs) > 0 && !g.tells(target):
 		return "not known"

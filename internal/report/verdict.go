@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/record"
 )
 
 // on returns the groups of a network.
@@ -50,7 +52,7 @@ func (s *Study) Conclusions() []string {
 	return all
 }
 
-func (s *Study) conclude(network string, groups []*Group, target Target) string {
+func (s *Study) conclude(network string, groups []*Group, target record.Target) string {
 	if !slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && g.tells(target) }) {
 		return concludeFinal(network, groups, target)
 	}
@@ -81,7 +83,7 @@ func (s *Study) conclude(network string, groups []*Group, target Target) string 
 
 // tells reports whether the records tell when the runs reached a target, those
 // that there are.
-func (g *Group) tells(target Target) bool {
+func (g *Group) tells(target record.Target) bool {
 	return !slices.ContainsFunc(g.Cells, func(c Cell) bool {
 		run := g.runs[c.Seed]
 		return run != nil && !run.tells(target)
@@ -90,7 +92,7 @@ func (g *Group) tells(target Target) bool {
 
 // concludeFinal names the groups at a target of accuracy at the end, where nothing
 // was evaluated before.
-func concludeFinal(network string, groups []*Group, target Target) string {
+func concludeFinal(network string, groups []*Group, target record.Target) string {
 	var at []string
 	for _, g := range groups {
 		if n, all := g.endsAt(target); n > 0 && n == all {
@@ -105,7 +107,7 @@ func concludeFinal(network string, groups []*Group, target Target) string {
 }
 
 // endsAt counts the runs whose last accuracy is at least that of the target.
-func (g *Group) endsAt(target Target) (at, all int) {
+func (g *Group) endsAt(target record.Target) (at, all int) {
 	for _, v := range g.values(finalAccuracy) {
 		if v >= target.Value {
 			at++
@@ -115,7 +117,7 @@ func (g *Group) endsAt(target Target) (at, all int) {
 }
 
 // ahead says by how much the fastest group is faster than the reference.
-func ahead(fastest, base *Group, target Target) string {
+func ahead(fastest, base *Group, target record.Target) string {
 	r := fastest.sooner(base, target)
 	if r.unbounded() {
 		return fmt.Sprintf("; whether that is before %s (%s s) these records do not tell.", base.Label, base.timeTo(target))
@@ -132,7 +134,7 @@ func ahead(fastest, base *Group, target Target) string {
 
 // rivals names the groups, other than the reference, of which it is not certain
 // that the fastest is faster.
-func rivals(fastest *Group, groups []*Group, target Target) []string {
+func rivals(fastest *Group, groups []*Group, target record.Target) []string {
 	var all []string
 	for _, g := range groups {
 		if g == fastest || g == reference(groups) {
@@ -148,7 +150,7 @@ func rivals(fastest *Group, groups []*Group, target Target) []string {
 
 // fastestOf returns the group with the least mean time to the target among
 // those that reached it in every run.
-func fastestOf(groups []*Group, target Target) *Group {
+func fastestOf(groups []*Group, target record.Target) *Group {
 	var fastest *Group
 	for _, g := range groups {
 		if !g.reaches(target) {

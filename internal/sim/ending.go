@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // An Ending ends a run before its rounds are over. Workers that share rounds end
@@ -12,14 +12,14 @@ import (
 // step that each is in.
 type Ending struct {
 	Time  time.Duration          // virtual, at which the run ends; 0 = never
-	Until func(report.Step) bool // asked after each record, in the order of virtual time, until it says yes; nil = never
+	Until func(record.Step) bool // asked after each record, in the order of virtual time, until it says yes; nil = never
 
 	now  bool // that time has come
 	told bool // the workers know
 }
 
 // reached asks whether a record is the one that ends the run.
-func (s *simulation) reached(step report.Step) {
+func (s *simulation) reached(step record.Step) {
 	if e := &s.opt.Ending; e.Until != nil && !e.now {
 		e.now = e.Until(step)
 	}

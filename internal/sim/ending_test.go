@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
@@ -27,10 +27,10 @@ func TestAnEndIsARoundThatAllHave(t *testing.T) {
 	uneven := func(worker topology.Rank, _ int) time.Duration { return time.Duration(1+worker) * time.Millisecond }
 	for _, order := range []algos.Order{algos.CTA, algos.ATC} {
 		for name, ending := range map[string]Ending{
-			"record": {Until: func(s report.Step) bool { return s.Round == 7 }},
+			"record": {Until: func(s record.Step) bool { return s.Round == 7 }},
 			"time":   {Time: 60 * time.Millisecond},
 			"begin":  {Time: 1},
-			"late":   {Until: func(s report.Step) bool { return s.Round == rounds }},
+			"late":   {Until: func(s record.Step) bool { return s.Round == rounds }},
 		} {
 			early := ring(t, 6, 50, order)
 			res := run(t, early, Options{Network: slow, Compute: uneven, Ending: ending})

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
@@ -47,15 +47,15 @@ type Options struct {
 	Rounds  int                // rounds of the run, for the record's last line
 	Ending  Ending             // of a run that may end before
 	Every   int                // rounds between records, ≥ 1
-	Observe func(report.Event) // nil = nobody watches
+	Observe func(record.Event) // nil = nobody watches
 }
 
 // A Result is what a run cost.
 type Result struct {
 	Time     time.Duration     // virtual time at which the last worker finished
 	Rounds   []int             // per worker: rounds finished
-	Sent     []report.Bytes    // per worker; Wire is modelled
-	Messages []report.Messages // per worker
+	Sent     []record.Bytes    // per worker; Wire is modelled
+	Messages []record.Messages // per worker
 	Events   int               // events handled
 }
 
@@ -125,9 +125,9 @@ type peer struct {
 	ended    bool
 	waiting  []topology.Rank
 	ready    time.Duration // when the last gradient was ready
-	sent     report.Bytes
-	got      report.Bytes
-	messages report.Messages // sent
+	sent     record.Bytes
+	got      record.Bytes
+	messages record.Messages // sent
 }
 
 func (s *simulation) run(ctx context.Context) error {
@@ -233,7 +233,7 @@ func (s *simulation) record(p *peer) {
 	}
 	k := p.round - 1
 	mixed := p.Machine.Mixed()
-	step := &report.Step{
+	step := &record.Step{
 		Rank: int(p.rank), Round: p.round, Time: s.now, Loss: float64(p.loss),
 		Gap: float64(mixed.Gap), Moved: mixed.Moved,
 		Compute: s.opt.Compute(p.rank, k), Wait: s.now - p.ready,
@@ -246,7 +246,7 @@ func (s *simulation) record(p *peer) {
 		step.Bits = p.Bits(k)
 	}
 	if s.opt.Observe != nil {
-		s.opt.Observe(report.Event{Step: step})
+		s.opt.Observe(record.Event{Step: step})
 	}
 	s.reached(*step)
 }

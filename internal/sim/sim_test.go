@@ -10,7 +10,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
@@ -115,7 +115,7 @@ func TestBytesAreThoseSent(t *testing.T) {
 	const d = 100
 	res := run(t, ring(t, 4, d, algos.CTA), Options{Compute: takes(1)})
 	for i, sent := range res.Sent {
-		want := report.Bytes{
+		want := record.Bytes{
 			Payload: rounds * 2 * 4 * d,
 			Stream:  rounds * 2 * int64(StreamBytes(4*d)),
 			Wire:    rounds * 2 * int64(WireBytes(StreamBytes(4*d), shape.Link{})),
@@ -167,7 +167,7 @@ func TestTimeChangesNoResult(t *testing.T) {
 }
 
 func TestRecord(t *testing.T) {
-	var steps []report.Step
+	var steps []record.Step
 	w := ring(t, 3, 5, algos.CTA)
 	for i := range w {
 		w[i].Theta = func(k int) float64 { return float64(k) }
@@ -176,7 +176,7 @@ func TestRecord(t *testing.T) {
 	run(t, w, Options{
 		Compute: takes(time.Millisecond), Every: 8,
 		Network: shape.Network{Uplink: shape.Link{Latency: 5 * time.Millisecond}},
-		Observe: func(e report.Event) { steps = append(steps, *e.Step) },
+		Observe: func(e record.Event) { steps = append(steps, *e.Step) },
 	})
 	var rounds []int
 	for _, s := range steps {
@@ -249,7 +249,7 @@ func TestCancelEndsARun(t *testing.T) {
 	stop := errors.New("interrupt")
 	_, err := Run(ctx, ring(t, 4, 3, algos.CTA), Options{
 		Compute: takes(1), Rounds: rounds, Every: 1,
-		Observe: func(report.Event) { cancel(stop) },
+		Observe: func(record.Event) { cancel(stop) },
 	})
 	if !errors.Is(err, stop) {
 		t.Errorf("%v", err)
@@ -284,8 +284,8 @@ func TestCodingChangesBytesAndNothingElse(t *testing.T) {
 			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
 			w[i].Parameters = d
 		}
-		var last report.Step
-		got := run(t, w, Options{Entropy: coder, Compute: takes(1), Observe: func(e report.Event) { last = *e.Step }})
+		var last record.Step
+		got := run(t, w, Options{Entropy: coder, Compute: takes(1), Observe: func(e record.Event) { last = *e.Step }})
 		if coder == entropy.Plain {
 			want, params = got, w[0].Machine.Params()
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/model"
 )
@@ -143,11 +144,11 @@ func TestDirectionIsAFunctionOfTheRound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if loss != losses[k] || Digest(g) != Digest(directions[k]) {
+		if loss != losses[k] || record.Digest(g) != record.Digest(directions[k]) {
 			t.Errorf("round %d gives other bits after other rounds were asked for", k)
 		}
 	}
-	if Digest(directions[0]) == Digest(directions[1]) {
+	if record.Digest(directions[0]) == record.Digest(directions[1]) {
 		t.Error("rounds 0 and 1 give the same direction")
 	}
 }

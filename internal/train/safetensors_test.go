@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
 )
 
@@ -157,7 +158,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		if Digest(back.X) != Digest(got.X) || !cmp.Equal(back.Layout, got.Layout) {
+		if record.Digest(back.X) != record.Digest(got.X) || !cmp.Equal(back.Layout, got.Layout) {
 			t.Errorf("%+v became %+v", got.Layout, back.Layout)
 		}
 	})

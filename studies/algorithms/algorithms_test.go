@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestSettingsAreAccepted(t *testing.T) {
@@ -40,12 +40,12 @@ func TestDocumentHasEveryRunAndItsCommand(t *testing.T) {
 }
 
 func TestTypicalTimesAreTheUndisturbed(t *testing.T) {
-	var events []report.Event
+	var events []record.Event
 	for round := 20; round > 0; round-- {
 		took := time.Duration(round)
-		events = append(events, report.Event{Step: &report.Step{Round: round, Compute: took, Codec: 2 * took}})
+		events = append(events, record.Event{Step: &record.Step{Round: round, Compute: took, Codec: 2 * took}})
 	}
-	events = append(events, report.Event{Step: &report.Step{}}, report.Event{Status: &report.Status{}})
+	events = append(events, record.Event{Step: &record.Step{}}, record.Event{Status: &record.Status{}})
 	if got, want := typical(events), (costs{compute: 3, codec: 6}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 )
 
@@ -87,7 +87,7 @@ func complaint(text string) string {
 
 // measure takes the costs from a summary and from the only run folder in runs.
 func measure(summary []byte, runs string) (costs, error) {
-	var s report.Summary
+	var s record.Summary
 	if err := json.Unmarshal(summary, &s); err != nil {
 		return costs{}, fmt.Errorf("summary: %w", err)
 	}
@@ -98,7 +98,7 @@ func measure(summary []byte, runs string) (costs, error) {
 	if len(folders) != 1 {
 		return costs{}, fmt.Errorf("%d run folders, want 1", len(folders))
 	}
-	run, err := report.Open(folders[0])
+	run, err := record.Open(folders[0])
 	if err != nil {
 		return costs{}, err
 	}
@@ -121,7 +121,7 @@ const undisturbed = 0.1
 
 // typical returns the times of a round that nothing disturbs, over the recorded
 // rounds of all workers: what the work takes, not what others take from it.
-func typical(events []report.Event) costs {
+func typical(events []record.Event) costs {
 	var compute, codec []time.Duration
 	for _, e := range events {
 		if e.Step != nil && e.Step.Round > 0 {

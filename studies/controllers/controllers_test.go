@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A short run of each row, and the picture of all.
@@ -64,7 +64,7 @@ func TestDocument(t *testing.T) {
 }
 
 func TestSmoothedIsTheMeanOfTheLast(t *testing.T) {
-	steps := make([]report.Step, smoothing+2)
+	steps := make([]record.Step, smoothing+2)
 	for i := range steps {
 		steps[i].Loss = float64(i)
 	}

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // smoothing is over how many rounds a loss is averaged: mini-batch losses jump.
@@ -88,7 +88,7 @@ func (r result) points(values []float64) plotter.XYs {
 }
 
 // smoothed returns the mean losses of the last rounds, by step.
-func smoothed(steps []report.Step) []float64 {
+func smoothed(steps []record.Step) []float64 {
 	means := make([]float64, len(steps))
 	sum := 0.0
 	for i, s := range steps {

@@ -9,7 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
@@ -19,7 +19,7 @@ import (
 // A result is what one run came to.
 type result struct {
 	row
-	steps  []report.Step // of worker 0
+	steps  []record.Step // of worker 0
 	scores []score       // of its replica
 	bits   float64       // mean over the exchanges
 
@@ -68,7 +68,7 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 		Network: shape.Network{Uplink: shape.Link{Rate: rate}},
 		Compute: func(topology.Rank, int) time.Duration { return p.compute },
 		Rounds:  p.rounds, Every: 1,
-		Observe: func(e report.Event) {
+		Observe: func(e record.Event) {
 			if e.Step != nil && e.Step.Rank == 0 {
 				got.steps = append(got.steps, *e.Step)
 			}

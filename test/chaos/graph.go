@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // perCut is in how many exchanges only one end of an edge that is lost may mix: the
@@ -16,8 +16,8 @@ import (
 const perCut = 2
 
 // edges returns what each peer has put on record of its own edges.
-func (t *trial) edges() ([]report.Event, error) {
-	var all []report.Event
+func (t *trial) edges() ([]record.Event, error) {
+	var all []record.Event
 	for rank := range t.peers {
 		found, _ := filepath.Glob(t.site.record(rank))
 		for _, path := range found {
@@ -25,7 +25,7 @@ func (t *trial) edges() ([]report.Event, error) {
 			if err != nil {
 				return nil, err
 			}
-			events, err := report.Read(file)
+			events, err := record.Read(file)
 			file.Close()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
@@ -43,9 +43,9 @@ func (t *trial) edges() ([]report.Event, error) {
 // misweighed says what is wrong with the mixing matrices of a run that has gone on
 // without some: each must be symmetric and doubly stochastic but for what is counted,
 // so that mixing leaves the mean where it is, and the last must connect who is left.
-func misweighed(edges []report.Event, peers int, gone map[int]bool) []string {
+func misweighed(edges []record.Event, peers int, gone map[int]bool) []string {
 	lost := func(rank int) bool { return gone[rank] }
-	views, err := report.Views(edges, peers, lost)
+	views, err := record.Views(edges, peers, lost)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -61,7 +61,7 @@ func misweighed(edges []report.Event, peers int, gone map[int]bool) []string {
 			cuts++
 		}
 	}
-	if n := report.Lopsided(edges, views, lost); n > perCut*cuts {
+	if n := record.Lopsided(edges, views, lost); n > perCut*cuts {
 		wrong = append(wrong, fmt.Sprintf("only one end mixed in %d exchanges: %d ends took an edge off, which may each cost %d", n, cuts, perCut))
 	}
 	if len(views) < 2 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // judgeNotice finds when the others have noticed a fault, and whether that was
@@ -30,7 +30,7 @@ func (t *trial) judgeNotice(e *effect, began time.Time) {
 }
 
 // conclude waits for the end of the run and judges it.
-func (t *trial) conclude(ctx context.Context, want report.Summary) {
+func (t *trial) conclude(ctx context.Context, want record.Summary) {
 	if !t.watch.until(ctx, t.allOver) {
 		t.broken = append(t.broken, fmt.Sprintf("the run hangs in rounds %v:\n%s", t.watch.rounds(), t.watch.words(20)))
 		return
@@ -62,7 +62,7 @@ func (t *trial) conclude(ctx context.Context, want report.Summary) {
 const tolerance = 0.02
 
 // misses says what a program that has ended should have come to, and did not.
-func (t *trial) misses(p *program, want report.Summary) string {
+func (t *trial) misses(p *program, want record.Summary) string {
 	code, got := p.cmd.ProcessState.ExitCode(), p.summary()
 	switch {
 	case t.ends == stopped && code == 0:

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A lanSite is peers in network namespaces. Each has a cable to a hub of its
@@ -67,7 +67,7 @@ func (s *lanSite) programs() []*program   { return s.running }
 func (s *lanSite) key(rank int) string    { return filepath.Join(s.home(rank), "key") }
 func (s *lanSite) output(rank int) string { return filepath.Join(s.home(rank), "runs") }
 func (s *lanSite) record(rank int) string {
-	return filepath.Join(s.output(rank), "*", report.EventsFile)
+	return filepath.Join(s.output(rank), "*", record.EventsFile)
 }
 func (s *lanSite) multiaddr(rank int) string {
 	return fmt.Sprintf("/ip4/%s/tcp/%d", address(rank), listenPort)

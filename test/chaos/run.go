@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A trial is one scenario as it is played once.
@@ -56,7 +56,7 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 		return nil, err
 	}
 	defer os.RemoveAll(t.dir)
-	var want report.Summary
+	var want record.Summary
 	if s.ends != stopped {
 		if want, err = s.undisturbed(ctx, peer, t.dir); err != nil {
 			return nil, err

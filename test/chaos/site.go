@@ -16,7 +16,7 @@ import (
 	"sync"
 	"syscall"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A site is where the peers of a run live, and what can be done to them there.
@@ -81,7 +81,7 @@ func (p *program) over() bool {
 
 // summary returns what the program says came of the run, nothing if it says
 // nothing.
-func (p *program) summary() (s report.Summary) {
+func (p *program) summary() (s record.Summary) {
 	_ = json.Unmarshal(p.out.Bytes(), &s) // which then lacks what is asked for
 	return s
 }
@@ -125,7 +125,7 @@ func (s *labSite) pid(rank int) int {
 }
 
 // record is one for all.
-func (s *labSite) record(int) string { return filepath.Join(s.dir, "runs", "*", report.EventsFile) }
+func (s *labSite) record(int) string { return filepath.Join(s.dir, "runs", "*", record.EventsFile) }
 
 // goroutines are not asked for: the metrics of a lab need ports of this machine.
 func (s *labSite) goroutines(int) int { return 0 }
@@ -158,8 +158,8 @@ func (s scenario) sets() []string {
 }
 
 // undisturbed returns what comes of the run where nothing happens.
-func (s scenario) undisturbed(ctx context.Context, peer, dir string) (report.Summary, error) {
-	var sum report.Summary
+func (s scenario) undisturbed(ctx context.Context, peer, dir string) (record.Summary, error) {
+	var sum record.Summary
 	args := append([]string{"sim", "ring8", "--json", "--quiet", "--set", "output.dir=undisturbed"}, s.sets()...) // not among the records that are watched
 	cmd := exec.CommandContext(ctx, peer, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A watch follows what the peers of a run record and say, with the time at
@@ -205,7 +205,7 @@ func (w *watch) readMore(path string, offset int64, own int) int64 {
 	}
 	w.update(func() {
 		for one := range bytes.Lines(text) {
-			var e report.Event
+			var e record.Event
 			if json.Unmarshal(one, &e) != nil || e.Step == nil || own >= 0 && e.Step.Rank != own {
 				continue
 			}

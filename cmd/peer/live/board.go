@@ -8,7 +8,7 @@ package live
 import (
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A Run is what does not change while a run goes on.
@@ -35,12 +35,12 @@ type Board struct {
 
 // A peer is one row of the board.
 type peer struct {
-	state   report.State
+	state   record.State
 	since   time.Time // of the state
 	detail  string
 	missing []int
 	test    test // of its final model
-	step    report.Step
+	step    record.Step
 	first   int // rounds finished when the pace began to count
 	in, out meter
 
@@ -52,7 +52,7 @@ func NewBoard(run Run, now time.Time) *Board {
 	b := &Board{run: run, here: run.Here, peers: make([]peer, run.Peers)}
 	for i := range b.peers {
 		b.peers[i].first = run.From
-		b.peers[i].enter(report.Starting, now)
+		b.peers[i].enter(record.Starting, now)
 	}
 	return b
 }
@@ -60,11 +60,11 @@ func NewBoard(run Run, now time.Time) *Board {
 // Add notes an event that came at time now. A status of a negative rank is of
 // the run as a whole; other events of ranks that the run does not have are
 // ignored.
-func (b *Board) Add(e report.Event, now time.Time) {
+func (b *Board) Add(e record.Event, now time.Time) {
 	switch {
 	case e.Step != nil && b.has(e.Step.Rank):
 		b.addStep(*e.Step, now)
-	case e.Status != nil && e.Status.State == report.Testing && e.Status.Rank == report.Average:
+	case e.Status != nil && e.Status.State == record.Testing && e.Status.Rank == record.Average:
 		b.average.reach(e.Status.Share, now)
 	case e.Status != nil && e.Status.Rank < 0:
 		b.notice, b.here = e.Status.Detail, max(e.Status.Here, b.run.Here)
@@ -72,7 +72,7 @@ func (b *Board) Add(e report.Event, now time.Time) {
 		b.addStatus(*e.Status, now)
 	case e.Final != nil && b.has(e.Final.Rank):
 		p := &b.peers[e.Final.Rank]
-		p.enter(report.Finished, now)
+		p.enter(record.Finished, now)
 		p.test.reach(1, now)
 		p.step.Round = e.Final.Rounds
 	}
@@ -80,7 +80,7 @@ func (b *Board) Add(e report.Event, now time.Time) {
 
 func (b *Board) has(rank int) bool { return rank >= 0 && rank < len(b.peers) }
 
-func (b *Board) addStep(s report.Step, now time.Time) {
+func (b *Board) addStep(s record.Step, now time.Time) {
 	p := &b.peers[s.Rank]
 	if s.Round < p.step.Round {
 		return // telemetry that was overtaken
@@ -89,8 +89,8 @@ func (b *Board) addStep(s report.Step, now time.Time) {
 		p.first = min(p.first, s.Round) // a peer may begin before the others: without its state
 	}
 	switch p.state {
-	case report.Starting, report.Joining, report.Waiting, report.Returning:
-		p.enter(report.Training, now)
+	case record.Starting, record.Joining, record.Waiting, record.Returning:
+		p.enter(record.Training, now)
 	}
 	p.step = s
 	p.compute.add(s.Compute)
@@ -103,17 +103,17 @@ func (b *Board) addStep(s report.Step, now time.Time) {
 	}
 }
 
-func (b *Board) addStatus(s report.Status, now time.Time) {
+func (b *Board) addStatus(s record.Status, now time.Time) {
 	p := &b.peers[s.Rank]
 	p.enter(s.State, now)
 	p.detail, p.missing = s.Detail, s.Missing
-	if s.State == report.Testing {
+	if s.State == record.Testing {
 		p.test.reach(s.Share, now)
 	}
 }
 
 // enter puts the peer into a state; it keeps since if it is in it already.
-func (p *peer) enter(state report.State, now time.Time) {
+func (p *peer) enter(state record.State, now time.Time) {
 	if p.state != state || p.since.IsZero() {
 		p.since = now
 	}
@@ -122,7 +122,7 @@ func (p *peer) enter(state report.State, now time.Time) {
 
 // gone reports whether the run is without this peer, for good or until it comes
 // back.
-func (p *peer) gone() bool { return p.state == report.Lost || p.state == report.Failed }
+func (p *peer) gone() bool { return p.state == record.Lost || p.state == record.Failed }
 
 // round returns the rounds that the peer has finished. Until its first step is heard, that is where the run began.
 func (b *Board) round(p *peer) int {
@@ -166,7 +166,7 @@ func (b *Board) Present() int {
 		switch p := &b.peers[i]; {
 		case p.gone():
 			gone++
-		case p.state != report.Starting:
+		case p.state != record.Starting:
 			heard++
 		}
 	}

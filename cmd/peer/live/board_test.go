@@ -8,7 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -17,18 +17,18 @@ func after(seconds float64) time.Time {
 	return start.Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func step(rank, round int, seconds float64) report.Event {
+func step(rank, round int, seconds float64) record.Event {
 	at := time.Duration(seconds * float64(time.Second))
-	return report.Event{Step: &report.Step{
+	return record.Event{Step: &record.Step{
 		Rank: rank, Round: round, Time: at, Loss: 1 / float64(round), Gap: 0.01 * float64(rank+1),
 		Compute: 12 * time.Millisecond, Wait: 3 * time.Millisecond, Codec: 400 * time.Microsecond,
-		Sent:     report.Bytes{Wire: int64(at / time.Microsecond)}, // 1 MB/s
-		Received: report.Bytes{Wire: int64(at / time.Microsecond * 2)},
+		Sent:     record.Bytes{Wire: int64(at / time.Microsecond)}, // 1 MB/s
+		Received: record.Bytes{Wire: int64(at / time.Microsecond * 2)},
 	}}
 }
 
-func status(rank int, state report.State, detail string, missing ...int) report.Event {
-	return report.Event{Status: &report.Status{Rank: rank, State: state, Detail: detail, Missing: missing}}
+func status(rank int, state record.State, detail string, missing ...int) record.Event {
+	return record.Event{Status: &record.Status{Rank: rank, State: state, Detail: detail, Missing: missing}}
 }
 
 func ringOf(n int) Run {
@@ -38,18 +38,18 @@ func ringOf(n int) Run {
 func TestBoardFollowsAPeerThroughItsStates(t *testing.T) {
 	b := NewBoard(ringOf(2), start)
 	tests := []struct {
-		event   report.Event
-		state   report.State
+		event   record.Event
+		state   record.State
 		present int
 	}{
-		{status(0, report.Joining, "looking for others"), report.Joining, 1},
-		{step(0, 1, 1), report.Training, 1},
-		{status(0, report.Waiting, "", 1), report.Waiting, 1},
-		{step(0, 2, 2), report.Training, 1},
-		{status(0, report.Testing, ""), report.Testing, 1},
-		{report.Event{Final: &report.Final{Rank: 0, Rounds: 100}}, report.Finished, 1},
-		{status(1, report.Failed, "loss is NaN"), report.Finished, 1},
-		{status(7, report.Failed, "a rank that is not there"), report.Finished, 1},
+		{status(0, record.Joining, "looking for others"), record.Joining, 1},
+		{step(0, 1, 1), record.Training, 1},
+		{status(0, record.Waiting, "", 1), record.Waiting, 1},
+		{step(0, 2, 2), record.Training, 1},
+		{status(0, record.Testing, ""), record.Testing, 1},
+		{record.Event{Final: &record.Final{Rank: 0, Rounds: 100}}, record.Finished, 1},
+		{status(1, record.Failed, "loss is NaN"), record.Finished, 1},
+		{status(7, record.Failed, "a rank that is not there"), record.Finished, 1},
 	}
 	for i, tt := range tests {
 		b.Add(tt.event, after(float64(i)))
@@ -91,7 +91,7 @@ func TestALostPeerDoesNotCount(t *testing.T) {
 	if b.Round() != 10 || b.Present() != 3 {
 		t.Errorf("round %d of %d peers, want 10 of 3: one hangs", b.Round(), b.Present())
 	}
-	b.Add(status(2, report.Lost, "its process ended"), after(4))
+	b.Add(status(2, record.Lost, "its process ended"), after(4))
 	if b.Round() != 30 || b.Present() != 2 || b.Means().Peers != 2 {
 		t.Errorf("round %d of %d peers, means of %d, want 30 of 2: one is lost", b.Round(), b.Present(), b.Means().Peers)
 	}
@@ -108,13 +108,13 @@ func TestALostPeerDoesNotCount(t *testing.T) {
 	if left, _ := b.Remaining(after(10.5)); left != 0 || !strings.Contains(b.Table(after(10.5), Size{80, 24}), "100 %") {
 		t.Errorf("%v left of a run that is over, table %s", left, b.Table(after(10.5), Size{80, 24}))
 	}
-	b.Add(status(2, report.Joining, "asking for a place"), after(10))
+	b.Add(status(2, record.Joining, "asking for a place"), after(10))
 	b.Add(step(2, 60, 11), after(11))
 	if b.Round() != 60 || b.Present() != 3 {
 		t.Errorf("round %d of %d peers, want 60 of 3: it is back", b.Round(), b.Present())
 	}
 	for rank := range 3 {
-		b.Add(status(rank, report.Failed, ""), after(12))
+		b.Add(status(rank, record.Failed, ""), after(12))
 	}
 	if b.Round() != 0 || b.Present() != 0 {
 		t.Errorf("round %d of %d peers, want nothing: all are gone", b.Round(), b.Present())
@@ -188,9 +188,9 @@ func TestLongWaitsAreExplained(t *testing.T) {
 	for rank := range 4 {
 		b.Add(step(rank, 5, 1), after(1))
 	}
-	b.Add(status(0, report.Waiting, "", 1), after(2))
-	b.Add(status(1, report.Waiting, "no link: connection refused", 2), after(3))
-	b.Add(status(3, report.Waiting, "no link: connection refused", 2), after(3))
+	b.Add(status(0, record.Waiting, "", 1), after(2))
+	b.Add(status(1, record.Waiting, "no link: connection refused", 2), after(3))
+	b.Add(status(3, record.Waiting, "no link: connection refused", 2), after(3))
 	want := []string{
 		"peers 1, 3 wait for peer 2: no link: connection refused",
 		"peer 0 waits for peer 1",
@@ -209,13 +209,13 @@ func TestWaitsThatDifferInTheirAgeAloneAreOne(t *testing.T) {
 	for rank := range 3 {
 		b.Add(step(rank, 5, 1), after(1))
 	}
-	b.Add(status(1, report.Waiting, "round 7, for 20s: worker 0: link down for 1s: no word for 15s", 0), after(20))
-	b.Add(status(2, report.Waiting, "round 8, for 1m1.5s: worker 0: link down for 12s: no word for 15s", 0), after(21))
+	b.Add(status(1, record.Waiting, "round 7, for 20s: worker 0: link down for 1s: no word for 15s", 0), after(20))
+	b.Add(status(2, record.Waiting, "round 8, for 1m1.5s: worker 0: link down for 12s: no word for 15s", 0), after(21))
 	got := b.Waiting(after(30))
 	if want := "peers 1, 2 wait for peer 0: round 7, for 20s: worker 0: link down for 1s: no word for 15s"; !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want one line", got)
 	}
-	b.Add(status(2, report.Waiting, "round 8, for 70s: worker 0: connection refused", 0), after(31))
+	b.Add(status(2, record.Waiting, "round 8, for 70s: worker 0: connection refused", 0), after(31))
 	if got := b.Waiting(after(32)); len(got) != 2 {
 		t.Errorf("got %q, want a line for each reason", got)
 	}
@@ -224,7 +224,7 @@ func TestWaitsThatDifferInTheirAgeAloneAreOne(t *testing.T) {
 func TestRepeatedStatusDoesNotRestartTheWait(t *testing.T) {
 	b := NewBoard(ringOf(1), start)
 	for s := range 20 {
-		b.Add(status(0, report.Joining, "2 of 8 found"), after(float64(s)))
+		b.Add(status(0, record.Joining, "2 of 8 found"), after(float64(s)))
 		if got := b.Waiting(after(float64(s))); s < 10 && got != nil {
 			t.Errorf("explained after %d s: %q", s, got)
 		}
@@ -237,7 +237,7 @@ func TestRepeatedStatusDoesNotRestartTheWait(t *testing.T) {
 func TestManyWaitsAreCounted(t *testing.T) {
 	b := NewBoard(ringOf(8), start)
 	for rank := range 8 {
-		b.Add(status(rank, report.Waiting, "", (rank+1)%8), start)
+		b.Add(status(rank, record.Waiting, "", (rank+1)%8), start)
 	}
 	got := b.Waiting(after(60))
 	if len(got) != maxExplained+1 || got[maxExplained] != "and 5 more waits" {
@@ -247,7 +247,7 @@ func TestManyWaitsAreCounted(t *testing.T) {
 
 func TestNoticesOfTheRunStandUntilItBegins(t *testing.T) {
 	b := NewBoard(ringOf(2), start)
-	b.Add(status(-1, report.Joining, "3 of 8 peers found"), start)
+	b.Add(status(-1, record.Joining, "3 of 8 peers found"), start)
 	if got := b.Waiting(after(1)); len(got) != 1 || got[0] != "3 of 8 peers found" {
 		t.Errorf("before the run: %q", got)
 	}
@@ -277,7 +277,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	for rank := range 8 {
 		b.Add(step(rank, 50, 10), after(10))
 	}
-	b.Add(status(3, report.Waiting, strings.Repeat("a long explanation ", 10), 4), after(10))
+	b.Add(status(3, record.Waiting, strings.Repeat("a long explanation ", 10), 4), after(10))
 	for _, size := range []Size{{60, 24}, {72, 24}, {80, 10}, {100, 40}, {200, 50}, {20, 6}, {1, 1}} {
 		lines := strings.Split(b.Table(after(30), size), "\n")
 		for _, line := range lines {
@@ -334,8 +334,8 @@ func TestSmoothSettlesOnWhatStays(t *testing.T) {
 
 func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
 	b := NewBoard(ringOf(3), start)
-	here := func(n int) report.Event {
-		return report.Event{Status: &report.Status{Rank: -1, State: report.Joining, Here: n}}
+	here := func(n int) record.Event {
+		return record.Event{Status: &record.Status{Rank: -1, State: record.Joining, Here: n}}
 	}
 	b.Add(here(2), start)
 	if got := b.Present(); got != 2 {
@@ -349,7 +349,7 @@ func TestPeersThatWereFoundArePresentBeforeTheyAreHeard(t *testing.T) {
 	if got := b.Waiting(after(30)); got != nil {
 		t.Errorf("%q of peers that were found", got)
 	}
-	b.Add(status(2, report.Lost, ""), after(2))
+	b.Add(status(2, record.Lost, ""), after(2))
 	if got := b.Present(); got != 2 {
 		t.Errorf("%d present, though one of 3 is lost", got)
 	}

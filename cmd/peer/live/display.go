@@ -9,13 +9,13 @@ import (
 
 	"golang.org/x/term"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A Display shows a run to a person until it is closed. Its methods may be
 // called from several goroutines.
 type Display interface {
-	Event(e report.Event)
+	Event(e record.Event)
 	// Write shows whole lines of a log. They never tear what is displayed.
 	io.Writer
 	// Close ends the display, once. The last table stays on the screen. After
@@ -106,7 +106,7 @@ func (p *plain) printLine(now time.Time) {
 	}
 }
 
-func (p *plain) Event(e report.Event) {
+func (p *plain) Event(e record.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.heard = true
@@ -142,5 +142,5 @@ func Silent(w io.Writer) Display { return silent{w} }
 
 type silent struct{ io.Writer }
 
-func (silent) Event(report.Event) {}
+func (silent) Event(record.Event) {}
 func (silent) Close()             {}

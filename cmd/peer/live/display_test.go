@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 func TestPlainPrintsALinePerIntervalAndNoEscapeCodes(t *testing.T) {
@@ -40,7 +40,7 @@ func TestPlainExplainsAWait(t *testing.T) {
 		d := Plain(&out, ringOf(2))
 		d.Event(step(0, 1, 1))
 		d.Event(step(1, 1, 1))
-		d.Event(status(0, report.Waiting, "connection refused", 1))
+		d.Event(status(0, record.Waiting, "connection refused", 1))
 		time.Sleep(6 * time.Second)
 		d.Close()
 		if want := "peer 0 waits for peer 1: connection refused\n"; !strings.Contains(out.String(), want) {
@@ -67,10 +67,10 @@ func TestPlainExplainsAWaitOnceAndRemindsOfIt(t *testing.T) {
 		d.Event(step(0, 1, 1))
 		d.Event(step(1, 1, 1))
 		for s := 10; s <= 90; s += 10 { // as a driver repeats it
-			d.Event(status(0, report.Waiting, fmt.Sprintf("round 1, for %ds: worker 1: no route", s), 1))
+			d.Event(status(0, record.Waiting, fmt.Sprintf("round 1, for %ds: worker 1: no route", s), 1))
 			time.Sleep(10 * time.Second)
 		}
-		d.Event(status(0, report.Waiting, "round 1, for 100s: worker 1: connection refused", 1))
+		d.Event(status(0, record.Waiting, "round 1, for 100s: worker 1: connection refused", 1))
 		time.Sleep(10 * time.Second)
 		d.Close()
 		if n := strings.Count(out.String(), "no route"); n != 2 {
@@ -90,7 +90,7 @@ func TestPlainSaysOnceWhoIsHere(t *testing.T) {
 		var out bytes.Buffer
 		d := Plain(&out, ringOf(3))
 		for range 3 {
-			d.Event(report.Event{Status: &report.Status{Rank: -1, State: report.Joining, Detail: "2 of 3 peers are here", Here: 2}})
+			d.Event(record.Event{Status: &record.Status{Rank: -1, State: record.Joining, Detail: "2 of 3 peers are here", Here: 2}})
 			time.Sleep(10 * time.Second)
 		}
 		d.Close()

@@ -9,7 +9,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // The colours are the terminal's own sixteen, so that its theme decides.
@@ -18,11 +18,11 @@ var (
 	faint = lipgloss.NewStyle().Faint(true)
 	alarm = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 	// colours of the states that are worth one
-	colours = map[report.State]lipgloss.Style{
-		report.Waiting:  alarm,
-		report.Lost:     lipgloss.NewStyle().Foreground(lipgloss.Red),
-		report.Failed:   lipgloss.NewStyle().Foreground(lipgloss.Red),
-		report.Finished: lipgloss.NewStyle().Foreground(lipgloss.Green),
+	colours = map[record.State]lipgloss.Style{
+		record.Waiting:  alarm,
+		record.Lost:     lipgloss.NewStyle().Foreground(lipgloss.Red),
+		record.Failed:   lipgloss.NewStyle().Foreground(lipgloss.Red),
+		record.Finished: lipgloss.NewStyle().Foreground(lipgloss.Green),
 	}
 )
 
@@ -149,7 +149,7 @@ func titles(shown []column) string {
 func (b *Board) row(rank int, shown []column) string {
 	p := &b.peers[rank]
 	name := string(p.state)
-	if p.state == report.Testing && p.test.share > 0 {
+	if p.state == record.Testing && p.test.share > 0 {
 		name = p.test.percent()
 	}
 	state := fmt.Sprintf("%-*s", stateWidth, name)

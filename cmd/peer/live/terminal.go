@@ -9,7 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // frame is the time between two drawings of the table: fast enough to look
@@ -60,7 +60,7 @@ func (t *terminal) run() {
 	}
 }
 
-func (t *terminal) Event(e report.Event) {
+func (t *terminal) Event(e record.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.board.Add(e, time.Now())

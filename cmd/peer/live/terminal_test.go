@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A tape is a terminal that keeps what is written to it.
@@ -30,7 +30,7 @@ func TestTheLastTableStaysAboveWhatFollows(t *testing.T) {
 	d := newTerminal(in, &out, ringOf(1), tea.WithWindowSize(60, 20))
 	d.program.Send(tea.WindowSizeMsg{Width: 60, Height: 20}) // the first one may come after the end
 	d.Event(step(0, 99, 1))
-	d.Event(report.Event{Final: &report.Final{Rank: 0, Rounds: 100}})
+	d.Event(record.Event{Final: &record.Final{Rank: 0, Rounds: 100}})
 	d.Close()
 	fmt.Fprintln(d, "a last word")
 

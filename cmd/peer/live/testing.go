@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // A test is how far the evaluation of a final model is.
@@ -38,7 +38,7 @@ func (b *Board) testing() (all test, what string, ok bool) {
 		if p.gone() {
 			continue
 		}
-		trains := p.state != report.Testing && p.state != report.Finished
+		trains := p.state != record.Testing && p.state != record.Finished
 		if trains && (p.step.Round == 0 || p.step.Round < b.run.Rounds) {
 			return test{}, "", false
 		}

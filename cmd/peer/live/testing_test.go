@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
-func tested(rank int, share float64) report.Event {
-	return report.Event{Status: &report.Status{Rank: rank, State: report.Testing, Share: share}}
+func tested(rank int, share float64) record.Event {
+	return record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}}
 }
 
 func TestTheFinalTestHasProgressAndATimeOfItsOwn(t *testing.T) {
@@ -26,7 +26,7 @@ func TestTheFinalTestHasProgressAndATimeOfItsOwn(t *testing.T) {
 	if got := b.Line(after(120)); !strings.HasSuffix(got, " tested=0.25 eta=1m0s") {
 		t.Errorf("half of one of two tests took 20 s: %q", got)
 	}
-	b.Add(report.Event{Final: &report.Final{Rank: 0, Rounds: 100}}, after(140))
+	b.Add(record.Event{Final: &record.Final{Rank: 0, Rounds: 100}}, after(140))
 	b.Add(tested(1, 0.5), after(160))
 	table := b.Table(after(160), Size{80, 24})
 	for _, want := range []string{"tested", " 75 %", "eta 20s", "test 50%"} {
@@ -34,12 +34,12 @@ func TestTheFinalTestHasProgressAndATimeOfItsOwn(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
 	}
-	b.Add(report.Event{Final: &report.Final{Rank: 1, Rounds: 100}}, after(180))
+	b.Add(record.Event{Final: &record.Final{Rank: 1, Rounds: 100}}, after(180))
 	if got := b.Line(after(180)); strings.Contains(got, "eta=") || strings.Contains(got, "tested") {
 		t.Errorf("when both are done: %q", got)
 	}
-	b.Add(tested(report.Average, 0.25), after(190))
-	b.Add(tested(report.Average, 0.5), after(200))
+	b.Add(tested(record.Average, 0.25), after(190))
+	b.Add(tested(record.Average, 0.5), after(200))
 	if got := b.Line(after(200)); !strings.HasSuffix(got, " average_tested=0.50 eta=10s") {
 		t.Errorf("half of the test of the average model took 10 s: %q", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/record"
 )
 
 // patience is how long starting and joining may last before they are explained.
@@ -22,7 +22,7 @@ const maxExplained = 3
 // A wait is what one or several peers wait for alike.
 type wait struct {
 	who     []int
-	state   report.State
+	state   record.State
 	missing []int
 	detail  string
 	since   time.Time
@@ -66,7 +66,7 @@ func (b *Board) waits(now time.Time) []wait {
 	var waits []wait
 	for rank := range b.peers {
 		p := &b.peers[rank]
-		if !p.waits(now) || p.state == report.Starting && b.allFound() {
+		if !p.waits(now) || p.state == record.Starting && b.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
@@ -92,9 +92,9 @@ func (b *Board) allFound() bool { return !b.started.IsZero() && b.here == len(b.
 // waits reports whether what a peer waits for needs an explanation.
 func (p *peer) waits(now time.Time) bool {
 	switch p.state {
-	case report.Waiting:
+	case record.Waiting:
 		return true
-	case report.Starting, report.Joining:
+	case record.Starting, record.Joining:
 		return now.Sub(p.since) >= patience
 	}
 	return false
@@ -104,7 +104,7 @@ func (p *peer) waits(now time.Time) bool {
 func (b *Board) blame(w wait) int {
 	n := 0
 	for _, rank := range w.missing {
-		if b.has(rank) && b.peers[rank].state != report.Waiting {
+		if b.has(rank) && b.peers[rank].state != record.Waiting {
 			n++
 		}
 	}
@@ -123,9 +123,9 @@ func reason(detail string) string { return ageing.ReplaceAllString(detail, "") }
 func (w wait) explain(now time.Time) string {
 	var s string
 	switch {
-	case w.state == report.Waiting && len(w.who) == 1:
+	case w.state == record.Waiting && len(w.who) == 1:
 		s = peers(w.who) + " waits"
-	case w.state == report.Waiting:
+	case w.state == record.Waiting:
 		s = peers(w.who) + " wait"
 	default:
 		s = fmt.Sprintf("%s %s for %.0f s", peers(w.who), w.state, now.Sub(w.since).Seconds())

@@ -1,4 +1,4 @@
-package report
+package record
 
 import (
 	"math"
@@ -78,3 +78,6 @@ func meanPoints(replicas map[int]map[int]Point) []Point {
 	slices.SortFunc(means, func(a, b Point) int { return a.Round - b.Round })
 	return means
 }
+
+// Scored reports whether a run was evaluated often enough for a curve.
+func (r *Run) Scored() bool { return len(r.Curve()) > 1 }

@@ -1,4 +1,4 @@
-package report
+package record
 
 // A Merge puts the steps of workers that tell of their own as they come into the order
 // of time, which is that of Run.Progress. A step comes out when no worker can tell of an

@@ -1,4 +1,4 @@
-package report
+package record
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ const (
 // Bounds of what is read.
 const (
 	maxLine    = 1 << 20 // bytes of one line of a record
-	maxSummary = 64 << 20
+	MaxSummary = 64 << 20
 )
 
 // Write appends event e to w as one line.
@@ -89,7 +89,7 @@ func Open(dir string) (*Run, error) {
 	if run.Events, err = Read(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	text, err := regular.Read(filepath.Join(dir, SummaryFile), maxSummary)
+	text, err := regular.Read(filepath.Join(dir, SummaryFile), MaxSummary)
 	if errors.Is(err, os.ErrNotExist) {
 		return run, nil
 	}

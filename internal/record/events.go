@@ -1,9 +1,9 @@
-// Package report is the record of a run: typed events, written as JSON lines,
-// read back, summed up and drawn.
+// Package record is the record of a run: typed events, written as JSON lines and
+// read back. Package report draws them.
 //
 // It observes; nothing in a run ever reads it back to decide anything.
 // docs/format/events.md describes the files.
-package report
+package record
 
 import "time"
 

@@ -1,4 +1,4 @@
-package report
+package record
 
 import (
 	"cmp"
@@ -91,11 +91,11 @@ func momentOf(now time.Duration, last map[int]*Step) Moment {
 	return m
 }
 
-// smoothing is over how many moments a loss is averaged: mini-batch losses jump.
-const smoothing = 5
+// Smoothing is over how many moments a loss is averaged: mini-batch losses jump.
+const Smoothing = 5
 
-// smooth returns the mean loss of the last few moments, by moment.
-func smooth(moments []Moment) []float64 {
+// Smooth returns the mean loss of the last few moments, by moment.
+func Smooth(moments []Moment) []float64 {
 	means := make([]float64, len(moments))
 	for i := range moments {
 		means[i] = smoothed(moments[:i+1])
@@ -105,7 +105,7 @@ func smooth(moments []Moment) []float64 {
 
 // smoothed returns the mean loss of the last few moments.
 func smoothed(moments []Moment) float64 {
-	last := moments[max(0, len(moments)-smoothing):]
+	last := moments[max(0, len(moments)-Smoothing):]
 	sum := 0.0
 	for _, m := range last {
 		sum += m.Loss

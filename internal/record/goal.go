@@ -1,4 +1,4 @@
-package report
+package record
 
 import (
 	"math"
@@ -41,8 +41,8 @@ func (g *Goal) Reached(s Step) bool {
 		return false
 	}
 	g.recent = append(g.recent, m)
-	g.recent = g.recent[max(0, len(g.recent)-smoothing):]
-	if g.left.Loss > 0 && len(g.recent) == smoothing && smoothed(g.recent) <= g.left.Loss {
+	g.recent = g.recent[max(0, len(g.recent)-Smoothing):]
+	if g.left.Loss > 0 && len(g.recent) == Smoothing && smoothed(g.recent) <= g.left.Loss {
 		g.left.Loss = 0
 	}
 	if g.left.Accuracy > 0 && g.scored() {

@@ -1,19 +1,17 @@
-package report_test
+package record
 
 import (
 	"slices"
 	"testing"
-
-	"gossiptrainer/internal/report"
 )
 
-func edge(rank, peer, exchange int, weight float64) report.Event {
-	return report.Event{Edge: &report.Edge{Rank: rank, Peer: peer, Exchange: exchange, Weight: weight}}
+func edge(rank, peer, exchange int, weight float64) Event {
+	return Event{Edge: &Edge{Rank: rank, Peer: peer, Exchange: exchange, Weight: weight}}
 }
 
 // ringOfFour is the record of a ring at its start.
-func ringOfFour() []report.Event {
-	var events []report.Event
+func ringOfFour() []Event {
+	var events []Event
 	for i := range 4 {
 		events = append(events, edge(i, (i+1)%4, 0, 1./3), edge(i, (i+3)%4, 0, 1./3))
 	}
@@ -23,7 +21,7 @@ func ringOfFour() []report.Event {
 func TestViewsOfARingThatLosesAWorker(t *testing.T) {
 	events := append(ringOfFour(), edge(1, 2, 7, 0), edge(3, 2, 8, 0), edge(1, 3, 8, 1./3), edge(3, 1, 8, 1./3))
 	lost := func(rank int) bool { return rank == 2 }
-	views, err := report.Views(events, 4, lost)
+	views, err := Views(events, 4, lost)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +38,7 @@ func TestViewsOfARingThatLosesAWorker(t *testing.T) {
 	if w := views[2].W; w[1][3] != 1./3 || w[2][2] != 1 || w[1][2] != 0 {
 		t.Errorf("last view %v", w)
 	}
-	if n := report.Lopsided(events, views, lost); n != 2 {
+	if n := Lopsided(events, views, lost); n != 2 {
 		t.Errorf("%d exchanges of one end, want one for each edge of the worker that was lost", n)
 	}
 }
@@ -49,7 +47,7 @@ func TestViewsOfAWorkerThatComesBack(t *testing.T) {
 	events := append(ringOfFour(), edge(1, 2, 7, 0), edge(3, 2, 8, 0), edge(1, 3, 8, 1./3), edge(3, 1, 8, 1./3),
 		edge(1, 2, 20, 1./3), edge(2, 2, 20, 0), edge(2, 1, 20, 1./3), edge(3, 2, 22, 1./3), edge(2, 3, 22, 1./3), edge(3, 1, 24, 0), edge(1, 3, 24, 0))
 	living := func(int) bool { return false }
-	views, err := report.Views(events, 4, living)
+	views, err := Views(events, 4, living)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,35 +59,35 @@ func TestViewsOfAWorkerThatComesBack(t *testing.T) {
 	if last := views[len(views)-1]; last.From != 24 || last.W[1][2] != 1./3 || last.W[1][3] != 0 {
 		t.Errorf("last view from %d: %v, want the ring", last.From, last.W)
 	}
-	if n := report.Lopsided(events, views, living); n != 2 {
+	if n := Lopsided(events, views, living); n != 2 {
 		t.Errorf("%d exchanges of one end, want one for each edge of the worker that was lost", n)
 	}
 }
 
 func TestViewsWithOneEndOff(t *testing.T) {
 	events := append(ringOfFour(), edge(1, 2, 7, 0), edge(2, 1, 9, 0))
-	views, err := report.Views(events, 4, func(int) bool { return false })
+	views, err := Views(events, 4, func(int) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := views[1].Lopsided; !slices.Equal(got, [][2]int{{2, 1}}) {
 		t.Errorf("lopsided %v, want that only worker 2 has the edge on", got)
 	}
-	if n := report.Lopsided(events, views, func(int) bool { return false }); n != 2 {
+	if n := Lopsided(events, views, func(int) bool { return false }); n != 2 {
 		t.Errorf("%d exchanges of one end, want 2", n)
 	}
 }
 
 func TestViewsThatAreWrong(t *testing.T) {
 	living := func(int) bool { return false }
-	if _, err := report.Views([]report.Event{edge(0, 4, 0, 0.5)}, 4, living); err == nil {
+	if _, err := Views([]Event{edge(0, 4, 0, 0.5)}, 4, living); err == nil {
 		t.Error("an edge to a worker that there is not: no error")
 	}
-	for name, events := range map[string][]report.Event{
+	for name, events := range map[string][]Event{
 		"other weight at the other end": {edge(0, 1, 0, 0.5), edge(1, 0, 0, 0.25)},
 		"more than all is given away":   {edge(0, 1, 0, 0.75), edge(1, 0, 0, 0.75), edge(0, 2, 0, 0.75), edge(2, 0, 0, 0.75)},
 	} {
-		views, err := report.Views(events, 3, living)
+		views, err := Views(events, 3, living)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package report
+package record
 
 import (
 	"fmt"
@@ -20,18 +20,18 @@ type Target struct {
 
 // What targets are set for.
 const (
-	trainingLoss = "training loss"
-	testAccuracy = "accuracy"
+	TrainingLoss = "training loss"
+	TestAccuracy = "accuracy"
 )
 
 // List returns the targets that are set: the loss, then the accuracy.
 func (t Targets) List() []Target {
 	var all []Target
 	if t.Loss > 0 {
-		all = append(all, Target{trainingLoss, t.Loss})
+		all = append(all, Target{TrainingLoss, t.Loss})
 	}
 	if t.Accuracy > 0 {
-		all = append(all, Target{testAccuracy, t.Accuracy})
+		all = append(all, Target{TestAccuracy, t.Accuracy})
 	}
 	return all
 }
@@ -52,11 +52,11 @@ type Reached struct {
 // nil if it never was. The first few moments do not count.
 func (r *Run) ReachLoss(target float64) *Reached {
 	moments := r.Progress()
-	losses := smooth(moments)
-	for i := smoothing - 1; i < len(moments); i++ {
+	losses := Smooth(moments)
+	for i := Smoothing - 1; i < len(moments); i++ {
 		switch {
 		case losses[i] > target:
-		case i < smoothing: // the first that counts: what was before is not known
+		case i < Smoothing: // the first that counts: what was before is not known
 			return between(Moment{}, moments[i], 1)
 		default:
 			return between(moments[i-1], moments[i], (losses[i-1]-target)/(losses[i-1]-losses[i]))
@@ -74,19 +74,19 @@ func (r *Run) ReachAccuracy(target float64) *Reached {
 		switch {
 		case p.Accuracy < target:
 		case i == 0: // what was before is not known
-			return between(Moment{}, momentAt(moments, float64(p.Round)), 1)
+			return between(Moment{}, MomentAt(moments, float64(p.Round)), 1)
 		default:
 			before := points[i-1]
-			a, b := momentAt(moments, float64(before.Round)), momentAt(moments, float64(p.Round))
+			a, b := MomentAt(moments, float64(before.Round)), MomentAt(moments, float64(p.Round))
 			return between(a, b, (target-before.Accuracy)/(p.Accuracy-before.Accuracy))
 		}
 	}
 	return nil
 }
 
-// momentAt returns the moment of a round, between the records of other rounds.
+// MomentAt returns the moment of a round, between the records of other rounds.
 // After the last record it is the last.
-func momentAt(moments []Moment, round float64) Moment {
+func MomentAt(moments []Moment, round float64) Moment {
 	before := Moment{}
 	for _, m := range moments {
 		if m.Round >= round {

@@ -1,7 +1,6 @@
-package report
+package record
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,19 +52,5 @@ func TestARecordIsHeldAgainstItsRun(t *testing.T) {
 		if err := run.Within(l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", l, err, want)
 		}
-	}
-}
-
-// The largest rank that is legal takes no memory for those below it.
-func TestAFigureHasNoPlaceForWorkersWithoutSteps(t *testing.T) {
-	run, err := Open(recordOf(t, `{"step":{"rank":65535,"round":1,"loss":0.25}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := byWorker(run.Events); len(got) != 2 {
-		t.Errorf("%d workers, want 2", len(got))
-	}
-	if err := WriteFigure(&bytes.Buffer{}, run, "svg"); err != nil {
-		t.Error(err)
 	}
 }
