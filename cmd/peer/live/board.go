@@ -1,5 +1,5 @@
 // Package live shows a run while it goes on: a table on a terminal, a line per
-// interval elsewhere. Its only input is a stream of report.Events, so that it
+// interval elsewhere. Its only input is a stream of record.Events, so that it
 // serves a real run, a lab and a simulation alike.
 //
 // It decides nothing, and a run does not notice when it is gone.
