@@ -33,7 +33,8 @@ type Message struct {
 // value of a magnitude beyond the limit.
 func (m Message) Believe(largest float32) error {
 	if m.Limit > 0 && !(largest <= m.Limit) {
-		return &MessageError{m.From, fmt.Errorf("%w: %.3g in magnitude, at most %.3g is believed", ErrAbsurd, largest, m.Limit)}
+		return &MessageError{m.From, fmt.Errorf("%w: %.3g in magnitude, at most %.3g is believed", ErrAbsurd, largest,
+			m.Limit)}
 	}
 	return nil
 }
@@ -43,9 +44,11 @@ var ErrAbsurd = errors.New("absurd values")
 
 // Mixed is what one call of Mix saw of the neighbours.
 type Mixed struct {
-	Gap     float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
-	Moved   int     // coordinates in which some x̂_j differs from x̂_i
-	Largest float32 // a magnitude that no value of the messages, or no distance where those are all they say, exceeds; 0 where nobody looked
+	Gap   float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
+	Moved int     // coordinates in which some x̂_j differs from x̂_i
+	// a magnitude that no value of the messages, or no distance where those are all they say, exceeds; 0 where nobody
+	// looked
+	Largest float32
 }
 
 // A Codec carries a model over a link (full precision, Moniqua). It has no clock

@@ -13,7 +13,8 @@ func TestValuesBeyondTheLimitAreRefusedAndChangeNothing(t *testing.T) {
 	absurd[299] = -1e30
 	acc := slices.Clone(x)
 	in := []algos.Message{
-		{From: 1, Weight: 0.25, Payload: encode(t, sound), Limit: 100}, {From: 4, Weight: 0.5, Payload: encode(t, absurd), Limit: 100},
+		{From: 1, Weight: 0.25, Payload: encode(t, sound), Limit: 100},
+		{From: 4, Weight: 0.5, Payload: encode(t, absurd), Limit: 100},
 	}
 	_, err := algos.Full{}.Mix(acc, 3, x, nil, in)
 	var bad *algos.MessageError

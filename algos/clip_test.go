@@ -67,7 +67,8 @@ func TestWhatIsWildIsLeftOutWhereNothingVerifies(t *testing.T) {
 	} {
 		clip := &algos.Clip{Liars: 1, Radius: test.radius}
 		a := &algos.DPSGD{X: slices.Clone(x), Codec: test.codec, Clip: clip}
-		in := []algos.Message{{From: 0, Weight: 0.25, Payload: encode(t, near)}, {From: 1, Weight: 0.25, Payload: encode(t, []float32{test.far, 0})}}
+		in := []algos.Message{{From: 0, Weight: 0.25, Payload: encode(t, near)},
+			{From: 1, Weight: 0.25, Payload: encode(t, []float32{test.far, 0})}}
 		if _, err := a.Send(0, 0, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +109,8 @@ func TestClippingRefusesBeforeAnythingChanges(t *testing.T) {
 	if _, err := a.Send(0, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	in := []algos.Message{{From: 2, Weight: 0.5, Payload: encode(t, vector(2, 300))}, {From: 5, Weight: 0.5, Payload: []byte{1}}}
+	in := []algos.Message{{From: 2, Weight: 0.5, Payload: encode(t, vector(2, 300))},
+		{From: 5, Weight: 0.5, Payload: []byte{1}}}
 	_, err := a.Mix(0, 0, in)
 	var bad *algos.MessageError
 	if !errors.As(err, &bad) || bad.From != 5 || !slices.Equal(a.X, x) {
@@ -138,7 +140,8 @@ func TestClippingAsksForAllRepairsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	payload := encode(t, vector(2, 30))
-	in := []algos.Message{{From: 0, Weight: 0.2, Payload: payload}, {From: 1, Weight: 0.2, Payload: payload}, {From: 2, Weight: 0.2, Payload: payload}}
+	in := []algos.Message{{From: 0, Weight: 0.2, Payload: payload}, {From: 1, Weight: 0.2, Payload: payload},
+		{From: 2, Weight: 0.2, Payload: payload}}
 	_, err := a.Mix(0, 0, in)
 	var wrong *algos.MismatchError
 	if !errors.As(err, &wrong) || !slices.Equal(wrong.From, []topology.Rank{0, 2}) {
@@ -152,7 +155,8 @@ func TestClippingAsksForAllRepairsAtOnce(t *testing.T) {
 
 func TestClippingAllocatesNothing(t *testing.T) {
 	a := &algos.DPSGD{X: vector(1, 3000), Codec: algos.Full{}, Clip: &algos.Clip{Liars: 1}}
-	in := []algos.Message{{From: 0, Weight: 0.3, Payload: encode(t, vector(2, 3000))}, {From: 1, Weight: 0.3, Payload: encode(t, vector(3, 3000))}}
+	in := []algos.Message{{From: 0, Weight: 0.3, Payload: encode(t, vector(2, 3000))},
+		{From: 1, Weight: 0.3, Payload: encode(t, vector(3, 3000))}}
 	if got := testing.AllocsPerRun(10, func() {
 		if _, err := a.Mix(0, 0, in); err != nil {
 			t.Error(err)

@@ -112,10 +112,12 @@ func TestFullMixesInPlace(t *testing.T) {
 func TestFullIncrementsOfAnEdgeAreOpposite(t *testing.T) {
 	x, y := vector(1, 500), vector(2, 500)
 	up, down := make([]float32, 500), make([]float32, 500)
-	if _, err := (algos.Full{}).Mix(up, 0, x, nil, []algos.Message{{From: 1, Weight: 1. / 3, Payload: encode(t, y)}}); err != nil {
+	if _, err := (algos.Full{}).Mix(up, 0, x, nil,
+		[]algos.Message{{From: 1, Weight: 1. / 3, Payload: encode(t, y)}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (algos.Full{}).Mix(down, 0, y, nil, []algos.Message{{From: 0, Weight: 1. / 3, Payload: encode(t, x)}}); err != nil {
+	if _, err := (algos.Full{}).Mix(down, 0, y, nil,
+		[]algos.Message{{From: 0, Weight: 1. / 3, Payload: encode(t, x)}}); err != nil {
 		t.Fatal(err)
 	}
 	for c := range up {
@@ -166,7 +168,8 @@ func TestFullRefusesBadMessagesWithoutMixing(t *testing.T) {
 
 func TestFullAcceptsTheLargestNumbers(t *testing.T) {
 	x := []float32{0, 0, 0}
-	in := []algos.Message{{From: 1, Weight: 0.5, Payload: raw(math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32)}}
+	in := []algos.Message{{From: 1, Weight: 0.5,
+		Payload: raw(math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32)}}
 	mixed, err := algos.Full{}.Mix(x, 0, x, nil, in)
 	if err != nil || mixed.Gap != math.MaxFloat32 || mixed.Moved != 3 {
 		t.Errorf("mixed %+v, error %v", mixed, err)
@@ -224,7 +227,8 @@ func BenchmarkFullMix(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	in := []algos.Message{{From: 1, Weight: 0.1, Payload: payload}, {From: 2, Weight: 0.1, Payload: payload}, {From: 3, Weight: 0.1, Payload: payload}}
+	in := []algos.Message{{From: 1, Weight: 0.1, Payload: payload}, {From: 2, Weight: 0.1, Payload: payload},
+		{From: 3, Weight: 0.1, Payload: payload}}
 	b.SetBytes(4 * d)
 	var mixing, copying time.Duration
 	for b.Loop() {

@@ -25,13 +25,15 @@ var reductions = []reduction{
 	{"all-gather", topology.Complete, func(i int, x []float32, c algos.Compression, _ algos.Compressor) algorithm {
 		return &algos.AllGather{X: x, Alpha: constant(stepSize), Rank: i, Compression: c}
 	}},
-	{"all-gather with feedback", topology.Complete, func(i int, x []float32, c algos.Compression, _ algos.Compressor) algorithm {
-		return &algos.AllGather{X: x, Alpha: constant(stepSize), Rank: i, Feedback: true, Compression: c}
-	}},
+	{"all-gather with feedback", topology.Complete,
+		func(i int, x []float32, c algos.Compression, _ algos.Compressor) algorithm {
+			return &algos.AllGather{X: x, Alpha: constant(stepSize), Rank: i, Feedback: true, Compression: c}
+		}},
 	{"server", topology.Star, func(i int, x []float32, c algos.Compression, mean algos.Compressor) algorithm {
 		return &algos.Server{X: x, Alpha: constant(stepSize), Rank: i, Compression: c, Mean: mean}
 	}},
-	{"server with feedback", topology.Star, func(i int, x []float32, c algos.Compression, mean algos.Compressor) algorithm {
+	{"server with feedback", topology.Star, func(i int, x []float32, c algos.Compression,
+		mean algos.Compressor) algorithm {
 		return &algos.Server{X: x, Alpha: constant(stepSize), Rank: i, Feedback: true, Compression: c, Mean: mean}
 	}},
 }
@@ -55,13 +57,14 @@ func (r reduction) field(t testing.TB, n, d int, of compressing) *field {
 		}
 		return c
 	}
-	return newFieldOn(t, topology.Spec{Kind: r.kind, N: n, Slack: 1}, d, func(x []float32, i int, row topology.Row) algorithm {
-		c := algos.Compression{Own: compressor(topology.Rank(i))}
-		for _, e := range row.In {
-			c.In = append(c.In, compressor(e.Peer))
-		}
-		return r.make(i, x, c, compressor(topology.Rank(n)))
-	})
+	return newFieldOn(t, topology.Spec{Kind: r.kind, N: n, Slack: 1}, d,
+		func(x []float32, i int, row topology.Row) algorithm {
+			c := algos.Compression{Own: compressor(topology.Rank(i))}
+			for _, e := range row.In {
+				c.In = append(c.In, compressor(e.Peer))
+			}
+			return r.make(i, x, c, compressor(topology.Rank(n)))
+		})
 }
 
 func (f *field) rounds(t testing.TB, rounds int) [][]float32 {

@@ -116,7 +116,8 @@ func newField(t testing.TB, n, d int, m maker) *field {
 }
 
 // newFieldOn is newField on any graph.
-func newFieldOn(t testing.TB, spec topology.Spec, d int, m func(x []float32, i int, row topology.Row) algorithm) *field {
+func newFieldOn(t testing.TB, spec topology.Spec, d int,
+	m func(x []float32, i int, row topology.Row) algorithm) *field {
 	t.Helper()
 	g, err := topology.New(spec)
 	if err != nil {

@@ -18,7 +18,8 @@ func newBias(b *builder, name string, channels int) bias {
 func (l *bias) backward(t kernel.Tier, g []float32, dy *tensor, n int) {
 	sum := l.param.of(g)
 	if dy.h*dy.w == 1 { // the samples are the pixels of one image
-		t.Moments(sum, l.unused, kernel.Plane{V: dy.v}, kernel.Plane{V: dy.v}, kernel.Size{Rows: 1, Pixels: n, Channels: dy.c})
+		t.Moments(sum, l.unused, kernel.Plane{V: dy.v}, kernel.Plane{V: dy.v},
+			kernel.Size{Rows: 1, Pixels: n, Channels: dy.c})
 		return
 	}
 	clear(sum)

@@ -51,7 +51,8 @@ func (b *builder) conv(name string, in node, s convShape) node {
 	h, w := s.outputs(v.h), s.outputs(v.w)
 	l := &conv{tier: b.tier, in: in, shape: s, chunk: min(b.batch, max(1, chunkPixels/(h*w)))}
 	border := max(s.gradientBorder(v.h), s.gradientBorder(v.w))
-	l.out = node{value: b.tensor(b.batch, h, w, s.channels, s.pad), grad: b.tensor(b.batch, h, w, s.channels, border), conv: l}
+	l.out = node{value: b.tensor(b.batch, h, w, s.channels, s.pad), grad: b.tensor(b.batch, h, w, s.channels, border),
+		conv: l}
 	if in.norm != nil {
 		l.before, in.norm.shared().behind = in.norm, true
 	}
@@ -132,7 +133,8 @@ func (l *conv) forwardImages(first, end int, m mode) {
 	for b := first; b < end && l.before != nil; b++ {
 		l.before.apply(b)
 	}
-	l.tier.Convolve(out.v[first*out.size():], in.v[first*in.size():], &f.window, &f.filter, f.quads[:(end-first)*f.perImage])
+	l.tier.Convolve(out.v[first*out.size():], in.v[first*in.size():], &f.window, &f.filter,
+		f.quads[:(end-first)*f.perImage])
 	for b := first; b < end && l.after != nil; b++ {
 		l.after.measure(b, m)
 	}
@@ -169,7 +171,8 @@ func (l *conv) backwardImages(dw []float32, first, end int) {
 	}
 	for i := range l.back {
 		p := &l.back[i]
-		l.tier.Convolve(dx.v[first*dx.size():], dy.v[place*dy.size():], &p.window, &p.filter, p.quads[:(end-first)*p.perImage])
+		l.tier.Convolve(dx.v[first*dx.size():], dy.v[place*dy.size():], &p.window, &p.filter,
+			p.quads[:(end-first)*p.perImage])
 	}
 	for b := first; b < end; b++ {
 		if l.shortcut != nil {

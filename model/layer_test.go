@@ -152,8 +152,10 @@ func TestGradientsOfLayers(t *testing.T) {
 		{"conv 1x1 strided", 5, 4, 3, 0, conv(convShape{channels: 2, size: 1, step: 2})},
 		{"conv narrower than the border", 4, 4, 2, 2, conv(convShape{channels: 2, size: 3, step: 1, pad: 1})},
 		{"batch norm", 3, 2, 3, 1, func(b *builder, in node) node { return b.batchNorm("", in, linearly()) }},
-		{"group norm, one channel each", 3, 2, 8, 1, func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},
-		{"group norm, two channels each", 2, 1, 16, 1, func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},
+		{"group norm, one channel each", 3, 2, 8, 1,
+			func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},
+		{"group norm, two channels each", 2, 1, 16, 1,
+			func(b *builder, in node) node { return b.groupNorm("", in, linearly()) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -226,7 +228,8 @@ func TestConvIsItsDefinition(t *testing.T) {
 		{6, 7, 6, convShape{channels: 3, size: 5, step: 1}},
 	} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
-			l := newBench(kernel.Best(), 2, s.h, s.w, s.c, s.conv.pad, func(b *builder, in node) node { return b.conv("", in, s.conv) })
+			l := newBench(kernel.Best(), 2, s.h, s.w, s.c, s.conv.pad,
+				func(b *builder, in node) node { return b.conv("", in, s.conv) })
 			l.loss()
 			for b := range 2 {
 				for i := range l.out.value.h {
@@ -265,7 +268,8 @@ func naiveConv(l *bench, s convShape, b, i, j, o int) (sum float64) {
 func TestDenseIsItsDefinition(t *testing.T) {
 	for _, s := range []struct{ n, inputs, outputs int }{{1, 1, 1}, {1, 9, 4}, {2, 5, 10}, {3, 8, 6}, {5, 4, 3}} {
 		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
-			l := newBench(kernel.Best(), s.n, 1, 1, s.inputs, 0, func(b *builder, in node) node { return b.dense("", in, s.outputs, ones) })
+			l := newBench(kernel.Best(), s.n, 1, 1, s.inputs, 0,
+				func(b *builder, in node) node { return b.dense("", in, s.outputs, ones) })
 			l.loss()
 			for b := range s.n {
 				for o := range s.outputs {

@@ -9,7 +9,8 @@ import "fmt"
 // 28×28 images the paper's 32×32: 61,706 parameters for MNIST.
 func buildLeNet(b *builder, s Spec) (node, error) {
 	if s.Shape.H%4 != 0 || s.Shape.W%4 != 0 || s.Shape.H < 12 || s.Shape.W < 12 {
-		return node{}, fmt.Errorf("images of %dx%d: height and width must be multiples of 4 of at least 12", s.Shape.H, s.Shape.W)
+		return node{}, fmt.Errorf("images of %dx%d: height and width must be multiples of 4 of at least 12", s.Shape.H,
+			s.Shape.W)
 	}
 	at := b.inputs(s.Shape, 2)
 	at = b.biased("conv1", b.conv("conv1", at, convShape{channels: 6, size: 5, step: 1, pad: 2}))

@@ -52,11 +52,13 @@ func newModel(t testing.TB, s Spec) Model {
 // small holds one specification of each network, small enough for finite
 // differences.
 var small = map[string]Spec{
-	"logistic":           {Name: "logistic", Shape: data.Shape{H: 3, W: 2, C: 2}, Classes: 2, Batch: 5},
-	"mlp":                {Name: "mlp", Shape: data.Shape{H: 1, W: 1, C: 7}, Classes: 3, Batch: 5, Hidden: []int{9, 6}},
-	"lenet":              {Name: "lenet", Shape: data.Shape{H: 12, W: 16, C: 1}, Classes: 10, Batch: 4},
-	"resnet, group norm": {Name: "resnet", Shape: data.Shape{H: 8, W: 10, C: 3}, Classes: 4, Batch: 4, Depth: 8, Norm: "group"},
-	"resnet, batch norm": {Name: "resnet", Shape: data.Shape{H: 9, W: 9, C: 1}, Classes: 4, Batch: 4, Depth: 8, Norm: "batch"},
+	"logistic": {Name: "logistic", Shape: data.Shape{H: 3, W: 2, C: 2}, Classes: 2, Batch: 5},
+	"mlp":      {Name: "mlp", Shape: data.Shape{H: 1, W: 1, C: 7}, Classes: 3, Batch: 5, Hidden: []int{9, 6}},
+	"lenet":    {Name: "lenet", Shape: data.Shape{H: 12, W: 16, C: 1}, Classes: 10, Batch: 4},
+	"resnet, group norm": {Name: "resnet", Shape: data.Shape{H: 8, W: 10, C: 3}, Classes: 4, Batch: 4, Depth: 8,
+		Norm: "group"},
+	"resnet, batch norm": {Name: "resnet", Shape: data.Shape{H: 9, W: 9, C: 1}, Classes: 4, Batch: 4, Depth: 8,
+		Norm: "batch"},
 }
 
 // narrowVGGSpec is what narrowVGG is made for.
@@ -234,7 +236,8 @@ func TestInitIsAFunctionOfTheSeed(t *testing.T) {
 }
 
 func TestInitHasTheVarianceOfHe(t *testing.T) {
-	m := newModel(t, Spec{Name: "mlp", Shape: data.Shape{H: 10, W: 10, C: 4}, Classes: 10, Batch: 1, Hidden: []int{100}}).(*net)
+	m := newModel(t, Spec{Name: "mlp", Shape: data.Shape{H: 10, W: 10, C: 4}, Classes: 10, Batch: 1,
+		Hidden: []int{100}}).(*net)
 	x := make([]float32, m.Dim())
 	m.Init(x, 1)
 	for i, want := range []float64{2.0 / 400, 0, 1.0 / 100, 0} {
@@ -362,14 +365,19 @@ func TestSpecsThatCannotBeBuilt(t *testing.T) {
 		"resnet on features": {with(func(s *Spec) {
 			s.Name, s.Depth, s.Norm, s.Shape = "resnet", 20, "group", data.Shape{H: 1, W: 1, C: 123}
 		}), "at least 8x8"},
-		"lenet on 8x8":         {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 8, W: 8, C: 1} }), "multiples of 4"},
-		"vgg16 on 28x28":       {with(func(s *Spec) { s.Name, s.Norm, s.Shape = "vgg16", "batch", data.Shape{H: 28, W: 28, C: 1} }), "multiples of 32"},
+		"lenet on 8x8": {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 8, W: 8, C: 1} }),
+			"multiples of 4"},
+		"vgg16 on 28x28": {with(func(s *Spec) {
+			s.Name, s.Norm, s.Shape = "vgg16", "batch",
+				data.Shape{H: 28, W: 28, C: 1}
+		}), "multiples of 32"},
 		"vgg16 without a norm": {with(func(s *Spec) { s.Name = "vgg16" }), "group or batch"},
-		"lenet on 30x30":       {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 30, W: 30, C: 1} }), "multiples of 4"},
-		"quadratic of 0":       {Spec{Name: "quadratic"}, "dimension 0"},
-		"a negative spread":    {Spec{Name: "quadratic", Dim: 1, Spread: -1}, "spread -1"},
-		"a spread of NaN":      {Spec{Name: "quadratic", Dim: 1, Spread: math.NaN()}, "spread NaN"},
-		"worker -1":            {Spec{Name: "quadratic", Dim: 1, Worker: -1}, "worker -1"},
+		"lenet on 30x30": {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 30, W: 30, C: 1} }),
+			"multiples of 4"},
+		"quadratic of 0":    {Spec{Name: "quadratic"}, "dimension 0"},
+		"a negative spread": {Spec{Name: "quadratic", Dim: 1, Spread: -1}, "spread -1"},
+		"a spread of NaN":   {Spec{Name: "quadratic", Dim: 1, Spread: math.NaN()}, "spread NaN"},
+		"worker -1":         {Spec{Name: "quadratic", Dim: 1, Worker: -1}, "worker -1"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,8 @@ func rectified(rest *tensor) activation { return activation{rest: rest} }
 
 func (b *builder) affine(name string, in node, after activation) affine {
 	v := in.value
-	out := node{value: b.tensor(b.batch, v.h, v.w, v.c, v.border), grad: b.scratch(b.batch, v.h, v.w, v.c, v.border, b.turn%turns)}
+	out := node{value: b.tensor(b.batch, v.h, v.w, v.c, v.border),
+		grad: b.scratch(b.batch, v.h, v.w, v.c, v.border, b.turn%turns)}
 	b.turn++
 	return affine{
 		tier: b.tier, in: in, out: out, after: after,

@@ -71,7 +71,8 @@ func buildOn(s Spec, tier kernel.Tier) (*builder, node, error) {
 		"vgg16":    buildVGG,
 	}[s.Name]
 	if !ok {
-		return nil, node{}, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet, resnet or vgg16", s.Name)
+		return nil, node{}, fmt.Errorf("model: unknown name %q: want quadratic, logistic, mlp, lenet, resnet or vgg16",
+			s.Name)
 	}
 	if err := s.check(); err != nil {
 		return nil, node{}, fmt.Errorf("model: %s: %w", s.Name, err)

@@ -58,7 +58,8 @@ func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 		}
 		values, _, errorDies := d2Response(rows, x, z)
 		if !gradientDies || !errorDies {
-			return 0, 0, fmt.Errorf("topology: %v: D²: an impulse lasts longer than %d rounds: gap %.3g, λₙ %.9g", g.spec, d2Rounds, s.Gap, s.LambdaN)
+			return 0, 0, fmt.Errorf("topology: %v: D²: an impulse lasts longer than %d rounds: gap %.3g, λₙ %.9g", g.spec,
+				d2Rounds, s.Gap, s.LambdaN)
 		}
 		sg, se = max(sg, changes), max(se, values)
 	}

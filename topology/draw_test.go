@@ -63,7 +63,8 @@ func TestDraw(t *testing.T) {
 }
 
 func TestDrawFitsAPage(t *testing.T) {
-	for _, text := range []string{"ring:26", "torus:13x13", "torus:10x10", "torus:80x2", "path:13", "path:24", "star:24", "complete:24"} {
+	for _, text := range []string{"ring:26", "torus:13x13", "torus:10x10", "torus:80x2", "path:13", "path:24", "star:24",
+		"complete:24"} {
 		picture := build(t, text).picture()
 		if width := lineWidth(picture); width > pageWidth {
 			t.Errorf("%s: %d columns wide:\n%s", text, width, picture)

@@ -145,7 +145,8 @@ func TestReadEdgesNamesTheLine(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, text := range []string{"ring:8", "torus:4x4", "complete:5", "hypercube:8", "edges:3", "ring:8:9", "torus:70000x70000"} {
+	for _, text := range []string{"ring:8", "torus:4x4", "complete:5", "hypercube:8", "edges:3", "ring:8:9",
+		"torus:70000x70000"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

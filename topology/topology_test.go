@@ -96,7 +96,8 @@ func TestSpectrumKeepsItsBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Values) != g.N() || math.Abs(s.Values[0]-1) > 1e-12 || !slices.IsSortedFunc(s.Values, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
+		if len(s.Values) != g.N() || math.Abs(s.Values[0]-1) > 1e-12 ||
+			!slices.IsSortedFunc(s.Values, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 			t.Fatalf("eigenvalues %v", s.Values)
 		}
 		if !(s.Rho >= 0 && s.Rho < 1) || s.Lambda2 < s.LambdaN {
@@ -160,7 +161,8 @@ func TestPathSumsEqualTheRoundByRoundSums(t *testing.T) {
 			t.Fatalf("%v slack %v: S = %v, S1 = %v, want %v, %v", spec, spec.Slack, got.S, got.S1, s, s1)
 		}
 	}
-	for _, text := range []string{"ring:24", "ring:25", "path:18", "star:12", "torus:2x12", "torus:5x6", "exponential:24", "hypercube:32"} {
+	for _, text := range []string{"ring:24", "ring:25", "path:18", "star:12", "torus:2x12", "torus:5x6", "exponential:24",
+		"hypercube:32"} {
 		for _, slack := range []float64{1, 0.4} {
 			spec := build(t, text).Spec()
 			spec.Slack = slack
@@ -325,7 +327,8 @@ func TestAGraphCannotBeChangedFromOutside(t *testing.T) {
 // The factor per round of the recursion x ← W(2x − x_prev), found by running it
 // on the eigenvectors: μ² = 2λμ − λ.
 func TestD2RhoIsTheLargestRoot(t *testing.T) {
-	for _, spec := range []Spec{{Kind: Ring, N: 5, Slack: 1}, {Kind: Ring, N: 8, Slack: 0.6}, {Kind: Ring, N: 10, Slack: 0.9}, {Kind: Complete, N: 6, Slack: 1}, {Kind: Torus, Rows: 4, Cols: 4, Slack: 0.75}} {
+	for _, spec := range []Spec{{Kind: Ring, N: 5, Slack: 1}, {Kind: Ring, N: 8, Slack: 0.6},
+		{Kind: Ring, N: 10, Slack: 0.9}, {Kind: Complete, N: 6, Slack: 1}, {Kind: Torus, Rows: 4, Cols: 4, Slack: 0.75}} {
 		g, err := New(spec)
 		if err != nil {
 			t.Fatal(err)

@@ -87,14 +87,16 @@ func TestTheNewestReturns(t *testing.T) {
 		}
 	}
 	back := worker{x: make([]float32, 3), steps: make([]uint32, 2)}
-	if err := found.State.Load("worker", &back); err != nil || back.seen != 20 || back.x[0] != 20 || string(back.notes) != "abcde" || back.loss != 0.5 || back.steps[1] != 20 {
+	if err := found.State.Load("worker", &back); err != nil || back.seen != 20 || back.x[0] != 20 ||
+		string(back.notes) != "abcde" || back.loss != 0.5 || back.steps[1] != 20 {
 		t.Errorf("%+v, error %v", back, err)
 	}
 }
 
 func TestAFewAreKept(t *testing.T) {
 	dir := write3(t, 10, 20, 30, 40, 100_000_000)
-	if got, want := names(t, dir), []string{"round-00000030", "round-00000040", "round-100000000"}; !slices.Equal(got, want) {
+	if got, want := names(t, dir), []string{"round-00000030", "round-00000040", "round-100000000"}; !slices.Equal(got,
+		want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// A run that went back writes over what it has left, and an ended process
@@ -157,7 +159,8 @@ func TestDamagedCheckpointsAreSkipped(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := Latest(dir)
-			if err != nil || found.Round != 10 || len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Error(), "round-00000020: damaged") {
+			if err != nil || found.Round != 10 || len(found.Skipped) != 1 ||
+				!strings.Contains(found.Skipped[0].Error(), "round-00000020: damaged") {
 				t.Errorf("%s %s: found %+v, error %v, want round 10 and the damage", name, what, found, err)
 			}
 			if err := os.RemoveAll(filepath.Join(dir, "round-00000010")); err != nil {
@@ -197,7 +200,8 @@ func flip(t *testing.T, dir, path string, whole *Found) {
 		}
 		text[i] ^= 1 << (i % 8)
 		var damaged *DamagedError
-		if found, err := Latest(dir); !errors.As(err, &damaged) && !cmp.Equal(found, whole, cmpopts.IgnoreUnexported(state.Snapshot{})) {
+		if found, err := Latest(dir); !errors.As(err, &damaged) &&
+			!cmp.Equal(found, whole, cmpopts.IgnoreUnexported(state.Snapshot{})) {
 			t.Fatalf("%s: byte %d: error %v, want a DamagedError", path, i, err)
 		}
 	}
@@ -216,10 +220,11 @@ func TestCheckpointsOfOthers(t *testing.T) {
 		change func(m *Manifest)
 		want   string
 	}{
-		"run":      {func(m *Manifest) { m.Run = "torus" }, "of run ring, not of torus"},
-		"rank":     {func(m *Manifest) { m.Rank = 0 }, "of rank 3, not of 0"},
-		"settings": {func(m *Manifest) { m.Settings = trainSettings(`{"rounds":300,"slow":{"2":4},"step":0.1}`) }, "train.slow was {} and is not set; train.slow.2 was not set and is 4; train.step was 0.05 and is 0.1"},
-		"seed":     {func(m *Manifest) { m.Settings = m.Settings[1:] }, "seed was 7 and is not set"},
+		"run":  {func(m *Manifest) { m.Run = "torus" }, "of run ring, not of torus"},
+		"rank": {func(m *Manifest) { m.Rank = 0 }, "of rank 3, not of 0"},
+		"settings": {func(m *Manifest) { m.Settings = trainSettings(`{"rounds":300,"slow":{"2":4},"step":0.1}`) },
+			"train.slow was {} and is not set; train.slow.2 was not set and is 4; train.step was 0.05 and is 0.1"},
+		"seed": {func(m *Manifest) { m.Settings = m.Settings[1:] }, "seed was 7 and is not set"},
 	} {
 		m, _ := at(20)
 		test.change(&m)
@@ -231,7 +236,10 @@ func TestCheckpointsOfOthers(t *testing.T) {
 	}
 	m, _ := at(20)
 	m.Settings = trainSettings(`{"rounds":600,"slow":{},"step":0.05}`)
-	if err := found.Check(m, func(d Difference) bool { return d == Difference{Key: "train.rounds", Then: "300", Now: "600"} }); err != nil {
+	if err := found.Check(m, func(d Difference) bool {
+		return d == Difference{Key: "train.rounds", Then: "300",
+			Now: "600"}
+	}); err != nil {
 		t.Error(err)
 	}
 }

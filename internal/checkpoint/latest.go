@@ -43,7 +43,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("checkpoint %s: of version %d of the format, this program reads version %d", e.Path, e.Version, Version)
+	return fmt.Sprintf("checkpoint %s: of version %d of the format, this program reads version %d", e.Path, e.Version,
+		Version)
 }
 
 // Hint says what to do.

@@ -119,7 +119,8 @@ func (e *ending) drive(t *testing.T) {
 
 // exploded says whether an error is that of models beyond all numbers.
 func exploded(err error) bool {
-	return slices.ContainsFunc([]string{"Inf", "not finite", "2³¹"}, func(sign string) bool { return strings.Contains(err.Error(), sign) })
+	return slices.ContainsFunc([]string{"Inf", "not finite", "2³¹"},
+		func(sign string) bool { return strings.Contains(err.Error(), sign) })
 }
 
 // checkBound checks the bound that a key names and returns 1, or 0 if it names

@@ -81,7 +81,8 @@ func (c *codecCase) codec(t *testing.T) *moniqua.Codec {
 	if c.Mode == "stochastic" {
 		seed = seedOf(seed)
 	}
-	codec, err := moniqua.New(c.Levels, mustGrid(t, c.Theta, c.Levels, c.Mode).Rounding, func(int) float64 { return c.Theta }, seed, 0)
+	codec, err := moniqua.New(c.Levels, mustGrid(t, c.Theta, c.Levels, c.Mode).Rounding,
+		func(int) float64 { return c.Theta }, seed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,8 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 	t.Helper()
 	g := file.Topology.graph(t)
 	n := g.N()
-	r := &pairwise{run: run{runFile: file, rows: g.Rows(), bytes: make([]int, n), models: make([][][]float32, 1, file.Steps+1)}}
+	r := &pairwise{run: run{runFile: file, rows: g.Rows(), bytes: make([]int, n),
+		models: make([][][]float32, 1, file.Steps+1)}}
 	if len(file.Algorithm.Events) != file.Steps {
 		t.Fatalf("%d events in %d steps", len(file.Algorithm.Events), file.Steps)
 	}

@@ -227,7 +227,8 @@ func (r *run) checkModels(t *testing.T) {
 	for _, want := range r.Checkpoints {
 		for i, x := range want.X {
 			for c, v := range x {
-				near(t, fmt.Sprintf("step %d worker %d x[%d]", want.Step, i, c), float64(r.models[want.Step][i][c]), v, r.Tolerance.Float32)
+				near(t, fmt.Sprintf("step %d worker %d x[%d]", want.Step, i, c), float64(r.models[want.Step][i][c]), v,
+					r.Tolerance.Float32)
 			}
 		}
 	}

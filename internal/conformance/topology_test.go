@@ -24,7 +24,8 @@ type topologySpec struct {
 // graph builds it; a file that says nothing of slack means none.
 func (s topologySpec) graph(t *testing.T) *topology.Graph {
 	t.Helper()
-	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges, Slack: cmp.Or(s.Slack, 1)})
+	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges,
+		Slack: cmp.Or(s.Slack, 1)})
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}

@@ -160,7 +160,8 @@ func TestFetch(t *testing.T) {
 			}
 			err := testFetcher().set(context.Background(), info, dir)
 			wantError(t, err, tt.want...)
-			if got, want := strings.Join(p.ranges, "|"), strings.Join(tt.ranges, "|"); got != want || len(p.ranges) != len(tt.ranges) {
+			if got, want := strings.Join(p.ranges, "|"), strings.Join(tt.ranges, "|"); got != want ||
+				len(p.ranges) != len(tt.ranges) {
 				t.Errorf("ranges asked for %q, want %q", p.ranges, tt.ranges)
 			}
 			got, readErr := os.ReadFile(filepath.Join(dir, "numbers"))
@@ -239,7 +240,8 @@ func pack(t *testing.T, files map[string][]byte) []byte {
 	z := gzip.NewWriter(&out)
 	w := tar.NewWriter(z)
 	for name, content := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o600, Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o600,
+			Typeflag: tar.TypeReg}); err != nil {
 			t.Fatal(err)
 		}
 		w.Write(content)
@@ -259,8 +261,10 @@ func TestFetchUnpacksAnArchive(t *testing.T) {
 		want   []string
 		left   string // files in the folder afterwards
 	}{
-		{"right", map[string][]byte{"batches/one.bin": one, "batches/two.bin": two, "../../evil": two}, nil, "one.bin two.bin"},
-		{"a file is wrong", map[string][]byte{"one.bin": two, "two.bin": two}, []string{"one.bin", "sha256"}, "pack.tar.gz.part"},
+		{"right", map[string][]byte{"batches/one.bin": one, "batches/two.bin": two, "../../evil": two}, nil,
+			"one.bin two.bin"},
+		{"a file is wrong", map[string][]byte{"one.bin": two, "two.bin": two}, []string{"one.bin", "sha256"},
+			"pack.tar.gz.part"},
 		{"a file is missing", map[string][]byte{"one.bin": one}, []string{"EOF"}, "one.bin pack.tar.gz.part"},
 	}
 	for _, tt := range tests {
@@ -297,7 +301,8 @@ func TestVerifyTellsMissingFromWrong(t *testing.T) {
 	if !errors.As(err, &wrong) || !errors.As(err, &missing) {
 		t.Errorf("error %v, want a *ChecksumError and a *MissingError", err)
 	}
-	if len(report) != 2 || report[0].Size != 4 || !errors.As(report[0].Err, &wrong) || !errors.As(report[1].Err, &missing) {
+	if len(report) != 2 || report[0].Size != 4 || !errors.As(report[0].Err, &wrong) ||
+		!errors.As(report[1].Err, &missing) {
 		t.Errorf("report %+v", report)
 	}
 }

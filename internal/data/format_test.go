@@ -170,7 +170,8 @@ func TestReadDigitsCSV(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var labels []uint8
-			err := readDigitsCSV(cursorOn([]byte(tt.content)), 2, 4, func(_ int, label uint8, _ []uint8) { labels = append(labels, label) })
+			err := readDigitsCSV(cursorOn([]byte(tt.content)), 2, 4,
+				func(_ int, label uint8, _ []uint8) { labels = append(labels, label) })
 			wantError(t, err, tt.want...)
 			if tt.want == nil && !slices.Equal(labels, []uint8{7, 0}) {
 				t.Errorf("labels %v, want [7 0]", labels)
@@ -268,12 +269,17 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"unknown set", "mnits", nil, []string{`"mnits"`, "mnist"}},
 		{"nothing there", "mnist", nil, []string{"mnist", "train-labels-idx1-ubyte.gz", "not found"}},
-		{"no gzip", "mnist", map[string]string{"mnist/train-labels-idx1-ubyte.gz": "hello, world"}, []string{"offset 0", "gzip"}},
+		{"no gzip", "mnist", map[string]string{"mnist/train-labels-idx1-ubyte.gz": "hello, world"},
+			[]string{"offset 0", "gzip"}},
 		{"empty file", "mnist", map[string]string{"train-labels-idx1-ubyte.gz": ""}, []string{"offset 0"}},
-		{"images as labels", "mnist", map[string]string{"train-labels-idx1-ubyte.gz": gz.String()}, []string{"offset 0", "2051, want 2049"}},
-		{"gzip cut", "mnist", map[string]string{"train-labels-idx1-ubyte.gz": gz.String()[:20]}, []string{"train-labels", "offset"}},
-		{"no zstd", "cifar-10", map[string]string{"data_batch_1.bin.zst": "hello, world"}, []string{"data_batch_1.bin.zst", "offset 0"}},
-		{"short batch", "cifar-10", map[string]string{"cifar-10/cifar-10-batches-bin/data_batch_1.bin": "hello"}, []string{"offset 5", "too early"}},
+		{"images as labels", "mnist", map[string]string{"train-labels-idx1-ubyte.gz": gz.String()},
+			[]string{"offset 0", "2051, want 2049"}},
+		{"gzip cut", "mnist", map[string]string{"train-labels-idx1-ubyte.gz": gz.String()[:20]},
+			[]string{"train-labels", "offset"}},
+		{"no zstd", "cifar-10", map[string]string{"data_batch_1.bin.zst": "hello, world"},
+			[]string{"data_batch_1.bin.zst", "offset 0"}},
+		{"short batch", "cifar-10", map[string]string{"cifar-10/cifar-10-batches-bin/data_batch_1.bin": "hello"},
+			[]string{"offset 5", "too early"}},
 		{"third label", "a9a", map[string]string{"a9a": "+1 1:1\n0 1:1\n"}, []string{"line 2", "label 0", "-1, +1"}},
 		{"index beyond 123", "a9a", map[string]string{"a9a": "+1 124:1\n"}, []string{"line 1", "index 124", "1..123"}},
 		{"rows missing", "a9a", map[string]string{"a9a": "+1 1:1\n"}, []string{"line 2", "after 1 rows, want 32561"}},

@@ -91,7 +91,8 @@ func rows(t *testing.T) []row {
 	_, tables, _ := strings.Cut(string(text), "\n## Names\n")
 	var all []row
 	for _, cell := range cells.FindAllStringSubmatch(tables, -1) {
-		pattern := strings.NewReplacer(regexp.QuoteMeta("<n>"), `\d+`, regexp.QuoteMeta("..."), `.+`).Replace(regexp.QuoteMeta(cell[1]))
+		pattern := strings.NewReplacer(regexp.QuoteMeta("<n>"), `\d+`, regexp.QuoteMeta("..."),
+			`.+`).Replace(regexp.QuoteMeta(cell[1]))
 		all = append(all, row{name: cell[1], kind: cell[2], pattern: regexp.MustCompile("^" + pattern + "$")})
 	}
 	return all
@@ -115,7 +116,10 @@ func TestStatesHaveTheNamesOfTheDocument(t *testing.T) {
 	known := rows(t)
 	meet := func(s *state.Snapshot) {
 		for _, tensor := range s.Tensors {
-			at := slices.IndexFunc(known, func(r row) bool { return r.pattern.MatchString(tensor.Name) && r.kind == tensor.Type })
+			at := slices.IndexFunc(known, func(r row) bool {
+				return r.pattern.MatchString(tensor.Name) &&
+					r.kind == tensor.Type
+			})
 			if at < 0 {
 				t.Errorf("%s of type %s is in no table of checkpoints.md", tensor.Name, tensor.Type)
 				continue
@@ -126,7 +130,8 @@ func TestStatesHaveTheNamesOfTheDocument(t *testing.T) {
 	for _, set := range carrying {
 		meet(endOf(t, set))
 	}
-	net, err := model.New(model.Spec{Name: "resnet", Shape: data.Shape{H: 8, W: 8, C: 1}, Classes: 2, Batch: 1, Depth: 8, Norm: "batch"})
+	net, err := model.New(model.Spec{Name: "resnet", Shape: data.Shape{H: 8, W: 8, C: 1}, Classes: 2, Batch: 1, Depth: 8,
+		Norm: "batch"})
 	if err != nil {
 		t.Fatal(err)
 	}

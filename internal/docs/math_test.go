@@ -73,7 +73,8 @@ func short(v float64) string {
 }
 
 func TestSumsAreThoseOfTheTable(t *testing.T) {
-	rows := table(t, "math.md", "| graph | λ₂ | λₙ | S | S1 | largest slack for D² | theorem | certified, N = 8 | certified, N = 256 |")
+	rows := table(t, "math.md",
+		"| graph | λ₂ | λₙ | S | S1 | largest slack for D² | theorem | certified, N = 8 | certified, N = 256 |")
 	for _, row := range rows {
 		g, s := spectrum(t, row[0], 1)
 		theorem := moniqua.Theorem{Workers: g.N(), Rho: s.Rho}

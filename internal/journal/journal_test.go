@@ -66,11 +66,13 @@ func expect(t *testing.T, j *Journal, base, next int) {
 	for slot := base; slot < next; slot++ {
 		f, err := j.Message(slot)
 		want := message(slot)
-		if err != nil || f.Round != want.Round || f.Hop != want.Hop || f.Note != want.Note || !bytes.Equal(f.Payload, want.Payload) {
+		if err != nil || f.Round != want.Round || f.Hop != want.Hop || f.Note != want.Note ||
+			!bytes.Equal(f.Payload, want.Payload) {
 			t.Errorf("slot %d: %+v, %v, want %+v", slot, f, err, want)
 		}
 		f, ok, err := j.Repair(slot, 4)
-		if want := repair(slot, 4); err != nil || ok != (slot%3 == 0) || ok && (f.Kind != gossip.Repair || f.To != 4 || !bytes.Equal(f.Payload, want.Payload)) {
+		if want := repair(slot, 4); err != nil || ok != (slot%3 == 0) || ok &&
+			(f.Kind != gossip.Repair || f.To != 4 || !bytes.Equal(f.Payload, want.Payload)) {
 			t.Errorf("repair of slot %d: %+v, %v, %v, want %+v", slot, f, ok, err, want)
 		}
 	}
@@ -209,7 +211,8 @@ func TestDamage(t *testing.T) {
 					t.Errorf("slot %d: another payload", slot)
 				case slot >= test.read && err != nil:
 					t.Errorf("slot %d: %v", slot, err)
-				case slot == test.read-1 && (!errors.Is(err, wire.ErrChecksum) || !strings.Contains(err.Error(), "frames-00000000")):
+				case slot == test.read-1 && (!errors.Is(err, wire.ErrChecksum) ||
+					!strings.Contains(err.Error(), "frames-00000000")):
 					t.Errorf("slot %d: error %v, want the checksum and the file", slot, err)
 				}
 			}

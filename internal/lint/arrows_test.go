@@ -12,8 +12,10 @@ import (
 // layers lists the packages from the bottom up. A package imports only layers
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
-	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec", "internal/state", "internal/safetensors", "internal/settings", "topology", "internal/record"},
-	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape"}, // a sub-package with a row of its own stands before its parent
+	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
+		"internal/state", "internal/safetensors", "internal/settings", "topology", "internal/record"},
+	// a sub-package with a row of its own stands before its parent
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
@@ -27,16 +29,17 @@ const coreLayers = 5
 
 // siblings are the arrows within a layer.
 var siblings = map[string][]string{
-	"internal/lockfile":   {"internal/regular"},                 // a lock is a regular file
-	"internal/kernel":     {"internal/rng"},                     // its random numbers
-	"internal/vec":        {"internal/kernel"},                  // its loops in assembly
-	"internal/state":      {"internal/vec"},                     // a snapshot holds vectors as bytes
-	"internal/record":     {"internal/regular", "internal/vec"}, // somebody else may have put a fifo into a run folder; digests of models
-	"quant":               {"quant/levels"},                     // its tables are fitted there
-	"model":               {"internal/data"},                    // a gradient is taken on a data.Batch
-	"moniqua":             {"algos"},                            // it implements algos.Codec
-	"internal/journal":    {"internal/wire"},                    // its records are frames
-	"internal/experiment": {"configs"},                          // it assembles what a run file names
+	"internal/lockfile": {"internal/regular"}, // a lock is a regular file
+	"internal/kernel":   {"internal/rng"},     // its random numbers
+	"internal/vec":      {"internal/kernel"},  // its loops in assembly
+	"internal/state":    {"internal/vec"},     // a snapshot holds vectors as bytes
+	// somebody else may have put a fifo into a run folder; digests of models
+	"internal/record":     {"internal/regular", "internal/vec"},
+	"quant":               {"quant/levels"},  // its tables are fitted there
+	"model":               {"internal/data"}, // a gradient is taken on a data.Batch
+	"moniqua":             {"algos"},         // it implements algos.Codec
+	"internal/journal":    {"internal/wire"}, // its records are frames
+	"internal/experiment": {"configs"},       // it assembles what a run file names
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no
@@ -74,7 +77,8 @@ func arrows(s source) []string {
 	}
 	from, layer := home(s.pkg())
 	if layer < 0 {
-		return []string{s.at(s.file.Package, "package %s is in no layer: give it a place in layers, so that it is clear what it may import", s.pkg())}
+		return []string{s.at(s.file.Package,
+			"package %s is in no layer: give it a place in layers, so that it is clear what it may import", s.pkg())}
 	}
 	var found []string
 	for _, spec := range s.file.Imports {

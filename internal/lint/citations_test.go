@@ -166,7 +166,8 @@ func TestWhatIsCitedExists(t *testing.T) {
 func TestBadCitationsAreFound(t *testing.T) {
 	small := tree{
 		texts: map[string][]byte{
-			"docs/math.md":   []byte("# Mathematics\n\n## The sums S and S1\n\n```sh\n# no heading\n```\n\n## Slack, γ\n## The D² recursion\n## Twice\n## Twice\n"),
+			"docs/math.md": []byte("# Mathematics\n\n## The sums S and S1\n\n```sh\n# no heading\n```\n\n## Slack, γ\n## " +
+				"The D² recursion\n## Twice\n## Twice\n"),
 			"docs/format.md": nil, "README.md": []byte("## On a LAN\n"),
 		},
 		files: map[string]bool{"docs": true, "docs/math.md": true, "docs/format.md": true, "README.md": true, "algos": true},
@@ -199,7 +200,8 @@ func TestBadCitationsAreFound(t *testing.T) {
 }
 
 func TestGoFilesCiteInCommentsAndTexts(t *testing.T) {
-	s, err := parse("algos/x.go", []byte("package algos\n\n// F is (SPEC\n// 2.3).\nconst F = \"(SPEC 2.4), docs/nothing.md#x\"\n"))
+	s, err := parse("algos/x.go",
+		[]byte("package algos\n\n// F is (SPEC\n// 2.3).\nconst F = \"(SPEC 2.4), docs/nothing.md#x\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

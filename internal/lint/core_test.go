@@ -52,7 +52,8 @@ func purity(s source) []string {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			found = append(found, s.at(n.Pos(), "go statement: the core starts no goroutine, so that the same calls give the same bits; drivers own concurrency"))
+			found = append(found, s.at(n.Pos(),
+				"go statement: the core starts no goroutine, so that the same calls give the same bits; drivers own concurrency"))
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && timeName != "" && x.Name == timeName && slices.Contains(clocks, n.Sel.Name) {
 				found = append(found, s.at(n.Pos(), "time.%s: the core reads no clock: time is an argument", n.Sel.Name))
@@ -74,7 +75,8 @@ func forbiddenImport(s source) []string {
 		name, _ := strconv.Unquote(spec.Path.Value)
 		reason, forbidden := forbiddenImports[name]
 		if !forbidden {
-			reason, forbidden = forbiddenImports["net"], strings.HasPrefix(name, "net/") || strings.HasPrefix(name, "github.com/libp2p/")
+			reason, forbidden = forbiddenImports["net"], strings.HasPrefix(name, "net/") ||
+				strings.HasPrefix(name, "github.com/libp2p/")
 		}
 		if _, allowed := allowedImports[[2]string{s.path, name}]; forbidden && !allowed {
 			found = append(found, s.at(spec.Pos(), "import of %s: %s", name, reason))
@@ -107,7 +109,9 @@ func variables(s source, g *ast.GenDecl) []string {
 			if allowed || name.Name == "_" || embedded(g, v) || i < len(v.Values) && isSentinel(v.Values[i]) {
 				continue
 			}
-			found = append(found, s.at(name.Pos(), "package variable %s: the core keeps no state between calls; make it a constant, a function or a field, or give its reason in allowedVariables", name.Name))
+			found = append(found, s.at(name.Pos(),
+				"package variable %s: the core keeps no state between calls; make it a constant, a function or a field, or give "+
+					"its reason in allowedVariables", name.Name))
 		}
 	}
 	return found
@@ -194,7 +198,8 @@ func assignments(s source) []string {
 				for allowed := range allowedVariables {
 					file, name, _ := strings.Cut(allowed, " ")
 					if name == inner.Name && path.Dir(file) == s.pkg() {
-						found = append(found, s.at(inner.Pos(), "%s is written to: it is a package variable only because Go has no such constant", name))
+						found = append(found, s.at(inner.Pos(),
+							"%s is written to: it is a package variable only because Go has no such constant", name))
 					}
 				}
 				return

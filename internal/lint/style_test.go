@@ -29,7 +29,8 @@ func sizes(s source) []string {
 	}
 	var found []string
 	if s.lines > limit {
-		found = append(found, s.at(s.file.Package, "%d lines: more than %d are more than one idea: split the file", s.lines, limit))
+		found = append(found, s.at(s.file.Package, "%d lines: more than %d are more than one idea: split the file", s.lines,
+			limit))
 	}
 	for _, decl := range s.file.Decls {
 		f, ok := decl.(*ast.FuncDecl)
@@ -37,7 +38,8 @@ func sizes(s source) []string {
 			continue
 		}
 		if lines := s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1; lines > maxFunction {
-			found = append(found, s.at(f.Pos(), "function %s has %d lines: more than %d cannot be seen at once: split it", f.Name.Name, lines, maxFunction))
+			found = append(found, s.at(f.Pos(), "function %s has %d lines: more than %d cannot be seen at once: split it",
+				f.Name.Name, lines, maxFunction))
 		}
 	}
 	return found
@@ -48,20 +50,23 @@ func names(s source) []string {
 	var found []string
 	for _, part := range append(strings.Split(s.pkg(), "/"), s.file.Name.Name) {
 		if slices.Contains(drawers, part) {
-			found = append(found, s.at(s.file.Package, "package %s: the name %q says nothing of its duty: name it after what it provides", s.pkg(), part))
+			found = append(found, s.at(s.file.Package,
+				"package %s: the name %q says nothing of its duty: name it after what it provides", s.pkg(), part))
 			break
 		}
 	}
 	for _, decl := range s.file.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
-			found = append(found, s.at(f.Pos(), "func init: it runs unasked in every program and test that imports the package: call a function instead"))
+			found = append(found, s.at(f.Pos(),
+				"func init: it runs unasked in every program and test that imports the package: call a function instead"))
 		}
 	}
 	return found
 }
 
 // obvious are methods whose meaning an interface of the standard library gives.
-var obvious = []string{"Error", "Unwrap", "Is", "String", "Len", "Less", "Swap", "MarshalText", "UnmarshalText", "MarshalJSON", "UnmarshalJSON"}
+var obvious = []string{"Error", "Unwrap", "Is", "String", "Len", "Less", "Swap", "MarshalText", "UnmarshalText",
+	"MarshalJSON", "UnmarshalJSON"}
 
 // comments finds exported names without a doc comment.
 func comments(s source) []string {
@@ -70,12 +75,14 @@ func comments(s source) []string {
 	}
 	var found []string
 	missing := func(name *ast.Ident) {
-		found = append(found, s.at(name.Pos(), "%s has no comment: an exported name tells its reader shapes, units, ranges and errors", name.Name))
+		found = append(found, s.at(name.Pos(),
+			"%s has no comment: an exported name tells its reader shapes, units, ranges and errors", name.Name))
 	}
 	for _, decl := range s.file.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) && !(d.Recv != nil && slices.Contains(obvious, d.Name.Name)) {
+			if d.Name.IsExported() && d.Doc == nil && exportedReceiver(d) &&
+				!(d.Recv != nil && slices.Contains(obvious, d.Name.Name)) {
 				missing(d.Name)
 			}
 		case *ast.GenDecl:
@@ -138,7 +145,8 @@ func flags(s source) []string {
 		}
 		for _, param := range f.Type.Params.List {
 			if id, ok := param.Type.(*ast.Ident); ok && id.Name == "bool" {
-				found = append(found, s.at(param.Pos(), "%s takes a bool: a call with true says nothing: make two functions or a named type", f.Name.Name))
+				found = append(found, s.at(param.Pos(),
+					"%s takes a bool: a call with true says nothing: make two functions or a named type", f.Name.Name))
 			}
 		}
 	}
@@ -155,7 +163,8 @@ func patience(s source) []string {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok && timeName != "" && sel.Sel.Name == "Sleep" {
 			if x, ok := sel.X.(*ast.Ident); ok && x.Name == timeName {
-				found = append(found, s.at(n.Pos(), "time.Sleep in a test: it is either too short or too long: wait for the event, or use testing/synctest"))
+				found = append(found, s.at(n.Pos(),
+					"time.Sleep in a test: it is either too short or too long: wait for the event, or use testing/synctest"))
 			}
 		}
 		return true
@@ -182,14 +191,17 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 		seen[s.pkg()] = s.file.Package
 		if s.file.Doc != nil {
 			documented[s.pkg()] = append(documented[s.pkg()], path.Base(s.path))
-			if text := s.file.Doc.Text(); s.file.Name.Name != "main" && !strings.HasPrefix(text, "Package "+s.file.Name.Name+" ") {
-				t.Errorf("%s: the package comment does not begin with \"Package %s\": godoc shows its first sentence in lists", s.path, s.file.Name.Name)
+			if text := s.file.Doc.Text(); s.file.Name.Name != "main" &&
+				!strings.HasPrefix(text, "Package "+s.file.Name.Name+" ") {
+				t.Errorf("%s: the package comment does not begin with \"Package %s\": godoc shows its first sentence in lists",
+					s.path, s.file.Name.Name)
 			}
 		}
 	}
 	for pkg := range seen {
 		if n := len(documented[pkg]); n != 1 {
-			t.Errorf("%s: %d package comments %v: exactly one says what the package does and what it does not", pkg, n, documented[pkg])
+			t.Errorf("%s: %d package comments %v: exactly one says what the package does and what it does not", pkg, n,
+				documented[pkg])
 		}
 	}
 }
@@ -199,16 +211,22 @@ func TestStyleIsFound(t *testing.T) {
 	expect(t, sizes, "internal/sim/x.go", "package sim\nfunc f() {"+long+"}\n", "function f has 61 lines")
 	expect(t, sizes, "internal/sim/x_test.go", "package sim\nfunc f() {"+long+"}\n", "")
 	expect(t, sizes, "internal/sim/x.go", "package sim\n"+strings.Repeat("\n", maxFile), "401 lines")
-	expect(t, sizes, "internal/sim/x.go", "// Code generated by x; DO NOT EDIT.\n\npackage sim\n"+strings.Repeat("\n", maxFile), "")
+	expect(t, sizes, "internal/sim/x.go", "// Code generated by x; DO NOT EDIT.\n\npackage sim\n"+strings.Repeat("\n",
+		maxFile), "")
 	expect(t, names, "node/util/x.go", "package util\n", `the name "util"`)
 	expect(t, names, "node/x.go", "package node\nfunc init() {}\n", "func init")
 	expect(t, comments, "internal/sim/x.go", "package sim\nfunc F() {}\n", "F has no comment")
 	expect(t, comments, "internal/sim/x.go", "package sim\ntype T struct{}\n", "T has no comment")
-	expect(t, comments, "internal/sim/x.go", "package sim\n// T is one.\ntype T struct{}\nfunc (*T) M() {}\nfunc (T) Error() string { return \"\" }\n", "M has no comment")
+	expect(t, comments, "internal/sim/x.go",
+		"package sim\n// T is one.\ntype T struct{}\nfunc (*T) M() {}\nfunc (T) Error() string { return \"\" }\n",
+		"M has no comment")
 	expect(t, comments, "internal/sim/x.go", "package sim\nconst C = 1\n", "C has no comment")
-	expect(t, comments, "internal/sim/x.go", "package sim\n// All.\nconst (\n\tC = 1\n)\ntype t struct{}\nfunc (t) M() {}\n", "")
+	expect(t, comments, "internal/sim/x.go",
+		"package sim\n// All.\nconst (\n\tC = 1\n)\ntype t struct{}\nfunc (t) M() {}\n", "")
 	expect(t, flags, "internal/sim/x.go", "package sim\nfunc F(x int, fast bool) {}\n", "F takes a bool")
 	expect(t, flags, "internal/sim/x.go", "package sim\nfunc f(fast bool) {}\n", "")
-	expect(t, patience, "internal/sim/x_test.go", "package sim\nimport \"time\"\nfunc f() { time.Sleep(1) }\n", "too short or too long")
-	expect(t, patience, "internal/sim/x_test.go", "package sim\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\nfunc f() { synctest.Wait(); time.Sleep(1) }\n", "")
+	expect(t, patience, "internal/sim/x_test.go", "package sim\nimport \"time\"\nfunc f() { time.Sleep(1) }\n",
+		"too short or too long")
+	expect(t, patience, "internal/sim/x_test.go",
+		"package sim\nimport (\n\t\"testing/synctest\"\n\t\"time\"\n)\nfunc f() { synctest.Wait(); time.Sleep(1) }\n", "")
 }

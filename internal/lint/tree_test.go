@@ -35,8 +35,12 @@ func (s source) at(pos token.Pos, format string, args ...any) string {
 
 func parse(name string, text []byte) (source, error) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parseInto(fset, name, text)
 	return source{name, fset, file, bytes.Count(text, []byte("\n"))}, err
+}
+
+func parseInto(fset *token.FileSet, name string, text []byte) (*ast.File, error) {
+	return parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
 }
 
 // A tree is what the rules look at.

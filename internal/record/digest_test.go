@@ -25,7 +25,8 @@ func TestDigestIsOfLittleEndianFloats(t *testing.T) {
 // SHA-256 of the eight bytes 00 00 80 3f 00 00 00 c0 by sha256sum.
 func TestDigestOfKnownValues(t *testing.T) {
 	d := Digest([]float32{1, -2})
-	if got, want := hex.EncodeToString(d[:]), "ee4ac73c2bd27756ab82780f27c73a7bc4d3f0bb6acb37e008bc27eccd7e588b"; got != want {
+	if got, want := hex.EncodeToString(d[:]),
+		"ee4ac73c2bd27756ab82780f27c73a7bc4d3f0bb6acb37e008bc27eccd7e588b"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -89,12 +89,13 @@ const (
 
 // A Status says that a worker's state changed.
 type Status struct {
-	Rank    int     `json:"rank"`
-	State   State   `json:"state"`
-	Detail  string  `json:"detail,omitempty"`  // for people
-	Missing []int   `json:"missing,omitempty"` // ranks waited for
-	Share   float64 `json:"share,omitempty"`   // of the test of a final model that is done, while Testing; Rank may be Average
-	Here    int     `json:"here,omitempty"`    // of a negative Rank: peers found so far, the one that tells included
+	Rank    int    `json:"rank"`
+	State   State  `json:"state"`
+	Detail  string `json:"detail,omitempty"`  // for people
+	Missing []int  `json:"missing,omitempty"` // ranks waited for
+	// of the test of a final model that is done, while Testing; Rank may be Average
+	Share float64 `json:"share,omitempty"`
+	Here  int     `json:"here,omitempty"` // of a negative Rank: peers found so far, the one that tells included
 }
 
 // A Final is one worker's result.
@@ -136,8 +137,9 @@ type Score struct {
 // reweight. The weights of a row, and what is left to 1 on the diagonal, are a row
 // of W; all edges that there are at the start are on record too.
 type Edge struct {
-	Rank     int     `json:"rank"`
-	Peer     int     `json:"peer"`     // the other end; Rank itself: a new process begins, and edges of the old one ended when their other ends say
+	Rank int `json:"rank"`
+	// the other end; Rank itself: a new process begins, and edges of the old one ended when their other ends say
+	Peer     int     `json:"peer"`
 	Exchange int     `json:"exchange"` // from this one on
 	Weight   float64 `json:"weight"`   // W_ij; 0: the edge is off
 }
@@ -153,16 +155,17 @@ type Event struct {
 
 // A Summary is what run, lab and sim print with --json (docs/format/events.md#summary).
 type Summary struct {
-	Mode         string   `json:"mode"`
-	Run          string   `json:"run"`
-	Algorithm    string   `json:"algorithm"`
-	Bits         int      `json:"bits"` // per parameter, the most where they change
-	Peers        int      `json:"peers"`
-	Rounds       int      `json:"rounds"`           // of the worker that did the fewest
-	Steps        int      `json:"steps"`            // of all workers
-	PerWorker    []int    `json:"steps_per_worker"` // by rank; of one that is gone, up to its last record
-	Ended        string   `json:"ended,omitempty"`  // what ended the run before its rounds were over: time=10m0s, loss=0.4 or accuracy=0.9
-	Rate         float64  `json:"steps_per_s"`      // Steps / Time
+	Mode      string `json:"mode"`
+	Run       string `json:"run"`
+	Algorithm string `json:"algorithm"`
+	Bits      int    `json:"bits"` // per parameter, the most where they change
+	Peers     int    `json:"peers"`
+	Rounds    int    `json:"rounds"`           // of the worker that did the fewest
+	Steps     int    `json:"steps"`            // of all workers
+	PerWorker []int  `json:"steps_per_worker"` // by rank; of one that is gone, up to its last record
+	// what ended the run before its rounds were over: time=10m0s, loss=0.4 or accuracy=0.9
+	Ended        string   `json:"ended,omitempty"`
+	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
 	Time         float64  `json:"time_s"`
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set
@@ -174,16 +177,17 @@ type Summary struct {
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
-	Slack        float64  `json:"slack,omitempty"`   // of the mixing matrix; 0 where there is none
-	Gamma        float64  `json:"gamma,omitempty"`   // consensus step; 0 where the algorithm has none
-	MeanBits     float64  `json:"mean_bits"`         // over exchanges and peers
-	Losses       *Losses  `json:"losses,omitempty"`  // under the policy reweight, where all edges are on record
-	Data         *Split   `json:"data,omitempty"`    // nil for an objective without data
-	Gone         []Gone   `json:"gone,omitempty"`    // peers without a result, by rank: the run went on without them
-	Missing      []int    `json:"missing,omitempty"` // peers that ended before they told their result, under the policy wait
-	Digest       string   `json:"digest"`            // of the final models, those of Gone left out
-	Seed         uint64   `json:"seed"`
-	Version      string   `json:"version"`
+	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0 where there is none
+	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
+	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
+	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
+	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
+	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
+	// peers that ended before they told their result, under the policy wait
+	Missing []int  `json:"missing,omitempty"`
+	Digest  string `json:"digest"` // of the final models, those of Gone left out
+	Seed    uint64 `json:"seed"`
+	Version string `json:"version"`
 }
 
 // Gone is a peer that was lost for good, under the policy reweight.

@@ -63,7 +63,8 @@ func TestGoalWaitsForTheRoundOfAScore(t *testing.T) {
 func TestGoalWaitsForBothTargets(t *testing.T) {
 	run := twoWorkers(9, 8, 7, 6, 5, 4, 3)
 	run.Events = append([]Event{{Score: &Score{Rank: Average, Round: 60, Accuracy: 0.9}}}, run.Events...)
-	loss, accuracy, both := goalAt(run, Targets{Loss: 7.5}), goalAt(run, Targets{Accuracy: 0.8}), goalAt(run, Targets{Loss: 7.5, Accuracy: 0.8})
+	loss, accuracy, both := goalAt(run, Targets{Loss: 7.5}), goalAt(run, Targets{Accuracy: 0.8}),
+		goalAt(run, Targets{Loss: 7.5, Accuracy: 0.8})
 	if !(loss >= 0 && loss < accuracy && both == accuracy) {
 		t.Errorf("the loss is reached at event %d, the accuracy at %d, both at %d", loss, accuracy, both)
 	}

@@ -20,7 +20,8 @@ func recordOf(t *testing.T, lines ...string) string {
 
 func TestNumbersThatNoRunHasAreRefusedWithTheirLine(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"step":{"rank":1000000000000,"round":1}}`:          "line 2: step of rank 1000000000000: the run has ranks 0 to 65535",
+		`{"step":{"rank":1000000000000,"round":1}}`: "line 2: step of rank 1000000000000: the run has ranks 0 to " +
+			"65535",
 		`{"step":{"rank":-1,"round":1}}`:                     "line 2: step of rank -1",
 		`{"step":{"rank":1,"round":-7}}`:                     "line 2: step of round -7",
 		`{"score":{"rank":-2,"round":1}}`:                    "line 2: score of rank -2",
@@ -31,7 +32,8 @@ func TestNumbersThatNoRunHasAreRefusedWithTheirLine(t *testing.T) {
 	} {
 		dir := recordOf(t, line)
 		_, err := Open(dir)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Join(dir, EventsFile)) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), filepath.Join(dir, EventsFile)) {
 			t.Errorf("%s: error %v, want one with the file and %q", line, err, want)
 		}
 	}

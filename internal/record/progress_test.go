@@ -16,7 +16,8 @@ func twoWorkers(losses ...float64) *Run {
 		for rank := range 2 {
 			run.Events = append(run.Events, Event{Step: &Step{
 				Rank: rank, Round: 10 * (i + 1), Time: time.Duration(i+1)*time.Second + time.Duration(rank)*time.Millisecond,
-				Loss: loss + float64(rank), Gap: float64(rank), Sent: Bytes{Wire: int64(100 * (i + 1))}, Wait: time.Duration(rank) * time.Second,
+				Loss: loss + float64(rank), Gap: float64(rank), Sent: Bytes{Wire: int64(100 * (i + 1))},
+				Wait: time.Duration(rank) * time.Second,
 			}})
 		}
 	}
@@ -25,7 +26,8 @@ func twoWorkers(losses ...float64) *Run {
 
 func TestProgress(t *testing.T) {
 	moments := twoWorkers(4, 2).Progress()
-	want := Moment{Time: time.Second + time.Millisecond, Round: 10, Loss: 4.5, Gap: 1, Wait: time.Second / 2, Sent: Bytes{Wire: 100}}
+	want := Moment{Time: time.Second + time.Millisecond, Round: 10, Loss: 4.5, Gap: 1, Wait: time.Second / 2,
+		Sent: Bytes{Wire: 100}}
 	if len(moments) != 2 || moments[0] != want {
 		t.Errorf("%+v, want two moments, the first %+v", moments, want)
 	}
@@ -63,7 +65,8 @@ func TestReach(t *testing.T) {
 	run.Events = append(run.Events,
 		Event{Score: &Score{Rank: Average, Round: 20, Accuracy: 0.5}},
 		Event{Score: &Score{Rank: Average, Round: 40, Accuracy: 0.9}})
-	if got := run.ReachAccuracy(0.8); got == nil || math.Abs(got.Time-3.501) > 1e-9 || got.After != 2.001 || got.Seen != 4.001 {
+	if got := run.ReachAccuracy(0.8); got == nil || math.Abs(got.Time-3.501) > 1e-9 || got.After != 2.001 ||
+		got.Seen != 4.001 {
 		t.Errorf("accuracy reached %+v, want at 3.501 s, between 2.001 and 4.001 s", got)
 	}
 	if got := run.ReachAccuracy(0.95); got != nil {

@@ -45,7 +45,8 @@ func TestViewsOfARingThatLosesAWorker(t *testing.T) {
 
 func TestViewsOfAWorkerThatComesBack(t *testing.T) {
 	events := append(ringOfFour(), edge(1, 2, 7, 0), edge(3, 2, 8, 0), edge(1, 3, 8, 1./3), edge(3, 1, 8, 1./3),
-		edge(1, 2, 20, 1./3), edge(2, 2, 20, 0), edge(2, 1, 20, 1./3), edge(3, 2, 22, 1./3), edge(2, 3, 22, 1./3), edge(3, 1, 24, 0), edge(1, 3, 24, 0))
+		edge(1, 2, 20, 1./3), edge(2, 2, 20, 0), edge(2, 1, 20, 1./3), edge(3, 2, 22, 1./3), edge(2, 3, 22, 1./3),
+		edge(3, 1, 24, 0), edge(1, 3, 24, 0))
 	living := func(int) bool { return false }
 	views, err := Views(events, 4, living)
 	if err != nil {

@@ -43,10 +43,13 @@ func (w *Watch) See(s Step) string {
 	}
 	w.silent = true
 	if w.idle == w.seen {
-		return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours': theta %.3g is far too large, or the models are equal: nothing is exchanged",
+		return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours': theta %.3g is far too "+
+			"large, or the models are equal: nothing is exchanged",
 			s.Rank, s.Round, s.Moved, w.Dim, s.Theta)
 	}
-	return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours', by at most %d of %d levels: theta %.3g is far too large: models differ by less than %.2g, mostly noise of the rounding: set algorithm.theta.rule: adaptive",
+	return fmt.Sprintf("worker %d round %d: %d of %d grid indices differ from the neighbours', by at most %d of %d "+
+		"levels: theta %.3g is far too large: models differ by less than %.2g, mostly noise of the rounding: set "+
+		"algorithm.theta.rule: adaptive",
 		s.Rank, s.Round, s.Moved, w.Dim, coarse, w.Levels, s.Theta, s.Gap)
 }
 

@@ -52,7 +52,8 @@ func secondsPerRound(c Cell) float64 { return c.Summary.Time / float64(max(1, c.
 // WriteAgreement prints how well two comparisons agree, a line for each cell.
 func WriteAgreement(w io.Writer, first, second *Comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "NETWORK\tALGORITHM\tSEED\tMS/ROUND BY %s\tBY %s\tRATIO\tBY LINK\tRATIO\tDIGEST\t\n", first.Mode, second.Mode)
+	fmt.Fprintf(t, "NETWORK\tALGORITHM\tSEED\tMS/ROUND BY %s\tBY %s\tRATIO\tBY LINK\tRATIO\tDIGEST\t\n", first.Mode,
+		second.Mode)
 	for _, a := range Agree(first, second) {
 		digest := "same"
 		if !a.SameDigest {

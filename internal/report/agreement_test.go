@@ -15,9 +15,11 @@ func TestAgreementOfTwoComparisons(t *testing.T) {
 	}
 	networks := []Network{{Name: "slow", Rate: 1e6, Latency: 0.01}}
 	first := &Comparison{Mode: "sim", Networks: networks, Cells: []Cell{
-		cell("A", "aa", 10), cell("B", "bb", 10), cell("C", "cc", 10), cell("D", "", 10), {Label: "E", Network: "slow", Seed: 1, Status: CellFailed}}}
+		cell("A", "aa", 10), cell("B", "bb", 10), cell("C", "cc", 10), cell("D", "", 10),
+		{Label: "E", Network: "slow", Seed: 1, Status: CellFailed}}}
 	second := &Comparison{Mode: "lab", Networks: networks, Cells: []Cell{
-		{Label: "E", Network: "slow", Seed: 1, Status: CellFailed}, cell("D", "", 10), cell("B", "bx", 9), cell("A", "aa", 11)}}
+		{Label: "E", Network: "slow", Seed: 1, Status: CellFailed}, cell("D", "", 10), cell("B", "bx", 9),
+		cell("A", "aa", 11)}}
 	all := Agree(first, second)
 	if len(all) != 3 || all[0].Label != "A" || all[1].Label != "B" {
 		t.Fatalf("%+v, want the cells that both have, in the order of the first", all)

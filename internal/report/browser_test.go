@@ -53,8 +53,10 @@ func browse(t *testing.T, dir, url string) (drawn int, hosts map[string]bool, co
 	shot, net := filepath.Join(dir, "shot.png"), filepath.Join(dir, "net.json")
 	cmd := exec.CommandContext(t.Context(), "chromium", "--headless", "--no-sandbox", "--disable-gpu",
 		"--no-first-run", "--enable-logging=stderr",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic", "--disable-features=OptimizationHints",
-		"--user-data-dir="+filepath.Join(dir, "profile"), "--log-net-log="+net, "--window-size=1100,2400", "--screenshot="+shot, url)
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
+		"--disable-features=OptimizationHints",
+		"--user-data-dir="+filepath.Join(dir, "profile"), "--log-net-log="+net, "--window-size=1100,2400",
+		"--screenshot="+shot, url)
 	said, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("chromium: %v\n%s", err, said)

@@ -71,7 +71,8 @@ func (s *Study) unknown(target record.Target) []string {
 	if all == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("when runs reached %s is not known where output.evaluate is 0: %d of %d such runs end there or above", target, at, all)}
+	return []string{fmt.Sprintf("when runs reached %s is not known where output.evaluate is 0: %d of %d such runs end "+
+		"there or above", target, at, all)}
 }
 
 // resolution says how far the records are apart between which a target was
@@ -102,14 +103,16 @@ func (s *Study) resolution(target record.Target) []string {
 		if most > (1+narrow)*least {
 			apart += " to " + decimal(most, most, 2)
 		}
-		all = append(all, fmt.Sprintf("times to %s are interpolated between records %s s apart, which is up to %.0f %% of a time", target, apart, 100*share))
+		all = append(all, fmt.Sprintf("times to %s are interpolated between records %s s apart, which is up to %.0f %% of "+
+			"a time", target, apart, 100*share))
 	}
 	if easy > 0 {
 		first := fmt.Sprintf("after %d records", record.Smoothing)
 		if target.Metric == record.TestAccuracy {
 			first = "in the first evaluation"
 		}
-		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %d of %d rows: a harder target or a smaller %s tells more",
+		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %d of %d rows: a harder target or "+
+			"a smaller %s tells more",
 			target, first, easy, len(s.Groups), recordedBy(target)))
 	}
 	return all
@@ -129,7 +132,8 @@ func (s *Study) virtual() string {
 	if s.Measured {
 		how = "was measured once on the machine below"
 	}
-	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; coding takes no time, and links are used to the full without congestion control",
+	return fmt.Sprintf("times are virtual: a gradient takes %.4g ms, which %s; coding takes no time, and links are "+
+		"used to the full without congestion control",
 		1e3*s.Compute, how)
 }
 
@@ -146,7 +150,8 @@ func (s *Study) suspicious(g *Group, where string) []string {
 		return []string{fmt.Sprintf("%s: rounds took %.0f %% of what the link allows: the limit was not kept", where,
 			100*took.Mean/link.Mean)}
 	case took.Mean > tooSlow*least.Mean:
-		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others or a saturated machine",
+		return []string{fmt.Sprintf("%s: rounds took %.1f times what gradient and link need: coding, waiting for others "+
+			"or a saturated machine",
 			where, took.Mean/least.Mean)}
 	}
 	return nil
@@ -165,7 +170,8 @@ func (s *Study) Reproduce() string {
 			"again:   peer compare comparison.yaml -o again, in the folder of this report; digests are in data/digests.csv")
 	}
 	if s.Mode == "lab" {
-		lines = append(lines, "         real peers have the same digests where the algorithm is synchronous and the rounds are the same")
+		lines = append(lines,
+			"         real peers have the same digests where the algorithm is synchronous and the rounds are the same")
 	}
 	for _, file := range s.Data {
 		lines = append(lines, "data:    "+file.String())

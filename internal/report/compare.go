@@ -28,7 +28,8 @@ func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 	for i, run := range runs {
 		points := run.Curve()
 		if len(points) < 2 {
-			return fmt.Errorf("report: figure: %s holds %d scores, a curve needs 2: train with output.evaluate", run.Dir, len(points))
+			return fmt.Errorf("report: figure: %s holds %d scores, a curve needs 2: train with output.evaluate", run.Dir,
+				len(points))
 		}
 		addCurve(loss, points, i, func(p record.Point) float64 { return p.Loss })
 		addCurve(accuracy, points, i, func(p record.Point) float64 { return p.Accuracy })

@@ -34,7 +34,8 @@ func TestScoreWithoutMeaningIsNull(t *testing.T) {
 	if back.Rank != 3 || back.Round != 7 || !math.IsNaN(back.Loss) || !math.IsNaN(back.Accuracy) {
 		t.Errorf("%+v", back)
 	}
-	if err := json.Unmarshal([]byte(`{"rank":-1,"round":9,"loss":0.5,"accuracy":0.25}`), &back); err != nil || back != (record.Score{Rank: -1, Round: 9, Loss: 0.5, Accuracy: 0.25}) {
+	if err := json.Unmarshal([]byte(`{"rank":-1,"round":9,"loss":0.5,"accuracy":0.25}`), &back); err != nil ||
+		back != (record.Score{Rank: -1, Round: 9, Loss: 0.5, Accuracy: 0.25}) {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
@@ -60,8 +61,10 @@ func TestCurve(t *testing.T) {
 	}{
 		{"no score", end, nil},
 		{"means of the replicas", replicas, []record.Point{point(10, 3, 0.5), point(20, 2, 0.5)}},
-		{"and their results", append(replicas, end...), []record.Point{point(10, 3, 0.5), point(20, 2, 0.5), point(40, 1.5, 0.5)}},
-		{"the average model comes first", append(replicas, score(record.Average, 10, 0.5, 0.9)), []record.Point{point(10, 0.5, 0.9)}},
+		{"and their results", append(replicas, end...),
+			[]record.Point{point(10, 3, 0.5), point(20, 2, 0.5), point(40, 1.5, 0.5)}},
+		{"the average model comes first", append(replicas, score(record.Average, 10, 0.5, 0.9)),
+			[]record.Point{point(10, 0.5, 0.9)}},
 		{"without accuracy", []record.Event{score(0, 10, 2, math.NaN())}, []record.Point{point(10, 2, math.NaN())}},
 	} {
 		run := &record.Run{Events: c.events}
@@ -84,8 +87,10 @@ func TestLabelsTellRunsApart(t *testing.T) {
 }
 
 func TestComparisonNeedsCurves(t *testing.T) {
-	good := &record.Run{Dir: "good", Events: []record.Event{score(record.Average, 10, 2, 0.2), score(record.Average, 20, 1, 0.6)}}
-	lossOnly := &record.Run{Dir: "quadratic", Events: []record.Event{score(0, 10, 2, math.NaN()), score(0, 20, 1, math.NaN())}}
+	good := &record.Run{Dir: "good", Events: []record.Event{score(record.Average, 10, 2, 0.2),
+		score(record.Average, 20, 1, 0.6)}}
+	lossOnly := &record.Run{Dir: "quadratic", Events: []record.Event{score(0, 10, 2, math.NaN()),
+		score(0, 20, 1, math.NaN())}}
 	bare := &record.Run{Dir: "bare", Events: sample()}
 	for format, head := range map[string]string{"png": "\x89PNG", "svg": "<?xml", "pdf": "%PDF"} {
 		for name, runs := range map[string][]*record.Run{
@@ -98,10 +103,12 @@ func TestComparisonNeedsCurves(t *testing.T) {
 		}
 	}
 	err := WriteComparison(&bytes.Buffer{}, []*record.Run{good, bare}, "png")
-	if err == nil || !strings.Contains(err.Error(), "bare holds 0 scores") || !strings.Contains(err.Error(), "output.evaluate") {
+	if err == nil || !strings.Contains(err.Error(), "bare holds 0 scores") ||
+		!strings.Contains(err.Error(), "output.evaluate") {
 		t.Errorf("a run without scores: %v", err)
 	}
-	if err := WriteComparison(&bytes.Buffer{}, []*record.Run{good, good}, "gif"); err == nil || !strings.Contains(err.Error(), "png, svg, pdf") {
+	if err := WriteComparison(&bytes.Buffer{}, []*record.Run{good, good}, "gif"); err == nil ||
+		!strings.Contains(err.Error(), "png, svg, pdf") {
 		t.Errorf("gif: %v", err)
 	}
 }
@@ -126,7 +133,8 @@ func TestTableOfRuns(t *testing.T) {
 	mean, average := 0.875, 0.9
 	var b bytes.Buffer
 	err := WriteRuns(&b, []*record.Summary{
-		{Algorithm: "moniqua-d2", Bits: 8, Loss: 0.5, Time: 1.5, Accuracy: record.Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: record.Bytes{Payload: 2_500_000}},
+		{Algorithm: "moniqua-d2", Bits: 8, Loss: 0.5, Time: 1.5,
+			Accuracy: record.Accuracy{Mean: &mean, AverageModel: &average}, BytesPerPeer: record.Bytes{Payload: 2_500_000}},
 		{Algorithm: "allreduce", Bits: 32},
 	})
 	if err != nil {
@@ -136,7 +144,8 @@ func TestTableOfRuns(t *testing.T) {
 	if len(lines) != 3 {
 		t.Fatalf("%d lines:\n%s", len(lines), b.String())
 	}
-	if got, want := strings.Fields(lines[1]), []string{"moniqua-d2", "8", "0.8750", "-", "0.9000", "0.5", "2.5", "MB", "1.5", "s"}; !cmp.Equal(got, want) {
+	if got, want := strings.Fields(lines[1]), []string{"moniqua-d2", "8", "0.8750", "-", "0.9000", "0.5", "2.5", "MB",
+		"1.5", "s"}; !cmp.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if strings.Contains(lines[0], "ENTROPY") {
@@ -147,14 +156,17 @@ func TestTableOfRuns(t *testing.T) {
 func TestTableOfCodedRuns(t *testing.T) {
 	var b strings.Builder
 	err := WriteRuns(&b, []*record.Summary{
-		{Algorithm: "moniqua", Bits: 8, Entropy: "huff0", Effective: 5.25, BytesPerPeer: record.Bytes{Payload: 2_000_000, Stream: 1_300_000}},
-		{Algorithm: "moniqua", Bits: 8, Entropy: "none", Effective: 8.01, BytesPerPeer: record.Bytes{Payload: 2_000_000, Stream: 2_001_000}},
+		{Algorithm: "moniqua", Bits: 8, Entropy: "huff0", Effective: 5.25,
+			BytesPerPeer: record.Bytes{Payload: 2_000_000, Stream: 1_300_000}},
+		{Algorithm: "moniqua", Bits: 8, Entropy: "none", Effective: 8.01,
+			BytesPerPeer: record.Bytes{Payload: 2_000_000, Stream: 2_001_000}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	for i, want := range []string{"ENTROPY  STREAM PER PEER  BITS PER PARAMETER", "huff0           1.3 MB                5.25", "none         2.001 MB                8.01"} {
+	for i, want := range []string{"ENTROPY  STREAM PER PEER  BITS PER PARAMETER",
+		"huff0           1.3 MB                5.25", "none         2.001 MB                8.01"} {
 		if !strings.HasSuffix(strings.TrimRight(lines[i], " "), want) {
 			t.Errorf("line %d is %q, want %q at its end", i, lines[i], want)
 		}

@@ -84,7 +84,8 @@ func (p planned) write(t *testing.T, dir string, c Cell) Cell {
 	}
 	for i, loss := range p.losses {
 		write(record.Event{Step: &record.Step{
-			Round: 10 * (i + 1), Time: duration(pace * float64(i+1)), Loss: loss, Gap: p.gap, Sent: record.Bytes{Wire: int64(1e6 * (i + 1))},
+			Round: 10 * (i + 1), Time: duration(pace * float64(i+1)), Loss: loss, Gap: p.gap,
+			Sent: record.Bytes{Wire: int64(1e6 * (i + 1))},
 		}})
 	}
 	for i, accuracy := range p.scores {
@@ -170,7 +171,8 @@ func TestBothTargetsCount(t *testing.T) {
 		"B": {{losses: falling, scores: []float64{0.5, 0.7, 0.8, 0.9}, pace: 2}},
 	})
 	mustTell(t, told(t, s), []string{
-		"A is the first to reach training loss 2", "B is the first to reach accuracy 0.75", "A on n: 1 of 1 runs did not reach accuracy 0.75",
+		"A is the first to reach training loss 2", "B is the first to reach accuracy 0.75",
+		"A on n: 1 of 1 runs did not reach accuracy 0.75",
 		"s to training loss 2", "s to accuracy 0.75", "TO TRAINING LOSS 2  TO ACCURACY 0.75",
 	}, nil)
 	if n := len(s.Figures()); n != 4 {
@@ -247,7 +249,8 @@ func TestIntervalsAreNotFinerThanTheRecords(t *testing.T) {
 		"quick": {{losses: falling}, {losses: falling}, {losses: falling}},
 	})
 	mustTell(t, told(t, s), []string{
-		"quick is the first to reach training loss 2, in 6.14 [6.00, 7.00] s", "7.23 times sooner (95 % interval over 3 seeds: 6.2 to 8.4 times)",
+		"quick is the first to reach training loss 2, in 6.14 [6.00, 7.00] s",
+		"7.23 times sooner (95 % interval over 3 seeds: 6.2 to 8.4 times)",
 		"times to training loss 2 are interpolated between records 1.0 to 7.2 s apart, which is up to 14 % of a time",
 	}, []string{"7.23 to 7.23"})
 }
@@ -271,8 +274,9 @@ func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 
 // In a PDF a band has the colour of its line.
 func TestBandsInPDFsAreColoured(t *testing.T) {
-	s := golden(t, record.Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling}, {losses: []float64{9, 8, 7,
-		6, 5, 4, 3, 2}}}})
+	s := golden(t, record.Targets{}, []string{"A"},
+		map[string][]planned{"A": {{losses: falling}, {losses: []float64{9, 8, 7,
+			6, 5, 4, 3, 2}}}})
 	picture, err := s.Figures()[0].Draw("pdf")
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,10 @@ func TestWriteLevels(t *testing.T) {
 		"constant values": func(w *bytes.Buffer) error {
 			return WriteLevels(w, []float32{2, 2}, []float64{2}, []float64{1}, "svg")
 		},
-		"one level of zeros": func(w *bytes.Buffer) error { return WriteLevels(w, []float32{0}, []float64{0}, []float64{1}, "svg") },
+		"one level of zeros": func(w *bytes.Buffer) error {
+			return WriteLevels(w, []float32{0}, []float64{0}, []float64{1},
+				"svg")
+		},
 	} {
 		var figure bytes.Buffer
 		if err := draw(&figure); err != nil || strings.Contains(figure.String(), "NaN") {

@@ -72,7 +72,8 @@ func WriteLines(w io.Writer, left, right Lines, format string) error {
 // check says why a line cannot be drawn.
 func (l Line) check() error {
 	if len(l.X) != len(l.Y) || len(l.X) == 0 {
-		return fmt.Errorf("report: figure: %s: %d values at %d places: must be as many, at least one", l.Name, len(l.Y), len(l.X))
+		return fmt.Errorf("report: figure: %s: %d values at %d places: must be as many, at least one", l.Name, len(l.Y),
+			len(l.X))
 	}
 	for i, y := range l.Y {
 		if record.Number(y) == nil || record.Number(l.X[i]) == nil || y <= 0 {

@@ -22,7 +22,8 @@ func TestWriteLines(t *testing.T) {
 		t.Errorf("a name in both panels stands %d times in the legend, %v", strings.Count(figure.String(), ">second<"), err)
 	}
 	figure.Reset()
-	if err := WriteLines(&figure, Lines{Lines: []Line{line("point", 3)}}, Lines{}, "svg"); err != nil || strings.Contains(figure.String(), "NaN") {
+	if err := WriteLines(&figure, Lines{Lines: []Line{line("point", 3)}}, Lines{}, "svg"); err != nil ||
+		strings.Contains(figure.String(), "NaN") {
 		t.Errorf("one point and an empty panel: %v", err)
 	}
 	for what, test := range map[string]struct {

@@ -30,13 +30,15 @@ func TestLossesAreComparedAtTheLastRoundOfAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-	want := []string{"RUN ROUNDS TIME TRAIN LOSS AT ROUND 4 TIME", "long 10 10 s 0.2000 0.5000 4 s", "short 4 4 s 1.0000 1.0000 4 s"}
+	want := []string{"RUN ROUNDS TIME TRAIN LOSS AT ROUND 4 TIME", "long 10 10 s 0.2000 0.5000 4 s",
+		"short 4 4 s 1.0000 1.0000 4 s"}
 	for i, line := range lines {
 		if got := strings.Join(strings.Fields(line), " "); got != want[i] {
 			t.Errorf("line %d is %q, want %q", i, got, want[i])
 		}
 	}
-	if err := WriteLosses(&b, []*record.Run{runs[0], {Dir: "runs/new"}}); err == nil || !strings.Contains(err.Error(), "runs/new: no round") {
+	if err := WriteLosses(&b, []*record.Run{runs[0], {Dir: "runs/new"}}); err == nil ||
+		!strings.Contains(err.Error(), "runs/new: no round") {
 		t.Errorf("error %v of a run without rounds, want its folder", err)
 	}
 }

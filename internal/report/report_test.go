@@ -27,7 +27,8 @@ func sample() []record.Event {
 		}
 	}
 	return append(events,
-		record.Event{Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{2}, Detail: "worker 2 was never seen"}},
+		record.Event{Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{2},
+			Detail: "worker 2 was never seen"}},
 		record.Event{Final: &record.Final{Rank: 0, Rounds: 50, Loss: 0.1, Accuracy: 0.97, Digest: "ab"}},
 	)
 }
@@ -187,7 +188,8 @@ func TestSize(t *testing.T) {
 
 // The largest rank that is legal takes no memory for those below it.
 func TestAFigureHasNoPlaceForWorkersWithoutSteps(t *testing.T) {
-	run := &record.Run{Events: []record.Event{{Step: &record.Step{Rank: 65535, Round: 1, Loss: 0.25}}, {Step: &record.Step{Round: 1, Loss: 0.5}}}}
+	run := &record.Run{Events: []record.Event{{Step: &record.Step{Rank: 65535, Round: 1, Loss: 0.25}},
+		{Step: &record.Step{Round: 1, Loss: 0.5}}}}
 	if got := byWorker(run.Events); len(got) != 2 {
 		t.Errorf("%d workers, want 2", len(got))
 	}

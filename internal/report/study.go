@@ -103,7 +103,8 @@ func (s *Study) collect(g *Group) error {
 		}
 		run, err := record.Open(filepath.Join(s.Dir, cell.Folder))
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("report: cell %s on %s, seed %d: its record is gone: start peer compare again: %w", cell.Label, cell.Network, cell.Seed, err)
+			return fmt.Errorf("report: cell %s on %s, seed %d: its record is gone: start peer compare again: %w", cell.Label,
+				cell.Network, cell.Seed, err)
 		}
 		if err != nil {
 			return err

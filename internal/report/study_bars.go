@@ -26,12 +26,14 @@ type part struct {
 func (s *Study) bars(network Network, groups []*Group) *Figure {
 	f := &Figure{Name: "bars-" + slug(network.Name)}
 	if targets := s.Targets.List(); len(targets) > 0 {
-		f.Caption = fmt.Sprintf("On %s: time to the target, geometric mean with its 95 %% interval, where all runs reached it. ", network.Name)
+		f.Caption = fmt.Sprintf("On %s: time to the target, geometric mean with its 95 %% interval, where all runs "+
+			"reached it. ", network.Name)
 		for _, target := range targets {
 			f.panels = append(f.panels, timeBars(groups, target))
 		}
 	}
-	f.Caption += fmt.Sprintf("What a round consists of on %s, means over peers, rounds and seeds; the black mark is what it takes at least.", network.Name)
+	f.Caption += fmt.Sprintf("What a round consists of on %s, means over peers, rounds and seeds; the black mark is "+
+		"what it takes at least.", network.Name)
 	f.panels = append(f.panels, s.partBars(groups))
 	for _, part := range partsOfRound() {
 		f.legend = append(f.legend, entry{part.name, draw.LineStyle{Color: part.color, Width: vg.Points(7)}})
@@ -156,7 +158,8 @@ func partsOfRound() []part {
 	return []part{
 		{"gradient", color.RGBA{0, 114, 178, 255}, func(m record.Moment) float64 { return 1e3 * m.Compute.Seconds() }},
 		{"coding", color.RGBA{230, 159, 0, 255}, func(m record.Moment) float64 { return 1e3 * m.Codec.Seconds() }},
-		{"waiting for messages", color.RGBA{225, 225, 225, 255}, func(m record.Moment) float64 { return 1e3 * m.Wait.Seconds() }},
+		{"waiting for messages", color.RGBA{225, 225, 225, 255},
+			func(m record.Moment) float64 { return 1e3 * m.Wait.Seconds() }},
 	}
 }
 

@@ -18,7 +18,9 @@ type quantity struct {
 }
 
 func theLoss() quantity {
-	return quantity{"training loss", func(t *trace) ([]record.Moment, []float64) { return t.moments, record.Smooth(t.moments) }}
+	return quantity{"training loss", func(t *trace) ([]record.Moment, []float64) {
+		return t.moments, record.Smooth(t.moments)
+	}}
 }
 
 func theGap() quantity {
@@ -103,7 +105,8 @@ func (s *Study) rounds() *Figure {
 func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 	loss := &Figure{
 		Name: "loss-" + slug(network.Name), legend: legendOf(groups),
-		Caption: fmt.Sprintf("Training loss on %s against time and against the bytes that a peer sends; each point is the mean of the last %d records. %s",
+		Caption: fmt.Sprintf("Training loss on %s against time and against the bytes that a peer sends; each point is the "+
+			"mean of the last %d records. %s",
 			network.Name, record.Smoothing, averaged),
 		panels: []*panel{curves(groups, byTime(), theLoss()), curves(groups, byBytes(), theLoss())},
 	}
@@ -112,7 +115,8 @@ func (s *Study) figuresOn(network Network, groups []*Group) []*Figure {
 	if anyHas(groups, theAccuracy()) {
 		all = append(all, &Figure{
 			Name: "accuracy-" + slug(network.Name), legend: legendOf(groups),
-			Caption: fmt.Sprintf("Accuracy on the test set on %s against time and against the bytes that a peer sends, without smoothing. %s",
+			Caption: fmt.Sprintf("Accuracy on the test set on %s against time and against the bytes that a peer sends, "+
+				"without smoothing. %s",
 				network.Name, averaged),
 			panels: []*panel{curves(groups, byTime(), theAccuracy()), curves(groups, byBytes(), theAccuracy())},
 		})

@@ -48,7 +48,8 @@ type shown struct {
 // WriteHTML writes the report of a study.
 func (s *Study) WriteHTML(w io.Writer) error {
 	all := shown{
-		Name: s.Name, Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label, Smoothing: record.Smoothing, Targets: s.Targets.List(),
+		Name: s.Name, Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label, Smoothing: record.Smoothing,
+		Targets:     s.Targets.List(),
 		Conclusions: s.Conclusions(), Caveats: s.Caveats(),
 	}
 	for _, network := range s.Networks {

@@ -57,7 +57,8 @@ func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float
 	t.Helper()
 	c := Cell{
 		Label: label, Network: "slow", Seed: seed, Status: CellDone, Folder: fmt.Sprintf("cells/%s.%d", label, seed),
-		Summary: &record.Summary{Algorithm: "dpsgd", Bits: bits, Rounds: 60, Time: 60 * seconds, BytesPerPeer: record.Bytes{Wire: int64(60e6 * megabytes)}},
+		Summary: &record.Summary{Algorithm: "dpsgd", Bits: bits, Rounds: 60, Time: 60 * seconds,
+			BytesPerPeer: record.Bytes{Wire: int64(60e6 * megabytes)}},
 	}
 	if err := os.MkdirAll(filepath.Join(dir, c.Folder), 0o777); err != nil {
 		t.Fatal(err)
@@ -66,7 +67,9 @@ func cell(t *testing.T, dir, label string, seed uint64, seconds, megabytes float
 	run := &record.Run{}
 	for k := 1; k <= 60; k++ {
 		for rank := range 2 {
-			e := record.Event{Step: &record.Step{Rank: rank, Round: k, Time: duration(float64(k) * seconds), Loss: 2 / float64(k), Gap: 0.1, Sent: record.Bytes{Wire: int64(float64(k) * 1e6 * megabytes)}, Compute: duration(seconds / 4)}}
+			e := record.Event{Step: &record.Step{Rank: rank, Round: k, Time: duration(float64(k) * seconds),
+				Loss: 2 / float64(k), Gap: 0.1, Sent: record.Bytes{Wire: int64(float64(k) * 1e6 * megabytes)},
+				Compute: duration(seconds / 4)}}
 			run.Events = append(run.Events, e)
 			if err := record.Write(&events, e); err != nil {
 				t.Fatal(err)
@@ -85,11 +88,13 @@ func study(t *testing.T, seeds ...uint64) *Study {
 	t.Helper()
 	dir := t.TempDir()
 	c := Comparison{
-		Name: "small", Mode: "sim", Compute: 0.001, Targets: record.Targets{Loss: 0.2}, Networks: []Network{{Name: "slow", Rate: 8e6, Latency: 0.001}},
-		Labels: []string{"quick", "D-PSGD", "<bad>"}, Seeds: seeds, Command: "peer compare small",
+		Name: "small", Mode: "sim", Compute: 0.001, Targets: record.Targets{Loss: 0.2},
+		Networks: []Network{{Name: "slow", Rate: 8e6, Latency: 0.001}},
+		Labels:   []string{"quick", "D-PSGD", "<bad>"}, Seeds: seeds, Command: "peer compare small",
 	}
 	for _, seed := range seeds {
-		c.Cells = append(c.Cells, cell(t, dir, "quick", seed, 0.5+0.001*float64(seed), 0.5, 8), cell(t, dir, "D-PSGD", seed, 2, 2, 32),
+		c.Cells = append(c.Cells, cell(t, dir, "quick", seed, 0.5+0.001*float64(seed), 0.5, 8),
+			cell(t, dir, "D-PSGD", seed, 2, 2, 32),
 			Cell{Label: "<bad>", Network: "slow", Seed: seed, Status: CellDiverged})
 	}
 	text, err := json.Marshal(c)
@@ -108,7 +113,8 @@ func study(t *testing.T, seeds ...uint64) *Study {
 
 func TestConclusions(t *testing.T) {
 	for seeds, want := range map[int]string{
-		1: "quick is the first to reach training loss 0.2, in 6.12 s: 25.0 % of the time of D-PSGD, 3.99 times sooner; one seed says nothing",
+		1: "quick is the first to reach training loss 0.2, in 6.12 s: 25.0 % of the time of D-PSGD, 3.99 times sooner; " +
+			"one seed says nothing",
 		3: "95 % interval over 3 seeds",
 	} {
 		s := study(t, []uint64{1, 2, 3}[:seeds]...)
@@ -126,7 +132,8 @@ func TestTargetsAreATable(t *testing.T) {
 	if err := s.WriteTargets(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"times sooner than D-PSGD", "ALGORITHM         slow", "quick  6.12 (3.99)", "D-PSGD  24.4 (1.00)", "<bad>            -"} {
+	for _, want := range []string{"times sooner than D-PSGD", "ALGORITHM         slow", "quick  6.12 (3.99)",
+		"D-PSGD  24.4 (1.00)", "<bad>            -"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
@@ -150,7 +157,8 @@ func TestConclusionsNameRivals(t *testing.T) {
 		s.Groups[2].Cells[i] = c
 	}
 	s.Groups[2].Label, s.Groups[2].runs = "rival", s.Groups[0].runs
-	if got := s.Conclusions()[0]; !strings.Contains(got, "quick is the first") || !strings.Contains(got, "do not tell it from rival.") {
+	if got := s.Conclusions()[0]; !strings.Contains(got, "quick is the first") ||
+		!strings.Contains(got, "do not tell it from rival.") {
 		t.Errorf("%q does not name the rival", got)
 	}
 }
@@ -207,7 +215,8 @@ func TestPageNeedsNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := page.String()
-	for _, want := range []string{"&lt;bad&gt;", "3 of 3 diverged", "<svg", "peer compare small", `<th scope="row">quick</th><td>8</td><td class="best">`} {
+	for _, want := range []string{"&lt;bad&gt;", "3 of 3 diverged", "<svg", "peer compare small",
+		`<th scope="row">quick</th><td>8</td><td class="best">`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -222,7 +231,8 @@ func TestPageNeedsNothingElse(t *testing.T) {
 func TestWhatWasTunedIsTold(t *testing.T) {
 	s := study(t, 1, 2)
 	s.Groups[0].Cells[0].Tuned = []string{"algorithm.gamma=0.3", "topology.slack=0.1"}
-	if text := s.Reproduce(); !strings.Contains(text, "tuned:   quick: algorithm.gamma=0.3 topology.slack=0.1,") || strings.Count(text, "tuned:") != 1 {
+	if text := s.Reproduce(); !strings.Contains(text, "tuned:   quick: algorithm.gamma=0.3 topology.slack=0.1,") ||
+		strings.Count(text, "tuned:") != 1 {
 		t.Errorf("%q does not say what was chosen", text)
 	}
 }

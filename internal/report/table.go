@@ -47,7 +47,8 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("theta", "%s, %s", short(&s.Theta.Value), verdict(s.Theta))
 	}
 	if l := s.Losses; l != nil {
-		row("lost peers", "%d %v, %d views of the graph, %d exchanges mixed by one end", len(l.Lost), l.Lost, l.Views, l.Lopsided)
+		row("lost peers", "%d %v, %d views of the graph, %d exchanges mixed by one end", len(l.Lost), l.Lost, l.Views,
+			l.Lopsided)
 	}
 	for _, g := range s.Gone {
 		row("gone", "peer %d, since round %d", g.Rank, g.Since)

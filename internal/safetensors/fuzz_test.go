@@ -20,7 +20,8 @@ func FuzzHeader(f *testing.F) {
 	}
 	f.Add(good, uint16(18))
 	f.Add(append([]byte{2, 0, 0, 0, 0, 0, 0, 0}, "{}"...), uint16(0))
-	f.Add(append([]byte{65, 0, 0, 0, 0, 0, 0, 0}, `{"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`...), uint16(0))
+	f.Add(append([]byte{65, 0, 0, 0, 0, 0, 0, 0},
+		`{"a":{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`...), uint16(0))
 	f.Fuzz(func(t *testing.T, text []byte, body uint16) {
 		size := int64(len(text)) + int64(body)
 		h, err := Read(bytes.NewReader(text), size)
@@ -35,7 +36,8 @@ func FuzzHeader(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v", err)
 		}
-		byName := cmpopts.SortSlices(func(a, b Tensor) bool { return a.Name < b.Name }) // one without data may stand anywhere among its neighbours
+		// one without data may stand anywhere among its neighbours
+		byName := cmpopts.SortSlices(func(a, b Tensor) bool { return a.Name < b.Name })
 		if diff := cmp.Diff(h, back, byName, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}

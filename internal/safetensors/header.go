@@ -195,7 +195,8 @@ func parseEntry(d *json.Decoder, name string, body uint64) (placed, error) {
 	if element == 0 {
 		return placed{}, fmt.Errorf("dtype %q: not supported", e.DType)
 	}
-	if len(e.Offsets) != 2 || e.Offsets[0] > e.Offsets[1] || e.Offsets[1] > min(body, math.MaxInt) || e.Offsets[0]%element != 0 {
+	if len(e.Offsets) != 2 || e.Offsets[0] > e.Offsets[1] || e.Offsets[1] > min(body, math.MaxInt) ||
+		e.Offsets[0]%element != 0 {
 		return placed{}, fmt.Errorf("data offsets %v: want begin ≤ end ≤ %d, at multiples of %d", e.Offsets, body, element)
 	}
 	t := placed{Tensor{Name: name, Type: e.DType, Shape: make([]int, len(e.Shape))}, int(e.Offsets[0])}
@@ -226,7 +227,8 @@ func inOrder(all []placed, body uint64) ([]Tensor, error) {
 	end := 0
 	for _, t := range all {
 		if t.begin != end {
-			return nil, fmt.Errorf("tensor %q begins at byte %d, the one before ends at %d: gap or overlap", t.Name, t.begin, end)
+			return nil, fmt.Errorf("tensor %q begins at byte %d, the one before ends at %d: gap or overlap", t.Name, t.begin,
+				end)
 		}
 		end += t.Bytes()
 		tensors = append(tensors, t.Tensor)

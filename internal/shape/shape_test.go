@@ -45,7 +45,8 @@ func TestMessagesShareTheUplinkAndQueueBehindEachOther(t *testing.T) {
 }
 
 func TestPromisesAreTurns(t *testing.T) {
-	s := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{0, 3}: {Rate: 8e3}, {0, 4}: {Latency: ms}}}.NewSender(0)
+	s := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{0, 3}: {Rate: 8e3},
+		{0, 4}: {Latency: ms}}}.NewSender(0)
 	s.Book(1, 0, 5000)
 	for i, p := range []struct {
 		to   topology.Rank

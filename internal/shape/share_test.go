@@ -121,7 +121,8 @@ func TestSharedRateIsUsed(t *testing.T) {
 		}
 		all := run(up, 0)
 		last := all[len(all)-1].Arrives
-		if want := time.Duration(total) * time.Microsecond; max(last-want, want-last) > 50*time.Nanosecond*time.Duration(len(all)) {
+		if want := time.Duration(total) * time.Microsecond; max(last-want,
+			want-last) > 50*time.Nanosecond*time.Duration(len(all)) {
 			t.Errorf("%d bytes have left at %v, want %v", total, last, want)
 		}
 	})

@@ -47,7 +47,8 @@ func (o *thing) State(v *Visit) {
 func full() *thing {
 	return &thing{
 		x: []float32{1, -2}, late: []float32{3, 4}, scale: 0.1, losses: []float64{5}, table: []float64{6, 7},
-		count: -5, note: math.MaxUint64, seen: true, steps: []uint32{8, math.MaxUint32}, sent: []byte("abc"), part: newThing(),
+		count: -5, note: math.MaxUint64, seen: true, steps: []uint32{8, math.MaxUint32}, sent: []byte("abc"),
+		part: newThing(),
 	}
 }
 
@@ -161,7 +162,8 @@ func FuzzLoad(f *testing.F) {
 		if s.Load("thing", o) != nil {
 			return
 		}
-		if len(o.x) != 2 || o.late != nil && len(o.late) != 2 || len(o.losses) > 3 || o.count < -5 || o.count > 5 || math.IsNaN(o.scale) {
+		if len(o.x) != 2 || o.late != nil && len(o.late) != 2 || len(o.losses) > 3 || o.count < -5 || o.count > 5 ||
+			math.IsNaN(o.scale) {
 			t.Errorf("loaded %+v", o)
 		}
 	})

@@ -32,7 +32,8 @@ func TestOneWorkerLearnsItsShard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(model.Spec{Name: "mlp", Shape: shard.Shape, Classes: len(shard.Classes), Batch: 16, Hidden: []int{32}})
+	m, err := model.New(model.Spec{Name: "mlp", Shape: shard.Shape, Classes: len(shard.Classes), Batch: 16,
+		Hidden: []int{32}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,8 @@ func TestDivergenceNamesWorkerAndRound(t *testing.T) {
 
 func TestAModelBeyondAllBoundsHasDiverged(t *testing.T) {
 	o := newOracle(t, fixed{gradient: []float32{0, 0}}, NoData, Rule{})
-	for x, diverged := range map[float32]bool{0.9e15: false, -1.1e15: true, float32(math.NaN()): true, float32(math.Inf(-1)): true} {
+	for x, diverged := range map[float32]bool{0.9e15: false, -1.1e15: true, float32(math.NaN()): true,
+		float32(math.Inf(-1)): true} {
 		if _, err := o.Gradient(make([]float32, 2), 5, []float32{1, x}); errors.Is(err, ErrDiverged) != diverged {
 			t.Errorf("x = %v: error %v, want diverged: %v", x, err, diverged)
 		}

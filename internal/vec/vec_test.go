@@ -31,7 +31,8 @@ func TestElementwiseKernels(t *testing.T) {
 		kernel func(dst, x, y []float32)
 		want   func(dst, x, y float32) float32
 	}{
-		{"Axpy", func(dst, x, _ []float32) { Axpy(dst, a, x) }, func(dst, x, _ float32) float32 { p := a * x; return dst + float32(p) }},
+		{"Axpy", func(dst, x, _ []float32) { Axpy(dst, a, x) },
+			func(dst, x, _ float32) float32 { p := a * x; return dst + float32(p) }},
 		{"Add", Add, func(_, x, y float32) float32 { return x + y }},
 		{"Sub", Sub, func(_, x, y float32) float32 { return x - y }},
 		{"Scale", func(dst, x, _ []float32) { Scale(dst, a, x) }, func(_, x, _ float32) float32 { return a * x }},
@@ -93,7 +94,8 @@ func TestNonFiniteValuesAreSeenAnywhere(t *testing.T) {
 					t.Fatalf("Finite with %v at %d of %d = true", v, i, n)
 				}
 				m, d := float64(MaxAbs(x)), float64(MaxAbsDiff(x, make([]float32, n)))
-				if isNaN := v != v; math.IsNaN(m) != isNaN || math.IsNaN(d) != isNaN || !isNaN && (m != math.Inf(1) || d != math.Inf(1)) {
+				if isNaN := v != v; math.IsNaN(m) != isNaN || math.IsNaN(d) != isNaN || !isNaN &&
+					(m != math.Inf(1) || d != math.Inf(1)) {
 					t.Fatalf("with %v at %d of %d: MaxAbs %v, MaxAbsDiff %v", v, i, n, m, d)
 				}
 			}

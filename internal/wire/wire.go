@@ -39,8 +39,9 @@ const Version = 1
 type Kind uint8
 
 const (
-	Data    Kind = 1 // the message of (round, hop)
-	Bye     Kind = 2 // the sender is done and leaves on purpose: nothing follows but what it is asked for; the payload may say why
+	Data Kind = 1 // the message of (round, hop)
+	// the sender is done and leaves on purpose: nothing follows but what it is asked for; the payload may say why
+	Bye     Kind = 2
 	Request Kind = 3 // asks for the repair of the message of (round, hop)
 	Repair  Kind = 4 // the repair of the message of (round, hop)
 	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them

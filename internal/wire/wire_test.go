@@ -36,7 +36,8 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 		{"first round", wire.Header{Kind: wire.Data}, []byte{1, 2, 3}},
 		{"coded payload", wire.Header{Kind: wire.Data, Coder: entropy.Bzip2, Round: 7}, []byte("zz")},
 		{"empty payload", wire.Header{Kind: wire.Data, Round: 7, Hop: 2, Epoch: 5}, nil},
-		{"largest numbers", wire.Header{Kind: wire.Data, Round: math.MaxUint32, Hop: math.MaxUint16, Epoch: math.MaxUint64}, []byte("x")},
+		{"largest numbers", wire.Header{Kind: wire.Data, Round: math.MaxUint32, Hop: math.MaxUint16, Epoch: math.MaxUint64},
+			[]byte("x")},
 		{"note of a message", wire.Header{Kind: wire.Data, Round: 9, Note: math.MaxUint64}, []byte("y")},
 		{"request", wire.Header{Kind: wire.Request, Round: 4, Hop: 1}, nil},
 		{"repair", wire.Header{Kind: wire.Repair, Round: 4, Hop: 1}, []byte("quotients")},
@@ -73,12 +74,14 @@ func TestFramesComeBackAsTheyWere(t *testing.T) {
 // The layout of the package comment, field by field: peers of other builds
 // depend on these bytes.
 func TestLayout(t *testing.T) {
-	header := wire.Header{Kind: wire.Data, Hop: 0x0201, Round: 0x14131211, Note: 0x3837363534333231, Epoch: 0x2827262524232221}
+	header := wire.Header{Kind: wire.Data, Hop: 0x0201, Round: 0x14131211, Note: 0x3837363534333231,
+		Epoch: 0x2827262524232221}
 	frame, err := wire.AppendFrame(nil, header, []byte{0xAA, 0xBB, 0xCC})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := hex.DecodeString("03000000" + "01" + "01" + "0102" + "11121314" + "00000000" + "2122232425262728" + "3132333435363738" + "aabbcc")
+	want, _ := hex.DecodeString("03000000" + "01" + "01" + "0102" + "11121314" + "00000000" + "2122232425262728" +
+		"3132333435363738" + "aabbcc")
 	covered := append(bytes.Clone(want[:12]), want[16:]...)
 	binary.LittleEndian.PutUint32(want[12:], crc32.Checksum(covered, crc32.MakeTable(crc32.Castagnoli)))
 	if !bytes.Equal(frame, want) {
@@ -195,7 +198,9 @@ func TestWhatTheFormatCannotSayIsRefused(t *testing.T) {
 }
 
 func TestKindsHaveNames(t *testing.T) {
-	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request", wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", wire.Member: "member", 9: "kind 9"} {
+	for kind, want := range map[wire.Kind]string{wire.Data: "data", wire.Bye: "bye", wire.Request: "request",
+		wire.Repair: "repair", wire.Resend: "resend", wire.Durable: "durable", wire.Alive: "alive", wire.Member: "member",
+		9: "kind 9"} {
 		if got := kind.String(); got != want {
 			t.Errorf("%d is called %q, want %q", uint8(kind), got, want)
 		}

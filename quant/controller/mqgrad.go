@@ -50,7 +50,8 @@ type Settings struct {
 // PaperSettings returns those of the paper, with the discount that
 // docs/math.md#readings-of-the-papers explains, for low to high bits.
 func PaperSettings(low, high int) Settings {
-	return Settings{T: 5, Alpha: 0.01, Epsilon: 0.1, Eta: 0.1, Reward: 300, Discount: 0.9, Low: low, High: high, Start: low}
+	return Settings{T: 5, Alpha: 0.01, Epsilon: 0.1, Eta: 0.1, Reward: 300, Discount: 0.9, Low: low, High: high,
+		Start: low}
 }
 
 const (
@@ -80,7 +81,8 @@ func NewMQGradFrom(s Settings, net Net, draw func(t int) float64) (*MQGrad, erro
 		return nil, err
 	}
 	if s.T < 2 || s.Start < s.Low || s.Start > s.High || !net.fits(s.T, s.High-s.Low+1) {
-		return nil, errors.New("controller: mqgrad: settings do not fit together: want T ≥ 2, a start between the smallest and the largest bits, and a net of T inputs with an output for each number of bits")
+		return nil, errors.New("controller: mqgrad: settings do not fit together: want T ≥ 2, a start between the " +
+			"smallest and the largest bits, and a net of T inputs with an output for each number of bits")
 	}
 	return &MQGrad{
 		settings: s, net: net, draw: draw, n: s.Start,

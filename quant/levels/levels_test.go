@@ -227,7 +227,8 @@ func TestBucketsAreWeighed(t *testing.T) {
 
 func TestMixturesThatAreNoneAreRefused(t *testing.T) {
 	for _, bad := range [][]Component{
-		nil, {{0.1, 0.1, 0}}, {{math.NaN(), 0.1, 1}}, {{0.1, -0.1, 1}}, {{0.1, math.Inf(1), 1}}, {{0.1, 0.1, -1}}, {{0.1, 0.1, 1}, {0.1, 0.1, math.NaN()}},
+		nil, {{0.1, 0.1, 0}}, {{math.NaN(), 0.1, 1}}, {{0.1, -0.1, 1}}, {{0.1, math.Inf(1), 1}}, {{0.1, 0.1, -1}},
+		{{0.1, 0.1, 1}, {0.1, 0.1, math.NaN()}},
 	} {
 		if m, err := NewMixture(bad...); err == nil {
 			t.Errorf("%v: accepted: %v", bad, m)

@@ -56,7 +56,8 @@ func NewMixture(components ...Component) (*Mixture, error) {
 	total := 0.0
 	for i, c := range components {
 		if !finite(c.Mu) || !finite(c.Sigma) || c.Sigma < 0 || !finite(c.Weight) || c.Weight < 0 {
-			return nil, fmt.Errorf("levels: component %d: mean %v, deviation %v, weight %v: must be finite, the last two at least 0", i, c.Mu, c.Sigma, c.Weight)
+			return nil, fmt.Errorf("levels: component %d: mean %v, deviation %v, weight %v: must be finite, the last two at "+
+				"least 0", i, c.Mu, c.Sigma, c.Weight)
 		}
 		total += c.Weight
 	}

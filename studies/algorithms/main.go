@@ -41,7 +41,8 @@ func compare(ctx context.Context, output string, rounds int) error {
 	}
 	defer os.RemoveAll(work)
 	program := filepath.Join(work, "peer")
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, "gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program,
+		"gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, text)
 	}
 	var results []result

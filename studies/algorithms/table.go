@@ -53,16 +53,21 @@ The rounds, batches and step sizes are the preset's unless a command below says 
 `+"`go run ./studies/algorithms -o docs/results/algorithms.md`"+` makes this file anew.
 
 %s
-* Extra vectors: memory of the algorithm beyond model and gradient, in multiples of the model; the largest of the peers. Moniqua's is what
+* Extra vectors: memory of the algorithm beyond model and gradient, in multiples of the model; the largest of the peers.
+  Moniqua's is what
   verification keeps for repairs; AD-PSGD's is the model its gradient is taken at and the messages it keeps.
-* Payload: bytes that a peer sends in a round to all its neighbours together; repairs and framing are not in it, what is sent again
+* Payload: bytes that a peer sends in a round to all its neighbours together; repairs and framing are not in it, what is
+  sent again
   over a new link is.
-* Compute (gradient) and codec (encode, decode, mix): what a round takes while nothing else wants the core: a tenth of the recorded rounds
-  is faster. In all: time of the run per round of a peer, in which the peers, and whatever else runs there, compete for the cores.
+* Compute (gradient) and codec (encode, decode, mix): what a round takes while nothing else wants the core: a tenth of
+  the recorded rounds
+  is faster. In all: time of the run per round of a peer, in which the peers, and whatever else runs there, compete for
+  the cores.
 * Accuracy: on the test set, mean of the replicas after equal rounds; in AD-PSGD the peers share the sum of the rounds.
 * exit: the run failed, and this is the exit code; the reason stands below.
 
-Machine: %d cores, %s/%s, %s. Times differ from run to run; accuracies do not, except for AD-PSGD, whose peers meet when they meet.
+Machine: %d cores, %s/%s, %s. Times differ from run to run; accuracies do not, except for AD-PSGD, whose peers meet when
+they meet.
 
 ## Commands
 

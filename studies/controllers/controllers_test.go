@@ -20,7 +20,8 @@ func TestARunOfEachKind(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", r.name, err)
 		}
-		if len(got.steps) != 40 || len(got.scores) != 3 || got.scores[2].time != got.steps[39].Time || got.bits < 2 || got.bits > 8 {
+		if len(got.steps) != 40 || len(got.scores) != 3 || got.scores[2].time != got.steps[39].Time || got.bits < 2 ||
+			got.bits > 8 {
 			t.Errorf("%s: %d steps, scores %+v, %v bits", r.name, len(got.steps), got.scores, got.bits)
 		}
 		results = append(results, got)

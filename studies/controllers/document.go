@@ -49,7 +49,8 @@ func (r result) cells(times []time.Duration) []string {
 		return append(cells, "diverged", "-", "-")
 	}
 	end := r.scores[len(r.scores)-1]
-	return append(cells, fmt.Sprintf("%.2f", end.time.Seconds()), fmt.Sprintf("%.2f", 100*end.accuracy), fmt.Sprintf("%.2f", end.loss))
+	return append(cells, fmt.Sprintf("%.2f", end.time.Seconds()), fmt.Sprintf("%.2f", 100*end.accuracy),
+		fmt.Sprintf("%.2f", end.loss))
 }
 
 // document returns the Markdown text of all results.
@@ -79,7 +80,8 @@ of %d rounds in the simulator with the settings
 
     %s
 
-and those of its own below. Time is virtual: %v per gradient (%s), and what links of 10 MB/s make of the payloads. %% is the
+and those of its own below. Time is virtual: %v per gradient (%s), and what links of 10 MB/s make of the payloads. %% is
+the
 accuracy of worker 0 on the test set, as of its last score: there is one every %d rounds.
 
 %s
@@ -89,8 +91,10 @@ The picture shows the training loss of worker 0, the mean of the last %d rounds,
 ## What choosing costs
 
 %s
-A call is made once in so many rounds, and its share is that of the time of a gradient, and of a round of the fastest run. What
-Øland-Raj needs, the root mean square of a gradient, is in it. The notes that carry choices and losses are 8 bytes of a header that
+A call is made once in so many rounds, and its share is that of the time of a gradient, and of a round of the fastest
+run. What
+Øland-Raj needs, the root mean square of a gradient, is in it. The notes that carry choices and losses are 8 bytes of a
+header that
 has 32 bytes with or without them.
 
 Machine: %d cores, %s/%s, %s.
@@ -98,7 +102,8 @@ Machine: %d cores, %s/%s, %s.
 ## Settings
 
 %s`, p.rounds, p.every, p.rounds, strings.Join(base(), "\n    "), p.compute, origin, p.every,
-		markdown.Table(table), picture, smoothing, costTable(costs, p.compute, shortest(results)/time.Duration(p.rounds)), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), settings(results))
+		markdown.Table(table), picture, smoothing, costTable(costs, p.compute, shortest(results)/time.Duration(p.rounds)),
+		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), settings(results))
 }
 
 // settings lists what the rows change.

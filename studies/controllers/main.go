@@ -39,7 +39,8 @@ type plan struct {
 // compare makes the runs of all rows and writes the document and its picture.
 func compare(ctx context.Context, output string, p plan) error {
 	if p.rounds < 1 || p.every < 1 || p.compute < 0 {
-		return fmt.Errorf("%d rounds, scores every %d, gradients of %v: must be at least 1, 1 and 0", p.rounds, p.every, p.compute)
+		return fmt.Errorf("%d rounds, scores every %d, gradients of %v: must be at least 1, 1 and 0", p.rounds, p.every,
+			p.compute)
 	}
 	measured := p.compute == 0
 	if measured {

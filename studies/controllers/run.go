@@ -99,7 +99,8 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 }
 
 // scored makes a worker's gradient evaluate the model that it is taken at.
-func scored(w *experiment.Worker, every int, scores map[int]score) func(g []float32, k int, x []float32) (float32, error) {
+func scored(w *experiment.Worker, every int, scores map[int]score) func(g []float32, k int, x []float32) (float32,
+	error) {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if k > 0 && k%every == 0 {
 			s, err := w.Evaluate(x, nil)

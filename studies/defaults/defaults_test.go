@@ -54,7 +54,8 @@ func TestOnlyWhatTheoryExpectsMayDiverge(t *testing.T) {
 	if err := unexpected([]row{{name: "dcd", mayDiverge: true, cells: []cell{c}}}); err != nil {
 		t.Error(err)
 	}
-	if err := unexpected([]row{{name: "choco", cells: []cell{c}}}); err == nil || !strings.Contains(err.Error(), "choco (x): round 2") {
+	if err := unexpected([]row{{name: "choco", cells: []cell{c}}}); err == nil ||
+		!strings.Contains(err.Error(), "choco (x): round 2") {
 		t.Errorf("got %v", err)
 	}
 	c.warned = true
@@ -69,7 +70,8 @@ func TestOnlyWhatTheoryExpectsMayDiverge(t *testing.T) {
 
 func TestDocument(t *testing.T) {
 	text := document([]row{
-		{name: "a", messages: "m", cells: []cell{{end: trained, accuracy: 0.5}, {end: refused, why: "too few"}, {end: diverged}, {end: trained, accuracy: 1}}},
+		{name: "a", messages: "m", cells: []cell{{end: trained, accuracy: 0.5}, {end: refused, why: "too few"},
+			{end: diverged}, {end: trained, accuracy: 1}}},
 		{name: "b", messages: "full", cells: []cell{{end: trained, accuracy: 0.25}}},
 	})
 	for _, want := range []string{"| a ", " 50.0 | refused | diverged |  100.0 |", "* too few\n", " 25.0 |\n"} {

@@ -33,13 +33,15 @@ func document(lines []row) string {
 	slices.Sort(reasons)
 	return fmt.Sprintf(`# What the defaults reach
 
-Eight workers on a ring train the preset %s in the simulator, once with each algorithm, each codec or compressor, and 1, 2, 4 and 8 bits.
+Eight workers on a ring train the preset %s in the simulator, once with each algorithm, each codec or compressor, and 1,
+2, 4 and 8 bits.
 `+"`topology.slack` and `algorithm.gamma` are `auto`"+` (see [slack](../slack.md)); everything else has its default, too.
 `+"`go run ./studies/defaults -o docs/results/defaults.md`"+` makes this file.
 
 %s
 * A number is the accuracy in percent, the mean of the replicas. A run that learns nothing counts as diverged.
-* Diverged: DCD, ECD and naive exchange do not make up for what messages lose. Theory promises nothing for them with coarse compressors.
+* Diverged: DCD, ECD and naive exchange do not make up for what messages lose. Theory promises nothing for them with
+  coarse compressors.
   All-reduce with 1 bit of min-max is biased; a warning before the run says so.
   A server with random-k multiplies the variance of gradients by 100 twice, which needs a far smaller step size.
 * Refused: the run file has an error. The reasons, each of them once:

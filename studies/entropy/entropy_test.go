@@ -27,7 +27,8 @@ func TestResultsOfAPayload(t *testing.T) {
 	if got.plain != 1 || got.bits <= 0 || got.bits > 0.2 || got.coding <= 0 || got.decoding <= 0 {
 		t.Errorf("%+v", got)
 	}
-	if text := document([]result{got}, 50); !strings.Contains(text, "| zeros | huff0 | 1.00 | 0.1") || !strings.Contains(text, "--set train.rounds=50") {
+	if text := document([]result{got}, 50); !strings.Contains(text, "| zeros | huff0 | 1.00 | 0.1") ||
+		!strings.Contains(text, "--set train.rounds=50") {
 		t.Errorf("the document is\n%s", text)
 	}
 }

@@ -33,11 +33,14 @@ func rows() []row {
 		if bits == 1 {
 			tight = append(tight, "topology.slack=0.1")
 		}
-		wide := append([]string{"algorithm.theta.rule=fixed", "algorithm.theta.value=0.5", "algorithm.theta.verify=false"}, tight...)
-		all = append(all, row{fmt.Sprintf("Moniqua %d bit", bits), tight}, row{fmt.Sprintf("Moniqua %d bit, θ 0.5", bits), wide})
+		wide := append([]string{"algorithm.theta.rule=fixed", "algorithm.theta.value=0.5", "algorithm.theta.verify=false"},
+			tight...)
+		all = append(all, row{fmt.Sprintf("Moniqua %d bit", bits), tight},
+			row{fmt.Sprintf("Moniqua %d bit, θ 0.5", bits), wide})
 	}
 	return append(all,
-		row{"ChocoSGD QSGD 4 bit", []string{"algorithm.name=choco", "algorithm.codec=full", "algorithm.gamma=0.3", "algorithm.compressor.scaled=true"}},
+		row{"ChocoSGD QSGD 4 bit", []string{"algorithm.name=choco", "algorithm.codec=full", "algorithm.gamma=0.3",
+			"algorithm.compressor.scaled=true"}},
 		row{"D-PSGD 32 bit", []string{"algorithm.bits=32"}},
 	)
 }
@@ -54,7 +57,8 @@ const kept = 5
 // payloads runs r on the simulator and returns some of what worker 0 sent, spread
 // over the second half of the run, and the number of parameters.
 func (r row) payloads(ctx context.Context, rounds int) (sent []payload, parameters int, err error) {
-	loaded, err := configs.Load(configs.Source{File: preset, Set: append(r.settings, fmt.Sprintf("train.rounds=%d", rounds))})
+	loaded, err := configs.Load(configs.Source{File: preset,
+		Set: append(r.settings, fmt.Sprintf("train.rounds=%d", rounds))})
 	if err != nil {
 		return nil, 0, err
 	}

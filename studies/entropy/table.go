@@ -22,15 +22,18 @@ func document(results []result, rounds int) string {
 	}
 	return fmt.Sprintf(`# Entropy coding of real payloads
 
-Payloads of one of eight peers that train the network of the preset %s, from the second half of %d rounds, coded by each of the
+Payloads of one of eight peers that train the network of the preset %s, from the second half of %d rounds, coded by each
+of the
 coders of `+"`wire.entropy`"+`. `+"`go run ./studies/entropy -o docs/results/entropy.md`"+` makes this file anew.
 
 | payload | coder | bits per parameter, plain | coded | ratio | coding, ns | restoring, ns |
 |---------|-------|--------------------------:|------:|------:|-----------:|--------------:|
 %s
-* Bits per parameter: without the header of a frame. Where no coder makes a payload smaller it is sent as it is, and the ratio is 1.
+* Bits per parameter: without the header of a frame. Where no coder makes a payload smaller it is sent as it is, and the
+  ratio is 1.
 * Coding, restoring: nanoseconds per parameter, one core, the best of %d tries per payload.
-* θ 0.5 is fixed, far above what neighbours differ by here, so that most weights are a few steps long; without it the run chooses a tight one.
+* θ 0.5 is fixed, far above what neighbours differ by here, so that most weights are a few steps long; without it the
+  run chooses a tight one.
 
 Machine: %d cores, %s/%s, %s. Times differ from run to run; bits do not.
 

@@ -11,7 +11,8 @@ import (
 )
 
 func TestTrainShowsEveryRoundOfAWorker(t *testing.T) {
-	run, err := Assemble("ring8", []string{"model.name=quadratic", "topology.size=3", "train.rounds=4", "algorithm.codec=full"})
+	run, err := Assemble("ring8", []string{"model.name=quadratic", "topology.size=3", "train.rounds=4",
+		"algorithm.codec=full"})
 	if err != nil {
 		t.Fatal(err)
 	}

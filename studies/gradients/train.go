@@ -40,7 +40,8 @@ type Look func(k int, x, g []float32) error
 // Train drives the workers of a run from its beginning to its end, in no time of
 // the virtual clock. Each Look sees one worker, in its order of rounds, and an
 // error of it ends the training.
-func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Look) ([]*experiment.Worker, sim.Result, error) {
+func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Look) ([]*experiment.Worker, sim.Result,
+	error) {
 	workers, err := run.Workers()
 	if err != nil {
 		return nil, sim.Result{}, err

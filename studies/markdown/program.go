@@ -19,7 +19,8 @@ func Program(name string, work func(ctx context.Context) error) {
 	defer stop()
 	err := work(ctx)
 	if missing, ok := errors.AsType[*data.MissingError](err); ok {
-		fmt.Fprintf(os.Stderr, "SKIPPED: %s: needs the data set %s: set PEER_DATA to a folder that has it\n", name, missing.Set)
+		fmt.Fprintf(os.Stderr, "SKIPPED: %s: needs the data set %s: set PEER_DATA to a folder that has it\n", name,
+			missing.Set)
 		return
 	}
 	if err != nil {

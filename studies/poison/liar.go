@@ -27,7 +27,8 @@ func newLiar(w *gossip.Worker) (*liar, error) {
 	case algos.Full:
 		l.codec = c
 	case *moniqua.Codec:
-		l.codec = &moniqua.Codec{Levels: c.Levels, Rounding: c.Rounding, Theta: c.Theta, Seed: c.Seed, Rank: c.Rank, Verify: c.Verify, Bits: c.Bits}
+		l.codec = &moniqua.Codec{Levels: c.Levels, Rounding: c.Rounding, Theta: c.Theta, Seed: c.Seed, Rank: c.Rank,
+			Verify: c.Verify, Bits: c.Bits}
 	default:
 		return nil, fmt.Errorf("no lies in a %T", c)
 	}

@@ -32,7 +32,8 @@ type row struct {
 func rows() []row {
 	var all []row
 	for _, graph := range []string{"ring", "complete"} {
-		for _, codec := range [][2]string{{"32 bit", "algorithm.codec=full"}, {"Moniqua 8 bit", fixed + "}"}, {"Moniqua 8 bit, not verified", fixed + ", verify: false}"}} {
+		for _, codec := range [][2]string{{"32 bit", "algorithm.codec=full"}, {"Moniqua 8 bit", fixed + "}"},
+			{"Moniqua 8 bit, not verified", fixed + ", verify: false}"}} {
 			for _, mixing := range [][]string{{"plain"}, {"clipped", "algorithm.clip.liars=1"}} {
 				for _, lies := range []string{nobody, one} {
 					settings := append([]string{"topology.kind=" + graph, codec[1]}, mixing[1:]...)
@@ -57,7 +58,8 @@ type outcome struct {
 
 // run makes the run of a seed. One that diverges is an outcome, too.
 func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
-	run, err := gradients.Assemble(preset, append([]string{fmt.Sprint("seed=", seed), fmt.Sprint("train.rounds=", rounds)}, r.settings...))
+	run, err := gradients.Assemble(preset, append([]string{fmt.Sprint("seed=", seed), fmt.Sprint("train.rounds=", rounds)},
+		r.settings...))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -106,5 +108,6 @@ func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 
 // command returns the line that makes the run of seed 1 without a liar.
 func (r row) command(rounds int) string {
-	return fmt.Sprintf("peer sim %s --set '%s' --set train.rounds=%d --set seed=1", preset, strings.Join(r.settings, "' --set '"), rounds)
+	return fmt.Sprintf("peer sim %s --set '%s' --set train.rounds=%d --set seed=1", preset,
+		strings.Join(r.settings, "' --set '"), rounds)
 }

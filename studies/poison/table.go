@@ -41,7 +41,8 @@ func (r result) cells(plain result) []string {
 	}
 	best, _, _ := plain.mean()
 	return []string{
-		r.graph, r.name, r.lies, fmt.Sprintf("%.2f", 100*mean), fmt.Sprintf("%.2f", 100*least), fmt.Sprintf("%.4f", best-mean),
+		r.graph, r.name, r.lies, fmt.Sprintf("%.2f", 100*mean), fmt.Sprintf("%.2f", 100*least),
+		fmt.Sprintf("%.4f", best-mean),
 	}
 }
 
@@ -62,12 +63,14 @@ func document(results []result, rounds, seeds int) string {
 	return fmt.Sprintf(`# One liar of eight
 
 Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with %s. Where one peer
-lies, worker %d sends its model with all signs flipped in every round; with Moniqua its symbols, hash and repairs fit the lie, so that no check finds
+lies, worker %d sends its model with all signs flipped in every round; with Moniqua its symbols, hash and repairs fit
+the lie, so that no check finds
 it. Clipped: mixing with algorithm.clip.liars: 1. Theta is fixed, for a liar could choose any other for all.
 `+"`go run ./studies/poison -rounds %d -seeds %d -o docs/results/poison.md`"+` makes this file anew.
 
 %s
-* Accuracy: on the test set, mean over the honest peers' models and the seeds. Least: that of the worst honest peer, mean over the seeds.
+* Accuracy: on the test set, mean over the honest peers' models and the seeds. Least: that of the worst honest peer,
+  mean over the seeds.
 * Cost: accuracy lost against plain mixing of the same codec on the same graph where nobody lies.
 * diverged: in at least one of the runs.
 

@@ -30,7 +30,8 @@ func TestSettingsAreAccepted(t *testing.T) {
 
 func TestDocumentHasMeanAndSpread(t *testing.T) {
 	text := document([]result{
-		{row: row{"good", 7, []string{"a=[1]"}}, outcomes: []outcome{{accuracy: 0.8, bits: 3.004, sent: 1234, lost: 0.25}, {accuracy: 0.82, bits: 3.004, sent: 1234, lost: 0.75}}},
+		{row: row{"good", 7, []string{"a=[1]"}}, outcomes: []outcome{{accuracy: 0.8, bits: 3.004, sent: 1234, lost: 0.25},
+			{accuracy: 0.82, bits: 3.004, sent: 1234, lost: 0.75}}},
 		{row: row{"bad", 0, nil}, outcomes: []outcome{{accuracy: 0.8}, {diverged: true, bits: 32}}},
 	}, 30, 2)
 	for _, want := range []string{

@@ -34,13 +34,16 @@ func (p plan) figureDocument(curves []curve, picture string) string {
 	alq := named(curves, "ALQ")
 	for _, c := range curves {
 		table = append(table, []string{
-			c.name, "`" + c.settings + "`", digits(c.mean()), digits(c.last()), digits(c.mean() / alq.mean()), fmt.Sprint(c.above(alq)),
+			c.name, "`" + c.settings + "`", digits(c.mean()), digits(c.last()), digits(c.mean() / alq.mean()),
+			fmt.Sprint(c.above(alq)),
 		})
 	}
 	return fmt.Sprintf(`# Variance of quantizers over a training run
 
-How much of a gradient g is lost by random rounding: E |C(g) - g|^2/|g|^2, computed exactly from g and the levels, not drawn, in
-%d rounds of a run. The figure is that of Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD" (NeurIPS 2020,
+How much of a gradient g is lost by random rounding: E |C(g) - g|^2/|g|^2, computed exactly from g and the levels, not
+drawn, in
+%d rounds of a run. The figure is that of Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD" (NeurIPS
+2020,
 figures 4 and 5). The gradients are those of worker 0.
 %s
 `+"`go run ./studies/variance -rounds %d -looks %d -o docs/results/variance.md`"+` makes this file and its picture anew.
@@ -62,7 +65,8 @@ figures 4 and 5). The gradients are those of worker 0.
 // tableDocument returns the Markdown text of the costs.
 func (p plan) tableDocument(costs []cost, theta float64, spend time.Duration) string {
 	table := [][]string{{
-		"compressor", "bits per parameter", "huff0", "auto", "ideal code", "relative error", "encode, ns", "decode, ns", "encode, copies", "decode, copies",
+		"compressor", "bits per parameter", "huff0", "auto", "ideal code", "relative error", "encode, ns", "decode, ns",
+		"encode, copies", "decode, copies",
 	}}
 	copying := fastestCopy(costs)
 	for _, c := range costs {
@@ -82,20 +86,26 @@ func (p plan) tableDocument(costs []cost, theta float64, spend time.Duration) st
 	}
 	return fmt.Sprintf(`# What messages of each compressor cost
 
-Measured on the gradients of worker 0 in %d rounds of a run, and for Moniqua on the models of two neighbours in the same rounds.
+Measured on the gradients of worker 0 in %d rounds of a run, and for Moniqua on the models of two neighbours in the same
+rounds.
 %s
 `+"`go run ./studies/variance -rounds %d -looks %d -spend %v -table docs/results/compressors.md`"+` makes this file anew.
 
 %s
 * Bits per parameter: of a message, with scales and tables, packed. Then the same after the entropy stage (wire.entropy)
-  with huff0, and with auto on a link so slow that bytes alone count; a payload that does not shrink is sent as it is. Ideal code: with
-  the symbols of a message coded as well as their frequencies allow, each on its own (order 0); a coder that takes several symbols as one
+  with huff0, and with auto on a link so slow that bytes alone count; a payload that does not shrink is sent as it is.
+  Ideal code: with
+  the symbols of a message coded as well as their frequencies allow, each on its own (order 0); a coder that takes
+  several symbols as one
   byte may do better.
 * Relative error: |C(z) - z|^2/|z|^2 of what was sent, a mean over the rounds; z is a gradient, for Moniqua a model.
-* Encode and decode: nanoseconds per parameter of making a message and of adding it to a vector, on one core, and the same over the
-  time to copy the parameters, 4 bytes each, which is measured in turn with them: %s ns. All are the shortest of what fits in %v.
+* Encode and decode: nanoseconds per parameter of making a message and of adding it to a vector, on one core, and the
+  same over the
+  time to copy the parameters, 4 bytes each, which is measured in turn with them: %s ns. All are the shortest of what
+  fits in %v.
 * Levels that adapt are fitted in the rounds %s; those rounds are not in the times.
-* Moniqua: subtractive dither, theta = %s, twice the largest difference of the two models in these rounds. An error relative to a model is no
+* Moniqua: subtractive dither, theta = %s, twice the largest difference of the two models in these rounds. An error
+  relative to a model is no
   error relative to a gradient: the two do not compare.
 
 %s
@@ -109,12 +119,14 @@ Those of `+"`algorithm.compressor`"+` in a run file; what they do not say is the
 
 // training says what is trained.
 func (p plan) training() string {
-	return fmt.Sprintf("Four workers train LeNet-5 on Fashion-MNIST, %d rounds of the preset %s with\n`%s`.", p.rounds, preset, strings.Join(network, " "))
+	return fmt.Sprintf("Four workers train LeNet-5 on Fashion-MNIST, %d rounds of the preset %s with\n`%s`.", p.rounds,
+		preset, strings.Join(network, " "))
 }
 
 // made says where the numbers come from.
 func made() string {
-	return fmt.Sprintf("Made on %s/%s with %s; numbers may differ a little with the type of the CPU.", runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("Made on %s/%s with %s; numbers may differ a little with the type of the CPU.", runtime.GOOS,
+		runtime.GOARCH, runtime.Version())
 }
 
 // bits writes those per parameter.

@@ -15,7 +15,8 @@ import (
 
 // tiny is a run that needs no data set.
 func tiny() plan {
-	return plan{rounds: 25, looks: 6, more: []string{"data.name=glyphs", "topology.size=2", "train.batch=16", "train.step_size=0.02"}}
+	return plan{rounds: 25, looks: 6, more: []string{"data.name=glyphs", "topology.size=2", "train.batch=16",
+		"train.step_size=0.02"}}
 }
 
 // trained makes the samples of tiny once for all tests.
@@ -68,11 +69,13 @@ func TestCostsOfEveryCompressor(t *testing.T) {
 	}
 	want := map[string]struct{ packed, lost float64 }{ // at most
 		"full precision": {32, 0}, "QSGD-inf, 3 bits": {3.01, 10}, "ALQ, 3 bits": {3.01, 10}, "ORQ-9": {3.3, 1},
-		"top-k, 1 %": {0.65, 1}, "random-k, 1 %": {0.33, 1000}, "sign": {1.01, 1}, "Moniqua, 8 bit": {8.001, 1e-3}, "Moniqua, 1 bit": {1.001, 10},
+		"top-k, 1 %": {0.65, 1}, "random-k, 1 %": {0.33, 1000}, "sign": {1.01, 1}, "Moniqua, 8 bit": {8.001, 1e-3},
+		"Moniqua, 1 bit": {1.001, 10},
 	}
 	seen := 0
 	for _, c := range costs {
-		if c.encode <= 0 || c.decode <= 0 || c.copying <= 0 || c.ideal > c.packed+0.01 || c.huff0 > c.packed || c.auto > c.packed || c.auto <= 0 || !(c.lost >= 0) {
+		if c.encode <= 0 || c.decode <= 0 || c.copying <= 0 || c.ideal > c.packed+0.01 || c.huff0 > c.packed ||
+			c.auto > c.packed || c.auto <= 0 || !(c.lost >= 0) {
 			t.Errorf("%+v", c)
 		}
 		if most, ok := want[c.name]; ok {
@@ -86,7 +89,8 @@ func TestCostsOfEveryCompressor(t *testing.T) {
 		t.Errorf("%d of %d rows are there", seen, len(want))
 	}
 	text := p.tableDocument(costs, 0.25, time.Second)
-	for _, want := range []string{"| full precision         |             32.000 |", "-looks 6 -spend 1s -table", "theta = 0.25,", "    ORQ-9                    orq levels=9\n"} {
+	for _, want := range []string{"| full precision         |             32.000 |", "-looks 6 -spend 1s -table",
+		"theta = 0.25,", "    ORQ-9                    orq levels=9\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -137,7 +137,8 @@ func TestALeakIsFound(t *testing.T) {
 }
 
 func TestRanksInBrackets(t *testing.T) {
-	for text, want := range map[string]int{"[3] INF link down": 3, "[12] x": 12, "peer: lab: x": -1, "[x] y": -1, "[] y": -1} {
+	for text, want := range map[string]int{"[3] INF link down": 3, "[12] x": 12, "peer: lab: x": -1, "[x] y": -1,
+		"[] y": -1} {
 		if got := bracketed(text); got != want {
 			t.Errorf("%q: rank %d, want %d", text, got, want)
 		}
@@ -146,7 +147,8 @@ func TestRanksInBrackets(t *testing.T) {
 
 func TestLinesTellWhoseLinkIsDown(t *testing.T) {
 	for text, want := range map[string]int{
-		`INF link down run=x neighbour=7 why="no"`: 7, "[3] INF link down neighbour=12": 12, "DBG link up neighbour=7": -1, "link down": -1,
+		`INF link down run=x neighbour=7 why="no"`: 7, "[3] INF link down neighbour=12": 12, "DBG link up neighbour=7": -1,
+		"link down": -1,
 	} {
 		if got := (line{text: text}).lost(); got != want {
 			t.Errorf("%q: rank %d, want %d", text, got, want)
@@ -156,9 +158,12 @@ func TestLinesTellWhoseLinkIsDown(t *testing.T) {
 
 func TestTableTellsWhatWasBroken(t *testing.T) {
 	text := document([]effect{
-		{fault: fault{kill, 3, 50, 0}, scenario: "a", noticed: 30 * time.Millisecond, recovered: time.Second, lost: "4 rounds done again"},
-		{fault: fault{kill, 4, 90, 0}, scenario: "a", noticed: 10 * time.Millisecond, recovered: 3 * time.Second, lost: "4 rounds done again"},
-		{fault: fault{cable, 1, 60, time.Second}, scenario: "b", noticed: -1, recovered: -1, lost: "nothing", broken: []string{"peer 1 holds 90 handles, 12 before"}},
+		{fault: fault{kill, 3, 50, 0}, scenario: "a", noticed: 30 * time.Millisecond, recovered: time.Second,
+			lost: "4 rounds done again"},
+		{fault: fault{kill, 4, 90, 0}, scenario: "a", noticed: 10 * time.Millisecond, recovered: 3 * time.Second,
+			lost: "4 rounds done again"},
+		{fault: fault{cable, 1, 60, time.Second}, scenario: "b", noticed: -1, recovered: -1, lost: "nothing",
+			broken: []string{"peer 1 holds 90 handles, 12 before"}},
 	}, 7, []string{"c"})
 	for _, want := range []string{
 		"|        a |     2 | 0.00 s | 0.03 s (0.03 s) | 3.00 s (3.00 s) | 4 rounds done again |          yes |",

@@ -62,7 +62,8 @@ func misweighed(edges []record.Event, peers int, gone map[int]bool) []string {
 		}
 	}
 	if n := record.Lopsided(edges, views, lost); n > perCut*cuts {
-		wrong = append(wrong, fmt.Sprintf("only one end mixed in %d exchanges: %d ends took an edge off, which may each cost %d", n, cuts, perCut))
+		wrong = append(wrong,
+			fmt.Sprintf("only one end mixed in %d exchanges: %d ends took an edge off, which may each cost %d", n, cuts, perCut))
 	}
 	if len(views) < 2 {
 		wrong = append(wrong, "no edge is on record as gone")

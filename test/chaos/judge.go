@@ -14,7 +14,10 @@ import (
 // judgeNotice finds when the others have noticed a fault, and whether that was
 // in time.
 func (t *trial) judgeNotice(e *effect, began time.Time) {
-	l, told := t.watch.said(began, func(l line) bool { return !e.strikes(l.rank, t.peers) && e.strikes(l.lost(), t.peers) })
+	l, told := t.watch.said(began, func(l line) bool {
+		return !e.strikes(l.rank, t.peers) &&
+			e.strikes(l.lost(), t.peers)
+	})
 	if told {
 		e.noticed = l.at.Sub(began)
 	}
@@ -76,7 +79,8 @@ func (t *trial) misses(p *program, want record.Summary) string {
 	case t.ends == survived && got.Accuracy.Mean == nil:
 		return fmt.Sprintf("process of rank %d: no accuracy", p.rank)
 	case t.ends == survived && *got.Accuracy.Mean < *want.Accuracy.Mean-tolerance:
-		return fmt.Sprintf("process of rank %d: accuracy %.4f, of the undisturbed run %.4f", p.rank, *got.Accuracy.Mean, *want.Accuracy.Mean)
+		return fmt.Sprintf("process of rank %d: accuracy %.4f, of the undisturbed run %.4f", p.rank, *got.Accuracy.Mean,
+			*want.Accuracy.Mean)
 	}
 	return ""
 }

@@ -137,7 +137,8 @@ func (s *lanSite) furnish(rank int) error {
 func (s *lanSite) run(rank int, more ...string) error {
 	args := append([]string{"netns", "exec", s.space(rank), s.peer, "run", "ring8", "--json", "-v"}, s.scenario.sets()...)
 	for _, set := range []string{
-		"peers=" + s.roster(rank), "node.key=" + s.key(rank), "output.dir=" + s.output(rank), "node.listen=[" + s.multiaddr(rank) + "]", "node.metrics=" + metricsAt,
+		"peers=" + s.roster(rank), "node.key=" + s.key(rank), "output.dir=" + s.output(rank), "node.listen=[" +
+			s.multiaddr(rank) + "]", "node.metrics=" + metricsAt,
 	} {
 		args = append(args, "--set", set)
 	}
@@ -205,7 +206,8 @@ func (s *lanSite) revive(rank int) error {
 func (s *lanSite) harm(f fault) (func() error, error) {
 	switch f.kind {
 	case cable:
-		return func() error { return ip("-n %s link set eth0 up", s.space(f.rank)) }, ip("-n %s link set eth0 down", s.space(f.rank))
+		return func() error { return ip("-n %s link set eth0 up", s.space(f.rank)) },
+			ip("-n %s link set eth0 down", s.space(f.rank))
 	case slow:
 		return s.throttle(f.rank)
 	case split, corrupt:
@@ -228,7 +230,8 @@ func (s *lanSite) throttle(rank int) (func() error, error) {
 		if err := command("ip", words...); err != nil {
 			return nil, err
 		}
-		if err := command("tc", strings.Fields(fmt.Sprintf("-n %s qdisc add dev %s %s", end[0], end[1], limit))...); err != nil {
+		if err := command("tc", strings.Fields(fmt.Sprintf("-n %s qdisc add dev %s %s", end[0], end[1],
+			limit))...); err != nil {
 			return nil, err
 		}
 	}

@@ -74,7 +74,8 @@ func run(ctx context.Context, peer, output, pattern string, seed uint64, soak ti
 // build makes the program in a folder.
 func build(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "peer")
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, "gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program,
+		"gossiptrainer/cmd/peer").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, text)
 	}
 	return program, nil

@@ -21,7 +21,8 @@ type ending int
 const (
 	unchanged ending = iota // the digest is that of the run in a simulator, where nothing happens
 	stopped                 // the run ends for all, with an error that names the peer
-	survived                // the others go on without whom they lost, and are as accurate as all would have been, by tolerance
+	// the others go on without whom they lost, and are as accurate as all would have been, by tolerance
+	survived
 )
 
 // A scenario is a run and what happens to it.
@@ -84,7 +85,8 @@ func network() []scenario {
 			faults: often(fault{cable, anybody, 50, 2 * time.Second}, 3, 350)},
 		{name: "partition", place: lan, peers: 8, rounds: 800, noticed: silent(), within: soon,
 			faults: []fault{{split, anybody, 50, 30 * time.Second}}},
-		{name: "slow-link", place: lan, peers: 8, rounds: 600, within: 4 * soon, // TCP's own patience between two tries has grown
+		// TCP's own patience between two tries has grown
+		{name: "slow-link", place: lan, peers: 8, rounds: 600, within: 4 * soon,
 			faults: []fault{{slow, anybody, 50, 25 * time.Second}}},
 		{name: "corrupted", place: lan, peers: 8, rounds: 1200, noticed: whenever(), within: soon,
 			faults: []fault{{corrupt, anybody, 50, 5 * time.Second}}},
@@ -115,9 +117,12 @@ func processes() []scenario {
 			faults: often(fault{outage, anybody, 50, time.Second}, 2, 500)},
 		{name: "disk-full", place: lan, peers: 8, rounds: 800, settings: kept(), noticed: whenever(), within: soon,
 			faults: []fault{{full, anybody, 50, 5 * time.Second}}},
-		{name: "lost-moniqua", place: lan, peers: 8, rounds: 800, settings: kept("faults.on_lost_neighbor=reweight"), ends: survived, noticed: dead(), within: soon,
+		{name: "lost-moniqua", place: lan, peers: 8, rounds: 800, settings: kept("faults.on_lost_neighbor=reweight"),
+			ends: survived, noticed: dead(), within: soon,
 			faults: often(fault{death, anybody, 100, 0}, 2, 200)},
-		{name: "lost-full", place: lan, peers: 8, rounds: 800, settings: kept("faults.on_lost_neighbor=reweight", "algorithm.bits=32"), ends: survived, noticed: dead(), within: soon,
+		{name: "lost-full", place: lan, peers: 8, rounds: 800,
+			settings: kept("faults.on_lost_neighbor=reweight", "algorithm.bits=32"), ends: survived, noticed: dead(),
+			within: soon,
 			faults: often(fault{death, anybody, 100, 0}, 2, 200)},
 		kills("dpsgd", "algorithm.bits=32"),
 		kills("moniqua"),
@@ -128,6 +133,7 @@ func processes() []scenario {
 
 // kills is a run in which many peers die, one after the other.
 func kills(name string, settings ...string) scenario {
-	return scenario{name: "kills-" + name, place: lan, peers: 8, rounds: 1600, settings: kept(settings...), noticed: dead(), within: soon,
+	return scenario{name: "kills-" + name, place: lan, peers: 8, rounds: 1600, settings: kept(settings...),
+		noticed: dead(), within: soon,
 		faults: often(fault{kill, anybody, 20, 0}, 13, 90)}
 }

@@ -264,7 +264,8 @@ func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before
 	reached := false
 	t.watch.until(within, func() bool { reached = t.watch.least() >= goal; return reached || t.anyOver() })
 	if !reached {
-		e.broken = append(e.broken, fmt.Sprintf("not all train again within %v: rounds %v:\n%s", t.within, t.watch.rounds(), t.watch.words(20)))
+		e.broken = append(e.broken, fmt.Sprintf("not all train again within %v: rounds %v:\n%s", t.within, t.watch.rounds(),
+			t.watch.words(20)))
 		return
 	}
 	e.recovered = time.Since(healed)
@@ -296,7 +297,8 @@ func (t *trial) leaks(ctx context.Context, e *effect, before map[int]footprint) 
 			e.broken = append(e.broken, fmt.Sprintf("process %d holds %d handles, %d before", pid, now.handles, old.handles))
 		}
 		if old.goroutines > 0 && now.goroutines > old.goroutines+spareGoroutines {
-			e.broken = append(e.broken, fmt.Sprintf("process %d has %d goroutines, %d before", pid, now.goroutines, old.goroutines))
+			e.broken = append(e.broken, fmt.Sprintf("process %d has %d goroutines, %d before", pid, now.goroutines,
+				old.goroutines))
 		}
 	}
 }
@@ -317,7 +319,8 @@ func (t *trial) footprints() map[int]footprint {
 // anyOver reports whether a program of the run has ended that should not. The caller
 // holds the lock of the watch.
 func (t *trial) anyOver() bool {
-	return slices.ContainsFunc(t.site.programs(), func(p *program) bool { return p != nil && p.over() && !t.watch.gone[p.rank] })
+	return slices.ContainsFunc(t.site.programs(),
+		func(p *program) bool { return p != nil && p.over() && !t.watch.gone[p.rank] })
 }
 
 // allOver reports whether no program of the run is left.

@@ -160,7 +160,8 @@ func (s scenario) sets() []string {
 // undisturbed returns what comes of the run where nothing happens.
 func (s scenario) undisturbed(ctx context.Context, peer, dir string) (record.Summary, error) {
 	var sum record.Summary
-	args := append([]string{"sim", "ring8", "--json", "--quiet", "--set", "output.dir=undisturbed"}, s.sets()...) // not among the records that are watched
+	// not among the records that are watched
+	args := append([]string{"sim", "ring8", "--json", "--quiet", "--set", "output.dir=undisturbed"}, s.sets()...)
 	cmd := exec.CommandContext(ctx, peer, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()

@@ -29,7 +29,8 @@ func soakKinds(p place) []fault {
 	kinds := []fault{{kind: freeze, lasts: 8 * time.Second}}
 	if p == lan {
 		kinds = append(kinds,
-			fault{kind: cable, lasts: 8 * time.Second}, fault{kind: split, lasts: 8 * time.Second}, fault{kind: corrupt, lasts: 4 * time.Second},
+			fault{kind: cable, lasts: 8 * time.Second}, fault{kind: split, lasts: 8 * time.Second},
+			fault{kind: corrupt, lasts: 4 * time.Second},
 			fault{kind: slow, lasts: 4 * time.Second}, fault{kind: garbage, lasts: 4 * time.Second},
 			fault{kind: kill, lasts: 4 * time.Second})
 	}
@@ -40,7 +41,8 @@ func soakKinds(p place) []fault {
 // an error says that a promise was not kept.
 func soakFor(ctx context.Context, peer string, d time.Duration, seed uint64) (string, error) {
 	s := scenario{
-		name: "soak", place: lan, peers: 8, rounds: max(4*soakRest, int(d.Seconds()*soakPace)), noticed: whenever(), within: 30 * time.Second,
+		name: "soak", place: lan, peers: 8, rounds: max(4*soakRest, int(d.Seconds()*soakPace)), noticed: whenever(),
+		within:   30 * time.Second,
 		settings: kept("limit.latency="+soakLatency, "train.schedule=constant"), faults: []fault{{lasts: 2 * d}},
 	}
 	if err := available(); err != nil {
@@ -197,10 +199,12 @@ func soakDocument(s scenario, effects []effect, lives map[int]history, broken []
 			}
 		}
 		if slices.Sort(took); len(took) > 0 {
-			faults = append(faults, []string{string(k), fmt.Sprint(len(took)), fmt.Sprint(noticed), seconds(took[len(took)/2]), seconds(took[len(took)-1])})
+			faults = append(faults, []string{string(k), fmt.Sprint(len(took)), fmt.Sprint(noticed), seconds(took[len(took)/2]),
+				seconds(took[len(took)-1])})
 		}
 	}
-	held := [][]string{{"process", "samples", "handles warm", "at the end", "goroutines warm", "at the end", "memory warm, kB", "at the end"}}
+	held := [][]string{{"process", "samples", "handles warm", "at the end", "goroutines warm", "at the end",
+		"memory warm, kB", "at the end"}}
 	brief := 0
 	for _, pid := range slices.Sorted(maps.Keys(lives)) {
 		h := lives[pid]

@@ -28,7 +28,8 @@ func (t tally) cells() []string {
 	}
 	last := t[len(t)-1]
 	return []string{
-		string(last.kind), last.scenario, fmt.Sprint(len(t)), seconds(last.lasts), medianMost(noticed), medianMost(recovered), last.lost, held,
+		string(last.kind), last.scenario, fmt.Sprint(len(t)), seconds(last.lasts), medianMost(noticed), medianMost(recovered),
+		last.lost, held,
 	}
 }
 
@@ -77,7 +78,8 @@ func document(effects []effect, seed uint64, skipped []string) string {
 	}
 	for _, e := range effects {
 		for _, why := range e.broken {
-			fmt.Fprintf(&broken, "* %s: %v: %s\n", e.scenario, e.fault, strings.ReplaceAll(strings.TrimSpace(why), "\n", "\n      "))
+			fmt.Fprintf(&broken, "* %s: %v: %s\n", e.scenario, e.fault,
+				strings.ReplaceAll(strings.TrimSpace(why), "\n", "\n      "))
 		}
 	}
 	for _, name := range skipped {
@@ -85,18 +87,25 @@ func document(effects []effect, seed uint64, skipped []string) string {
 	}
 	return fmt.Sprintf(`# Faults
 
-Peers of the preset ring8 on one machine, as processes of "peer lab" or, for faults of the network and the disk, in network
+Peers of the preset ring8 on one machine, as processes of "peer lab" or, for faults of the network and the disk, in
+network
 namespaces. `+"`go run ./test/chaos -seed %d`"+` makes this table anew with the same faults.
 
 %s
-* Times: how often; whom and in which round follows from the seed. Of several times the median stands first, the longest in brackets.
-* Noticed in: from the fault to the first word of another peer about it; - = nobody gave the peer up, which is right for one that is
+* Times: how often; whom and in which round follows from the seed. Of several times the median stands first, the longest
+  in brackets.
+* Noticed in: from the fault to the first word of another peer about it; - = nobody gave the peer up, which is right for
+  one that is
   only slow.
-* Recovered in: from the end of the fault (of kill -9: from the start of the new process) until all peers have finished another round.
+* Recovered in: from the end of the fault (of kill -9: from the start of the new process) until all peers have finished
+  another round.
   Where the run ends: until the last process is gone.
-* Promise kept: the digest of the run is that of the simulator, where nothing happens (or the run ends with an error where that is the policy); no
-  process hangs or stays behind; no handle leaks; every checkpoint verifies. Where the others go on without the peer: their accuracy is within %v of
-  that of the undisturbed run; every mixing matrix on record is symmetric and doubly stochastic, but for at most %d exchanges per end of a lost
+* Promise kept: the digest of the run is that of the simulator, where nothing happens (or the run ends with an error
+  where that is the policy); no
+  process hangs or stays behind; no handle leaks; every checkpoint verifies. Where the others go on without the peer:
+  their accuracy is within %v of
+  that of the undisturbed run; every mixing matrix on record is symmetric and doubly stochastic, but for at most %d
+  exchanges per end of a lost
   edge in which only one end mixed; and the last one connects who is left.
 
 Machine: %d cores, %s/%s, %s. Times differ from run to run.

@@ -63,7 +63,8 @@ func compare(ctx context.Context, binary string, rounds, times int, c *crowd) er
 		}
 		alone, besieged = least(i, alone, quiet), least(i, besieged, loud)
 	}
-	fmt.Printf("%d peers, %d rounds; %d calls by strangers, %d of them let in as far as a handshake or more, %.2f GB offered, %.2f GB taken by sockets\n\n",
+	fmt.Printf("%d peers, %d rounds; %d calls by strangers, %d of them let in as far as a handshake or more, %.2f GB "+
+		"offered, %.2f GB taken by sockets\n\n",
 		peers, rounds, c.calls, besieged.met, float64(c.calls)*float64(c.garbage)/1e9, float64(besieged.taken)/1e9)
 	fmt.Print(markdown.Table([][]string{
 		{"", "CPU per peer and round", "largest peer", "time"},

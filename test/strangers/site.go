@@ -60,7 +60,8 @@ func newSite(ctx context.Context, dir, binary string, rounds int) (*site, error)
 		s.targets = append(s.targets, target{at, id})
 		roster = append(roster, fmt.Sprintf("  - {id: %s, addrs: [%s]}\n", id, multiaddr(at)))
 	}
-	text := fmt.Sprintf("name: strangers\ntopology: {kind: ring, size: %d}\ntrain: {rounds: %d}\npeers:\n%s", peers, rounds, strings.Join(roster, ""))
+	text := fmt.Sprintf("name: strangers\ntopology: {kind: ring, size: %d}\ntrain: {rounds: %d}\npeers:\n%s", peers,
+		rounds, strings.Join(roster, ""))
 	return s, os.WriteFile(s.file, []byte(text), 0o600)
 }
 
@@ -88,8 +89,10 @@ func (s *site) run(ctx context.Context, c *crowd) (outcome, error) {
 	var commands []*exec.Cmd
 	var said, complained []*bytes.Buffer
 	for rank := range peers {
-		cmd := exec.CommandContext(ctx, s.binary, "run", s.file, "--json", "--rank", strconv.Itoa(rank), "--set", "node.key="+s.key(rank),
-			"--set", "node.listen=["+multiaddr(s.targets[rank].addr)+"]", "--set", "output.dir="+filepath.Join(s.dir, "runs"+strconv.Itoa(rank)))
+		cmd := exec.CommandContext(ctx, s.binary, "run", s.file, "--json", "--rank", strconv.Itoa(rank), "--set",
+			"node.key="+s.key(rank),
+			"--set", "node.listen=["+multiaddr(s.targets[rank].addr)+"]", "--set",
+			"output.dir="+filepath.Join(s.dir, "runs"+strconv.Itoa(rank)))
 		out, text := new(bytes.Buffer), new(bytes.Buffer)
 		cmd.Stdout, cmd.Stderr = out, text
 		if err := cmd.Start(); err != nil {

@@ -58,7 +58,8 @@ type plain struct {
 // Plain returns a display for what is no terminal: a line when training begins
 // and one per interval, and one for every wait that needs an explanation.
 func Plain(w io.Writer, run Run) Display {
-	p := &plain{w: w, board: NewBoard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}), done: make(chan struct{})}
+	p := &plain{w: w, board: NewBoard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}),
+		done: make(chan struct{})}
 	go p.tickLoop()
 	return p
 }

@@ -90,7 +90,8 @@ func TestPlainSaysOnceWhoIsHere(t *testing.T) {
 		var out bytes.Buffer
 		d := Plain(&out, ringOf(3))
 		for range 3 {
-			d.Event(record.Event{Status: &record.Status{Rank: -1, State: record.Joining, Detail: "2 of 3 peers are here", Here: 2}})
+			d.Event(record.Event{Status: &record.Status{Rank: -1, State: record.Joining, Detail: "2 of 3 peers are here",
+				Here: 2}})
 			time.Sleep(10 * time.Second)
 		}
 		d.Close()

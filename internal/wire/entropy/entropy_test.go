@@ -108,14 +108,16 @@ func code(t testing.TB, e *Encoder, d *Decoder, payload []byte, l quant.Layout, 
 // layouts are payloads of all kinds of cuts.
 func layouts() []quant.Layout {
 	var all []quant.Layout
-	for _, levels := range []int{2, 3, 4, 5, 8, 9, 15, 16, 17, 32, 64, 100, 128, 255, 256, 257, 512, 1000, 4096, 65535, 65536} {
+	for _, levels := range []int{2, 3, 4, 5, 8, 9, 15, 16, 17, 32, 64, 100, 128, 255, 256, 257, 512, 1000, 4096, 65535,
+		65536} {
 		for _, count := range []int{3000, 70_001} {
 			all = append(all, quant.Layout{Levels: levels, Count: count, Tail: 8},
 				quant.Layout{Levels: levels, Count: count, Bucket: 1000, Head: 4})
 		}
 	}
 	for word := 1; word <= 8; word++ {
-		all = append(all, quant.Layout{Word: word, Count: 5000}, quant.Layout{Word: word, Count: 5000, Bucket: 999, Head: 3, Tail: 1})
+		all = append(all, quant.Layout{Word: word, Count: 5000},
+			quant.Layout{Word: word, Count: 5000, Bucket: 999, Head: 3, Tail: 1})
 	}
 	return append(all, quant.Floats(400_000), quant.Layout{Levels: 256, Count: 3_000_000})
 }
@@ -211,7 +213,8 @@ func TestCodersReachTheEntropy(t *testing.T) {
 		for c, worst := range test.worst {
 			coded, _ := code(t, mustEncoder(t, c), new(Decoder), payload, l, 0)
 			if got := float64(len(coded)) / ideal; got > worst {
-				t.Errorf("%d levels, spread %v: %v writes %.3f times the entropy, at most %v", test.levels, test.spread, c, got, worst)
+				t.Errorf("%d levels, spread %v: %v writes %.3f times the entropy, at most %v", test.levels, test.spread, c, got,
+					worst)
 			}
 		}
 	}
@@ -319,7 +322,8 @@ func TestEstimatesAreNearTheTruth(t *testing.T) {
 		for c, estimate := range map[Coder]float64{Huff0: huff, FSE: fse} {
 			coded, _ := code(t, mustEncoder(t, c), new(Decoder), payload, l, 0)
 			if off := math.Abs(estimate/float64(len(coded)) - 1); off > 0.08 {
-				t.Errorf("%v: %d levels, spread %v: estimated %.0f bytes, written %d", c, test.levels, test.spread, estimate, len(coded))
+				t.Errorf("%v: %d levels, spread %v: estimated %.0f bytes, written %d", c, test.levels, test.spread, estimate,
+					len(coded))
 			}
 		}
 	}
@@ -334,7 +338,8 @@ func TestGarbageIsRefused(t *testing.T) {
 		for name, bad := range map[string][]byte{
 			"nothing": nil, "half a prefix": good[:7], "the prefix": good[:prefixLen], "without its end": good[:len(good)-1],
 			"with more": append(bytes.Clone(good), 0), "another flag": with(good, prefixLen+l.Head*l.Buckets()+l.Tail, 3),
-			"other levels": with(good, atLevels, 200), "no levels": with(good, atLevels, 0), "another count": with(good, atCount, 1),
+			"other levels": with(good, atLevels, 200), "no levels": with(good, atLevels, 0),
+			"another count": with(good, atCount, 1),
 			"words as well": with(good, atWord, 4), "no symbols": with(good, atCount+1, 0),
 		} {
 			n, err := Len(bad, len(payload))

@@ -14,7 +14,8 @@ const fuzzLimit = 1 << 16
 // what it accepts can be coded again.
 func FuzzDecode(f *testing.F) {
 	for i, l := range []quant.Layout{
-		{Levels: 256, Count: 3000, Tail: 8}, {Levels: 3, Count: 3000, Bucket: 700, Head: 4}, {Levels: 512, Count: 900}, quant.Floats(500), {Word: 8, Count: 90},
+		{Levels: 256, Count: 3000, Tail: 8}, {Levels: 3, Count: 3000, Bucket: 700, Head: 4}, {Levels: 512, Count: 900},
+		quant.Floats(500), {Word: 8, Count: 90},
 	} {
 		for _, c := range allCoders {
 			coded, by, err := mustEncoder(f, c).Encode(nil, symbolsOf(f, l, uint64(i)), l, 0)
@@ -56,7 +57,8 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add(byte(4), uint32(3), byte(0), uint32(77), uint32(41), uint16(1), []byte{0})
 	decoder := new(Decoder)
 	f.Fuzz(func(t *testing.T, by byte, levels uint32, word byte, count, bucket uint32, head uint16, text []byte) {
-		l := quant.Layout{Levels: int(levels), Word: int(word), Count: int(count), Bucket: int(bucket), Head: int(head % 64), Tail: int(head % 17)}
+		l := quant.Layout{Levels: int(levels), Word: int(word), Count: int(count), Bucket: int(bucket), Head: int(head % 64),
+			Tail: int(head % 17)}
 		by %= byte(coders)
 		if l.Check() != nil || l.Len() > fuzzLimit || len(text) == 0 || by == 0 {
 			return

@@ -133,7 +133,8 @@ func (m *machines) encodeZstd(dst, src []byte) ([]byte, bool, error) {
 func (m *machines) decodeZstd(dst, src []byte) error {
 	if m.zdec == nil {
 		var err error
-		m.zdec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxWindow(zstdWindow))
+		m.zdec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+			zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,272 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	maxFields     = 15
+	maxParameters = 5
+	maxMethods    = 5   // declared by one interface; those that it embeds count there
+	maxColumns    = 120 // characters, a tab is one
+	minFile       = 30  // lines
+)
+
+// wideStructs may have more fields: each is a table of settings that people fill in by name.
+var wideStructs = map[string]string{
+	"configs Compressor":         "a section of a run file",
+	"internal/record Summary":    "the JSON of a run's summary has these keys",
+	"internal/report Comparison": "the JSON of a comparison has these keys",
+	"node Status":                "the JSON of a peer's status has these keys",
+}
+
+// shortFiles may be shorter than minFile lines.
+var shortFiles = map[string]string{
+	"internal/data/data.go":         "the words that all files of the package use",
+	"internal/proptest/proptest.go": "it sets one flag, for all packages that draw examples",
+	"model/lenet.go":                "one file per model",
+	"model/mlp.go":                  "one file per model",
+}
+
+// budgets finds structs, parameter lists and interfaces that ask too much of a reader.
+func budgets(s source) []string {
+	if s.isTest() || ast.IsGenerated(s.file) {
+		return nil
+	}
+	var found []string
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.TypeSpec:
+			found = append(found, wideType(s, n)...)
+		case *ast.FuncDecl:
+			if count := n.Type.Params.NumFields(); count > maxParameters {
+				found = append(found, s.at(n.Pos(), "function %s has %d parameters: more than %d are a type without a name",
+					n.Name.Name, count, maxParameters))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func wideType(s source, spec *ast.TypeSpec) []string {
+	switch t := spec.Type.(type) {
+	case *ast.StructType:
+		count := t.Fields.NumFields()
+		if _, allowed := wideStructs[s.pkg()+" "+spec.Name.Name]; count > maxFields && !allowed {
+			return []string{s.at(spec.Pos(), "struct %s has %d fields: more than %d are more than one thing: "+
+				"split it by duty, or give its reason in wideStructs", spec.Name.Name, count, maxFields)}
+		}
+	case *ast.InterfaceType:
+		count := 0
+		for _, m := range t.Methods.List {
+			count += len(m.Names)
+		}
+		if count > maxMethods {
+			return []string{s.at(spec.Pos(), "interface %s has %d methods: more than %d are more than one ability: split it",
+				spec.Name.Name, count, maxMethods)}
+		}
+	}
+	return nil
+}
+
+// wide finds lines that do not fit beside another window. In Markdown tables, lines of code
+// and addresses cannot be broken; in Go raw strings cannot.
+func wide(name, text string, whole func(line int) bool) []string {
+	markdown, fenced := strings.HasSuffix(name, ".md"), false
+	var found []string
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		trimmed := strings.TrimSpace(line)
+		if markdown && strings.HasPrefix(trimmed, "```") {
+			fenced = !fenced
+		}
+		code := markdown && (fenced || strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    "))
+		if code || whole(number) || !strings.Contains(trimmed, " ") || strings.Contains(line, "//go:") {
+			continue
+		}
+		if count := utf8.RuneCountInString(line); count > maxColumns {
+			found = append(found, fmt.Sprintf("%s:%d: %d columns: break the line at %d", name, number, count, maxColumns))
+		}
+	}
+	return found
+}
+
+// rawLines returns the lines of a file on which there is a part of a raw string.
+func rawLines(s source) map[int]bool {
+	raw := map[int]bool{}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && strings.HasPrefix(text.Value, "`") {
+			for line := s.fset.Position(text.Pos()).Line; line <= s.fset.Position(text.End()).Line; line++ {
+				raw[line] = true
+			}
+		}
+		return true
+	})
+	return raw
+}
+
+// short finds files that are no longer than a reader needs to open them.
+func short(s source) []string {
+	_, allowed := shortFiles[s.path]
+	alone := s.file.Name.Name == "main" || path.Base(s.path) == "doc.go" || buildTagged(s)
+	if s.isTest() || ast.IsGenerated(s.file) || allowed || alone || s.lines >= minFile {
+		return nil
+	}
+	return []string{s.at(s.file.Package, "%d lines: move them to the file that uses them, or give a reason in shortFiles", s.lines)}
+}
+
+// buildTagged reports whether a file is one of several for different machines.
+func buildTagged(s source) bool {
+	for _, group := range s.file.Comments {
+		if group.Pos() < s.file.Package && strings.HasPrefix(group.List[0].Text, "//go:build ") {
+			return true
+		}
+	}
+	for _, suffix := range []string{"_linux.go", "_windows.go", "_darwin.go", "_amd64.go", "_arm64.go"} {
+		if strings.HasSuffix(s.path, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// debt removes the findings of places that are known to be too large still. Each place has the
+// most that it may have; none may grow, and one that is paid must leave the table.
+type debt map[string]int
+
+func (d debt) hold(t *testing.T, rule string, found map[string][]string) {
+	t.Helper()
+	for place, findings := range found {
+		if most := d[place]; len(findings) > most {
+			t.Errorf("%s: %s: %d findings, %d are known of:\n%s", rule, place, len(findings), most, strings.Join(findings, "\n"))
+		}
+	}
+	for place, most := range d {
+		if len(found[place]) < most {
+			t.Errorf("%s: %s: %d findings are left of %d: lower its number in debts_test.go", rule, place, len(found[place]), most)
+		}
+	}
+}
+
+// byPackage runs a rule over all Go files.
+func byPackage(all tree, rule func(source) []string) map[string][]string {
+	found := map[string][]string{}
+	for _, s := range all.sources {
+		if findings := rule(s); len(findings) > 0 {
+			found[s.pkg()] = append(found[s.pkg()], findings...)
+		}
+	}
+	return found
+}
+
+func TestTypesAndCallsAreSmall(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	budgetDebts.hold(t, "budgets", byPackage(all, budgets))
+}
+
+func TestFilesAreWorthOpening(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shortDebts.hold(t, "short files", byPackage(all, short))
+}
+
+func TestLinesFit(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated, raw := map[string]bool{}, map[string]map[int]bool{}
+	for _, s := range all.sources {
+		generated[s.path], raw[s.path] = ast.IsGenerated(s.file), rawLines(s)
+	}
+	found := map[string][]string{}
+	for name, text := range all.texts {
+		if ext := path.Ext(name); ext != ".go" && ext != ".md" || generated[name] {
+			continue
+		}
+		if findings := wide(name, string(text), func(line int) bool { return raw[name][line] }); len(findings) > 0 {
+			found[path.Dir(name)] = append(found[path.Dir(name)], findings...)
+		}
+	}
+	columnDebts.hold(t, "columns", found)
+}
+
+func TestExceptionsToBudgetsAreNeeded(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]int{}
+	for _, s := range all.sources {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if t, ok := spec.Type.(*ast.StructType); ok {
+					fields[s.pkg()+" "+spec.Name.Name] = t.Fields.NumFields()
+				}
+			}
+			return true
+		})
+	}
+	for name := range wideStructs {
+		if fields[name] <= maxFields {
+			t.Errorf("wideStructs: %s has %d fields: remove the exception", name, fields[name])
+		}
+	}
+	for name := range shortFiles {
+		if text, there := all.texts[name]; !there || strings.Count(string(text), "\n") >= minFile {
+			t.Errorf("shortFiles: %s is gone or long enough: remove the exception", name)
+		}
+	}
+}
+
+func TestBudgetsAreHeld(t *testing.T) {
+	fields := "package sim\ntype T struct{ " + strings.Repeat("a, ", maxFields) + "b int }\n"
+	expect(t, budgets, "sim/x.go", fields, "struct T has 16 fields")
+	expect(t, budgets, "sim/x_test.go", fields, "")
+	expect(t, budgets, "configs/x.go", strings.Replace(fields, "T struct", "Compressor struct", 1), "")
+	expect(t, budgets, "sim/x.go", "package sim\ntype t struct{ a, b int }\nfunc f(a, b, c, d, e int) {}\n", "")
+	expect(t, budgets, "sim/x.go", "package sim\nfunc f(a, b, c, d, e, f int) {}\n", "function f has 6 parameters")
+	expect(t, budgets, "sim/x.go", "package sim\ntype i interface{ A(); B(); C(); D(); E(); F() }\n", "interface i has 6 methods")
+	expect(t, budgets, "sim/x.go", "package sim\ntype i interface{ j; A(); B(); C(); D(); E() }\n", "")
+	expect(t, short, "sim/x.go", "package sim\n", "1 lines")
+	expect(t, short, "sim/doc.go", "package sim\n", "")
+	expect(t, short, "sim/x_linux.go", "package sim\n", "")
+	expect(t, short, "sim/x.go", "//go:build unix\n\npackage sim\n", "")
+	expect(t, short, "sim/x.go", "package sim\n"+strings.Repeat("\n", minFile), "")
+	for _, test := range []struct {
+		name, text string
+		want       int
+	}{
+		{"x.go", "\t" + strings.Repeat("a ", 61), 1},
+		{"x.go", "\t" + strings.Repeat("a ", 58), 0},
+		{"x.md", strings.Repeat("é ", 60) + "\n", 0},
+		{"x.md", strings.Repeat("é ", 61) + "\n| " + strings.Repeat("a ", 99), 1},
+		{"x.md", "```\n" + strings.Repeat("a ", 99) + "\n```\n" + strings.Repeat("a ", 99), 1},
+		{"x.md", strings.Repeat("a", 199), 0},
+	} {
+		if got := wide(test.name, test.text, func(int) bool { return false }); len(got) != test.want {
+			t.Errorf("%s: %q: %v, want %d", test.name, test.text, got, test.want)
+		}
+	}
+	s, err := parse("x.go", []byte("package x\n\nconst a = `b\nc`\nconst d = \"e\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rawLines(s); len(got) != 2 || !got[3] || !got[4] {
+		t.Errorf("raw strings on lines %v, want 3 and 4", got)
+	}
+}

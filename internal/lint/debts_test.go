@@ -1,0 +1,67 @@
+package lint
+
+// Places that were too large when the rules came. A number may only fall.
+
+// budgetDebts are structs, parameter lists and interfaces, by package.
+var budgetDebts = debt{
+	"cmd/peer":            4,
+	"gossip":              9,
+	"internal/experiment": 1,
+	"internal/kernel":     17,
+	"internal/kernel/gen": 2,
+	"internal/lab":        1,
+	"internal/sim":        1,
+	"model":               1,
+	"moniqua":             7,
+	"node":                10,
+	"quant":               5,
+	"test/chaos":          2,
+}
+
+// shortDebts are files that are too short, by package.
+var shortDebts = debt{
+	"cmd/peer/live":       1,
+	"gossip":              2,
+	"internal/experiment": 1,
+	"internal/kernel":     6,
+	"internal/shape":      1,
+	"internal/sim":        1,
+	"internal/train":      1,
+	"internal/vec":        1,
+	"moniqua":             1,
+	"quant":               2,
+	"quant/levels":        1,
+	"topology":            1,
+}
+
+// columnDebts are lines that are too long, by folder.
+var columnDebts = debt{
+	"cmd/peer":            90,
+	"cmd/peer/live":       1,
+	"configs":             150,
+	"docs":                144,
+	"gossip":              71,
+	"internal/experiment": 153,
+	"internal/kernel":     20,
+	"internal/kernel/gen": 34,
+	"internal/lab":        13,
+	"internal/lint":       3,
+	"internal/sim":        8,
+	"moniqua":             30,
+	"node":                92,
+	"quant":               13,
+}
+
+// upwardDebts are references that run upwards, by package.
+var upwardDebts = debt{
+	"cmd/peer":            51,
+	"configs":             19,
+	"gossip":              13,
+	"internal/data":       8,
+	"internal/experiment": 26,
+	"internal/kernel/gen": 20,
+	"internal/record":     3,
+	"model":               12,
+	"moniqua":             12,
+	"node":                76,
+}

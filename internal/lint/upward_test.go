@@ -1,0 +1,179 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"testing"
+)
+
+const (
+	upShare = 0.1 // of the references inside a package that may run upwards
+	fewRefs = 20  // between files, below which a share says nothing
+)
+
+// A mesh is how the files of a package refer to each other: mesh[a][b] says that file a
+// uses a name that file b declares.
+type mesh map[string]map[string]bool
+
+// meshOf type-checks the files of one package. It knows nothing of what they import, which
+// is enough for the names that the package declares itself.
+func meshOf(fset *token.FileSet, files []*ast.File) mesh {
+	m := mesh{}
+	for _, f := range files {
+		m[fset.Position(f.Package).Filename] = map[string]bool{}
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: nothing{}, Error: func(error) {}}
+	pkg, _ := config.Check("p", fset, files, info)
+	for id, object := range info.Uses {
+		if object.Pkg() != pkg || !object.Pos().IsValid() || local(object) {
+			continue
+		}
+		from, to := fset.Position(id.Pos()).Filename, fset.Position(object.Pos()).Filename
+		if from != to {
+			m[from][to] = true
+		}
+	}
+	return m
+}
+
+// nothing imports no package.
+type nothing struct{}
+
+func (nothing) Import(string) (*types.Package, error) { return nil, errors.New("not looked at") }
+
+// local reports whether an object is declared inside a function, as a parameter or a variable.
+func local(object types.Object) bool {
+	v, isVar := object.(*types.Var)
+	return isVar && !v.IsField() && object.Parent() != object.Pkg().Scope()
+}
+
+// upward returns the references that run upwards, and how many there are in all. The files are
+// put in the order that a greedy search for the fewest upward references finds (Eades, Lin and
+// Smyth, Information Processing Letters 47, 1993): users above what they use.
+func (m mesh) upward() (up []string, all int) {
+	left := maps.Clone(m)
+	var top, bottom []string
+	for len(left) > 0 {
+		best, gain := "", 0
+		for _, name := range slices.Sorted(maps.Keys(left)) {
+			uses, used := m.degree(left, name)
+			if uses == 0 {
+				best = name
+				bottom = append(bottom, name)
+				break
+			}
+			if best == "" || uses-used > gain {
+				best, gain = name, uses-used
+			}
+		}
+		if len(bottom) == 0 || bottom[len(bottom)-1] != best {
+			top = append(top, best)
+		}
+		delete(left, best)
+	}
+	slices.Reverse(bottom)
+	place := map[string]int{}
+	for i, name := range append(top, bottom...) {
+		place[name] = i
+	}
+	for from, uses := range m {
+		for to := range uses {
+			all++
+			if place[to] < place[from] {
+				up = append(up, fmt.Sprintf("%s uses %s", path.Base(from), path.Base(to)))
+			}
+		}
+	}
+	slices.Sort(up)
+	return up, all
+}
+
+// degree counts the files left that a file uses, and those that use it.
+func (m mesh) degree(left mesh, name string) (uses, used int) {
+	for to := range m[name] {
+		if _, ok := left[to]; ok {
+			uses++
+		}
+	}
+	for from := range left {
+		if m[from][name] {
+			used++
+		}
+	}
+	return uses, used
+}
+
+// meshes returns how the files of every package refer to each other.
+func (t tree) meshes() (map[string]mesh, error) {
+	fset := token.NewFileSet()
+	files := map[string][]*ast.File{}
+	for _, s := range t.sources {
+		if s.isTest() || ast.IsGenerated(s.file) {
+			continue
+		}
+		again, err := parseInto(fset, s.path, t.texts[s.path])
+		if err != nil {
+			return nil, err
+		}
+		files[s.pkg()] = append(files[s.pkg()], again)
+	}
+	all := map[string]mesh{}
+	for pkg, group := range files {
+		all[pkg] = meshOf(fset, group)
+	}
+	return all, nil
+}
+
+func TestReferencesRunDownwards(t *testing.T) {
+	all, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	meshes, err := all.meshes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	for pkg, m := range meshes {
+		up, total := m.upward()
+		t.Logf("%s: %d of %d references run upwards", pkg, len(up), total)
+		if total >= fewRefs && float64(len(up)) > upShare*float64(total) {
+			found[pkg] = up
+		}
+	}
+	upwardDebts.hold(t, "references upwards", found)
+}
+
+func TestUpwardReferencesAreFound(t *testing.T) {
+	for _, test := range []struct {
+		files map[string]string
+		up    int
+		all   int
+	}{
+		{map[string]string{"a.go": "func a() { b(); c() }", "b.go": "func b() { c() }", "c.go": "func c() {}"}, 0, 3},
+		{map[string]string{"a.go": "func a() { b() }", "b.go": "func b() { a() }"}, 1, 2},
+		{map[string]string{"a.go": "type a struct{ x int }", "b.go": "func (v *a) m() int { return v.x }",
+			"c.go": "func c(v *a) { v.m() }"}, 0, 3},
+		{map[string]string{"a.go": "func a() { b := 1; _ = b }", "b.go": "func b() {}"}, 0, 0},
+	} {
+		fset := token.NewFileSet()
+		var files []*ast.File
+		for _, name := range slices.Sorted(maps.Keys(test.files)) {
+			f, err := parseInto(fset, name, []byte("package p\n"+test.files[name]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		if up, all := meshOf(fset, files).upward(); len(up) != test.up || all != test.all {
+			t.Errorf("%v: %v of %d references run upwards, want %d of %d", test.files, up, all, test.up, test.all)
+		}
+	}
+}
