@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/quant"
 )
 
@@ -42,7 +43,7 @@ func TestCodedRunsEqualLockStep(t *testing.T) {
 }
 
 func TestOneMessageIsCodedOnce(t *testing.T) {
-	w := Worker{Entropy: entropy.Huff0}
+	w := Worker{Task: work.Task{Entropy: entropy.Huff0}}
 	var refused refusals
 	c, err := newCoding(&w, &refused, newDriver(w, newScript()).log)
 	if err != nil {
@@ -80,7 +81,9 @@ func TestOneMessageIsCodedOnce(t *testing.T) {
 }
 
 func TestAMessageOfAnotherLayoutIsSentAsItIs(t *testing.T) {
-	w := Worker{Entropy: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) }}
+	w := Worker{Task: work.Task{
+		Entropy: entropy.Huff0, Layout: func(gossip.Frame) quant.Layout { return quant.Floats(1) },
+	}}
 	var refused refusals
 	c, err := newCoding(&w, &refused, newDriver(w, newScript()).log)
 	if err != nil {

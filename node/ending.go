@@ -121,14 +121,9 @@ func (d *driver) miss(s *standing) error {
 // recorded reports whether the round that has just been finished is put on record. One
 // after which the worker holds still may turn out to be the last.
 func (d *driver) recorded() bool {
-	if d.w.Every == 0 {
-		return false
-	}
-	if d.round%d.w.Every == 0 || d.round == d.w.Rounds {
-		return true
-	}
-	if d.verdict.holding {
+	recorded := d.w.Recorded(d.round)
+	if !recorded && d.verdict.holding && d.w.Every > 0 {
 		d.verdict.unsaid = d.step()
 	}
-	return false
+	return recorded
 }

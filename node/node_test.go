@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -113,10 +114,10 @@ func (c task) gradient(rank int) func(g []float32, k int, x []float32) (float32,
 func (c task) worker(t testing.TB, rank int) Worker {
 	t.Helper()
 	row := c.rows(t)[rank]
-	return Worker{
+	return Worker{Task: work.Task{
 		Rank: topology.Rank(rank), Row: row, Machine: c.machine(t, rank, row), Gradient: c.gradient(rank),
-		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Every: 1, Entropy: c.entropy,
-	}
+		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Entropy: c.entropy, Recording: work.Recording{Every: 1},
+	}}
 }
 
 // lockStep runs the same workers without a network and returns the digests.

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -84,10 +85,10 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 			pulled, steps = pulled+float64(g[0]), steps+1
 			return loss, err
 		}
-		w := Worker{
-			Rank: topology.Rank(i), Row: row, Machine: m, Gradient: gradient,
-			Rounds: rounds, MaxPayload: 5*dim + gossip.CensusBytes(n), Every: 1, Asynchronous: true,
-		}
+		w := Worker{Task: work.Task{
+			Rank: topology.Rank(i), Row: row, Machine: m, Gradient: gradient, Rounds: rounds,
+			MaxPayload: 5*dim + gossip.CensusBytes(n), Asynchronous: true, Recording: work.Recording{Every: 1},
+		}}
 		wg.Go(func() {
 			if _, err := c.nodes[i].Join(t.Context()); err != nil {
 				errs[i] = err

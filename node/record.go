@@ -26,22 +26,12 @@ func (d *driver) finish(k int) {
 
 // step is the record of the round that has just been finished.
 func (d *driver) step() *record.Step {
-	mixed := d.w.Machine.Mixed()
-	s := &record.Step{
-		Rank: int(d.w.Rank), Round: d.round, Time: d.took, Loss: float64(d.loss),
-		Gap: float64(mixed.Gap), Moved: mixed.Moved,
+	sent, received := d.t.Bytes()
+	s := d.w.Step(record.Step{
+		Round: d.round, Time: d.took, Loss: float64(d.loss), Sent: sent, Received: received, Messages: d.t.Messages(),
 		Compute: d.spent.compute, Wait: d.spent.wait, Codec: d.spent.codec,
-	}
-	if d.w.Theta != nil {
-		s.Theta = d.w.Theta(d.round - 1)
-	}
-	if d.w.Bits != nil {
-		s.Bits = d.w.Bits(d.round - 1)
-	}
-	s.Sent, s.Received = d.t.Bytes()
-	s.Messages = d.t.Messages()
-	s.Effective = s.Messages.Bits(d.w.Parameters)
-	return s
+	})
+	return &s
 }
 
 func (d *driver) status(state record.State, detail string, missing []int) {

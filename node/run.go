@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"runtime"
@@ -12,11 +11,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
-	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/quant"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -30,51 +26,23 @@ const (
 	Reweight                   // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
 )
 
-// A Worker is what a node runs.
+// A Worker is what a node runs: the task of a worker, with the Rank and the Row that
+// Join returned, and how this driver runs it.
 type Worker struct {
-	Rank    topology.Rank // as Join returned it
-	Row     topology.Row  // of Rank
-	Machine gossip.Machine
-	// Gradient computes the update direction of round k at x into g. It is
-	// called by one goroutine at a time, while the machine receives.
-	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
-	// Theta returns the bound of round k, for the record; nil if there is none.
-	Theta func(k int) float64
-	// Bits returns the bits per parameter of the messages of round k, for the
-	// record; nil if nobody knows.
-	Bits func(k int) int
-	// Rounds is what the machine was made for.
-	Rounds int
-	// MaxPayload bounds what a neighbour may send in one frame, in bytes.
-	MaxPayload int
-	// Entropy is how payloads are coded. Neighbours need not do the same.
-	Entropy entropy.Coder
-	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
-	// nothing is known of it.
-	Layout func(f gossip.Frame) quant.Layout
-	// Parameters is how many parameters of the model a message speaks for, for
-	// the record.
-	Parameters int
-	// Every is how many rounds pass between two Step events; 0 for none.
-	Every int
-	Lost  LostPolicy
+	work.Task
+	// Lost says what the worker does when it loses a neighbour. Under Reweight the
+	// neighbours that Closing names take its place, and one that comes back gets the
+	// state that Save copies; without Save none is taken back.
+	Lost LostPolicy
 	// Tolerance is how many messages of a neighbour may have to be refused before
 	// it is cut off; 0 is 8. One is forgotten for 1000 that are used.
 	Tolerance int
-	// Closing says who takes the place of a neighbour under Reweight; nil: nobody.
-	Closing *topology.Closing
-	// Save copies the state of the worker under Reweight, at the boundary before a
-	// round, for one that comes back; nil: none is taken back.
-	Save func(*state.Snapshot)
 	// Guest is where a worker begins that ComeBack has brought back, with Row of its
 	// one edge; nil for others.
 	Guest *Guest
 	// Checkpoints are taken while it trains; nil for none. A worker that has them
 	// waits for neighbours that come back, and can come back itself.
 	Checkpoints *Checkpoints
-	// Asynchronous says that the workers wait for nobody: neighbours may be any
-	// number of rounds apart.
-	Asynchronous bool
 	// Through reports whether another worker is known to have ended well, besides those
 	// who say so themselves: one that has come back at its own end does not wait for
 	// their last words. Nil: nothing is known. It may be called at any time.
@@ -211,12 +179,8 @@ func isOutcast(err error) bool {
 
 // final is the result as far as the worker knows it.
 func (d *driver) final() record.Final {
-	digest := record.Digest(d.w.Machine.Params())
 	sent, _ := d.t.Bytes()
-	return record.Final{
-		Rank: int(d.w.Rank), Rounds: d.round, Digest: hex.EncodeToString(digest[:]), Sent: sent, Messages: d.t.Messages(),
-		ExtraMemory: int64(d.w.Machine.ExtraMemory()), Time: d.took,
-	}
+	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.t.Messages(), Time: d.took})
 }
 
 // A job is a gradient to compute, an outcome what came of it.

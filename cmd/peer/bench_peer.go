@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
@@ -96,7 +97,7 @@ func (t linkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 	var found linkMeasure
 	var began time.Time
 	var before, after runtime.MemStats
-	return node.Worker{
+	return node.Worker{Task: work.Task{
 		Rank: rank, Row: row, Machine: machine, Rounds: t.rounds + warmRounds, MaxPayload: most,
 		Gradient: func(_ []float32, k int, _ []float32) (float32, error) {
 			switch k {
@@ -110,7 +111,7 @@ func (t linkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 			}
 			return 0, nil
 		},
-	}, &found, nil
+	}}, &found, nil
 }
 
 // plainRound returns the time of a round in which peers on a ring send each

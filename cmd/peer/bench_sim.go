@@ -85,7 +85,7 @@ func simConfig(size string, bits, rounds int) (configs.Config, error) {
 		return configs.Config{}, usagef("bench sim: --size %s: want workers x coordinates, like 1000x10000, of at least 3 and 1", size)
 	}
 	cfg := configs.Default()
-	cfg.Topology.Size, cfg.Train.Rounds, cfg.Algorithm.Bits = n, rounds, bits
+	cfg.Topology.Size, cfg.Train.Rounds, cfg.Algorithm.Bits, cfg.Output.Every = n, rounds, bits, rounds
 	cfg.Model.Name, cfg.Model.Dim, cfg.Model.Spread = "quadratic", d, 0.1
 	if bits == 32 {
 		cfg.Algorithm.Codec = "full"
@@ -112,9 +112,9 @@ func benchSim(ctx context.Context, size string, bits, rounds, times int) (simRow
 			return simRow{}, err
 		}
 		err = runs.take(func() error {
-			result, err := sim.Run(ctx, machines(workers), sim.Options{
+			result, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
 				Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
-				Rounds:  rounds, Every: rounds, Observe: func(record.Event) {},
+				Observe: func(record.Event) {},
 			})
 			events = result.Events
 			return err
@@ -134,14 +134,6 @@ func benchSim(ctx context.Context, size string, bits, rounds, times int) (simRow
 	}
 	row.OverGrads = runs.over(gradients)
 	return row, nil
-}
-
-func machines(workers []*experiment.Worker) []sim.Worker {
-	out := make([]sim.Worker, len(workers))
-	for i, w := range workers {
-		out[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient}
-	}
-	return out
 }
 
 // gradientsAlone takes the gradients of round k, one after another.

@@ -7,13 +7,14 @@ import (
 
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 )
 
 // scored makes a worker's gradient evaluate the replica first, at x_k in every
 // round k > 0 that output.evaluate divides, and tell observe. The objective has
 // one scratch memory: evaluation and gradient follow each other in one
 // goroutine.
-func scored(run *experiment.Run, w *experiment.Worker, next gradient, observe func(record.Event)) gradient {
+func scored(run *experiment.Run, w *experiment.Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if evaluatesAt(run, k) {
 			score, err := w.Evaluate(x, nil)
@@ -78,7 +79,7 @@ func newAverager(run *experiment.Run, observe func(record.Event)) *averager {
 
 // watched makes a worker's gradient add the replica x_k to the mean of its round
 // first, and evaluate the mean if it is the last one.
-func (a *averager) watched(next gradient) gradient {
+func (a *averager) watched(next work.Gradient) work.Gradient {
 	if !a.hasMeans() {
 		return next
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -184,14 +184,11 @@ func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simula
 // train simulates the run to its end and reports the results.
 func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
 	means := newAverager(s.run, s.event)
-	result, err := sim.Run(ctx, simWorkers(s.run, workers, means, s.event), sim.Options{
+	result, err := sim.Run(ctx, simulatedTasks(s.run, workers, means, s.event), sim.Options{
 		Network: s.network,
-		Entropy: s.run.Entropy(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(compute) * s.run.Slowdown(rank))
 		},
-		Rounds:  s.run.Config().Train.Rounds,
-		Every:   s.run.Config().Output.Every,
 		Ending:  s.ends.sim(),
 		Observe: s.event,
 	})
@@ -205,15 +202,12 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 	return means.conclude(s.models, result.Rounds[0])
 }
 
-func simWorkers(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(record.Event)) []sim.Worker {
-	simulated := make([]sim.Worker, len(workers))
+func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(record.Event)) []work.Task {
+	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
-		evaluated := means.watched(scored(run, w, w.Gradient, scores))
-		simulated[i] = sim.Worker{
-			Machine: w.Machine, Gradient: evaluated, Theta: w.Theta, Bits: w.Bits, Layout: w.Layout, Parameters: run.Parameters(),
-		}
+		tasks[i].Gradient = means.watched(scored(run, w, w.Gradient, scores))
 	}
-	return simulated
+	return tasks
 }
 
 // gradients are timed where the virtual time of one is not given: the first one
@@ -252,11 +246,9 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 }
 
 func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
-	digest := record.Digest(w.Machine.Params())
-	final := record.Final{
-		Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
-		Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
-	}
+	final := w.Final(record.Final{
+		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
+	})
 	if err := conclude(&final, s.run, w, outlet{dir: s.folder.dir, saver: s.saver}, s.testing(rank)); err != nil {
 		return err
 	}

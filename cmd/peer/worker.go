@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
@@ -50,16 +51,13 @@ func trainOn(ctx context.Context, n *node.Node, run *experiment.Run, w *experime
 	return final, conclude(&final, run, w, to, watch)
 }
 
-// driven fills in what a node needs of w besides where it begins.
+// driven fills in how a node runs w, besides where it begins.
 func driven(ctx context.Context, run *experiment.Run, w *experiment.Worker, to outlet, d node.Worker) node.Worker {
 	cfg := run.Config()
-	d.Rank, d.Row, d.Closing, d.Machine = w.Rank, w.Row, w.Closing, w.Machine
+	d.Task = w.Task
 	d.Gradient = scored(run, w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), to.observe)
-	d.Theta, d.Bits, d.Save = w.Theta, w.Bits, w.Save
-	d.Rounds, d.Every, d.Asynchronous = cfg.Train.Rounds, cfg.Output.Every, run.Asynchronous()
 	d.Arbiter, d.Through = to.arbiter, to.through
 	d.Lost, d.Tolerance = lostPolicy(cfg), cfg.Faults.Tolerance
-	d.MaxPayload, d.Layout, d.Entropy, d.Parameters = w.MaxPayload, w.Layout, run.Entropy(), run.Parameters()
 	return d
 }
 
@@ -79,7 +77,7 @@ func comeBack(ctx context.Context, n *node.Node, run *experiment.Run, rank topol
 }
 
 // slowed makes a gradient take factor times as long as it must, by waiting.
-func slowed(ctx context.Context, gradient gradient, factor float64) gradient {
+func slowed(ctx context.Context, gradient work.Gradient, factor float64) work.Gradient {
 	if factor <= 1 {
 		return gradient
 	}
@@ -93,8 +91,6 @@ func slowed(ctx context.Context, gradient gradient, factor float64) gradient {
 		return loss, err
 	}
 }
-
-type gradient = func(g []float32, k int, x []float32) (loss float32, err error)
 
 // reweights reports whether a run goes on without peers that are lost.
 func reweights(run *experiment.Run) bool { return lostPolicy(run.Config()) == node.Reweight }

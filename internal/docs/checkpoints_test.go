@@ -161,12 +161,8 @@ func endOf(t *testing.T, set []string) *state.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	simulated := make([]sim.Worker, len(workers))
-	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient}
-	}
-	_, err = sim.Run(context.Background(), simulated, sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond }, Rounds: 4, Every: 1,
+	_, err = sim.Run(context.Background(), experiment.Tasks(workers), sim.Options{
+		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
 	})
 	if err != nil {
 		t.Fatal(err)

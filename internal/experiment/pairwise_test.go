@@ -19,17 +19,15 @@ import (
 // simulate runs workers on virtual time, a gradient taking a millisecond.
 func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	t.Helper()
-	simulated := make([]sim.Worker, len(all))
-	for i, w := range all {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Theta: w.Theta, Layout: w.Layout, Parameters: r.Parameters()}
+	tasks := Tasks(all)
+	for i := range tasks {
+		tasks[i].Entropy = entropy.Huff0
 	}
-	out, err := sim.Run(t.Context(), simulated, sim.Options{
+	out, err := sim.Run(t.Context(), tasks, sim.Options{
 		Network: shape.Network{Uplink: shape.Link{Rate: 1e9, Latency: 100 * time.Microsecond}},
-		Entropy: entropy.Huff0,
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(r.Slowdown(rank) * float64(time.Millisecond))
 		},
-		Rounds: r.cfg.Train.Rounds, Every: 1,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,53 +3,37 @@ package experiment
 import (
 	"fmt"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
-	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
-// A Worker is one worker of a run at the beginning of round 0, for a driver.
+// A Worker is one worker of a run at the beginning of a round: the task for its
+// driver, and what only the run can say of its results.
 type Worker struct {
-	Rank topology.Rank
-	Row  topology.Row
-	// Closing says who takes the place of a neighbour that is lost; nil: nobody.
-	Closing *topology.Closing
-	Machine gossip.Machine
-	// Gradient writes the update direction of round k at x into g and returns
-	// the loss of the mini-batch.
-	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
-	// Theta is the bound of the modulo codec by round, nil without one.
-	Theta func(k int) float64
-	// Bits are those per parameter of the messages of round k, and MeanBits their
-	// mean so far.
-	Bits     func(k int) int
+	work.Task
+	// MeanBits returns the mean of the bits per parameter so far.
 	MeanBits func() float64
 	// Bound returns what became of the modulo codec's bound, at the end of some
 	// rounds.
 	Bound func(rounds int) record.Theta
-	// MaxPayload is the largest number of bytes that a message of the run has.
-	MaxPayload int
-	// Layout says how the payload of a frame is cut.
-	Layout func(f gossip.Frame) quant.Layout
 	// Evaluate scores x on the test split, with this worker's running
 	// statistics where the model has them. It must not be called while
 	// Gradient is. It tells watch, which may be nil, how many samples are done, of how many.
 	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
-
-	oracle *train.Oracle
 }
 
-// Save makes s the state of the worker. It may be called where the machine calls
-// the hook of AtBoundary, and before the first round.
-func (w *Worker) Save(s *state.Snapshot) {
-	s.Begin()
-	s.Save("machine", w.Machine)
-	s.Save("oracle", w.oracle)
+// Tasks returns the tasks of workers, for a driver that runs them all.
+func Tasks(workers []*Worker) []work.Task {
+	tasks := make([]work.Task, len(workers))
+	for i, w := range workers {
+		tasks[i] = w.Task
+	}
+	return tasks
 }
 
 // Worker builds one worker. It reads no samples but those of its shard: this is
@@ -130,7 +114,11 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	w.oracle = oracle
+	w.Save = func(s *state.Snapshot) {
+		s.Begin()
+		s.Save("machine", w.Machine)
+		s.Save("oracle", oracle)
+	}
 	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
 		loss, err := oracle.Gradient(g, k, x)
 		if err != nil {
@@ -162,7 +150,12 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	theta := r.thetaOf(machine)
 	bits, mean := own.bits()
 	return &Worker{
-		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
-		Bound: func(rounds int) record.Theta { return r.bounds(rank, machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
+		Task: work.Task{
+			Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Rounds: r.cfg.Train.Rounds,
+			Asynchronous: r.Asynchronous(), MaxPayload: r.method.payload(r), Entropy: r.coder, Layout: layout,
+			Recording: work.Recording{Every: r.cfg.Output.Every, Parameters: r.Parameters(), Theta: theta, Bits: bits},
+		},
+		MeanBits: mean,
+		Bound:    func(rounds int) record.Theta { return r.bounds(rank, machine, theta, rounds) },
 	}, nil
 }

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape"},
 	{"algos", "moniqua"},
 	{"gossip"},
-	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
+	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
 	{"internal/sim", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"cmd/peer"},
@@ -39,6 +39,7 @@ var siblings = map[string][]string{
 	"model":               {"internal/data"}, // a gradient is taken on a data.Batch
 	"moniqua":             {"algos"},         // it implements algos.Codec
 	"internal/journal":    {"internal/wire"}, // its records are frames
+	"internal/work":       {"internal/wire"}, // a task names the coder of its payloads
 	"internal/experiment": {"configs"},       // it assembles what a run file names
 }
 

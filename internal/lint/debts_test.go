@@ -10,10 +10,9 @@ var budgetDebts = debt{
 	"internal/kernel":     17,
 	"internal/kernel/gen": 2,
 	"internal/lab":        1,
-	"internal/sim":        1,
 	"model":               1,
 	"moniqua":             7,
-	"node":                10,
+	"node":                9,
 	"quant":               5,
 	"test/chaos":          2,
 }
@@ -36,12 +35,12 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":            90,
+	"cmd/peer":            88,
 	"cmd/peer/live":       1,
 	"configs":             150,
 	"docs":                144,
 	"gossip":              71,
-	"internal/experiment": 153,
+	"internal/experiment": 151,
 	"internal/kernel":     20,
 	"internal/kernel/gen": 34,
 	"internal/lab":        13,
@@ -54,7 +53,7 @@ var columnDebts = debt{
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            51,
+	"cmd/peer":            50,
 	"configs":             19,
 	"gossip":              13,
 	"internal/data":       8,
@@ -63,5 +62,5 @@ var upwardDebts = debt{
 	"internal/record":     3,
 	"model":               12,
 	"moniqua":             12,
-	"node":                76,
+	"node":                71,
 }

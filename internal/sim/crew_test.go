@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
@@ -24,7 +25,7 @@ func TestCoresChangeNoResult(t *testing.T) {
 	}
 	for name, opt := range map[string]Options{"equal workers": {Compute: takes(time.Millisecond)}, "unequal workers": unequal} {
 		t.Run(name, func(t *testing.T) {
-			var want []Worker
+			var want []work.Task
 			for _, cores := range []int{1, 4} {
 				before := runtime.GOMAXPROCS(cores)
 				got := ring(t, workers, dim, algos.CTA)

@@ -40,7 +40,7 @@ func (s *simulation) end() error {
 	for i := range s.peers {
 		p := &s.peers[i]
 		if err := p.Machine.End(s.last); err != nil {
-			return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
+			return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 		}
 		if err := s.act(p); err != nil {
 			return err

@@ -8,11 +8,12 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
 // paramsOf returns copies of the models of all workers.
-func paramsOf(workers []Worker) [][]float32 {
+func paramsOf(workers []work.Task) [][]float32 {
 	var all [][]float32
 	for _, w := range workers {
 		all = append(all, slices.Clone(w.Machine.Params()))

@@ -37,7 +37,7 @@ func (s *simulation) attend(p *peer, server *server) {
 		s.schedule(d.Arrives, d.What)
 	}
 	if next, ok := server.Next(); ok {
-		s.schedule(next, event{worker: p.rank, server: server, turn: server.Turn})
+		s.schedule(next, event{worker: p.Rank, server: server, turn: server.Turn})
 	}
 }
 
@@ -47,7 +47,7 @@ type server = shape.Server[event]
 // size returns the bytes of a payload as it travels.
 func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	f := frames[0]
-	if s.opt.Entropy == entropy.Plain || f.Kind != gossip.Data {
+	if p.Entropy == entropy.Plain || f.Kind != gossip.Data {
 		return len(f.Payload), nil
 	}
 	toll := entropy.Toll(0)
@@ -60,7 +60,7 @@ func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	}
 	var by entropy.Coder
 	var err error
-	if s.coded, by, err = s.encoder.Encode(s.coded[:0], f.Payload, layout, toll); err != nil || by == entropy.Plain {
+	if s.coded, by, err = s.encoders[p.Entropy].Encode(s.coded[:0], f.Payload, layout, toll); err != nil || by == entropy.Plain {
 		return len(f.Payload), err
 	}
 	return len(s.coded), nil

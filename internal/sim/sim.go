@@ -17,36 +17,16 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/quant"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
-
-// A Worker is one simulated peer.
-type Worker struct {
-	Machine gossip.Machine
-	// Gradient writes the update direction of round k at x into g and returns
-	// the training loss. It is called from another goroutine, never twice at
-	// a time for one worker.
-	Gradient func(g []float32, k int, x []float32) (loss float32, err error)
-	Theta    func(k int) float64 // for the record; nil where there is none
-	Bits     func(k int) int     // per parameter, for the record; nil where nobody knows
-	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
-	// nothing is known of it.
-	Layout func(f gossip.Frame) quant.Layout
-	// Parameters is how many parameters of the model a message speaks for, for
-	// the record.
-	Parameters int
-}
 
 // Options say how time passes and who watches.
 type Options struct {
 	Network shape.Network
-	Entropy entropy.Coder // of payloads; Auto weighs entropy.Typical costs
 	// Compute returns the virtual time that a worker's gradient takes.
 	Compute func(worker topology.Rank, k int) time.Duration
-	Rounds  int                // rounds of the run, for the record's last line
 	Ending  Ending             // of a run that may end before
-	Every   int                // rounds between records, ≥ 1
 	Observe func(record.Event) // nil = nobody watches
 }
 
@@ -59,29 +39,36 @@ type Result struct {
 	Events   int               // events handled
 }
 
-// Run drives the workers to completion. Gradients are computed on all cores
+// Run drives the tasks of all workers, in the order of their ranks, to completion.
+// A coder Auto weighs entropy.Typical costs. Gradients are computed on all cores
 // without changing any result: each is asked for as soon as its point is known
 // and waited for when virtual time says that it is ready. The machines' own work
 // is done in the order of virtual time.
-func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
-	encoder, err := entropy.NewEncoder(opt.Entropy, entropy.Typical())
-	if err != nil {
-		return Result{}, err
-	}
+func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	s := &simulation{
-		opt:     opt,
-		encoder: encoder,
-		peers:   make([]peer, len(workers)),
+		opt:      opt,
+		encoders: make(map[entropy.Coder]*entropy.Encoder),
+		peers:    make([]peer, len(tasks)),
 	}
 	dim := 0
-	for i := range s.peers {
+	for i, t := range tasks {
+		if t.Rank != topology.Rank(i) {
+			return Result{}, fmt.Errorf("sim: internal error: worker %d stands where worker %d belongs", t.Rank, i)
+		}
+		if s.encoders[t.Entropy] == nil {
+			encoder, err := entropy.NewEncoder(t.Entropy, entropy.Typical())
+			if err != nil {
+				return Result{}, err
+			}
+			s.encoders[t.Entropy] = encoder
+		}
 		p := &s.peers[i]
-		p.Worker, p.rank = workers[i], topology.Rank(i)
-		p.uplink = shape.NewSharer[event](opt.Network, p.rank)
+		p.Task = t
+		p.uplink = shape.NewSharer[event](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
 	s.crew = newCrew(dim)
-	err = s.run(ctx)
+	err := s.run(ctx)
 	s.crew.stop()
 	res := Result{Time: s.now, Events: s.events}
 	for i := range s.peers {
@@ -93,11 +80,11 @@ func Run(ctx context.Context, workers []Worker, opt Options) (Result, error) {
 }
 
 type simulation struct {
-	opt     Options
-	encoder *entropy.Encoder
-	coded   []byte // by it, last
-	peers   []peer
-	crew    *crew
+	opt      Options
+	encoders map[entropy.Coder]*entropy.Encoder
+	coded    []byte // the payload that was coded last
+	peers    []peer
+	crew     *crew
 
 	queue  queue
 	frames []*gossip.Frame // that have arrived: room for others
@@ -109,8 +96,7 @@ type simulation struct {
 
 // A peer is a worker with what the simulation keeps of it.
 type peer struct {
-	Worker
-	rank topology.Rank
+	work.Task
 
 	uplink *shape.Sharer[event]
 
@@ -176,7 +162,7 @@ func (s *simulation) handle(e event) error {
 		}
 	}
 	if err != nil {
-		return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
+		return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 	}
 	return s.act(p)
 }
@@ -188,7 +174,7 @@ func (s *simulation) act(p *peer) error {
 	for rest := r.Send; len(rest) > 0; {
 		same := rest[:gossip.Shared(rest)]
 		if err := s.send(p, same); err != nil {
-			return &TrainingError{Rank: p.rank, Round: p.round, Err: err}
+			return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
 		}
 		rest = rest[len(same):]
 	}
@@ -203,7 +189,7 @@ func (s *simulation) act(p *peer) error {
 	if r.Compute && !p.ended {
 		p.asked, p.at = r.Round, r.At
 		s.crew.order(p)
-		s.schedule(s.now+s.opt.Compute(p.rank, r.Round), event{worker: p.rank})
+		s.schedule(s.now+s.opt.Compute(p.Rank, r.Round), event{worker: p.Rank})
 	}
 	return nil
 }
@@ -228,27 +214,17 @@ func (s *simulation) schedule(at time.Duration, e event) {
 
 func (s *simulation) record(p *peer) {
 	watched := s.opt.Observe != nil || s.opt.Ending.Until != nil
-	if !watched || p.round%s.opt.Every != 0 && p.round != s.opt.Rounds && p.round != s.last {
+	if !watched || !p.Recorded(p.round) && p.round != s.last {
 		return
 	}
-	k := p.round - 1
-	mixed := p.Machine.Mixed()
-	step := &record.Step{
-		Rank: int(p.rank), Round: p.round, Time: s.now, Loss: float64(p.loss),
-		Gap: float64(mixed.Gap), Moved: mixed.Moved,
-		Compute: s.opt.Compute(p.rank, k), Wait: s.now - p.ready,
-		Sent: p.sent, Received: p.got, Messages: p.messages, Effective: p.messages.Bits(p.Parameters),
-	}
-	if p.Theta != nil {
-		step.Theta = p.Theta(k)
-	}
-	if p.Bits != nil {
-		step.Bits = p.Bits(k)
-	}
+	step := p.Step(record.Step{
+		Round: p.round, Time: s.now, Loss: float64(p.loss), Compute: s.opt.Compute(p.Rank, p.round-1), Wait: s.now - p.ready,
+		Sent: p.sent, Received: p.got, Messages: p.messages,
+	})
 	if s.opt.Observe != nil {
-		s.opt.Observe(record.Event{Step: step})
+		s.opt.Observe(record.Event{Step: &step})
 	}
-	s.reached(*step)
+	s.reached(step)
 }
 
 // stuck returns an error if nothing can happen any more and somebody is not
@@ -257,7 +233,7 @@ func (s *simulation) stuck() error {
 	var errs []error
 	for i := range s.peers {
 		if p := &s.peers[i]; !p.ended {
-			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for %v for ever", p.rank, p.round, p.waiting))
+			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for %v for ever", p.Rank, p.round, p.waiting))
 		}
 	}
 	return errors.Join(errs...)

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -34,13 +35,13 @@ func pull(rank int) func(g []float32, k int, x []float32) (float32, error) {
 func alpha(int) float32 { return 0.1 }
 
 // ring returns n workers of D-PSGD with d parameters.
-func ring(t *testing.T, n, d int, order algos.Order) []Worker {
+func ring(t *testing.T, n, d int, order algos.Order) []work.Task {
 	t.Helper()
 	return ringOf(t, n, d, order, rounds)
 }
 
 // ringOf is ring for another number of rounds.
-func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []Worker {
+func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []work.Task {
 	t.Helper()
 	graph, err := topology.New(topology.Spec{Kind: "ring", N: n, Slack: 1})
 	if err != nil {
@@ -51,21 +52,23 @@ func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []Worker {
 	})
 }
 
-func workers(t *testing.T, n int, make func(i int) (topology.Row, gossip.Algorithm)) []Worker {
+func workers(t *testing.T, n int, make func(i int) (topology.Row, gossip.Algorithm)) []work.Task {
 	t.Helper()
 	return workersOf(t, n, rounds, make)
 }
 
-func workersOf(t *testing.T, n, rounds int, make func(i int) (topology.Row, gossip.Algorithm)) []Worker {
+func workersOf(t *testing.T, n, rounds int, make func(i int) (topology.Row, gossip.Algorithm)) []work.Task {
 	t.Helper()
-	var all []Worker
+	var all []work.Task
 	for i := range n {
 		row, alg := make(i)
 		m, err := gossip.New(topology.Rank(i), row, alg, rounds)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, Worker{Machine: m, Gradient: pull(i)})
+		all = append(all, work.Task{
+			Rank: topology.Rank(i), Machine: m, Gradient: pull(i), Rounds: rounds, Recording: work.Recording{Every: 1},
+		})
 	}
 	return all
 }
@@ -74,9 +77,8 @@ func takes(d time.Duration) func(topology.Rank, int) time.Duration {
 	return func(topology.Rank, int) time.Duration { return d }
 }
 
-func run(t *testing.T, workers []Worker, opt Options) Result {
+func run(t *testing.T, workers []work.Task, opt Options) Result {
 	t.Helper()
-	opt.Rounds, opt.Every = rounds, max(opt.Every, 1)
 	res, err := Run(t.Context(), workers, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -138,16 +140,16 @@ func TestTimeChangesNoResult(t *testing.T) {
 			return time.Duration(1+(7*int(i)+3*k)%11) * time.Millisecond
 		}, Network: shape.Network{Links: map[[2]topology.Rank]shape.Link{{0, 1}: {Rate: 1e5}, {2, 3}: {Latency: time.Second}}}}},
 	}
-	for name, make := range map[string]func() []Worker{
-		"cta": func() []Worker { return ring(t, 6, 7, algos.CTA) },
-		"atc": func() []Worker { return ring(t, 6, 7, algos.ATC) },
-		"allreduce": func() []Worker {
+	for name, make := range map[string]func() []work.Task{
+		"cta": func() []work.Task { return ring(t, 6, 7, algos.CTA) },
+		"atc": func() []work.Task { return ring(t, 6, 7, algos.ATC) },
+		"allreduce": func() []work.Task {
 			return workers(t, 6, func(i int) (topology.Row, gossip.Algorithm) {
 				return topology.Cycle(6)[i], &algos.AllReduce{X: []float32{0, 0, 0, 0, 0, 0, 0}, Alpha: alpha, Rank: i, Workers: 6}
 			})
 		},
 	} {
-		var want []Worker
+		var want []work.Task
 		for _, s := range settings {
 			got := make()
 			run(t, got, s.opt)
@@ -172,9 +174,10 @@ func TestRecord(t *testing.T) {
 	for i := range w {
 		w[i].Theta = func(k int) float64 { return float64(k) }
 		w[i].Bits = func(k int) int { return k + 2 }
+		w[i].Every = 8
 	}
 	run(t, w, Options{
-		Compute: takes(time.Millisecond), Every: 8,
+		Compute: takes(time.Millisecond),
 		Network: shape.Network{Uplink: shape.Link{Latency: 5 * time.Millisecond}},
 		Observe: func(e record.Event) { steps = append(steps, *e.Step) },
 	})
@@ -238,7 +241,7 @@ func TestErrorsNameWorkerAndRound(t *testing.T) {
 		}
 		return inner(g, k, x)
 	}
-	_, err := Run(t.Context(), w, Options{Compute: takes(1), Rounds: rounds, Every: 1})
+	_, err := Run(t.Context(), w, Options{Compute: takes(1)})
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "worker 2 round 5") {
 		t.Errorf("%v", err)
 	}
@@ -248,7 +251,7 @@ func TestCancelEndsARun(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("interrupt")
 	_, err := Run(ctx, ring(t, 4, 3, algos.CTA), Options{
-		Compute: takes(1), Rounds: rounds, Every: 1,
+		Compute: takes(1),
 		Observe: func(record.Event) { cancel(stop) },
 	})
 	if !errors.Is(err, stop) {
@@ -261,7 +264,7 @@ func TestAWorkerThatWaitsForEverIsNamed(t *testing.T) {
 	w := workers(t, 2, func(i int) (topology.Row, gossip.Algorithm) {
 		return rows[i], &algos.DPSGD{X: make([]float32, 2), Alpha: alpha, Codec: algos.Full{}}
 	})
-	_, err := Run(t.Context(), w, Options{Compute: takes(1), Rounds: rounds, Every: 1})
+	_, err := Run(t.Context(), w, Options{Compute: takes(1)})
 	if err == nil || !strings.Contains(err.Error(), "worker 0 round 0 waits for [1]") {
 		t.Errorf("%v", err)
 	}
@@ -282,10 +285,10 @@ func TestCodingChangesBytesAndNothingElse(t *testing.T) {
 		w := ring(t, 3, d, algos.CTA)
 		for i := range w {
 			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
-			w[i].Parameters = d
+			w[i].Parameters, w[i].Entropy = d, coder
 		}
 		var last record.Step
-		got := run(t, w, Options{Entropy: coder, Compute: takes(1), Observe: func(e record.Event) { last = *e.Step }})
+		got := run(t, w, Options{Compute: takes(1), Observe: func(e record.Event) { last = *e.Step }})
 		if coder == entropy.Plain {
 			want, params = got, w[0].Machine.Params()
 		}
@@ -312,9 +315,9 @@ func TestAutoCodesOnSlowLinks(t *testing.T) {
 	for i, coder := range []entropy.Coder{entropy.Plain, entropy.Auto} {
 		w := ring(t, 3, d, algos.CTA)
 		for i := range w {
-			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }
+			w[i].Layout, w[i].Entropy = func(gossip.Frame) quant.Layout { return quant.Floats(d) }, coder
 		}
-		times[i] = run(t, w, Options{Entropy: coder, Compute: takes(1), Network: shape.Network{Uplink: shape.Link{Rate: 1e6}}}).Time
+		times[i] = run(t, w, Options{Compute: takes(1), Network: shape.Network{Uplink: shape.Link{Rate: 1e6}}}).Time
 	}
 	if times[1] >= times[0] {
 		t.Errorf("%v with coding, %v without", times[1], times[0])
@@ -323,8 +326,8 @@ func TestAutoCodesOnSlowLinks(t *testing.T) {
 
 func TestAWrongLayoutIsAnError(t *testing.T) {
 	w := ring(t, 3, 10, algos.CTA)
-	w[1].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(9) }
-	_, err := Run(t.Context(), w, Options{Compute: takes(1), Rounds: rounds, Every: 1, Entropy: entropy.Huff0})
+	w[1].Layout, w[1].Entropy = func(gossip.Frame) quant.Layout { return quant.Floats(9) }, entropy.Huff0
+	_, err := Run(t.Context(), w, Options{Compute: takes(1)})
 	if err == nil || !strings.Contains(err.Error(), "worker 1") {
 		t.Errorf("error %v, want that of worker 1", err)
 	}

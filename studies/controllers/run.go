@@ -59,15 +59,14 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 		return got, err
 	}
 	scores := map[int]score{} // by rounds finished
-	simulated := make([]sim.Worker, len(workers))
-	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Bits: w.Bits}
+	tasks := experiment.Tasks(workers)
+	for i := range tasks {
+		tasks[i].Every = 1
 	}
-	simulated[0].Gradient = scored(workers[0], p.every, scores)
-	out, err := sim.Run(ctx, simulated, sim.Options{
+	tasks[0].Gradient = scored(workers[0], p.every, scores)
+	out, err := sim.Run(ctx, tasks, sim.Options{
 		Network: shape.Network{Uplink: shape.Link{Rate: rate}},
 		Compute: func(topology.Rank, int) time.Duration { return p.compute },
-		Rounds:  p.rounds, Every: 1,
 		Observe: func(e record.Event) {
 			if e.Step != nil && e.Step.Rank == 0 {
 				got.steps = append(got.steps, *e.Step)

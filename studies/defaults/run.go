@@ -85,12 +85,8 @@ func (c *cell) train(ctx context.Context, run *experiment.Run) error {
 	if err != nil {
 		return err
 	}
-	simulated := make([]sim.Worker, len(workers))
-	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Bits: w.Bits}
-	}
-	if _, err := sim.Run(ctx, simulated, sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond }, Rounds: run.Config().Train.Rounds,
+	if _, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
+		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
 	}); err != nil {
 		return err
 	}

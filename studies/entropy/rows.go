@@ -70,18 +70,15 @@ func (r row) payloads(ctx context.Context, rounds int) (sent []payload, paramete
 	if err != nil {
 		return nil, 0, err
 	}
-	simulated := make([]sim.Worker, len(workers))
-	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient}
-	}
+	tasks := experiment.Tasks(workers)
 	every := max(1, rounds/2/kept)
-	simulated[0].Machine = &recorder{Machine: workers[0].Machine, keep: func(f gossip.Frame) {
+	tasks[0].Machine = &recorder{Machine: workers[0].Machine, keep: func(f gossip.Frame) {
 		if f.Kind == gossip.Data && f.Round >= rounds/2 && f.Round%every == 0 && len(sent) < kept {
 			sent = append(sent, payload{append([]byte(nil), f.Payload...), workers[0].Layout(f)})
 		}
 	}}
-	_, err = sim.Run(ctx, simulated, sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond }, Rounds: rounds, Every: rounds,
+	_, err = sim.Run(ctx, tasks, sim.Options{
+		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
 	})
 	return sent, run.Parameters(), err
 }

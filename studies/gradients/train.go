@@ -46,16 +46,14 @@ func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Loo
 	if err != nil {
 		return nil, sim.Result{}, err
 	}
-	simulated := make([]sim.Worker, len(workers))
+	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient}
 		if look := looks[w.Rank]; look != nil {
-			simulated[i].Gradient = look.at(w)
+			tasks[i].Gradient = look.at(w)
 		}
 	}
-	rounds := run.Config().Train.Rounds
-	result, err := sim.Run(ctx, simulated, sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return 0 }, Rounds: rounds, Every: rounds,
+	result, err := sim.Run(ctx, tasks, sim.Options{
+		Compute: func(topology.Rank, int) time.Duration { return 0 },
 	})
 	return workers, result, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/studies/gradients"
@@ -68,18 +69,17 @@ func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 		return outcome{}, err
 	}
 	var bad *liar
-	simulated := make([]sim.Worker, len(workers))
+	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
-		simulated[i] = sim.Worker{Machine: w.Machine, Gradient: w.Gradient, Layout: w.Layout, Parameters: run.Parameters()}
 		if r.lies == one && i == poisoned {
 			if bad, err = newLiar(w.Machine.(*gossip.Worker)); err != nil {
 				return outcome{}, err
 			}
-			simulated[i].Machine = bad
+			tasks[i].Machine = bad
 		}
 	}
-	_, err = sim.Run(ctx, simulated, sim.Options{
-		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond }, Rounds: rounds, Every: rounds,
+	_, err = sim.Run(ctx, tasks, sim.Options{
+		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
 	})
 	if bad != nil {
 		err = errors.Join(err, bad.err)

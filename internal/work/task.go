@@ -1,0 +1,58 @@
+// Package work describes what one worker of a run has to do, for every driver:
+// packages sim and node take the same Task and add options of their own.
+package work
+
+import (
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
+)
+
+// A Gradient writes the update direction of round k at x into g, which has the
+// length of x, and returns the loss of the mini-batch. A driver calls it from one
+// goroutine at a time, while the machine receives. It keeps neither g nor x.
+type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
+
+// A Task is the work of one worker: the machine that a driver runs, the gradients
+// that it asks for, and what the driver has to know of its frames and its state.
+type Task struct {
+	Rank topology.Rank
+	Row  topology.Row // whom the worker hears and tells
+	// Closing says who takes the place of a neighbour that is lost; nil: nobody.
+	Closing  *topology.Closing
+	Machine  gossip.Machine
+	Gradient Gradient
+	// Save copies the state of the worker. It may be called where the machine calls
+	// the hook of AtBoundary, and before the first round. Nil: the worker has no
+	// state that could be saved.
+	Save func(*state.Snapshot)
+	// Rounds is the number of rounds that the machine was made for.
+	Rounds int
+	// Asynchronous says that workers share no rounds: neighbours may be any number
+	// of rounds apart.
+	Asynchronous bool
+	// MaxPayload bounds the payload of a frame of the run, in bytes.
+	MaxPayload int
+	// Entropy is the coder of payloads. Neighbours need not have the same.
+	Entropy entropy.Coder
+	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
+	// nothing is known of it.
+	Layout func(f gossip.Frame) quant.Layout
+
+	Recording
+}
+
+// A Recording says what the record of a worker has: how often, and besides what its
+// driver measures. The driver reads nothing of it back.
+type Recording struct {
+	// Every is how many rounds pass between two Step events; 0 for none.
+	Every int
+	// Parameters is how many parameters of the model a message speaks for.
+	Parameters int
+	// Theta returns the bound of the modulo codec in round k, nil without one.
+	Theta func(k int) float64
+	// Bits returns the bits per parameter of the messages of round k; nil: unknown.
+	Bits func(k int) int
+}
