@@ -11,7 +11,6 @@ var budgetDebts = debt{
 	"internal/kernel/gen": 2,
 	"internal/lab":        1,
 	"internal/sim":        1,
-	"model":               1,
 	"moniqua":             7,
 	"node":                10,
 	"quant":               5,
@@ -61,7 +60,6 @@ var upwardDebts = debt{
 	"internal/experiment": 22,
 	"internal/kernel/gen": 20,
 	"internal/record":     3,
-	"model":               11,
 	"moniqua":             11,
 	"node":                67,
 }
