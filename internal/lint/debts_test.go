@@ -56,10 +56,8 @@ var upwardDebts = debt{
 	"cmd/peer":            46,
 	"configs":             15,
 	"gossip":              11,
-	"internal/data":       8,
 	"internal/experiment": 22,
 	"internal/kernel/gen": 20,
-	"internal/record":     3,
 	"moniqua":             11,
 	"node":                67,
 }
