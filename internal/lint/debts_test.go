@@ -23,14 +23,10 @@ var shortDebts = debt{
 	"gossip":              2,
 	"internal/experiment": 1,
 	"internal/kernel":     6,
-	"internal/shape":      1,
 	"internal/sim":        1,
-	"internal/train":      1,
-	"internal/vec":        1,
 	"moniqua":             1,
 	"quant":               2,
 	"quant/levels":        1,
-	"topology":            1,
 }
 
 // columnDebts are lines that are too long, by folder.
