@@ -42,7 +42,7 @@ func (b *builder) batchNorm(name string, in node, after activation) node {
 	for c := range l.runVar {
 		l.runVar[c] = 1
 	}
-	return b.normalize(l)
+	return b.normalize(l, &l.affine)
 }
 
 func (l *batchNorm) measure(b int, m mode) {

@@ -5,7 +5,6 @@ import (
 
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/rng"
 )
 
 // A builder wires a net: each method appends a layer, its memory and its
@@ -24,40 +23,44 @@ type builder struct {
 }
 
 // A tensorShape identifies tensors that can take each other's place.
-type tensorShape struct{ images, h, w, c, border, turn int }
+type tensorShape struct {
+	dims
+	images, turn int
+}
 
 // inputs declares the samples. They are copied if they are to have a border, or
 // if there are too few features for the kernels to read by fours.
 func (b *builder) inputs(s data.Shape, border int) node {
-	b.input = node{value: &tensor{h: s.H, w: s.W, c: s.C, border: border}}
+	d := dims{s.H, s.W, s.C, border}
+	b.input = node{value: &tensor{dims: d}}
 	if border > 0 || s.Features() <= beyond {
-		b.input.value = b.tensor(b.batch, s.H, s.W, s.C, border)
+		b.input.value = b.tensor(b.batch, d)
 	}
 	return b.input
 }
 
 // tensor allocates a tensor and counts it.
-func (b *builder) tensor(images, h, w, c, border int) *tensor {
-	t := newTensor(images, h, w, c, border)
+func (b *builder) tensor(images int, d dims) *tensor {
+	t := newTensor(images, d)
 	b.floats += len(t.v)
 	return t
 }
 
 // node allocates a value and its gradient.
-func (b *builder) node(h, w, c, border int) node {
-	return node{value: b.tensor(b.batch, h, w, c, border), grad: b.tensor(b.batch, h, w, c, border)}
+func (b *builder) node(d dims) node {
+	return node{value: b.tensor(b.batch, d), grad: b.tensor(b.batch, d)}
 }
 
 // scratch returns a tensor for gradients, which are written by one layer's
 // backward pass and used up a few layers on: all of a shape and a turn are the
 // same memory.
-func (b *builder) scratch(images, h, w, c, border, turn int) *tensor {
-	shape := tensorShape{images, h, w, c, border, turn}
+func (b *builder) scratch(images int, d dims, turn int) *tensor {
+	shape := tensorShape{d, images, turn}
 	if b.shared[shape] == nil {
 		if b.shared == nil {
 			b.shared = map[tensorShape]*tensor{}
 		}
-		b.shared[shape] = b.tensor(images, h, w, c, border)
+		b.shared[shape] = b.tensor(images, d)
 	}
 	return b.shared[shape]
 }
@@ -77,14 +80,6 @@ func (b *builder) param(name string, s start, shape ...int) Param {
 	b.params = append(b.params, p)
 	b.starts = append(b.starts, s)
 	return p
-}
-
-// net returns the finished network; the last layer's output are the logits.
-func (b *builder) net(logits node) *net {
-	return &net{
-		batch: b.batch, input: b.input, inPlace: b.input.value.v == nil, layers: b.layers, logits: logits,
-		params: b.params, starts: b.starts,
-	}
 }
 
 // A start says how a parameter begins: at centre plus or minus a uniform
@@ -107,15 +102,3 @@ func linear(fanIn int) start { return start{width: float32(math.Sqrt(3 / float64
 
 // initStream separates the initial point from the streams of the workers.
 const initStream = 1<<31 - 1
-
-// Init draws the starting point: coordinate i is a function of (seed, i).
-func (n *net) Init(x []float32, seed uint64) {
-	key := rng.At(rng.Stream(seed, initStream), 0)
-	for i, p := range n.params {
-		s := n.starts[i]
-		for j := range p.of(x) {
-			u := 2*key.Uniform(uint32(p.Off+j)) - 1
-			x[p.Off+j] = s.centre + float32(s.width*u)
-		}
-	}
-}

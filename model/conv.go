@@ -26,7 +26,7 @@ type conv struct {
 	chunk    int           // images at a time, so that they stay in the cache
 	before   normalization // or none; its passes behind it are done here
 	after    normalization // or none; its passes before it are done here
-	shortcut *residual     // whose gradient is added to dx, or none
+	shortcut shortcut      // whose gradient is added to dx, or none
 	forwards product
 	back     []backProduct // empty if dx is not wanted
 	weights  outer
@@ -51,10 +51,14 @@ func (b *builder) conv(name string, in node, s convShape) node {
 	h, w := s.outputs(v.h), s.outputs(v.w)
 	l := &conv{tier: b.tier, in: in, shape: s, chunk: min(b.batch, max(1, chunkPixels/(h*w)))}
 	border := max(s.gradientBorder(v.h), s.gradientBorder(v.w))
-	l.out = node{value: b.tensor(b.batch, h, w, s.channels, s.pad), grad: b.tensor(b.batch, h, w, s.channels, border),
-		conv: l}
-	if in.norm != nil {
-		l.before, in.norm.shared().behind = in.norm, true
+	l.out = node{
+		value: b.tensor(b.batch, dims{h, w, s.channels, s.pad}),
+		grad:  b.tensor(b.batch, dims{h, w, s.channels, border}),
+		made:  l,
+	}
+	if norm, ok := in.made.(normalization); ok {
+		l.before = norm
+		norm.passOn()
 	}
 	l.weight = b.param(name+".weight", he(s.size*s.size*v.c), s.size, s.size, v.c, s.channels)
 	from, to := v.grid(-s.pad, -s.pad, s.step), l.out.value.grid(0, 0, 1)

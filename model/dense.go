@@ -21,7 +21,7 @@ type dense struct {
 // dense appends a dense layer with a bias.
 func (b *builder) dense(name string, in node, outputs int, s start) node {
 	inputs := in.value.size()
-	l := &dense{tier: b.tier, in: in, out: b.node(1, 1, outputs, 0)}
+	l := &dense{tier: b.tier, in: in, out: b.node(dims{1, 1, outputs, 0})}
 	l.weight = b.param(name+".weight", s, inputs, outputs)
 	l.bias = newBias(b, name, outputs)
 	l.forwards = newProduct(1, inputs, inputs, outputs)

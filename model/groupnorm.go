@@ -35,7 +35,7 @@ func (b *builder) groupNorm(name string, in node, after activation) node {
 	for _, s := range []*[]float32{&l.a, &l.b, &l.k, &l.p, &l.q} {
 		*s = make([]float32, in.value.c)
 	}
-	return b.normalize(l)
+	return b.normalize(l, &l.affine)
 }
 
 // group returns the first and the last but one channel of group j, and how many

@@ -31,7 +31,7 @@ type bench struct {
 // zero, so that no finite difference crosses a kink.
 func newBench(tier kernel.Tier, n, h, w, c, border int, build func(b *builder, in node) node) *bench {
 	b := &builder{tier: tier, batch: n}
-	in := b.node(h, w, c, border)
+	in := b.node(dims{h, w, c, border})
 	k := 0
 	for i := range n * h {
 		row := in.value.row(i/h, i%h)
@@ -43,7 +43,7 @@ func newBench(tier kernel.Tier, n, h, w, c, border int, build func(b *builder, i
 	l := &bench{n: n, in: in, out: build(b, in), layers: b.layers}
 	l.input = append(l.input, in.value.v...)
 	l.x, l.g = random(make([]float32, b.dim), 1), make([]float32, b.dim)
-	l.direction = newTensor(n, l.out.value.h, l.out.value.w, l.out.value.c, l.out.value.border)
+	l.direction = newTensor(n, l.out.value.dims)
 	random(l.direction.v, 2)
 	return l
 }
@@ -184,7 +184,7 @@ func TestGradientOfTheShortcut(t *testing.T) {
 			l.gradient()
 			in, out := l.in.value, l.out.value
 			first := (tt.channels - tt.c) / 2
-			want := newTensor(2, in.h, in.w, in.c, in.border)
+			want := newTensor(2, in.dims)
 			for b := range 2 {
 				for i := range out.h {
 					for j := range out.w {

@@ -5,27 +5,9 @@ import (
 	"strconv"
 
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/state"
 )
-
-// A mode says what a forward pass is for. Batch normalization differs.
-type mode int
-
-const (
-	training mode = iota
-	evaluating
-	repeating // evaluating, with the parameters of the pass before: they are packed
-)
-
-// A layer computes its output node from its input node. Parameters lie in the
-// flat vector x and their gradients in g; n is the number of samples.
-type layer interface {
-	forward(x []float32, n int, m mode)
-	// backward overwrites the layer's part of g, and its input's gradient if
-	// there is one, given the gradient of its output. It follows a forward
-	// pass in mode training with the same x and n.
-	backward(g, x []float32, n int)
-}
 
 // A net is a chain of layers under the mean cross entropy of a softmax.
 type net struct {
@@ -40,6 +22,14 @@ type net struct {
 
 var _ Model = (*net)(nil)
 
+// net returns the finished network; the last layer's output are the logits.
+func (b *builder) net(logits node) *net {
+	return &net{
+		batch: b.batch, input: b.input, inPlace: b.input.value.v == nil, layers: b.layers, logits: logits,
+		params: b.params, starts: b.starts,
+	}
+}
+
 // Dim returns the number of parameters.
 func (n *net) Dim() int {
 	last := n.params[len(n.params)-1]
@@ -48,6 +38,18 @@ func (n *net) Dim() int {
 
 // Layout lists the parameters.
 func (n *net) Layout() []Param { return n.params }
+
+// Init draws the starting point: coordinate i is a function of (seed, i).
+func (n *net) Init(x []float32, seed uint64) {
+	key := rng.At(rng.Stream(seed, initStream), 0)
+	for i, p := range n.params {
+		s := n.starts[i]
+		for j := range p.of(x) {
+			u := 2*key.Uniform(uint32(p.Off+j)) - 1
+			x[p.Off+j] = s.centre + float32(s.width*u)
+		}
+	}
+}
 
 // Gradient computes mean loss and gradient over a batch of at most Spec.Batch
 // samples.

@@ -9,18 +9,6 @@ import (
 // normEpsilon is added to variances, as in both papers' implementations.
 const normEpsilon = 1e-5
 
-// A normalization is a layer of which the passes over memory can be done image
-// by image, by the convolutions before and after it while they have the image
-// in the cache.
-type normalization interface {
-	layer
-	shared() *affine
-	measure(b int, m mode)      // statistics of z of image b
-	apply(b int)                // y of image b, after forward
-	measureGradient(b int)      // statistics of dy of image b
-	applyGradient(b, place int) // dz of image b, after backward, to an image of in.grad
-}
-
 // An affine has what both kinds of normalization share: they are z ↦ a·z + b
 // per channel, with a and b made of the mean and the variance of z over some set
 // of values, and
@@ -53,6 +41,9 @@ type activation struct {
 	rest  *tensor
 }
 
+// A normalizer appends a normalization layer and what follows it.
+type normalizer func(b *builder, name string, in node, after activation) node
+
 // linearly is no activation.
 func linearly() activation { return activation{floor: float32(math.Inf(-1))} }
 
@@ -61,8 +52,7 @@ func rectified(rest *tensor) activation { return activation{rest: rest} }
 
 func (b *builder) affine(name string, in node, after activation) affine {
 	v := in.value
-	out := node{value: b.tensor(b.batch, v.h, v.w, v.c, v.border),
-		grad: b.scratch(b.batch, v.h, v.w, v.c, v.border, b.turn%turns)}
+	out := node{value: b.tensor(b.batch, v.dims), grad: b.scratch(b.batch, v.dims, b.turn%turns)}
 	b.turn++
 	return affine{
 		tier: b.tier, in: in, out: out, after: after,
@@ -71,22 +61,21 @@ func (b *builder) affine(name string, in node, after activation) affine {
 	}
 }
 
-// normalize appends l. A convolution before it takes over two of its passes and
-// then needs the gradient of few images at a time.
-func (b *builder) normalize(l normalization) node {
+// normalize appends l, which has s inside. A convolution before it takes over two
+// of its passes and then needs the gradient of few images at a time.
+func (b *builder) normalize(l normalization, s *affine) node {
 	b.layers = append(b.layers, l)
-	s := l.shared()
-	if c := s.in.conv; c != nil {
+	if c, ok := s.in.made.(*conv); ok {
 		c.after, s.before = l, true
-		g := s.in.grad
-		c.out.grad = b.scratch(c.chunk, g.h, g.w, g.c, g.border, ownTurn)
+		c.out.grad = b.scratch(c.chunk, s.in.grad.dims, ownTurn)
 		s.in = c.out
 	}
-	s.out.norm = l
+	s.out.made = l
 	return s.out
 }
 
-func (l *affine) shared() *affine { return l }
+// passOn leaves two passes to the layer behind.
+func (l *affine) passOn() { l.behind = true }
 
 // measure writes Σ z and Σ z² over image b.
 func (l *affine) measure(b int) {

@@ -13,7 +13,7 @@ type maxPool struct {
 // it a border.
 func (b *builder) maxPool(in node, border int) node {
 	v := in.value
-	l := maxPool{b.tier, in, b.node(v.h/2, v.w/2, v.c, border)}
+	l := maxPool{b.tier, in, b.node(dims{v.h / 2, v.w / 2, v.c, border})}
 	b.layers = append(b.layers, l)
 	return l.out
 }
@@ -36,7 +36,7 @@ func (l maxPool) backward(_, _ []float32, n int) {
 type meanPool struct{ in, out node }
 
 func (b *builder) meanPool(in node) node {
-	l := meanPool{in, b.node(1, 1, in.value.c, 0)}
+	l := meanPool{in, b.node(dims{1, 1, in.value.c, 0})}
 	b.layers = append(b.layers, l)
 	return l.out
 }

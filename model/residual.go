@@ -28,7 +28,7 @@ func (b *builder) residual(name string, in node, channels, step int, norm normal
 	l := &residual{tier: b.tier, in: in, step: step}
 	shortcut := in.value
 	if step > 1 || channels != in.value.c {
-		l.rest = b.tensor(b.batch, at.value.h, at.value.w, channels, at.value.border)
+		l.rest = b.tensor(b.batch, dims{at.value.h, at.value.w, channels, at.value.border})
 		shortcut = l.rest
 	}
 	l.out = norm(b, name+".norm2", at, rectified(shortcut))

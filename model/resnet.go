@@ -2,9 +2,6 @@ package model
 
 import "fmt"
 
-// A normalizer appends a normalization layer and what follows it.
-type normalizer func(b *builder, name string, in node, after activation) node
-
 // normalizer returns what Norm names.
 func (s Spec) normalizer() (normalizer, error) {
 	switch s.Norm {

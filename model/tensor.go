@@ -6,13 +6,15 @@ import "gossiptrainer/internal/kernel"
 // The border is zero for ever, so that a convolution needs no case for the rim
 // of the image.
 type tensor struct {
-	h, w, c int // one image, without its border
-	border  int
-	v       []float32
+	dims
+	v []float32
 }
 
-func newTensor(batch, h, w, c, border int) *tensor {
-	t := &tensor{h: h, w: w, c: c, border: border}
+// dims are the sizes of one image: h×w pixels of c channels, without the border around them.
+type dims struct{ h, w, c, border int }
+
+func newTensor(batch int, d dims) *tensor {
+	t := &tensor{dims: d}
 	size := batch * t.size()
 	t.v = make([]float32, size, size+beyond)
 	return t
@@ -58,12 +60,3 @@ func (t *tensor) row(b, y int) []float32 {
 
 // images returns the first n images, borders included.
 func (t *tensor) images(n int) []float32 { return t.v[:n*t.size()] }
-
-// A node is a value between two layers and the gradient of the loss with
-// respect to it. grad is nil where nobody asks for it: at the input.
-type node struct {
-	value, grad *tensor
-
-	conv *conv         // that computes the value, or nil
-	norm normalization // that computes the value, or nil
-}

@@ -9,6 +9,15 @@ import (
 // with the seed of a run, as no other data set does.
 const glyphsSeed = 1
 
+func glyphsInfo() Info {
+	return Info{
+		Name: "glyphs", Title: "digits drawn from the Go fonts", Home: "built in",
+		Terms: "drawn from fonts by Bigelow & Holmes, under the licence of Go (BSD 3-clause)",
+		Shape: Shape{28, 28, 1}, Classes: digits(), Train: 12_000, Test: 2_000,
+		Norm: greyImages(0.1289, 0.2229),
+	}
+}
+
 // glyphsReader draws the built-in set instead of reading it.
 type glyphsReader struct{ info Info }
 

@@ -1,18 +1,14 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
-
-func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // zstdWindow bounds the memory that a .zst file may ask for, in bytes.
 const zstdWindow = 8 << 20

@@ -13,6 +13,42 @@ const (
 	idxLabels = 2049 // 0x00000801: uint8, 1 dimension
 )
 
+func mnistInfo() Info {
+	i := Info{
+		Name: "mnist", Title: "MNIST handwritten digits", Home: "http://yann.lecun.com/exdb/mnist/",
+		Terms: "CC BY-SA 3.0, Y. LeCun and C. Cortes",
+		Shape: Shape{28, 28, 1}, Classes: digits(), Train: 60_000, Test: 10_000,
+		Norm: greyImages(0.1307, 0.3081),
+		Files: []File{
+			file("train-images-idx3-ubyte.gz", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+			file("train-labels-idx1-ubyte.gz", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+			file("t10k-images-idx3-ubyte.gz", 1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+			file("t10k-labels-idx1-ubyte.gz", 4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+		},
+	}
+	return i.from("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+}
+
+func fashionInfo() Info {
+	i := Info{
+		Name: "fashion-mnist", Title: "Fashion-MNIST articles of clothing",
+		Home:  "https://github.com/zalandoresearch/fashion-mnist",
+		Terms: "MIT, Zalando SE",
+		Shape: Shape{28, 28, 1}, Train: 60_000, Test: 10_000,
+		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
+			"ankle boot"},
+		Norm: greyImages(0.2860, 0.3530),
+		Files: []File{
+			file("train-images-idx3-ubyte.gz", 26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+			file("train-labels-idx1-ubyte.gz", 29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+			file("t10k-images-idx3-ubyte.gz", 4_422_102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+			file("t10k-labels-idx1-ubyte.gz", 5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+		},
+	}
+	return i.from("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+		"https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/")
+}
+
 // idxReader reads MNIST and Fashion-MNIST.
 type idxReader struct {
 	info Info

@@ -54,15 +54,6 @@ func verifyFile(set, dir string, f File) FileReport {
 	return r
 }
 
-// names returns the names under which a file may be there.
-func (f File) names() []string {
-	var names []string
-	for _, known := range f.Known {
-		names = append(names, known.Name)
-	}
-	return names
-}
-
 // fileSum returns the length of a file and its SHA-256 in hex.
 func fileSum(path string) (int64, string, error) {
 	f, err := os.Open(path)

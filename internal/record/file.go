@@ -103,6 +103,17 @@ func Open(dir string) (*Run, error) {
 	return run, nil
 }
 
+// Within returns an error naming file and line where the record has a number that a
+// run of these limits has not.
+func (r *Run) Within(l Limits) error {
+	for i, e := range r.Events { // one event per line
+		if err := l.check(e); err != nil {
+			return fmt.Errorf("%s: report: line %d: %w", filepath.Join(r.Dir, EventsFile), i+1, err)
+		}
+	}
+	return nil
+}
+
 // MarshalJSON writes a Final with null for an accuracy that has no meaning.
 func (f Final) MarshalJSON() ([]byte, error) {
 	type plain Final

@@ -1,9 +1,6 @@
 package record
 
-import (
-	"fmt"
-	"path/filepath"
-)
+import "fmt"
 
 // Limits bound the numbers of a record.
 type Limits struct {
@@ -16,17 +13,6 @@ func anyRun() Limits { return Limits{Peers: 1 << 16, Rounds: 1 << 48} }
 
 // unranked is the rank in a Status of a peer that has none yet.
 const unranked = -1
-
-// Within returns an error naming file and line where the record has a number that a
-// run of these limits has not.
-func (r *Run) Within(l Limits) error {
-	for i, e := range r.Events { // one event per line
-		if err := l.check(e); err != nil {
-			return fmt.Errorf("%s: report: line %d: %w", filepath.Join(r.Dir, EventsFile), i+1, err)
-		}
-	}
-	return nil
-}
 
 // check says which number of an event is out of bounds.
 func (l Limits) check(e Event) error {

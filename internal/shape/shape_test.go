@@ -160,3 +160,11 @@ func TestJitterSpreadsTheLatency(t *testing.T) {
 		t.Errorf("latencies from %v to %v, want 6ms to 14ms", least, most)
 	}
 }
+
+func TestPiecesFitTheRate(t *testing.T) {
+	for rate, want := range map[float64]int{1e5: leastPiece, 1e6: 6250, 1e8: Record, 0: Chunk} {
+		if got := (Link{Rate: rate, Latency: 1}).Piece(); got != want {
+			t.Errorf("%g bit/s: pieces of %d bytes, want %d", rate, got, want)
+		}
+	}
+}

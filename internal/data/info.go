@@ -1,0 +1,75 @@
+package data
+
+import (
+	"slices"
+	"strings"
+)
+
+// Info describes a data set.
+type Info struct {
+	Name    string         `json:"name"`
+	Title   string         `json:"title"`
+	Home    string         `json:"home"`  // page of the publisher
+	Terms   string         `json:"terms"` // of use
+	Shape   Shape          `json:"shape"`
+	Classes []string       `json:"classes"`
+	Train   int            `json:"train"` // samples
+	Test    int            `json:"test"`
+	Norm    *Normalization `json:"normalization"`     // nil: values are used as they are
+	Files   []File         `json:"files"`             // empty: built in
+	Archive *File          `json:"archive,omitempty"` // what the publisher packs Files into
+}
+
+// A File is one file of a set.
+type File struct {
+	URLs  []string  `json:"urls,omitempty"` // publisher and mirrors, in the order to try
+	Known []Content `json:"known"`          // accepted forms; the first is the publisher's
+}
+
+// Name returns the publisher's name of the file.
+func (f File) Name() string { return f.Known[0].Name }
+
+// names returns the names under which a file may be there.
+func (f File) names() []string {
+	var names []string
+	for _, known := range f.Known {
+		names = append(names, known.Name)
+	}
+	return names
+}
+
+// Content is one form of a file.
+type Content struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`   // bytes
+	SHA256 string `json:"sha256"` // hex
+	Note   string `json:"note,omitempty"`
+}
+
+// A set of the user's has this name and two files, and is in no list.
+const (
+	libsvmName  = "libsvm"
+	libsvmTrain = "train.libsvm"
+	libsvmTest  = "test.libsvm"
+)
+
+func greyImages(mean, std float64) *Normalization {
+	return &Normalization{Scale: 255, Mean: []float64{mean}, Std: []float64{std}}
+}
+
+func digits() []string { return strings.Split("0123456789", "") }
+
+func file(name string, size int64, sha256 string) File {
+	return File{Known: []Content{{Name: name, Size: size, SHA256: sha256}}}
+}
+
+// from sets the URLs of all files to their names below the given ones.
+func (i Info) from(bases ...string) Info {
+	i.Files = slices.Clone(i.Files)
+	for k := range i.Files {
+		for _, base := range bases {
+			i.Files[k].URLs = append(i.Files[k].URLs, base+i.Files[k].Name())
+		}
+	}
+	return i
+}

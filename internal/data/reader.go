@@ -1,0 +1,77 @@
+package data
+
+import "fmt"
+
+// part names one of the two splits that every set has.
+type part int
+
+const (
+	trainPart part = iota
+	testPart
+)
+
+// A reader reads the files of one set.
+type reader interface {
+	// labels returns the label of every row.
+	labels(part) ([]uint8, error)
+	// fill gives every wanted row to b.
+	fill(part, *builder) error
+}
+
+// A builder puts rows of a file into a set, the wanted ones.
+type builder struct {
+	set Set
+	at  []int // by row of the file: position in the set, or −1
+}
+
+func newBuilder(info Info, n int, rows []int) (*builder, error) {
+	kind := Set{Shape: info.Shape, Classes: info.Classes}
+	if info.Norm != nil {
+		kind.table = info.Norm.table()
+	}
+	b := &builder{at: make([]int, n)}
+	if rows == nil {
+		for i := range b.at {
+			b.at[i] = i
+		}
+		b.set = kind.empty(n)
+		return b, nil
+	}
+	for i := range b.at {
+		b.at[i] = -1
+	}
+	for k, i := range rows {
+		if i < 0 || i >= n {
+			return nil, fmt.Errorf("data: %s: row %d: there are %d", info.Name, i, n)
+		}
+		if b.at[i] >= 0 {
+			return nil, fmt.Errorf("data: %s: row %d: asked for twice", info.Name, i)
+		}
+		b.at[i] = k
+	}
+	b.set = kind.empty(len(rows))
+	return b, nil
+}
+
+// bytes returns the place for row i of the file, nil if it is not wanted, and
+// notes its label.
+func (b *builder) bytes(i int, label uint8) []uint8 {
+	k := b.at[i]
+	if k < 0 {
+		return nil
+	}
+	f := b.set.Shape.Features()
+	b.set.labels[k] = label
+	return b.set.bytes[k*f : (k+1)*f]
+}
+
+// floats is bytes for a set of floats.
+func (b *builder) floats(i int, label uint8) []float32 {
+	k := b.at[i]
+	if k < 0 {
+		return nil
+	}
+	f := b.set.Shape.Features()
+	b.set.labels[k] = label
+	return b.set.floats[k*f : (k+1)*f]
+}
