@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
-	{"internal/sim", "node"},
+	{"internal/sim", "node/socket", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"cmd/peer"},
 }
@@ -39,6 +39,7 @@ var siblings = map[string][]string{
 	"model":               {"internal/data"}, // a gradient is taken on a data.Batch
 	"moniqua":             {"algos"},         // it implements algos.Codec
 	"internal/journal":    {"internal/wire"}, // its records are frames
+	"node":                {"node/socket"},   // its rooms; none of them looks up
 	"internal/experiment": {"configs"},       // it assembles what a run file names
 }
 

@@ -13,7 +13,8 @@ var budgetDebts = debt{
 	"internal/sim":        1,
 	"model":               1,
 	"moniqua":             7,
-	"node":                10,
+	"node":                9,
+	"node/socket":         1, // a method of libp2p's
 	"quant":               5,
 	"test/chaos":          2,
 }
@@ -48,7 +49,7 @@ var columnDebts = debt{
 	"internal/lint":       3,
 	"internal/sim":        8,
 	"moniqua":             30,
-	"node":                92,
+	"node":                82,
 	"quant":               13,
 }
 
@@ -63,5 +64,5 @@ var upwardDebts = debt{
 	"internal/record":     3,
 	"model":               12,
 	"moniqua":             12,
-	"node":                76,
+	"node":                69,
 }
