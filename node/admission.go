@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/node/socket"
 )
 
 // An admission is what two peers show each other before anything else is said
@@ -33,7 +35,7 @@ const (
 // verified, keep it from being passed on.
 func (t *talk) admit(a *admission) error {
 	t.stream.SetDeadline(time.Now().Add(helloTime))
-	bound, err := session(t.stream.Conn())
+	bound, err := socket.Session(t.stream.Conn())
 	if err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}

@@ -2,16 +2,12 @@ package node
 
 import (
 	"bytes"
-	"crypto/x509"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
 )
 
 func TestProofIsBoundToEverything(t *testing.T) {
@@ -48,62 +44,6 @@ func TestASecretIsAskedForWhereThereIsARosterToo(t *testing.T) {
 		if !errors.As(err, &net) || !strings.Contains(err.Error(), "join secret differs") {
 			t.Errorf("worker %d: error %v, want that the secret differs", rank, err)
 		}
-	}
-}
-
-// Both ends of a connection have the same session, and no two connections have.
-func TestTheSessionIsKnownToBothEnds(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(o *Options)
-		bound  bool
-	}{
-		"tls":   {func(o *Options) {}, true},
-		"quic":  {func(o *Options) { o.Transport, o.Listen = QUIC, []string{"/ip4/127.0.0.1/udp/0/quic-v1"} }, true},
-		"noise": {func(o *Options) { o.Security = Noise }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			seen := make(map[string]bool)
-			for range 2 {
-				c := both(t, func(_ int, o *Options) { test.change(o) })
-				first, second := c.nodes[0].host, c.nodes[1].host
-				if err := first.Connect(t.Context(), peer.AddrInfo{ID: second.ID(), Addrs: second.Addrs()}); err != nil {
-					t.Fatal(err)
-				}
-				eventually(t, "the other end", func() bool { return second.Network().Connectedness(first.ID()) == network.Connected })
-				one, err := session(first.Network().ConnsToPeer(second.ID())[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				other, err := session(second.Network().ConnsToPeer(first.ID())[0])
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !bytes.Equal(one, other) || (len(one) == 32) != test.bound || test.bound && seen[string(one)] {
-					t.Errorf("sessions %x and %x", one, other)
-				}
-				seen[string(one)] = true
-			}
-		})
-	}
-}
-
-// A certificate says nothing of the clock of its machine.
-func TestCertificatesAreValidAtAllTimes(t *testing.T) {
-	who, err := EphemeralIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := newSealer(libp2ptls.ID, who.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, _ := s.identity.ConfigForPeer("")
-	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if now := time.Now(); leaf.NotBefore.After(now.AddDate(-50, 0, 0)) || leaf.NotAfter.Before(now.AddDate(500, 0, 0)) {
-		t.Errorf("valid from %v to %v", leaf.NotBefore, leaf.NotAfter)
 	}
 }
 

@@ -90,8 +90,8 @@ func TestAMessageOfAnotherLayoutIsSentAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	payload, by := c.mailing(gossip.Frame{Payload: make([]byte, 99)}, 1, 0).open()
-	if by != entropy.Plain || len(payload) != 99 || refused.read()["not coded"] != 1 {
-		t.Errorf("%v: %d bytes, counted %v", by, len(payload), refused.read())
+	if by != entropy.Plain || len(payload) != 99 || refused.Read()["not coded"] != 1 {
+		t.Errorf("%v: %d bytes, counted %v", by, len(payload), refused.Read())
 	}
 }
 
@@ -147,14 +147,17 @@ func TestPaceIsTheBestOfTheLastLongFrames(t *testing.T) {
 }
 
 func TestTheTollIsThatOfTheSlowerDirection(t *testing.T) {
-	e := &edge{links: &links{bytes: newTraffic(nil)}}
-	e.sent.pace.note(1e6, time.Second)
-	if got := e.toll(); got != 0 {
+	var sent, received pace
+	sent.note(1e6, time.Second)
+	if got := tollOf(0, &sent, &received); got != 0 {
 		t.Errorf("toll %v with one direction known", got)
 	}
-	e.received.pace.note(5e5, time.Second)
-	if got := e.toll(); got != 2e-6 {
+	received.note(5e5, time.Second)
+	if got := tollOf(0, &sent, &received); got != 2e-6 {
 		t.Errorf("toll %v, want that of 500 kB a second", got)
+	}
+	if got := tollOf(8e6, &sent, &received); got != 1e-6 {
+		t.Errorf("toll %v, want that of the limit, a megabyte a second", got)
 	}
 }
 

@@ -2,16 +2,15 @@ package node
 
 import (
 	"errors"
-	"log/slog"
 	"maps"
 	"sync"
-	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -40,60 +39,11 @@ type LinkBytes struct {
 	Sent, Received record.Bytes
 }
 
-// A tally of refusals, by reason.
+// refusals count frames and peers that were turned away, and frames by the neighbour that sent them.
 type refusals struct {
-	mu   sync.Mutex
-	by   map[string]int64
-	of   map[topology.Rank]map[string]int64 // those of frames, by neighbour
-	told map[string]notice
-}
-
-// A notice is when a log was last told of a reason, and how often it had
-// happened by then.
-type notice struct {
-	at    time.Time
-	count int64
-}
-
-// quiet is how long a log is spared a reason that it has been told of:
-// strangers decide how often a refusal happens.
-const quiet = 30 * time.Second
-
-// tell counts a refusal and logs it, unless the log was told of its reason a short
-// while ago: then the next line says how many there were.
-func (r *refusals) tell(log *slog.Logger, message, reason string, args ...any) {
-	r.count(reason)
-	r.mu.Lock()
-	last, now := r.told[reason], time.Now()
-	if !last.at.IsZero() && now.Sub(last.at) < quiet {
-		r.mu.Unlock()
-		return
-	}
-	unsaid := r.by[reason] - last.count - 1
-	if r.told == nil {
-		r.told = make(map[string]notice)
-	}
-	r.told[reason] = notice{now, r.by[reason]}
-	r.mu.Unlock()
-	if unsaid > 0 {
-		args = append(args, "before, unsaid", unsaid)
-	}
-	log.Warn(message, args...)
-}
-
-func (r *refusals) count(reason string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.by == nil {
-		r.by = make(map[string]int64)
-	}
-	r.by[reason]++
-}
-
-func (r *refusals) read() map[string]int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.by)
+	socket.Refusals
+	mu sync.Mutex
+	of map[topology.Rank]map[string]int64 // frames, by neighbour and reason
 }
 
 // frameReasons names why a frame is not used, in the words of the counters.
@@ -135,7 +85,7 @@ func reasonOf(err error) string {
 
 // frame counts a frame that was not used for err, and returns err.
 func (r *refusals) frame(err error) error {
-	r.count(reasonOf(err))
+	r.Count(reasonOf(err))
 	return err
 }
 
@@ -168,7 +118,7 @@ func (n *Node) Counters() Counters {
 	n.mu.Lock()
 	links, board := n.links, n.board
 	n.mu.Unlock()
-	c := Counters{Refused: n.refused.read(), Blamed: n.refused.blamed()}
+	c := Counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
 	if links != nil {
 		c.Links = links.perLink() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()

@@ -11,6 +11,8 @@ import (
 
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"gossiptrainer/node/socket"
 )
 
 // A cable connects two hosts until it is pulled: then nothing passes and
@@ -81,7 +83,7 @@ func (c *cable) carry(ctx context.Context, wg *sync.WaitGroup, from io.Reader, t
 			continue
 		default:
 		}
-		sleep(ctx, pause)
+		socket.Sleep(ctx, pause)
 		to.Write(b)
 	}
 	select {
@@ -150,7 +152,7 @@ func TestASlowNeighbourIsNotDead(t *testing.T) {
 	const detect = 2 * time.Second
 	job := task{n: 2, dim: 10_000, rounds: 2, slow: func(rank, _ int) {
 		if rank == 1 {
-			sleep(t.Context(), 2*detect)
+			socket.Sleep(t.Context(), 2*detect)
 		}
 	}}
 	for range 5 {

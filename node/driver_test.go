@@ -200,7 +200,7 @@ func TestFramesThatAreNoUseAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := d.refused.read()
+	got := d.refused.Read()
 	for _, reason := range []string{"duplicate", "early", "no such hop"} {
 		if got[reason] != 1 {
 			t.Errorf("%d frames refused as %s, want 1: %v", got[reason], reason, got)
@@ -223,8 +223,8 @@ func TestUnusableMessageDropsItsLinkAlone(t *testing.T) {
 	if err := d.computed(outcome{k: r.Round, g: make([]float32, 4)}); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.read()["unusable"] != 1 {
-		t.Errorf("dropped %v, counted %v, want the link to worker 0 for an unusable message", s.drops, d.refused.read())
+	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.Read()["unusable"] != 1 {
+		t.Errorf("dropped %v, counted %v, want the link to worker 0 for an unusable message", s.drops, d.refused.Read())
 	}
 }
 

@@ -11,25 +11,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/protocol"
-	"github.com/libp2p/go-libp2p/p2p/net/swarm"
 
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
-// Waits between two tries to reach a peer: doubled each time, from first to
-// last, each shortened by up to a half at random so that peers that lost each
-// other at once do not all come back at once.
 const (
-	firstRetry = 100 * time.Millisecond
-	lastRetry  = 2 * time.Second
-	dialTime   = 5 * time.Second
-	uncalled   = 200 * time.Millisecond // until who does not open the streams connects nevertheless
-	steady     = 5 * time.Second        // a link that lived this long was no failure
+	uncalled = 200 * time.Millisecond // until who does not open the streams connects nevertheless
+	steady   = 5 * time.Second        // a link that lived this long was no failure
 )
 
 // An edge is what this worker has with one neighbour, through all the links
@@ -92,7 +84,7 @@ func newEdge(l *links, rank topology.Rank) *edge {
 // run makes links until the transport is closed or the neighbour has left.
 func (e *edge) run() {
 	defer e.clear()
-	ctx, wait := e.links.ctx, firstRetry
+	ctx, wait := e.links.ctx, socket.FirstRetry
 	for ctx.Err() == nil {
 		t, err := e.next(ctx)
 		if err != nil {
@@ -105,7 +97,7 @@ func (e *edge) run() {
 			return
 		}
 		if time.Since(began) > steady {
-			wait = firstRetry
+			wait = socket.FirstRetry
 		}
 		if e.dials {
 			e.rest(ctx, nil, &wait)
@@ -123,7 +115,7 @@ func (e *edge) next(ctx context.Context) (*talk, error) {
 	defer knocking.Wait()
 	defer end()
 	knocking.Go(func() {
-		for wait := uncalled; sleep(ctx, wait); wait = min(2*wait, lastRetry) {
+		for wait := uncalled; socket.Sleep(ctx, wait); wait = min(2*wait, socket.LastRetry) {
 			e.knock(ctx)
 		}
 	})
@@ -145,7 +137,7 @@ func (e *edge) rouse() {
 
 // dial opens a stream to the neighbour and greets it.
 func (e *edge) dial(ctx context.Context) (*talk, error) {
-	s, err := openStream(ctx, e.links.host, e.id, linkProtocol)
+	s, err := e.links.host.Open(ctx, e.id, linkProtocol)
 	if err != nil {
 		return nil, err
 	}
@@ -196,25 +188,6 @@ func (e *edge) renewed(theirs hello) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ever && e.life != theirs.Epoch
-}
-
-// openStream connects to id, if it must, and opens a stream. That succeeds
-// even if id wants nothing of this peer: only an answer says that it does.
-func openStream(ctx context.Context, h host.Host, id peer.ID, p protocol.ID) (network.Stream, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTime)
-	defer cancel()
-	if err := connect(ctx, h, id); err != nil {
-		return nil, err
-	}
-	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
-}
-
-// connect connects to id, unless it is.
-func connect(ctx context.Context, h host.Host, id peer.ID) error {
-	if sw, ok := h.Network().(*swarm.Swarm); ok {
-		sw.Backoff().Clear(id) // its waits are far longer than those here
-	}
-	return h.Connect(ctx, peer.AddrInfo{ID: id})
 }
 
 // settle says hello and agrees or refuses.
@@ -273,7 +246,7 @@ func (e *edge) failed(err error) {
 		e.log.Debug("no link", "err", err)
 		return
 	}
-	e.links.refused.tell(e.log, "link refused", "refused "+no.Reason.String(), "why", no, "permanent", no.Permanent())
+	e.links.refused.Tell(e.log, "link refused", "refused "+no.Reason.String(), "why", no, "permanent", no.Permanent())
 	if no.Permanent() || twin {
 		e.links.emit(Event{Kind: Refused, Peer: e.rank, Err: no})
 	}
@@ -284,31 +257,19 @@ func (e *edge) failed(err error) {
 func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 	var no *RefusedError
 	if errors.As(err, &no) && no.Permanent() && !(e.links.elastic && no.aboutPlace()) {
-		for sleep(ctx, time.Second) && e.links.host.Network().Connectedness(e.id) == network.Connected {
+		for socket.Sleep(ctx, time.Second) && e.links.host.Network().Connectedness(e.id) == network.Connected {
 		}
-		*wait = firstRetry
+		*wait = socket.FirstRetry
 		return
 	}
 	retry := time.NewTimer(*wait/2 + rand.N(*wait/2))
 	defer retry.Stop()
-	*wait = min(2**wait, lastRetry)
+	*wait = min(2**wait, socket.LastRetry)
 	select {
 	case <-retry.C:
 	case <-e.awake:
-		*wait = firstRetry
+		*wait = socket.FirstRetry
 	case <-ctx.Done():
-	}
-}
-
-// sleep reports whether ctx let it wait to the end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/socket"
 )
 
 // finish runs a task to the end and has all nodes tell their results.
@@ -62,8 +63,8 @@ func TestEveryWorkerLearnsAllResults(t *testing.T) {
 
 func TestOtherTransports(t *testing.T) {
 	tests := map[string]func(o *Options){
-		"noise": func(o *Options) { o.Security = Noise },
-		"quic":  func(o *Options) { o.Transport, o.Listen = QUIC, []string{"/ip4/127.0.0.1/udp/0/quic-v1"} },
+		"noise": func(o *Options) { o.Security = socket.Noise },
+		"quic":  func(o *Options) { o.Transport, o.Listen = socket.QUIC, []string{"/ip4/127.0.0.1/udp/0/quic-v1"} },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {

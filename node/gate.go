@@ -16,6 +16,8 @@ import (
 	"github.com/libp2p/go-libp2p/x/rate"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"gossiptrainer/node/socket"
 )
 
 // A gate decides how far a connection from outside comes: by its address
@@ -25,7 +27,7 @@ import (
 // Who is not on the roster is mostly somebody with the wrong file. So a few are
 // let in, to be told so in words; the rest find a closed connection.
 type gate struct {
-	refused *refusals
+	refused *socket.Refusals
 	log     *slog.Logger
 	callers *rate.Limiter // handshakes, which cost about a millisecond each
 	words   *rate.Limiter // strangers who are told why
@@ -55,7 +57,7 @@ const (
 	wordRate, wordBurst = 0.2, 4
 )
 
-func newGate(n int, refused *refusals, log *slog.Logger) *gate {
+func newGate(n int, refused *socket.Refusals, log *slog.Logger) *gate {
 	return &gate{
 		refused: refused, log: log, room: 16 + 2*n,
 		callers: perAddress(rate.Limit{RPS: callRate, Burst: callBurst + 4*n}),
@@ -108,7 +110,7 @@ func (g *gate) InterceptAccept(c network.ConnMultiaddrs) bool {
 	if g.callers.Allow(address(c)) {
 		return true
 	}
-	g.refused.tell(g.log, "refused a connection: too many from its address", "refused address", "address", c.RemoteMultiaddr())
+	g.refused.Tell(g.log, "refused a connection: too many from its address", "refused address", "address", c.RemoteMultiaddr())
 	return false
 }
 
@@ -118,7 +120,7 @@ func (g *gate) InterceptSecured(dir network.Direction, id peer.ID, c network.Con
 	if dir == network.DirOutbound || member || !known || g.words.Allow(address(c)) {
 		return true
 	}
-	g.refused.tell(g.log, "refused a stranger without a word", "refused stranger", "stranger", id, "address", c.RemoteMultiaddr())
+	g.refused.Tell(g.log, "refused a stranger without a word", "refused stranger", "stranger", id, "address", c.RemoteMultiaddr())
 	return false
 }
 
@@ -148,7 +150,7 @@ func (g *gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason
 func (g *gate) expel(v *visitor) {
 	g.leave(v.conn)
 	if !v.conn.IsClosed() && !g.belongs(v.conn.RemotePeer()) {
-		g.refused.tell(g.log, "closed a connection that nobody vouched for", "refused idle", "stranger", v.conn.RemotePeer())
+		g.refused.Tell(g.log, "closed a connection that nobody vouched for", "refused idle", "stranger", v.conn.RemotePeer())
 		v.conn.Close()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -50,7 +51,7 @@ func newBoard(n *Node) (*board, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &board{
 		node: n, roster: n.roster, ctx: ctx, cancel: cancel, stopped: make(chan error, 1),
-		mine: bulletin{Rank: int(n.roster.self), Life: n.me.Epoch}, period: newsPeriod(len(n.roster.ids), n.bytes.shaper.slowest()),
+		mine: bulletin{Rank: int(n.roster.self), Life: n.me.Epoch}, period: newsPeriod(len(n.roster.ids), n.host.Slowest()),
 		theirs: make(map[topology.Rank]bulletin), heard: make(map[topology.Rank]time.Time),
 		changed: make(chan struct{}),
 	}
@@ -150,7 +151,7 @@ func (b *board) stopOthers(why *StoppedError) {
 // flush gives what was told the others at that time the rest of the time to leave.
 func (b *board) flush(told time.Time) {
 	if b.control != nil {
-		sleep(b.ctx, flushTime-time.Since(told))
+		socket.Sleep(b.ctx, flushTime-time.Since(told))
 	}
 }
 

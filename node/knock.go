@@ -11,7 +11,7 @@ import (
 // peer is since that was started anew. It is also how this peer learns that it
 // will never be called, as a stranger or the twin of another process.
 func (e *edge) knock(ctx context.Context) {
-	s, err := openStream(ctx, e.links.host, e.id, linkProtocol)
+	s, err := e.links.host.Open(ctx, e.id, linkProtocol)
 	if err == nil {
 		forget := context.AfterFunc(ctx, func() { s.Reset() }) // it has called
 		t := newTalk(s)
@@ -38,7 +38,7 @@ func (e *edge) answer(t *talk) {
 		return &RefusedError{Reason: NotReady, Detail: "this end calls"}
 	})
 	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
-		e.links.refused.tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+		e.links.refused.Tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/socket"
 )
 
 // A frame may take as long as its link needs, but something must come in time:
@@ -28,16 +29,16 @@ const writeTime = 60 * time.Second // for a piece, of a neighbour that lives and
 // frame that is only half read or written makes the stream unusable, so any
 // error ends the link; the edge makes another.
 type link struct {
-	edge   *edge
-	stream network.Stream
-	in     *bufio.Reader
-	below  *countedConn // nil over QUIC
-	epoch  uint64       // of the process at the other end
-	out    *queue
-	ended  sync.WaitGroup
-	over   chan struct{} // closed when the link has ended, for whatever reason
-	once   sync.Once
-	why    error
+	edge    *edge
+	stream  network.Stream
+	in      *bufio.Reader
+	silence func() time.Duration // how long nothing has come; nil over QUIC
+	epoch   uint64               // of the process at the other end
+	out     *queue
+	ended   sync.WaitGroup
+	over    chan struct{} // closed when the link has ended, for whatever reason
+	once    sync.Once
+	why     error
 
 	decoder entropy.Decoder
 	coded   []byte // payload that came in coded
@@ -51,7 +52,7 @@ func newLink(e *edge, t *talk) *link {
 		edge: e, stream: t.stream, in: t.in, epoch: t.theirs.Epoch,
 		out: newQueue(), over: make(chan struct{}),
 	}
-	t.stream.Conn().As(&k.below)
+	k.silence = socket.Silence(t.stream.Conn())
 	return k
 }
 
@@ -85,8 +86,7 @@ func (k *link) wait() (why error, left bool) {
 // write sends what is queued until the link is over: after Bye that can only be
 // what a neighbour that is not done asks for.
 func (k *link) write() error {
-	shaper := k.edge.links.bytes.shaper
-	buf, due := make([]byte, min(shape.Record, shaper.pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
+	buf, due := make([]byte, min(shape.Record, k.edge.links.host.Pieces(k.edge.id))), deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
 	idle := time.NewTicker(k.edge.links.detect / beatsPerDetect)
 	defer idle.Stop()
 	for {
@@ -138,11 +138,11 @@ func (k *link) header(o outgoing) wire.Header {
 // send writes the header that buf begins with and the payload. The beginning
 // of the payload travels with the header, the rest without being copied.
 func (k *link) send(buf, payload []byte, due *deadline) error {
-	shaper, began := k.edge.links.bytes.shaper, time.Now()
-	pieces := shaper.pieces(k.edge.id)
+	host, began := k.edge.links.host, time.Now()
+	pieces := host.Pieces(k.edge.id)
 	n := copy(buf[wire.HeaderLen:], payload)
 	for next, rest := buf[:wire.HeaderLen+n], payload[n:]; len(next) > 0; {
-		shaper.pace(k.edge.id, len(next), k.over)
+		host.Pace(k.edge.id, len(next), k.over)
 		due.extend()
 		if _, err := k.stream.Write(next); err != nil {
 			return err
@@ -279,7 +279,7 @@ func (k *link) full(b []byte, h *wire.Header, due *deadline) error {
 			h.Follow(rest[:n])
 		}
 		rest = rest[n:]
-		if err == nil || len(rest) == 0 || due.excuse(err, k.below) {
+		if err == nil || len(rest) == 0 || due.excuse(err, k.silence) {
 			continue
 		}
 		if errors.Is(err, io.EOF) && len(rest) < len(b) {

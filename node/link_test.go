@@ -19,7 +19,7 @@ import (
 )
 
 // eventually waits for something that happens in other goroutines.
-func eventually(t *testing.T, what string, happened func() bool) {
+func eventually(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
@@ -140,7 +140,7 @@ func adversary(t *testing.T, ctx context.Context, c *cluster) *talk {
 	t.Helper()
 	me, victim := c.nodes[0], c.nodes[1]
 	for {
-		s, err := openStream(ctx, me.host, victim.host.ID(), linkProtocol)
+		s, err := me.host.Open(ctx, victim.host.ID(), linkProtocol)
 		if err != nil {
 			continue // the victim is not running yet
 		}
@@ -209,7 +209,7 @@ func TestReturningWithoutItsModelIsRefused(t *testing.T) {
 	me.Round = 7
 	var err error
 	eventually(t, "an answer", func() bool {
-		s, openErr := openStream(ctx, c.nodes[0].host, c.nodes[1].host.ID(), linkProtocol)
+		s, openErr := c.nodes[0].host.Open(ctx, c.nodes[1].host.ID(), linkProtocol)
 		if openErr != nil {
 			return false
 		}

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
@@ -19,6 +18,7 @@ import (
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -27,7 +27,7 @@ const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"
 // links is the Transport over libp2p: one long-lived stream per neighbour,
 // opened by the smaller peer id, so that no two peers hold two.
 type links struct {
-	host      host.Host
+	host      *socket.Host
 	log       *slog.Logger
 	me        hello
 	admission *admission
@@ -43,7 +43,6 @@ type links struct {
 	guests    chan guest
 	place     atomic.Int64 // exchanges finished, for the hello
 	durable   atomic.Int64 // those of the newest checkpoint
-	bytes     *traffic
 	refused   *refusals
 	pool      pool
 	coding    *coding // nil: payloads go out as they are
@@ -71,7 +70,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
 		detect: n.opts.Detect, out: w.Row.Out,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
-		bytes: n.bytes, refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
+		refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
 	l.durable.Store(undurable)
 	if c := w.Checkpoints; c != nil {
@@ -152,7 +151,7 @@ func (l *links) accept(s network.Stream) {
 
 func (l *links) refuse(t *talk, no *RefusedError) {
 	no.Peer = t.peer.String()
-	l.refused.tell(l.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	l.refused.Tell(l.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
 	t.refuse(no)
 }
 
@@ -258,7 +257,7 @@ func (l *links) Bytes() (sent, received record.Bytes) {
 		received.Payload += e.received.payload.Load()
 		received.Stream += e.received.stream.Load()
 	}
-	wire := l.bytes.total.read()
+	wire := l.host.Total()
 	sent.Wire, received.Wire = wire.Out, wire.In
 	return sent, received
 }

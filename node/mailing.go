@@ -106,7 +106,7 @@ func (p *mailing) code() {
 	p.coded, p.coder, err = p.stage.encoder.Encode(p.coded[:0], p.frame.Payload, p.layout, p.toll)
 	if err != nil {
 		p.coder = entropy.Plain
-		p.stage.refused.count("not coded")
+		p.stage.refused.Count("not coded")
 		p.stage.log.Warn("a message is sent without entropy coding", "why", fmt.Errorf("round %d hop %d: %w", p.frame.Round, p.frame.Hop, err))
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+
+	"gossiptrainer/node/socket"
 )
 
 // serviceName is the mDNS service of a run, so that runs on one network do not
@@ -58,7 +60,7 @@ func startMDNS(ctx context.Context, h host.Host, service string, found notifee, 
 		if !told {
 			log.Warn("no mDNS: only peers with an address in the run file are found", "err", err)
 		}
-		if !sleep(ctx, lastRetry) {
+		if !socket.Sleep(ctx, socket.LastRetry) {
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -89,11 +90,11 @@ func (r *rollCall) outcast() bool {
 // 5 seconds, and closes the connections that the run does not need.
 func (r *rollCall) release(needed func(peer.ID) bool) {
 	for deadline := time.Now().Add(helloTime); !r.settled() && time.Now().Before(deadline); {
-		if !sleep(r.ctx, flushTime) {
+		if !socket.Sleep(r.ctx, flushTime) {
 			return
 		}
 	}
-	sleep(r.ctx, flushTime)
+	socket.Sleep(r.ctx, flushTime)
 	r.mu.Lock()
 	members := r.assembly.mine.set
 	for _, c := range r.calls {
@@ -138,7 +139,7 @@ func (r *rollCall) describe(searched time.Duration) string {
 	parts = append(parts, r.refusals()...)
 	for _, id := range slices.Sorted(maps.Keys(r.last)) {
 		if r.calls[id] == nil && r.refused[id] == nil {
-			parts = append(parts, fmt.Sprintf("%s not reached: %s", r.name(id), cause(r.last[id])))
+			parts = append(parts, fmt.Sprintf("%s not reached: %s", r.name(id), socket.Cause(r.last[id])))
 		}
 	}
 	return strings.Join(parts, "; ")

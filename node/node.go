@@ -15,22 +15,25 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
 // Values of Options.Transport and Options.Security.
 const (
-	TCP   = "tcp"
-	QUIC  = "quic"
-	TLS   = "tls"
-	Noise = "noise"
+	TCP   = socket.TCP
+	QUIC  = socket.QUIC
+	TLS   = socket.TLS
+	Noise = socket.Noise
 )
+
+// defaultDetect is how long a neighbour may be silent where Options do not say.
+const defaultDetect = 15 * time.Second
 
 // Bounds of what peers tell each other when they meet.
 const (
@@ -77,12 +80,11 @@ type Options struct {
 
 // A Node is one peer. Its life is New, Join, Run, Finish, Close.
 type Node struct {
-	opts  Options
-	host  host.Host
-	bytes *traffic
-	gate  *gate
-	log   *slog.Logger
-	me    hello // what is said to every peer; rank is filled in by Join
+	opts Options
+	host *socket.Host
+	gate *gate
+	log  *slog.Logger
+	me   hello // what is said to every peer; rank is filled in by Join
 
 	admission admission
 
@@ -107,12 +109,16 @@ func New(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	bytes := newTraffic(newShaper(o.Network))
-	n := &Node{opts: o, bytes: bytes, vitals: vitals{rank: unranked}}
+	n := &Node{opts: o, vitals: vitals{rank: unranked}}
 	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", short(o.Identity.id))
-	n.gate = newGate(o.N, &n.refused, n.log)
-	bytes.keeps = n.gate.belongs
-	h, err := newHost(o, n.gate, bytes)
+	n.gate = newGate(o.N, &n.refused.Refusals, n.log)
+	h, err := socket.New(socket.Config{
+		Key: o.Identity.key, Listen: o.Listen, Transport: o.Transport, Security: o.Security,
+		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.belongs,
+	})
+	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
+		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +149,13 @@ func (o *Options) complete() error {
 	case len(o.Sections) > maxSections:
 		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), maxSections)
 	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
-		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, TCP, QUIC)
+		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, socket.TCP, socket.QUIC)
 	case o.Transport == QUIC && o.Network.Limited():
 		return errors.New("node: limits are kept over tcp only: choose transport tcp")
 	case o.Detect != 0 && o.Detect < time.Second:
 		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)
 	case o.Security != "" && o.Security != TLS && o.Security != Noise:
-		return fmt.Errorf("node: security %q: want %q or %q", o.Security, TLS, Noise)
+		return fmt.Errorf("node: security %q: want %q or %q", o.Security, socket.TLS, socket.Noise)
 	}
 	for _, s := range o.Sections {
 		if s.Name == "" || len(s.Name) > maxSectionName {
@@ -201,7 +207,7 @@ func (n *Node) SetRoster(peers []Peer) error {
 func (n *Node) adopt(r *roster) {
 	r.store(n.host)
 	n.gate.know(r.ids)
-	n.bytes.shaper.know(r)
+	n.host.Know(r.self, r.ids)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.roster = r
@@ -235,7 +241,7 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 // located takes in where a worker is whom the roster names without address.
 func (n *Node) located(who peer.AddrInfo) {
 	if _, known := n.roster.rank(who.ID); known {
-		n.host.Peerstore().AddAddrs(who.ID, announced(who.Addrs), peerstore.PermanentAddrTTL)
+		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
 	}
 }
 
@@ -276,7 +282,7 @@ func (n *Node) Close() error {
 		roll.close()
 	}
 	n.wg.Wait()
-	return errors.Join(append(errs, n.host.Close(), n.bytes.close())...)
+	return errors.Join(append(errs, n.host.Close())...)
 }
 
 // observe hands one event at a time to the observer.

@@ -112,7 +112,7 @@ func (d *driver) cutOff(s *standing, why error) error {
 		return &NetworkError{Op: "link", Err: errors.New(text)}
 	}
 	no := &RefusedError{Peer: fmt.Sprintf("of worker %d", s.rank), Reason: Misbehaved, Detail: text}
-	d.refused.count("cut off")
+	d.refused.Count("cut off")
 	s.refused, s.cut, s.ledger = no, true, ledger{}
 	d.t.Drop(s.rank, no)
 	d.log.Error("cut off a neighbour", "neighbour", int(s.rank), "why", text)

@@ -66,8 +66,8 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.read()["cut off"] != 1 {
-		t.Errorf("dropped %v, counted %v, want worker 0 cut off once", s.drops, d.refused.read())
+	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.Read()["cut off"] != 1 {
+		t.Errorf("dropped %v, counted %v, want worker 0 cut off once", s.drops, d.refused.Read())
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "worker 1 cut off worker 0 in round 0 after 8 offences (8 no such hop)") {
 		t.Errorf("told %q, want who was cut off and why", told)
@@ -80,7 +80,7 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 		if err := d.handle(message); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.refused.read()["duplicate"] == 1; got != heard {
+		if got := d.refused.Read()["duplicate"] == 1; got != heard {
 			t.Errorf("heard %v, want %v", got, heard)
 		}
 		if err := d.handle(Event{Kind: LinkUp, Peer: 0}); err != nil {

@@ -49,11 +49,15 @@ func (p *pace) best() float64 {
 // else at that measured. A writer is held up only if more is under way than the
 // buffers hold, a reader always: so that frames come in slowly counts for those
 // that go out, as the links of a run are alike. Where neither tells, it is 0.
-func (e *edge) toll() entropy.Toll {
-	if limit := e.links.bytes.shaper.link(e.id).Rate; limit > 0 {
+func tollOf(limit float64, sent, received *pace) entropy.Toll {
+	if limit > 0 {
 		return entropy.TollOf(limit)
 	}
-	return entropy.TollOf(8 * min(e.received.pace.best(), e.sent.pace.best()))
+	return entropy.TollOf(8 * min(received.best(), sent.best()))
+}
+
+func (e *edge) toll() entropy.Toll {
+	return tollOf(e.links.host.Rate(e.id), &e.sent.pace, &e.received.pace)
 }
 
 // costSample is the payload that coders are measured with, costTries how often:

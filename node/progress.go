@@ -29,11 +29,11 @@ func (d *deadline) extend() {
 // excuse gives what is late another chance if the connection has carried
 // something meanwhile, up to allow after that: what is awaited may stand behind
 // it. It reports whether there is one.
-func (d *deadline) excuse(err error, c *countedConn) bool {
-	if c == nil || !late(err) {
+func (d *deadline) excuse(err error, silence func() time.Duration) bool {
+	if silence == nil || !late(err) {
 		return false
 	}
-	left := d.allow - c.silence()
+	left := d.allow - silence()
 	if left <= 0 {
 		return false
 	}
@@ -55,3 +55,7 @@ type silentError struct{ after time.Duration }
 func (e *silentError) Error() string {
 	return fmt.Sprintf("nothing was heard of it for %v", e.after)
 }
+
+// beatsPerDetect is how many signs of life a peer with nothing to say gives in the
+// time after which its silence would mean that it is gone.
+const beatsPerDetect = 4

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -43,7 +44,7 @@ func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbite
 	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
 	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining, Detail: "asking for a place in the run that goes on"}})
 	var last error
-	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; sleep(ctx, betweenAsks) {
+	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; socket.Sleep(ctx, betweenAsks) {
 		hopeless++
 		for _, rank := range nearest(closing) {
 			g, s, err := n.ask(ctx, rank)
@@ -78,7 +79,7 @@ func nearest(closing *topology.Closing) []topology.Rank {
 
 // ask asks one worker for a place.
 func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snapshot, error) {
-	s, err := openStream(ctx, n.host, n.roster.ids[rank], joinProtocol)
+	s, err := n.host.Open(ctx, n.roster.ids[rank], joinProtocol)
 	if err != nil {
 		return Guest{}, nil, err
 	}

@@ -10,11 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"gossiptrainer/node/socket"
 )
 
 const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
@@ -24,12 +25,12 @@ const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
 // in an assembly. It goes on answering after that, for those who come late and
 // those who come back.
 type rollCall struct {
-	host      host.Host
+	host      *socket.Host
 	log       *slog.Logger
 	me        hello
 	admission *admission
 	gate      *gate
-	tally     *refusals
+	tally     *socket.Refusals
 	detect    time.Duration // silence that the other end of a call is allowed
 	began     time.Time
 
@@ -51,7 +52,7 @@ type rollCall struct {
 func newRollCall(n *Node) *rollCall {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &rollCall{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused, detect: n.opts.Detect,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, gate: n.gate, tally: &n.refused.Refusals, detect: n.opts.Detect,
 		began: time.Now(), ctx: ctx, cancel: cancel,
 		assembly: newAssembly(n.host.ID(), n.opts.N),
 		calls:    make(map[peer.ID]*call), sought: make(map[peer.ID]bool),
@@ -82,7 +83,7 @@ func (r *rollCall) found(who peer.AddrInfo) {
 	if who.ID == r.host.ID() || r.ctx.Err() != nil || r.full(who.ID) != nil || !known && len(r.sought) >= r.room() {
 		return
 	}
-	r.host.Peerstore().AddAddrs(who.ID, announced(who.Addrs), peerstore.PermanentAddrTTL)
+	r.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
 	if known || r.assembly.mine.phase == committed {
 		return
 	}
@@ -96,9 +97,9 @@ func (r *rollCall) room() int { return 64 + 4*r.me.N }
 // seek calls a peer until the roll call is over. The greater id first leaves
 // it to the smaller, which may not have discovered it.
 func (r *rollCall) seek(id peer.ID) {
-	wait := firstRetry
+	wait := socket.FirstRetry
 	if r.host.ID() > id {
-		sleep(r.ctx, time.Second)
+		socket.Sleep(r.ctx, time.Second)
 	}
 	for r.ctx.Err() == nil && !r.over() {
 		if c := r.current(id); c != nil {
@@ -111,19 +112,19 @@ func (r *rollCall) seek(id peer.ID) {
 		err := r.call(id)
 		r.failed(id, err)
 		if lasting(err) {
-			for sleep(r.ctx, time.Second) && r.host.Network().Connectedness(id) == network.Connected {
+			for socket.Sleep(r.ctx, time.Second) && r.host.Network().Connectedness(id) == network.Connected {
 			}
-			wait = firstRetry
+			wait = socket.FirstRetry
 			continue
 		}
-		sleep(r.ctx, wait/2+rand.N(wait/2))
-		wait = min(2*wait, lastRetry)
+		socket.Sleep(r.ctx, wait/2+rand.N(wait/2))
+		wait = min(2*wait, socket.LastRetry)
 	}
 }
 
 // call opens a stream to id and stays on it to its end.
 func (r *rollCall) call(id peer.ID) error {
-	s, err := openStream(r.ctx, r.host, id, rollProtocol)
+	s, err := r.host.Open(r.ctx, id, rollProtocol)
 	if err != nil {
 		return err
 	}
@@ -276,7 +277,7 @@ func (r *rollCall) failed(id peer.ID, err error) {
 	}
 	r.signal()
 	if refused && (known == nil || known.Reason != no.Reason) {
-		r.tally.tell(r.log, "peer refused", "refused "+no.Reason.String(), "why", no)
+		r.tally.Tell(r.log, "peer refused", "refused "+no.Reason.String(), "why", no)
 		return
 	}
 	r.log.Debug("no call", "with", short(id), "err", err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+
+	"gossiptrainer/node/socket"
 )
 
 // Both ends name the machine, the key and both values, and what to do.
@@ -157,7 +159,7 @@ func TestAPeerThatIsAloneNamesMulticast(t *testing.T) {
 			}
 		})
 	}
-	if got := cause(&swarm.DialError{Cause: swarm.ErrNoAddresses}); !strings.Contains(got, "no address: the run file has none") {
+	if got := socket.Cause(&swarm.DialError{Cause: swarm.ErrNoAddresses}); !strings.Contains(got, "no address: the run file has none") {
 		t.Errorf("a roster without addresses: %q", got)
 	}
 	for _, word := range []string{"firewall", "multicast", "peers:"} {

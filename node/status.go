@@ -189,7 +189,7 @@ func (l *links) standing() []LinkStatus {
 
 // carried returns what has passed this edge.
 func (e *edge) carried() LinkBytes {
-	socket := e.links.bytes.peer(e.id).read()
+	socket := e.links.host.Carried(e.id)
 	return LinkBytes{
 		Peer:     e.rank,
 		Sent:     record.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},

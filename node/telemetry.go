@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
 
@@ -60,7 +61,7 @@ func newsPeriod(n int, rate float64) time.Duration {
 
 // publish repeats the bulletin for as long as the board is open.
 func (b *board) publish() {
-	for sleep(b.ctx, b.period) {
+	for socket.Sleep(b.ctx, b.period) {
 		b.announce()
 	}
 }
@@ -206,7 +207,7 @@ func (b *board) collect(ctx context.Context) error {
 		}
 		if settled {
 			if b.news != nil {
-				sleep(ctx, flushTime)
+				socket.Sleep(ctx, flushTime)
 			}
 			return nil
 		}

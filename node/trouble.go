@@ -1,12 +1,10 @@
 package node
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+	"gossiptrainer/node/socket"
 )
 
 // trouble says how the link is, and on which machine its other end is, for people.
@@ -30,42 +28,8 @@ func (e *edge) standing() string {
 	case e.last == nil:
 		return "being called"
 	case !e.ever:
-		return fmt.Sprintf("not reached in %v: %s", ago, cause(e.last))
+		return fmt.Sprintf("not reached in %v: %s", ago, socket.Cause(e.last))
 	default:
-		return fmt.Sprintf("link down for %v: %s", ago, cause(e.last))
-	}
-}
-
-// cause shortens libp2p's account of a failed dial, which has a line per
-// address and its own words around each.
-func cause(err error) string {
-	if errors.Is(err, swarm.ErrNoAddresses) {
-		return "no address: the run file has none, and multicast (mDNS) has not found one"
-	}
-	var dial *swarm.DialError
-	if !errors.As(err, &dial) {
-		return err.Error()
-	}
-	var parts []string
-	for i, d := range dial.DialErrors {
-		if i == 3 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
-			break
-		}
-		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error())
-	}
-	if len(parts) == 0 {
-		return innermost(dial.Cause).Error()
-	}
-	return strings.Join(parts, ", ")
-}
-
-func innermost(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
+		return fmt.Sprintf("link down for %v: %s", ago, socket.Cause(e.last))
 	}
 }

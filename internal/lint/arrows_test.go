@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "node"},
+	{"internal/sim", "node/socket", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"cmd/peer"},
 }
@@ -40,6 +40,7 @@ var siblings = map[string][]string{
 	"moniqua":             {"algos"},         // it implements algos.Codec
 	"internal/journal":    {"internal/wire"}, // its records are frames
 	"internal/work":       {"internal/wire"}, // a task names the coder of its payloads
+	"node":                {"node/socket"},   // its rooms; none of them looks up
 	"internal/experiment": {"configs"},       // it assembles what a run file names
 }
 

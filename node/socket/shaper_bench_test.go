@@ -1,14 +1,12 @@
-package node
+package socket
 
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/protocol"
@@ -47,22 +45,10 @@ type end struct {
 
 // shapedStream returns the ends of a stream between two hosts on a link.
 func shapedStream(b *testing.B, link shape.Link) (there, back end) {
-	var hosts [2]host.Host
-	shapers := [2]*shaper{newShaper(shape.Network{Uplink: link}), newShaper(shape.Network{Uplink: link})}
-	door := newGate(2, new(refusals), slog.New(slog.DiscardHandler))
+	var hosts [2]*Host
 	for i := range hosts {
-		o := Options{RunID: "r", N: 2, Dim: 1, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Network: shape.Network{Uplink: link}}
-		if err := o.complete(); err != nil {
-			b.Fatal(err)
-		}
-		h, err := newHost(o, door, newTraffic(shapers[i]))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { h.Close() })
-		hosts[i] = h
+		hosts[i] = listening(b, func(c *Config) { c.Network = shape.Network{Uplink: link} })
 	}
-	door.know([]peer.ID{hosts[0].ID(), hosts[1].ID()})
 	accepted := make(chan network.Stream, 1)
 	hosts[1].SetStreamHandler(shapedProtocol, func(s network.Stream) { accepted <- s })
 	if err := hosts[0].Connect(b.Context(), peer.AddrInfo{ID: hosts[1].ID(), Addrs: hosts[1].Addrs()}); err != nil {
@@ -75,7 +61,7 @@ func shapedStream(b *testing.B, link shape.Link) (there, back end) {
 	if _, err := opened.Write([]byte{0}); err != nil {
 		b.Fatal(err)
 	}
-	there, back = end{opened, shapers[0]}, end{<-accepted, shapers[1]}
+	there, back = end{opened, hosts[0].bytes.shaper}, end{<-accepted, hosts[1].bytes.shaper}
 	if _, err := io.ReadFull(back, make([]byte, 1)); err != nil {
 		b.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 //go:build !linux
 
-package node
+package socket
 
 func newAlarm() alarm { return newRuntimeAlarm() }

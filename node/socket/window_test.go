@@ -1,4 +1,4 @@
-package node
+package socket
 
 import (
 	"fmt"
@@ -12,15 +12,18 @@ import (
 	"github.com/libp2p/go-yamux/v5"
 
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/topology"
 )
 
 // In virtual time, where no machine is slow, streams that are used both ways at
 // once get what the link is limited to.
 func TestShapedStreamsUseTheirLink(t *testing.T) {
 	for _, link := range []shape.Link{
-		{Rate: 1e6, Latency: time.Millisecond}, {Rate: 1e6, Latency: 20 * time.Millisecond}, {Rate: 2e7, Latency: 20 * time.Millisecond},
+		{Rate: 1e6, Latency: time.Millisecond}, {Rate: 1e6, Latency: 20 * time.Millisecond},
+		{Rate: 2e7, Latency: 20 * time.Millisecond},
 		{Rate: 1e8, Latency: 150 * time.Microsecond}, {Rate: 1e8, Latency: 20 * time.Millisecond},
-		{Rate: 5e8, Latency: 150 * time.Microsecond}, {Rate: 5e8, Latency: 10 * time.Millisecond}, {Rate: 5e8, Latency: 20 * time.Millisecond}, {Rate: 5e8, Latency: 30 * time.Millisecond},
+		{Rate: 5e8, Latency: 150 * time.Microsecond}, {Rate: 5e8, Latency: 10 * time.Millisecond},
+		{Rate: 5e8, Latency: 20 * time.Millisecond}, {Rate: 5e8, Latency: 30 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprintf("%gMbit/%v", link.Rate/1e6, link.Latency), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { testGoodput(t, link) })
@@ -66,10 +69,12 @@ func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *
 	var ends [2]net.Conn
 	ends[0], ends[1] = net.Pipe()
 	var sessions [2]*yamux.Session
-	for i, open := range []func(net.Conn, *yamux.Config, func() (yamux.MemoryManager, error)) (*yamux.Session, error){yamux.Client, yamux.Server} {
+	type opening func(net.Conn, *yamux.Config, func() (yamux.MemoryManager, error)) (*yamux.Session, error)
+	for i, open := range []opening{yamux.Client, yamux.Server} {
 		shapers[i] = dreamed(shape.Network{Uplink: link})
+		shaped := shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" })
 		var err error
-		if sessions[i], err = open(shapers[i].shape(pipeConn{ends[i]}, func() peer.ID { return "" }), yamuxConfig(shapers[i].window()), nil); err != nil {
+		if sessions[i], err = open(shaped, yamuxConfig(shapers[i].window()), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,6 +97,21 @@ func shapedSession(t *testing.T, link shape.Link, shapers *[2]*shaper, streams *
 			ends[i].Close()
 		}
 		<-time.After(2 * lastWords)
+	}
+}
+
+func TestTheSlowestLinkIsFound(t *testing.T) {
+	mixed := shape.Network{
+		Uplink: shape.Link{Rate: 1e9},
+		Links:  map[[2]topology.Rank]shape.Link{{0, 1}: {Rate: 3e5}, {1, 2}: {Latency: time.Second}, {2, 3}: {Rate: 1e6}},
+	}
+	for _, test := range []struct {
+		network shape.Network
+		want    float64
+	}{{shape.Network{}, 0}, {shape.Network{Uplink: shape.Link{Rate: 1e8}}, 1e8}, {mixed, 3e5}} {
+		if got := newShaper(test.network).slowest(); got != test.want {
+			t.Errorf("%+v: %v bits per second, want %v", test.network, got, test.want)
+		}
 	}
 }
 

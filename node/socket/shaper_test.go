@@ -1,7 +1,6 @@
-package node
+package socket
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net"
@@ -11,13 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/internal/wire"
 )
 
 // pipeConn is one end of a net.Pipe as libp2p wants it.
@@ -54,8 +51,10 @@ func TestShapedBytesArriveInTime(t *testing.T) {
 		want  time.Duration
 	}{
 		"one megabit": {shape.Link{Rate: 1e6, Latency: time.Millisecond}, 125_000, time.Second + time.Millisecond},
-		"a gigabit":   {shape.Link{Rate: 1e9, Latency: 20 * time.Millisecond}, 125_000_000, time.Second + 20*time.Millisecond},
-		"only late":   {shape.Link{Latency: 300 * time.Millisecond}, 10_000, 300 * time.Millisecond},
+		"a gigabit": {
+			shape.Link{Rate: 1e9, Latency: 20 * time.Millisecond}, 125_000_000, time.Second + 20*time.Millisecond,
+		},
+		"only late": {shape.Link{Latency: 300 * time.Millisecond}, 10_000, 300 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -80,7 +79,7 @@ func TestShapedWriteKeepsItsDeadline(t *testing.T) {
 		began := time.Now()
 		shaped.SetDeadline(began.Add(3 * time.Second))
 		n, err := shaped.Write(make([]byte, 1<<20))
-		if !errors.Is(err, os.ErrDeadlineExceeded) || n < leastRoom-parcelLen || n > 2*leastRoom {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || n < leastRoom-segmentLen || n > 2*leastRoom {
 			t.Errorf("%d bytes, error %v, want about %d and that the deadline has passed", n, err, leastRoom)
 		}
 		if took := time.Since(began); took != 3*time.Second {
@@ -187,7 +186,7 @@ func TestShapedBuffersAreFewAndUsedAgain(t *testing.T) {
 		if n := len(shaped.(*shapedConn).free); n != mostFree {
 			t.Errorf("%d buffers are kept, want %d", n, mostFree)
 		}
-		piece := make([]byte, parcelLen)
+		piece := make([]byte, segmentLen)
 		if n := testing.AllocsPerRun(100, func() {
 			shaped.SetWriteDeadline(time.Now().Add(time.Second))
 			shaped.Write(piece)
@@ -197,55 +196,4 @@ func TestShapedBuffersAreFewAndUsedAgain(t *testing.T) {
 		}
 		hangUp(shaped, far)
 	})
-}
-
-// slowStream brings a few bytes every ten seconds.
-type slowStream struct {
-	network.Stream
-	deadline time.Time
-}
-
-func (s *slowStream) SetReadDeadline(t time.Time) error {
-	s.deadline = t
-	return nil
-}
-
-func (s *slowStream) Read(b []byte) (int, error) {
-	<-time.After(10 * time.Second)
-	if !time.Now().Before(s.deadline) {
-		return 0, os.ErrDeadlineExceeded
-	}
-	return min(len(b), 4<<10), nil
-}
-
-// Many links that share a slow uplink bring a piece each now and then: that is
-// progress, though a chunk takes minutes.
-func TestSlowFramesArrive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := new(slowStream)
-		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
-		if err := k.fill(make([]byte, 2*shape.Chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
-			t.Errorf("a piece every ten seconds: %v", err)
-		}
-	})
-}
-
-func TestShapedRunChangesNoResult(t *testing.T) {
-	job := task{n: 4, dim: 5000, rounds: 8}
-	c := newCluster(t, job.n, job.dim, func(_ int, o *Options) {
-		o.Network = shape.Network{Uplink: shape.Link{Rate: 5e7, Latency: 2 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.01}}
-	})
-	finals, errs := c.run(t, t.Context(), job)
-	for i, want := range job.lockStep(t) {
-		if errs[i] != nil || finals[i].Digest != want {
-			t.Errorf("worker %d: digest %.8s, error %v, want %.8s", i, finals[i].Digest, errs[i], want)
-		}
-	}
-}
-
-func TestShapingNeedsTCP(t *testing.T) {
-	_, err := New(Options{RunID: "r", N: 2, Dim: 1, Transport: QUIC, Network: shape.Network{Uplink: shape.Link{Rate: 1}}})
-	if err == nil {
-		t.Fatal("limits over QUIC are accepted")
-	}
 }

@@ -1,4 +1,4 @@
-package node
+package socket
 
 import (
 	"sync"
@@ -39,17 +39,17 @@ func newShaper(n shape.Network) *shaper {
 
 // know enters who goes by which rank, so that links with a limit of their own
 // have it from now on.
-func (s *shaper) know(r *roster) {
+func (s *shaper) know(self topology.Rank, ids []peer.ID) {
 	if s == nil {
 		return
 	}
-	ranks := make(map[peer.ID]topology.Rank, len(r.ids))
-	for rank, id := range r.ids {
+	ranks := make(map[peer.ID]topology.Rank, len(ids))
+	for rank, id := range ids {
 		ranks[id] = topology.Rank(rank)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sender, s.ranks = s.network.NewSender(r.self), ranks
+	s.sender, s.ranks = s.network.NewSender(self), ranks
 }
 
 // rank returns whom id is; s.mu is held.
@@ -110,6 +110,12 @@ func (s *shaper) slowest() float64 {
 	return least
 }
 
+// leastWindow and mostWindow bound how many bytes of a stream may be under way.
+const (
+	leastWindow = 4 << 20
+	mostWindow  = 16 << 20
+)
+
 // window returns how many bytes of a stream may be under way, a power of two, so
 // that no link has to wait for the other end's word that it has read: that comes
 // when half of them are read, and takes a round trip of a link whose ends both send.
@@ -162,6 +168,10 @@ const ahead = 20 * time.Millisecond
 
 // pieces returns how many bytes of a frame to id are written at once.
 func (s *shaper) pieces(id peer.ID) int { return s.link(id).Piece() }
+
+// lastWords bounds how long a closed connection passes on what was written
+// before.
+const lastWords = 2 * time.Second
 
 // wait waits until closed connections have passed on their last words.
 func (s *shaper) wait() {

@@ -1,4 +1,4 @@
-package node
+package socket
 
 import (
 	"context"
@@ -67,7 +67,9 @@ func (s *sealer) SecureOutbound(ctx context.Context, below net.Conn, who peer.ID
 	return s.secure(ctx, below, who, tls.Client)
 }
 
-func (s *sealer) secure(ctx context.Context, below net.Conn, who peer.ID, side func(net.Conn, *tls.Config) *tls.Conn) (sec.SecureConn, error) {
+func (s *sealer) secure(
+	ctx context.Context, below net.Conn, who peer.ID, side func(net.Conn, *tls.Config) *tls.Conn,
+) (sec.SecureConn, error) {
 	config, keys := s.identity.ConfigForPeer(who)
 	config.NextProtos = append([]string{string(muxer.ID)}, config.NextProtos...) // saves agreeing on it later
 	counted := countedBelow(below)
@@ -148,11 +150,11 @@ func exported(s *tls.ConnectionState) ([]byte, error) {
 	return s.ExportKeyingMaterial("EXPORTER-gossiptrainer-admission", nil, 32)
 }
 
-// session returns what binds a proof to the encryption of c: the exported
+// Session returns what binds a proof to the encryption of c: the exported
 // keying material of TLS, over TCP and QUIC. libp2p's Noise exports nothing:
 // then the proof is bound to the ids, which the handshake has verified, and to
 // the nonces of both ends.
-func session(c network.Conn) ([]byte, error) {
+func Session(c network.Conn) ([]byte, error) {
 	var below *countedConn
 	if c.As(&below) {
 		return below.session, nil

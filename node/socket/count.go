@@ -1,4 +1,4 @@
-package node
+package socket
 
 import (
 	"context"
@@ -64,14 +64,18 @@ func (t *traffic) forget(id peer.ID) {
 
 // tcp makes a TCP transport whose connections are counted below the
 // encryption, both those it dials and those it accepts.
-func (t *traffic) tcp(u transport.Upgrader, rc network.ResourceManager, s *tcpreuse.ConnMgr) (*tcp.TcpTransport, error) {
+func (t *traffic) tcp(
+	u transport.Upgrader, rc network.ResourceManager, s *tcpreuse.ConnMgr,
+) (*tcp.TcpTransport, error) {
 	// Without port reuse two hosts that dial each other at once never meet in
 	// one half-open connection, which some handshakes do not survive.
 	return tcp.NewTCPTransport(&countingUpgrader{Upgrader: u, traffic: t}, rc, s, tcp.DisableReuseport())
 }
 
 // quic makes what QUIC listens and dials with; close ends it.
-func (t *traffic) quic(reset quicgo.StatelessResetKey, token quicgo.TokenGeneratorKey, opts ...quicreuse.Option) (*quicreuse.ConnManager, error) {
+func (t *traffic) quic(
+	reset quicgo.StatelessResetKey, token quicgo.TokenGeneratorKey, opts ...quicreuse.Option,
+) (*quicreuse.ConnManager, error) {
 	m, err := quicreuse.NewConnManager(reset, token, opts...)
 	if err == nil {
 		t.shared = m
@@ -104,7 +108,10 @@ type countingUpgrader struct {
 }
 
 // Upgrade counts a connection that this host dialled.
-func (u *countingUpgrader) Upgrade(ctx context.Context, t transport.Transport, raw manet.Conn, dir network.Direction, id peer.ID, scope network.ConnManagementScope) (transport.CapableConn, error) {
+func (u *countingUpgrader) Upgrade(
+	ctx context.Context, t transport.Transport, raw manet.Conn, dir network.Direction, id peer.ID,
+	scope network.ConnManagementScope,
+) (transport.CapableConn, error) {
 	c := u.traffic.count(raw)
 	up, err := u.Upgrader.Upgrade(ctx, t, u.traffic.shaper.shape(c, c.id), dir, id, scope)
 	if err != nil {
@@ -149,7 +156,9 @@ func countedBelow(c net.Conn) *countedConn {
 // UpgradeGatedMaListener counts the connections that this host accepts: what
 // comes out of the returned listener is matched by its addresses with what
 // went in, since only the handshake between tells whose it is.
-func (u *countingUpgrader) UpgradeGatedMaListener(t transport.Transport, raw transport.GatedMaListener) transport.Listener {
+func (u *countingUpgrader) UpgradeGatedMaListener(
+	t transport.Transport, raw transport.GatedMaListener,
+) transport.Listener {
 	in := &countingListener{GatedMaListener: raw, traffic: u.traffic, open: make(map[string]*countedConn)}
 	return &upgradedListener{Listener: u.Upgrader.UpgradeGatedMaListener(t, in), raw: in}
 }
@@ -229,6 +238,16 @@ func (c *countedConn) id() peer.ID {
 
 func (t *traffic) count(raw manet.Conn) *countedConn {
 	return &countedConn{Conn: raw, traffic: t, began: time.Now()}
+}
+
+// Silence returns what says how long nothing has come over c; nil over QUIC, where
+// nobody counts.
+func Silence(c network.Conn) func() time.Duration {
+	var below *countedConn
+	if !c.As(&below) {
+		return nil
+	}
+	return below.silence
 }
 
 // silence is how long nothing has come. No clock that is set can change it.

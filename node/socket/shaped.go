@@ -1,4 +1,4 @@
-package node
+package socket
 
 import (
 	"net"
@@ -20,32 +20,28 @@ type shapedConn struct {
 
 	mu       sync.Mutex
 	change   *sync.Cond
-	parcels  []parcel
+	segments []segment
 	free     [][]byte
-	held     int         // bytes in parcels
+	held     int         // bytes in segments
 	deadline time.Time   // of Write
 	alarm    *time.Timer // rings at the deadline
 	closed   bool
 	failed   error
 }
 
-// A parcel is bytes that arrive together.
-type parcel struct {
+// A segment is bytes that arrive together.
+type segment struct {
 	bytes   []byte
 	arrives time.Time
 }
 
-// parcelLen bounds a parcel: a full TLS record, which is of no use to its reader
+// segmentLen bounds a segment: a full TLS record, which is of no use to its reader
 // before its last byte has come.
-const parcelLen = 16<<10 + 22
+const segmentLen = 16<<10 + 22
 
 // mostFree bounds the buffers that wait for bytes: a burst of many small writes
 // needs more of them than it is worth to keep.
 const mostFree = 64
-
-// lastWords bounds how long a closed connection passes on what was written
-// before.
-const lastWords = 2 * time.Second
 
 // shape returns raw as it is if nothing is limited.
 func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
@@ -60,11 +56,11 @@ func (s *shaper) shape(raw manet.Conn, id func() peer.ID) manet.Conn {
 	return c
 }
 
-// Write takes b in, in parcels, as there is room.
+// Write takes b in, in segments, as there is room.
 func (c *shapedConn) Write(b []byte) (n int, err error) {
 	room := c.shaper.room(c.peer())
 	for n < len(b) {
-		part := b[n:min(n+parcelLen, len(b))]
+		part := b[n:min(n+segmentLen, len(b))]
 		if err := c.put(part, room); err != nil {
 			return n, err
 		}
@@ -73,7 +69,7 @@ func (c *shapedConn) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// put waits for room for a parcel and takes it in.
+// put waits for room for a segment and takes it in.
 func (c *shapedConn) put(part []byte, room int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,14 +89,14 @@ func (c *shapedConn) put(part []byte, room int) error {
 	if last := len(c.free) - 1; last >= 0 {
 		buffer, c.free = c.free[last], c.free[:last]
 	}
-	p := parcel{bytes: append(buffer[:0], part...), arrives: c.shaper.book(c.peer(), len(part))}
-	c.parcels = append(c.parcels, p)
+	p := segment{bytes: append(buffer[:0], part...), arrives: c.shaper.book(c.peer(), len(part))}
+	c.segments = append(c.segments, p)
 	c.held += len(part)
 	c.change.Broadcast()
 	return nil
 }
 
-// run passes parcels on, each at its time, until the connection is closed and
+// run passes segments on, each at its time, until the connection is closed and
 // all have gone.
 func (c *shapedConn) run() {
 	defer c.clock.stop()
@@ -118,26 +114,26 @@ func (c *shapedConn) run() {
 	}
 }
 
-// next waits for the first parcel.
-func (c *shapedConn) next() (parcel, bool) {
+// next waits for the first segment.
+func (c *shapedConn) next() (segment, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.parcels) == 0 && !c.closed && c.failed == nil {
+	for len(c.segments) == 0 && !c.closed && c.failed == nil {
 		c.change.Wait()
 	}
-	if len(c.parcels) == 0 || c.failed != nil {
-		return parcel{}, false
+	if len(c.segments) == 0 || c.failed != nil {
+		return segment{}, false
 	}
-	return c.parcels[0], true
+	return c.segments[0], true
 }
 
-// passed takes the first parcel out, which has gone or failed to.
-func (c *shapedConn) passed(p parcel, err error) {
+// passed takes the first segment out, which has gone or failed to.
+func (c *shapedConn) passed(p segment, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last := copy(c.parcels, c.parcels[1:])
-	c.parcels[last] = parcel{}
-	c.parcels = c.parcels[:last]
+	last := copy(c.segments, c.segments[1:])
+	c.segments[last] = segment{}
+	c.segments = c.segments[:last]
 	if len(c.free) < mostFree {
 		c.free = append(c.free, p.bytes)
 	}

@@ -1,6 +1,13 @@
-package node
+// Package socket is the libp2p host of a peer and all that lies below its streams: the
+// encryption, the limits of what may be sent, and the counters of bytes and of refusals.
+//
+// It opens streams and says what passed the socket. It knows no run, no worker and no
+// frame: who may connect is decided by the gate that it is given (package join), and what
+// a stream carries is the concern of packages handshake and link.
+package socket
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -9,8 +16,10 @@ import (
 
 	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/connmgr"
+	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
@@ -22,14 +31,9 @@ import (
 	"github.com/libp2p/go-yamux/v5"
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
-)
 
-// A neighbour that hangs, or whose cable is pulled, is noticed when nothing has
-// come for Detect, or a quarter more; one that has nothing to say gives this many
-// signs of life in that time.
-const (
-	defaultDetect  = 15 * time.Second
-	beatsPerDetect = 4
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/topology"
 )
 
 // Connections that are silent this long are asked for a sign of life. Those of
@@ -40,17 +44,52 @@ const (
 	writeTimeout = time.Minute
 )
 
-// leastWindow and mostWindow bound how many bytes of a stream may be under way.
+// Values of Config.Transport and Config.Security.
 const (
-	leastWindow = 4 << 20
-	mostWindow  = 16 << 20
+	TCP   = "tcp"
+	QUIC  = "quic"
+	TLS   = "tls"
+	Noise = "noise"
 )
+
+// A Config says how a host is reached and what limits it.
+type Config struct {
+	Key       crypto.PrivKey
+	Listen    []string // multiaddrs; empty: all interfaces, free ports
+	Transport string   // TCP (also "") or QUIC
+	Security  string   // for TCP: TLS (also "") or Noise
+	Workers   int      // of the run: connections, streams and memory are bounded in proportion
+	Network   shape.Network
+	// Gate decides which connections come about.
+	Gate connmgr.ConnectionGater
+	// Keep reports whose byte counts outlive their connections; nil: all do.
+	Keep func(peer.ID) bool
+}
+
+// A ListenError says that a host cannot listen.
+type ListenError struct {
+	Addrs []string
+	Err   error
+}
+
+func (e *ListenError) Error() string { return fmt.Sprintf("listen on %v: %v", e.Addrs, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+// A Host is a libp2p host whose bytes are counted and shaped below the encryption.
+type Host struct {
+	host.Host
+	bytes *traffic
+}
 
 // newHost starts a libp2p host that does what a run needs and nothing else:
 // no relay, no NAT mapping, no DHT, no metrics registry. Every default that
-// matters is set here by name.
-func newHost(o Options, g *gate, bytes *traffic) (host.Host, error) {
-	limits, err := resources(o.N)
+// matters is set here by name. It fails with a *ListenError where it cannot listen.
+func New(c Config) (*Host, error) {
+	bytes := newTraffic(newShaper(c.Network))
+	bytes.keeps = c.Keep
+	limits, err := resources(c.Workers)
 	if err != nil {
 		return nil, err
 	}
@@ -59,31 +98,60 @@ func newHost(o Options, g *gate, bytes *traffic) (host.Host, error) {
 		return nil, fmt.Errorf("node: peerstore: %w", err)
 	}
 	opts := []libp2p.Option{
-		libp2p.Identity(o.Identity.key),
+		libp2p.Identity(c.Key),
 		libp2p.UserAgent("gossiptrainer"),
 		libp2p.Peerstore(store),
 		libp2p.ResourceManager(limits),
-		libp2p.ConnectionGater(g),
+		libp2p.ConnectionGater(c.Gate),
 		libp2p.ConnectionManager(&connmgr.NullConnMgr{}),
-		libp2p.ListenAddrStrings(o.listenAddrs()...),
-		libp2p.AddrsFactory(announced),
+		libp2p.ListenAddrStrings(c.listenAddrs()...),
+		libp2p.AddrsFactory(Reachable),
 		libp2p.DisableRelay(),
 		libp2p.DisableMetrics(),
 		libp2p.DisableIdentifyAddressDiscovery(),
 		libp2p.Ping(false),
 	}
-	h, err := libp2p.NewWithoutDefaults(append(opts, o.transport(bytes)...)...)
+	h, err := libp2p.NewWithoutDefaults(append(opts, c.transport(bytes)...)...)
 	if err != nil {
-		return nil, &NetworkError{Op: "listen on " + fmt.Sprint(o.listenAddrs()), Err: err}
+		return nil, &ListenError{c.listenAddrs(), err}
 	}
-	return h, nil
+	return &Host{h, bytes}, nil
 }
 
-func (o *Options) listenAddrs() []string {
+// Close closes all connections and waits until shaped ones have passed on their last words.
+func (h *Host) Close() error { return errors.Join(h.Host.Close(), h.bytes.close()) }
+
+// Know enters who goes by which rank, so that links with a limit of their own have it from
+// now on. ids are those of all workers by rank, self is this one's rank.
+func (h *Host) Know(self topology.Rank, ids []peer.ID) { h.bytes.shaper.know(self, ids) }
+
+// Pace waits for the turn of bytes of a frame to id, or until over is closed.
+func (h *Host) Pace(id peer.ID, bytes int, over <-chan struct{}) {
+	h.bytes.shaper.pace(id, bytes, over)
+}
+
+// Pieces returns how many bytes of a frame to id are written at once.
+func (h *Host) Pieces(id peer.ID) int { return h.bytes.shaper.pieces(id) }
+
+// Rate returns the bits per second to which what is sent to id is limited, 0 without a limit.
+func (h *Host) Rate(id peer.ID) float64 { return h.bytes.shaper.link(id).Rate }
+
+// Slowest returns the least bits per second of all links of the run, 0 if none is
+// limited. It is the same for all peers.
+func (h *Host) Slowest() float64 { return h.bytes.shaper.slowest() }
+
+// Total returns the bytes that have passed the sockets of this host.
+func (h *Host) Total() Wire { return h.bytes.total.read() }
+
+// Carried returns the bytes of Total that went to and came from id. Over QUIC, whose
+// connections share a socket, they are 0.
+func (h *Host) Carried(id peer.ID) Wire { return h.bytes.peer(id).read() }
+
+func (c *Config) listenAddrs() []string {
 	switch {
-	case len(o.Listen) > 0:
-		return o.Listen
-	case o.Transport == QUIC:
+	case len(c.Listen) > 0:
+		return c.Listen
+	case c.Transport == QUIC:
 		return []string{"/ip4/0.0.0.0/udp/0/quic-v1", "/ip6/::/udp/0/quic-v1"}
 	default:
 		return []string{"/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"}
@@ -92,15 +160,15 @@ func (o *Options) listenAddrs() []string {
 
 // transport chooses QUIC, which brings its own encryption and streams, or TCP
 // with the encryption asked for and yamux.
-func (o *Options) transport(bytes *traffic) []libp2p.Option {
-	if o.Transport == QUIC {
+func (c *Config) transport(bytes *traffic) []libp2p.Option {
+	if c.Transport == QUIC {
 		return []libp2p.Option{
 			libp2p.Transport(quic.NewTransport),
 			libp2p.QUICReuse(bytes.quic, quicreuse.OverrideListenUDP(bytes.udp)),
 		}
 	}
 	security := libp2p.Security(libp2ptls.ID, newSealer)
-	if o.Security == Noise {
+	if c.Security == Noise {
 		security = libp2p.Security(noise.ID, noise.New)
 	}
 	return []libp2p.Option{
@@ -175,7 +243,7 @@ func resources(n int) (network.ResourceManager, error) {
 
 // announced leaves out addresses that mean another machine, or nothing, to
 // whoever reads them: loopback, unless there is nothing else, and link-local.
-func announced(addrs []ma.Multiaddr) []ma.Multiaddr {
+func Reachable(addrs []ma.Multiaddr) []ma.Multiaddr {
 	far := slices.DeleteFunc(slices.Clone(addrs), func(a ma.Multiaddr) bool {
 		return manet.IsIPLoopback(a) || manet.IsIP6LinkLocal(a) || manet.IsIPUnspecified(a)
 	})

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"bufio"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/wire"
+)
+
+// slowStream brings a few bytes every ten seconds.
+type slowStream struct {
+	network.Stream
+	deadline time.Time
+}
+
+func (s *slowStream) SetReadDeadline(t time.Time) error {
+	s.deadline = t
+	return nil
+}
+
+func (s *slowStream) Read(b []byte) (int, error) {
+	<-time.After(10 * time.Second)
+	if !time.Now().Before(s.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return min(len(b), 4<<10), nil
+}
+
+// Many links that share a slow uplink bring a piece each now and then: that is
+// progress, though a chunk takes minutes.
+func TestSlowFramesArrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(slowStream)
+		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
+		if err := k.fill(make([]byte, 2*shape.Chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
+			t.Errorf("a piece every ten seconds: %v", err)
+		}
+	})
+}

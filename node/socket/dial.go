@@ -1,0 +1,90 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/protocol"
+	"github.com/libp2p/go-libp2p/p2p/net/swarm"
+)
+
+// Waits between two tries to reach a peer: doubled each time, from FirstRetry to
+// LastRetry. Callers shorten each by up to a half at random, so that peers that lost each
+// other at once do not all come back at once.
+const (
+	FirstRetry = 100 * time.Millisecond
+	LastRetry  = 2 * time.Second
+)
+
+// dialTime bounds one try to connect and open a stream.
+const dialTime = 5 * time.Second
+
+// Open connects to id, if it must, and opens a stream. That succeeds even if
+// id wants nothing of this peer: only an answer says that it does.
+func (h *Host) Open(ctx context.Context, id peer.ID, p protocol.ID) (network.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	if err := h.connect(ctx, id); err != nil {
+		return nil, err
+	}
+	return h.NewStream(network.WithNoDial(ctx, "the connection is there"), id, p)
+}
+
+// connect connects to id, unless it is.
+func (h *Host) connect(ctx context.Context, id peer.ID) error {
+	if sw, ok := h.Network().(*swarm.Swarm); ok {
+		sw.Backoff().Clear(id) // its waits are far longer than those here
+	}
+	return h.Connect(ctx, peer.AddrInfo{ID: id})
+}
+
+// Sleep reports whether ctx let it wait to the end.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Cause shortens libp2p's account of a failed dial, which has a line per
+// address and its own words around each.
+func Cause(err error) string {
+	if errors.Is(err, swarm.ErrNoAddresses) {
+		return "no address: the run file has none, and multicast (mDNS) has not found one"
+	}
+	var dial *swarm.DialError
+	if !errors.As(err, &dial) {
+		return err.Error()
+	}
+	var parts []string
+	for i, d := range dial.DialErrors {
+		if i == 3 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(dial.DialErrors)-i))
+			break
+		}
+		parts = append(parts, d.Address.String()+": "+innermost(d.Cause).Error())
+	}
+	if len(parts) == 0 {
+		return innermost(dial.Cause).Error()
+	}
+	return strings.Join(parts, ", ")
+}
+
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
