@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/report"
 )
@@ -191,7 +192,7 @@ func commandLine(args []string) string {
 		}
 		shown = append(shown, withoutHome(arg))
 	}
-	return quoted(shown...)
+	return advice.Command(shown...)
 }
 
 // withoutHome writes ~ for the home folder of the user.

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"syscall"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
@@ -32,16 +32,6 @@ const (
 	exitSignal   = 128 // plus the signal's number
 )
 
-// A usageError says that a command was called in a way that it cannot be.
-type usageError struct {
-	err  error
-	hint string
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-func (e *usageError) Hint() string  { return e.hint }
-
 // A signalError is why a command ended: somebody asked it to.
 type signalError struct{ signal os.Signal }
 
@@ -60,7 +50,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case isA[*usageError](err):
+	case isA[*advice.UsageError](err):
 		return exitUsage
 	case isA[*cellsError](err):
 		return exitCells
@@ -127,9 +117,4 @@ func stopped(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-// usagef returns a usageError without a hint.
-func usagef(format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...)}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/train"
@@ -24,7 +25,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"success", nil, 0},
 		{"anything else", cause, 1},
-		{"usage", usagef("no such thing"), 2},
+		{"usage", advice.Usagef("no such thing"), 2},
 		{"run file", configs.Errorf("seed", "is wrong"), 3},
 		{"a secret that others may read", &node.SecretError{Path: "f", Err: cause}, 3},
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
@@ -40,7 +41,7 @@ func TestExitCodes(t *testing.T) {
 		{"a peer of the lab that was killed", &lab.PeerError{Code: -1}, 1},
 		{"interrupt", &signalError{os.Interrupt}, 130},
 		{"termination", &signalError{syscall.SIGTERM}, 143},
-		{"told already", &reportedError{usagef("x")}, 2},
+		{"told already", &reportedError{advice.Usagef("x")}, 2},
 	}
 	for _, tt := range tests {
 		if got := exitCode(tt.err); got != tt.want {

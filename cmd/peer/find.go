@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/regular"
 )
@@ -64,11 +65,11 @@ func (f *runFile) find(cfg configs.Config, holder string) (string, error) {
 func newestUnmarked(unmarked []candidate) (string, error) {
 	for _, c := range unmarked[1:] {
 		if !slices.Equal(c.ranks, unmarked[0].ranks) {
-			return "", &usageError{
-				err: fmt.Errorf("--resume: %s and %s are of different ranks, and neither says which peer it belongs to",
+			return "", advice.Usage(
+				fmt.Errorf("--resume: %s and %s are of different ranks, and neither says which peer it belongs to",
 					unmarked[0].dir, c.dir),
-				hint: "name the folder of this peer in place of the run file",
-			}
+				"name the folder of this peer in place of the run file",
+			)
 		}
 	}
 	return unmarked[0].dir, nil
@@ -85,16 +86,16 @@ func noFolder(cfg configs.Config, holder string, others []candidate) error {
 		whose = "peer lab"
 	}
 	if holder == ofLab {
-		return &hintedError{
+		return advice.With(
 			fmt.Errorf("%w of a run %s by peer lab in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir),
 			fmt.Sprintf("%s is of peer run: start without --resume, or go on with peer run", other.dir),
-		}
+		)
 	}
-	return &hintedError{
+	return advice.With(
 		fmt.Errorf("%w of a run %s by this peer, %s, in %s", checkpoint.ErrNone, cfg.Name, holder, cfg.Output.Dir),
 		fmt.Sprintf("%s is of %s: node.key must name the key with which this peer began; "+
 			"if it began elsewhere, name its folder", other.dir, whose),
-	}
+	)
 }
 
 // runFolders returns the folders of the runs of this name, the newest first.

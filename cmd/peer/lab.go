@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -89,7 +90,7 @@ func parseRestart(text string) (times int, err error) {
 		return unsaid, nil
 	}
 	if times, err = strconv.Atoi(text); err != nil || times < 0 {
-		return 0, usagef("--restart %s: want a number of times a minute, or never", text)
+		return 0, advice.Usagef("--restart %s: want a number of times a minute, or never", text)
 	}
 	return times, nil
 }
@@ -115,7 +116,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		return err
 	}
 	defer s.end()
-	again := quoted("peer", "lab", s.folder.dir, "--resume")
+	again := advice.Command("peer", "lab", s.folder.dir, "--resume")
 	s.canGoOn(again)
 	if file.resume {
 		s.sayResumed()

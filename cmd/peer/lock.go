@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/lockfile"
 )
 
@@ -16,10 +17,10 @@ const lockName = "lock"
 func lockFolder(dir string) (unlock func(), err error) {
 	lock, err := lockfile.Acquire(filepath.Join(dir, lockName), readable)
 	if isA[*lockfile.HeldError](err) {
-		return nil, &usageError{
-			err:  fmt.Errorf("compare: another peer compare is writing into %s", dir),
-			hint: "wait until it ends, or choose another folder with -o",
-		}
+		return nil, advice.Usage(
+			fmt.Errorf("compare: another peer compare is writing into %s", dir),
+			"wait until it ends, or choose another folder with -o",
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -46,12 +47,12 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	if f.mode != "" {
 		if f.mode != "sim" && f.mode != "lab" {
-			return nil, oneOf("compare: --mode", f.mode, []string{"sim", "lab"})
+			return nil, advice.OneOf("compare: --mode", f.mode, []string{"sim", "lab"})
 		}
 		file.Mode = f.mode
 	}
 	if m.sets("seed") {
-		return nil, usagef("compare: --set seed: cells have the seeds of the file, which would all become one: change its list of seeds")
+		return nil, advice.Usagef("compare: --set seed: cells have the seeds of the file, which would all become one: change its list of seeds")
 	}
 	var labels []string
 	for _, a := range file.Algorithms {
@@ -59,7 +60,7 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	for _, only := range f.only {
 		if !slices.Contains(labels, only) {
-			return nil, oneOf("compare: --only", only, labels)
+			return nil, advice.OneOf("compare: --only", only, labels)
 		}
 	}
 	if len(f.only) > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
@@ -158,7 +159,7 @@ func (r *refuge) hintRank(err error) error {
 	if !errors.Is(err, checkpoint.ErrNone) || len(others) == 0 {
 		return err
 	}
-	return &hintedError{err, fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer", r.rank, others)}
+	return advice.With(err, fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer", r.rank, others))
 }
 
 // keep says how the state of w, which is at the beginning of round, is kept. At the

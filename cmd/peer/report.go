@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -59,7 +60,7 @@ how well they agree.`,
 			}
 			if len(args) == 1 && isComparison(args[0]) {
 				if file != "" {
-					return usagef("report: -o %s: the report of a comparison goes into its folder", file)
+					return advice.Usagef("report: -o %s: the report of a comparison goes into its folder", file)
 				}
 				return c.reportStudy(args[0])
 			}
@@ -91,7 +92,7 @@ func (c *console) newestRun() (string, error) {
 	}
 	records, err := filepath.Glob(filepath.Join(loaded.Config.Output.Dir, "*", record.EventsFile))
 	if err != nil {
-		return "", usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
+		return "", advice.Usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
 	}
 	newest, latest := "", time.Time{}
 	for _, file := range records { // in the order of their names
@@ -100,10 +101,10 @@ func (c *console) newestRun() (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", &usageError{
-			err:  fmt.Errorf("report: there is no run in %s", loaded.Config.Output.Dir),
-			hint: "name the folder of a run, or train one: peer lab",
-		}
+		return "", advice.Usage(
+			fmt.Errorf("report: there is no run in %s", loaded.Config.Output.Dir),
+			"name the folder of a run, or train one: peer lab",
+		)
 	}
 	c.say("report of %s, the newest of %d in %s", newest, len(records), loaded.Config.Output.Dir)
 	return newest, nil
@@ -114,7 +115,7 @@ func openRuns(dirs []string) ([]*record.Run, error) {
 	for i, dir := range dirs {
 		run, err := openRun(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &usageError{err: err, hint: "peer lab prints the folder of its run"}
+			return nil, advice.Usage(err, "peer lab prints the folder of its run")
 		}
 		if err != nil {
 			return nil, err
@@ -167,7 +168,7 @@ func (c *console) draw(runs []*record.Run, file string) error {
 		err = report.WriteComparison(&figure, runs, report.Format(file))
 	}
 	if err != nil {
-		return &usageError{err: err, hint: "-o loss.png, -o loss.svg or -o loss.pdf"}
+		return advice.Usage(err, "-o loss.png, -o loss.svg or -o loss.pdf")
 	}
 	return c.saveFigure(file, figure.Bytes())
 }

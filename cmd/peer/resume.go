@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/topology"
@@ -59,19 +60,10 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 	return dir, nil
 }
 
-// A hintedError is an error with what to do about it.
-type hintedError struct {
-	error
-	hint string
-}
-
-func (e *hintedError) Unwrap() error { return e.error }
-func (e *hintedError) Hint() string  { return e.hint }
-
 // hintNothing adds to an error that says that there is no checkpoint why that may be,
 // and what to do. Errors that have a hint, and others, it returns as they are.
 func hintNothing(cfg configs.Config, err error) error {
-	if !errors.Is(err, checkpoint.ErrNone) || isA[*hintedError](err) {
+	if !errors.Is(err, checkpoint.ErrNone) || isA[*advice.Error](err) {
 		return err
 	}
 	hint := whyNothing(cfg) + ", or is kept elsewhere: start without --resume, or name its folder in place of the run file"
@@ -81,7 +73,7 @@ func hintNothing(cfg configs.Config, err error) error {
 	case kept.Every == 0 && kept.Seconds == 0:
 		hint = whyNothing(cfg) + ": start without --resume"
 	}
-	return &hintedError{err, hint}
+	return advice.With(err, hint)
 }
 
 // safeRounds returns the smallest and the largest round of the newest checkpoints

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
@@ -117,7 +118,7 @@ func (f *runFile) advise(s *session, id string, err error) error {
 	if dir, gone := again.folderOf(s.run, id); gone == nil {
 		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), checkpointsOf(s.run.Config(), dir))
 	}
-	return &hintedError{err, hint}
+	return advice.With(err, hint)
 }
 
 // nodeOptions are the options that a run file gives.
@@ -160,10 +161,10 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		return err
 	}
 	if rank != anyRank && int(given) != rank {
-		return &usageError{
-			err:  fmt.Errorf("run: --rank %d: this peer has rank %d", rank, given),
-			hint: "the rank follows from the key: by the roster, or by the order of the peer ids",
-		}
+		return advice.Usage(
+			fmt.Errorf("run: --rank %d: this peer has rank %d", rank, given),
+			"the rank follows from the key: by the roster, or by the order of the peer ids",
+		)
 	}
 	s.belong(given)
 	home := refugeOf(s.run, s.folder.dir, given, o.Logger)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/regular"
 )
 
@@ -38,10 +39,10 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	if info, err := os.Stat(file); f.resume && err == nil && info.IsDir() {
 		f.folder, file = file, filepath.Join(file, runFileName)
 		if err := regular.Check(file); err != nil {
-			return nil, &usageError{
-				err:  fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),
-				hint: "name a folder that peer lab or peer run has printed, or the run file",
-			}
+			return nil, advice.Usage(
+				fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),
+				"name a folder that peer lab or peer run has printed, or the run file",
+			)
 		}
 	}
 	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set})
@@ -57,5 +58,5 @@ func (f *runFile) command(words ...string) string {
 	for _, s := range f.set {
 		words = append(words, "--set", s)
 	}
-	return quoted(words...)
+	return advice.Command(words...)
 }

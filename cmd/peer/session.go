@@ -9,7 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"gossiptrainer/cmd/peer/live"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -221,7 +222,7 @@ func (s *session) summarize(models [][]float32) error {
 	if err := s.saver.save(space, func() error { return s.folder.finish(summary) }); err != nil {
 		return err
 	}
-	s.c.next(quoted("peer", "report", s.folder.dir, "-o", summary.Run+".png"), "draw the run")
+	s.c.next(advice.Command("peer", "report", s.folder.dir, "-o", summary.Run+".png"), "draw the run")
 	return nil
 }
 

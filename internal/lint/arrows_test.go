@@ -19,6 +19,7 @@ var layers = [][]string{
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
 	{"internal/sim", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
+	{"internal/app/advice", "internal/app/live"},
 	{"cmd/peer"},
 }
 
