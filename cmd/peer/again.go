@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,31 +153,6 @@ func writeDigests(c report.Comparison) func(io.Writer) error {
 		out.Flush()
 		return out.Error()
 	}
-}
-
-// thisMachine describes the one that the program runs on.
-func thisMachine() string {
-	text := fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if name := processor(); name != "" {
-		text += ", " + name
-	}
-	return text
-}
-
-// processor returns the name of the processor, "" where nothing tells it.
-func processor() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		key, name, _ := strings.Cut(lines.Text(), ":")
-		if strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(name)
-		}
-	}
-	return ""
 }
 
 // commandLine returns how this program was started, without the secrets and folders

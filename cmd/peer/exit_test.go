@@ -10,6 +10,8 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/train"
@@ -31,6 +33,8 @@ func TestExitCodes(t *testing.T) {
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
 		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},
+		{"no checkpoint", checkpoint.ErrNone, 7},
+		{"a folder in use", &runfolder.LockedError{}, 7},
 		{"diverged", train.ErrDiverged, 5},
 		{"arithmetic of a worker", &node.TrainingError{Err: cause}, 5},
 		{"data missing", &data.MissingError{Set: "mnist"}, 6},

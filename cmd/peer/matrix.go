@@ -17,6 +17,8 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -84,7 +86,7 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	m.result = report.Comparison{
 		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets),
-		Seeds: file.Seeds, Labels: labels, Command: commandLine(os.Args), Version: readBuild().Version, Machine: thisMachine(),
+		Seeds: file.Seeds, Labels: labels, Command: commandLine(os.Args), Version: readBuild().Version, Machine: machine.Describe(),
 	}
 	if before, err := report.ReadComparison(m.dir); err == nil {
 		m.result.Made = before.Made
@@ -375,7 +377,7 @@ func writeResult(path string, result any) error {
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if err := atomicfile.Write(path, append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(path, append(text, '\n'), runfolder.Readable); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil

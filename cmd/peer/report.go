@@ -16,15 +16,11 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
 )
-
-// readable is the mode of results.
-const readable fs.FileMode = 0o644
 
 func newReport(c *console) *cobra.Command {
 	var file string
@@ -113,7 +109,7 @@ func (c *console) newestRun() (string, error) {
 func openRuns(dirs []string) ([]*record.Run, error) {
 	runs := make([]*record.Run, len(dirs))
 	for i, dir := range dirs {
-		run, err := openRun(dir)
+		run, err := runfolder.OpenRecord(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, advice.Usage(err, "peer lab prints the folder of its run")
 		}
@@ -175,41 +171,9 @@ func (c *console) draw(runs []*record.Run, file string) error {
 
 // saveFigure writes a figure, whole or not at all.
 func (c *console) saveFigure(file string, figure []byte) error {
-	if err := atomicfile.Write(file, figure, readable); err != nil {
+	if err := atomicfile.Write(file, figure, runfolder.Readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	c.say("drew %s, %s", file, report.Size(int64(len(figure))))
 	return nil
-}
-
-// openRun reads a run and holds its record against its run file. A run file that
-// this version cannot assemble bounds nothing.
-func openRun(dir string) (*record.Run, error) {
-	run, err := record.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, runFileName)
-	if regular.Check(file) != nil {
-		return run, nil
-	}
-	loaded, err := configs.Load(configs.Source{File: file})
-	if err != nil {
-		return run, nil
-	}
-	of, err := assemble(loaded)
-	if err != nil {
-		return run, nil
-	}
-	return run, run.Within(limitsOf(of))
-}
-
-// limitsOf bounds the record of a run. A worker that is fast does steps of slow ones
-// where all do as many together.
-func limitsOf(run *experiment.Run) record.Limits {
-	l := record.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
-	if run.Asynchronous() {
-		l.Rounds *= run.N()
-	}
-	return l
 }

@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
@@ -78,7 +79,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.end()
-	if err := s.folder.mark(who.ID()); err != nil {
+	if err := s.folder.Mark(who.ID()); err != nil {
 		return err
 	}
 	again := file.command("run", "--resume")
@@ -116,7 +117,7 @@ func (f *runFile) advise(s *session, id string, err error) error {
 		": stop the run on all machines, and start it on all of them without --resume"
 	again := runFile{name: f.name, set: f.set, resume: true}
 	if dir, gone := again.folderOf(s.run, id); gone == nil {
-		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), checkpointsOf(s.run.Config(), dir))
+		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), runfolder.CheckpointsOf(s.run.Config(), dir))
 	}
 	return advice.With(err, hint)
 }
@@ -150,7 +151,7 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		return err
 	}
 	defer n.Close()
-	desk, err := openDesk(s.run.Config(), s.folder.dir, 0, n, s.display)
+	desk, err := openDesk(s.run.Config(), s.folder.Dir, 0, n, s.display)
 	if err != nil {
 		return err
 	}
@@ -167,13 +168,13 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		)
 	}
 	s.belong(given)
-	home := refugeOf(s.run, s.folder.dir, given, o.Logger)
+	home := refugeOf(s.run, s.folder.Dir, given, o.Logger)
 	defer home.close()
 	w, kept, err := home.open(from)
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.dir, observe: s.event, saver: s.saver})
+	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.Dir, observe: s.event, saver: s.saver})
 	if err != nil {
 		return err
 	}

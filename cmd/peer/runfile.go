@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/regular"
 )
 
@@ -37,7 +38,7 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	}
 	file := f.name
 	if info, err := os.Stat(file); f.resume && err == nil && info.IsDir() {
-		f.folder, file = file, filepath.Join(file, runFileName)
+		f.folder, file = file, filepath.Join(file, runfolder.RunFile)
 		if err := regular.Check(file); err != nil {
 			return nil, advice.Usage(
 				fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),

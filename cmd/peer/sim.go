@@ -258,7 +258,7 @@ func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Resu
 		Rank: rank, Rounds: result.Rounds[rank], Digest: hex.EncodeToString(digest[:]),
 		Sent: result.Sent[rank], Messages: result.Messages[rank], ExtraMemory: int64(w.Machine.ExtraMemory()), Time: result.Time,
 	}
-	if err := conclude(&final, s.run, w, outlet{dir: s.folder.dir, saver: s.saver}, s.testing(rank)); err != nil {
+	if err := conclude(&final, s.run, w, outlet{dir: s.folder.Dir, saver: s.saver}, s.testing(rank)); err != nil {
 		return err
 	}
 	s.event(record.Event{Final: &final})

@@ -19,7 +19,8 @@ var layers = [][]string{
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
 	{"internal/sim", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
-	{"internal/app/advice", "internal/app/live"},
+	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
+	{"internal/app/runfolder"},
 	{"cmd/peer"},
 }
 
