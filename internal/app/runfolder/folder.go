@@ -125,6 +125,7 @@ func openEvents(path string) (*os.File, error) {
 	return events, nil
 }
 
+// Path returns the path of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
 // ModelPath returns where the final model of a rank is written.
