@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/report"
 )
@@ -156,31 +155,6 @@ func writeDigests(c report.Comparison) func(io.Writer) error {
 	}
 }
 
-// thisMachine describes the one that the program runs on.
-func thisMachine() string {
-	text := fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if name := processor(); name != "" {
-		text += ", " + name
-	}
-	return text
-}
-
-// processor returns the name of the processor, "" where nothing tells it.
-func processor() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		key, name, _ := strings.Cut(lines.Text(), ":")
-		if strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(name)
-		}
-	}
-	return ""
-}
-
 // commandLine returns how this program was started, without the secrets and folders
 // of its user.
 func commandLine(args []string) string {
@@ -191,7 +165,7 @@ func commandLine(args []string) string {
 		}
 		shown = append(shown, withoutHome(arg))
 	}
-	return quoted(shown...)
+	return advice.Command(shown...)
 }
 
 // withoutHome writes ~ for the home folder of the user.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -24,7 +25,7 @@ func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, erro
 	}
 	run, err := assemble(loaded)
 	if err == nil {
-		err = loaded.Locate(fits(run, mode, freeMemory()))
+		err = loaded.Locate(fits(run, mode, machine.FreeMemory()))
 	}
 	return run, err
 }
@@ -51,7 +52,7 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 		return nil, "", err
 	}
 	if run, err = assemble(loaded); err == nil {
-		err = loaded.Locate(fits(run, "run", freeMemory()))
+		err = loaded.Locate(fits(run, "run", machine.FreeMemory()))
 	}
 	return run, secret, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
@@ -65,16 +66,16 @@ instructions.`,
 
 func benchCodec(sizes, widths []int, rounds int) (*codecReport, error) {
 	if rounds < 1 {
-		return nil, usagef("bench codec: --rounds %d: must be at least 1", rounds)
+		return nil, advice.Usagef("bench codec: --rounds %d: must be at least 1", rounds)
 	}
 	report := &codecReport{Tier: kernel.Best().String(), Rounds: rounds}
 	for _, d := range sizes {
 		if d < 1 {
-			return nil, usagef("bench codec: --size %d: must be at least 1", d)
+			return nil, advice.Usagef("bench codec: --size %d: must be at least 1", d)
 		}
 		for _, bits := range widths {
 			if bits < 1 || bits > 16 {
-				return nil, usagef("bench codec: --bits %d: must be 1 to 16", bits)
+				return nil, advice.Usagef("bench codec: --bits %d: must be 1 to 16", bits)
 			}
 			row, err := benchRow(d, bits, rounds)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/quant"
 )
@@ -78,9 +79,9 @@ one neighbour.`,
 		RunE: func(*cobra.Command, []string) error {
 			switch {
 			case rounds < 1:
-				return usagef("bench compressors: --rounds %d: must be at least 1", rounds)
+				return advice.Usagef("bench compressors: --rounds %d: must be at least 1", rounds)
 			case size < 1:
-				return usagef("bench compressors: --size %d: must be at least 1", size)
+				return advice.Usagef("bench compressors: --size %d: must be at least 1", size)
 			}
 			report := &compressorReport{Tier: kernel.Best().String(), Rounds: rounds}
 			for _, b := range benchedCompressors() {

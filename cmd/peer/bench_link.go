@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
@@ -62,7 +63,7 @@ same length between as many pairs of plain sockets, in turns with them, in one p
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if times < 1 {
-				return usagef("bench link: --times %d: must be at least 1", times)
+				return advice.Usagef("bench link: --times %d: must be at least 1", times)
 			}
 			result := &linkReport{Peers: linkPeers}
 			for _, d := range sizes {
@@ -92,10 +93,10 @@ same length between as many pairs of plain sockets, in turns with them, in one p
 
 func (t linkTask) check() error {
 	if t.dim < 1 {
-		return usagef("bench link: --size %d: must be at least 1", t.dim)
+		return advice.Usagef("bench link: --size %d: must be at least 1", t.dim)
 	}
 	if t.bits != 32 && (t.bits < 1 || t.bits > 16) {
-		return usagef("bench link: --bits %d: must be 1 to 16, or 32", t.bits)
+		return advice.Usagef("bench link: --bits %d: must be 1 to 16, or 32", t.bits)
 	}
 	return nil
 }

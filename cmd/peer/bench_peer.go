@@ -15,6 +15,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
@@ -34,7 +35,7 @@ func newBenchLinkPeer(c *console) *cobra.Command {
 			for i := range numbers {
 				var err error
 				if numbers[i], err = strconv.Atoi(args[i]); err != nil {
-					return usagef("bench link peer: %q: want a number", args[i])
+					return advice.Usagef("bench link peer: %q: want a number", args[i])
 				}
 			}
 			rank := numbers[0]

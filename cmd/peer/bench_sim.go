@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -53,7 +54,7 @@ gradients of a round one after another. Digests and model files are left out.`,
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rounds < 1 || times < 1 {
-				return usagef("bench sim: --rounds %d, --times %d: must be at least 1", rounds, times)
+				return advice.Usagef("bench sim: --rounds %d, --times %d: must be at least 1", rounds, times)
 			}
 			result := &simReport{Cores: runtime.GOMAXPROCS(0)}
 			for _, size := range sizes {
@@ -82,7 +83,7 @@ func simConfig(size string, bits, rounds int) (configs.Config, error) {
 	n, err1 := strconv.Atoi(workers)
 	d, err2 := strconv.Atoi(dim)
 	if !ok || err1 != nil || err2 != nil || n < 3 || d < 1 {
-		return configs.Config{}, usagef("bench sim: --size %s: want workers x coordinates, like 1000x10000, of at least 3 and 1", size)
+		return configs.Config{}, advice.Usagef("bench sim: --size %s: want workers x coordinates, like 1000x10000, of at least 3 and 1", size)
 	}
 	cfg := configs.Default()
 	cfg.Topology.Size, cfg.Train.Rounds, cfg.Algorithm.Bits, cfg.Output.Every = n, rounds, bits, rounds

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/kernel"
 )
@@ -49,7 +50,7 @@ does nothing but multiply and add in registers, in turns with it.`,
 		Example: "  peer bench step ring8-cifar\n  peer bench step ring8-fashion ring8-cifar --json",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if times < 1 {
-				return usagef("bench step: --times %d: must be at least 1", times)
+				return advice.Usagef("bench step: --times %d: must be at least 1", times)
 			}
 			if len(args) == 0 {
 				args = []string{defaultPreset}

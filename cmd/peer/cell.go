@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"

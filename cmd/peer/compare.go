@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/report"
 )
 
@@ -97,9 +98,9 @@ func (m *matrix) sayStopped() {
 		}
 	}
 	m.c.say("%d of %d cells are finished, in %s; the others are run when the same command is started again", done, len(m.cells), m.dir)
-	m.c.next(quoted(append([]string{"peer"}, os.Args[1:]...)...), "go on")
+	m.c.next(advice.Command(append([]string{"peer"}, os.Args[1:]...)...), "go on")
 	if done > 0 {
-		m.c.next(quoted("peer", "report", m.dir), "report on what is finished")
+		m.c.next(advice.Command("peer", "report", m.dir), "report on what is finished")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 )
 
 func newCompletion(c *console) *cobra.Command {
@@ -26,7 +27,7 @@ func newCompletion(c *console) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := shells[args[0]]
 			if !ok {
-				return oneOf("completion: shell", args[0], names)
+				return advice.OneOf("completion: shell", args[0], names)
 			}
 			return write(cmd.Root())
 		},

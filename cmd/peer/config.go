@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 )
 
@@ -116,7 +117,7 @@ func computed(loaded *configs.Loaded) []configs.Origin {
 // showComparison prints a comparison file.
 func (c *console) showComparison(name string, set []string, origin bool) error {
 	if len(set) > 0 || origin || c.json {
-		return usagef("config show: %s is a comparison, which is printed as it is written: leave out --set, --origin and --json", name)
+		return advice.Usagef("config show: %s is a comparison, which is printed as it is written: leave out --set, --origin and --json", name)
 	}
 	text, err := configs.ComparisonText(name)
 	if err == nil {
@@ -170,7 +171,7 @@ func newConfigNew(c *console) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			start, ok := starts[args[0]]
 			if !ok {
-				return oneOf("config new", args[0], kinds)
+				return advice.OneOf("config new", args[0], kinds)
 			}
 			_, err := c.out.file.Write(start())
 			return err
@@ -200,7 +201,7 @@ func newConfigSchema(c *console) *cobra.Command {
 			case len(args) == 1 && args[0] == "comparison":
 				schema = configs.ComparisonSchema
 			case len(args) == 1 && args[0] != "run":
-				return oneOf("config schema", args[0], []string{"run", "comparison"})
+				return advice.OneOf("config schema", args[0], []string{"run", "comparison"})
 			}
 			_, err := c.out.file.Write(append(schema(), '\n'))
 			return err
@@ -228,7 +229,7 @@ over the run file, --set wins over both; config show --origin says where each va
 			case len(args) == 1 && args[0] == "comparison":
 				keys = configs.ComparisonReference()
 			case len(args) == 1 && args[0] != "run":
-				return oneOf("config reference", args[0], []string{"run", "comparison"})
+				return advice.OneOf("config reference", args[0], []string{"run", "comparison"})
 			}
 			return c.print(map[string]any{"keys": keys}, func(w io.Writer) error { return writeReference(w, keys) })
 		},

@@ -6,15 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"gossiptrainer/configs"
 )
 
 // The rules of the terminal:
@@ -117,19 +113,6 @@ func (c *console) colours() bool {
 // escapes reports whether standard error is a terminal that knows escape codes.
 func (c *console) escapes() bool {
 	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(c.err.Fd()))
-}
-
-// quoted writes a command line that a shell reads as these words, but for a secret.
-func quoted(words ...string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+"
-	words = slices.Clone(words)
-	for i, word := range words {
-		words[i] = configs.Mask(word)
-		if word = words[i]; word == "" || strings.Trim(word, plain) != "" {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // addJSON adds the flag of commands that print results.

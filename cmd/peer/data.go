@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/report"
 )
@@ -126,7 +127,7 @@ func newDataFetch(c *console) *cobra.Command {
 func findSet(name, dir string) (data.Info, string, error) {
 	info, err := data.Lookup(name)
 	if err != nil {
-		return info, "", oneOf("data: set", name, setNames())
+		return info, "", advice.OneOf("data: set", name, setNames())
 	}
 	root, err := data.Root(dir)
 	return info, root, err

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"gossiptrainer/cmd/peer/live"
+	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/topology"
 )

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -33,25 +31,5 @@ func TestARecordGoesOn(t *testing.T) {
 	}
 	if e, _ := s.joined(record.Event{Final: &record.Final{Rank: 1, Time: time.Second}}); e.Final.Time != 3*time.Second || e.Final.Sent.Wire != 200 {
 		t.Errorf("result %+v", e.Final)
-	}
-}
-
-func TestHalfALineIsRemovedFromARecord(t *testing.T) {
-	path := filepath.Join(t.TempDir(), record.EventsFile)
-	for _, test := range []struct{ before, after string }{{"", "x\n"}, {"a\nb\n", "a\nb\nx\n"}, {"a\nb", "a\nx\n"}, {"half", "x\n"}} {
-		if err := os.WriteFile(path, []byte(test.before), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		f, err := openEvents(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString("x\n"); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-		if got, err := os.ReadFile(path); err != nil || string(got) != test.after {
-			t.Errorf("%q became %q, error %v, want %q", test.before, got, err, test.after)
-		}
 	}
 }

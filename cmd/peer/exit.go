@@ -3,12 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"syscall"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
@@ -32,16 +33,6 @@ const (
 	exitSignal   = 128 // plus the signal's number
 )
 
-// A usageError says that a command was called in a way that it cannot be.
-type usageError struct {
-	err  error
-	hint string
-}
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-func (e *usageError) Hint() string  { return e.hint }
-
 // A signalError is why a command ended: somebody asked it to.
 type signalError struct{ signal os.Signal }
 
@@ -60,7 +51,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case isA[*usageError](err):
+	case isA[*advice.UsageError](err):
 		return exitUsage
 	case isA[*cellsError](err):
 		return exitCells
@@ -69,7 +60,7 @@ func exitCode(err error) int {
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
-		isA[*checkpoint.MismatchError](err), isA[*usedError](err), isA[*lockedError](err), isA[*state.Error](err):
+		isA[*checkpoint.MismatchError](err), isA[*usedError](err), isA[*runfolder.LockedError](err), isA[*state.Error](err):
 		return exitState
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
@@ -127,9 +118,4 @@ func stopped(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-// usagef returns a usageError without a hint.
-func usagef(format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...)}
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/train"
@@ -24,12 +27,14 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"success", nil, 0},
 		{"anything else", cause, 1},
-		{"usage", usagef("no such thing"), 2},
+		{"usage", advice.Usagef("no such thing"), 2},
 		{"run file", configs.Errorf("seed", "is wrong"), 3},
 		{"a secret that others may read", &node.SecretError{Path: "f", Err: cause}, 3},
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
 		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},
+		{"no checkpoint", checkpoint.ErrNone, 7},
+		{"a folder in use", &runfolder.LockedError{}, 7},
 		{"diverged", train.ErrDiverged, 5},
 		{"arithmetic of a worker", &node.TrainingError{Err: cause}, 5},
 		{"data missing", &data.MissingError{Set: "mnist"}, 6},
@@ -40,7 +45,7 @@ func TestExitCodes(t *testing.T) {
 		{"a peer of the lab that was killed", &lab.PeerError{Code: -1}, 1},
 		{"interrupt", &signalError{os.Interrupt}, 130},
 		{"termination", &signalError{syscall.SIGTERM}, 143},
-		{"told already", &reportedError{usagef("x")}, 2},
+		{"told already", &reportedError{advice.Usagef("x")}, 2},
 	}
 	for _, tt := range tests {
 		if got := exitCode(tt.err); got != tt.want {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"gossiptrainer/internal/app/advice"
 )
 
 func newHelp() *cobra.Command {
@@ -14,7 +16,7 @@ func newHelp() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return &usageError{fmt.Errorf("help: there is no command %q", quoted(args...)), "see peer --help"}
+				return advice.Usage(fmt.Errorf("help: there is no command %q", advice.Command(args...)), "see peer --help")
 			}
 			return target.Help()
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/node"
 )
 
@@ -41,7 +42,7 @@ node.join_secret_file.`,
 			err := node.CreateSecret(args[0])
 			if errors.Is(err, fs.ErrExist) {
 				err = fmt.Errorf("id: %s: there is a file already", args[0])
-				return &usageError{err, "name another file, or use this one"}
+				return advice.Usage(err, "name another file, or use this one")
 			}
 			if err != nil {
 				return err
@@ -61,7 +62,7 @@ func newIDNew(c *console) *cobra.Command {
 	}, func(path string) (*node.Identity, error) {
 		who, err := node.CreateIdentity(path)
 		if errors.Is(err, fs.ErrExist) {
-			return nil, &usageError{fmt.Errorf("id: %s: there is a key already", path), quoted("peer", "id", "show", "--key", path)}
+			return nil, advice.Usage(fmt.Errorf("id: %s: there is a key already", path), advice.Command("peer", "id", "show", "--key", path))
 		}
 		return who, err
 	})
@@ -75,7 +76,7 @@ func newIDShow(c *console) *cobra.Command {
 	}, func(path string) (*node.Identity, error) {
 		who, err := node.ReadIdentity(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &usageError{fmt.Errorf("id: %s: there is no key", path), quoted("peer", "id", "new", "--key", path)}
+			return nil, advice.Usage(fmt.Errorf("id: %s: there is no key", path), advice.Command("peer", "id", "new", "--key", path))
 		}
 		return who, err
 	})

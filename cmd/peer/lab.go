@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -89,7 +91,7 @@ func parseRestart(text string) (times int, err error) {
 		return unsaid, nil
 	}
 	if times, err = strconv.Atoi(text); err != nil || times < 0 {
-		return 0, usagef("--restart %s: want a number of times a minute, or never", text)
+		return 0, advice.Usagef("--restart %s: want a number of times a minute, or never", text)
 	}
 	return times, nil
 }
@@ -106,7 +108,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 	if err != nil {
 		return fmt.Errorf("lab: where is this program: %w", err)
 	}
-	dir, err := file.folderOf(run, ofLab)
+	dir, err := file.folderOf(run, runfolder.OfLab)
 	if err != nil {
 		return err
 	}
@@ -115,7 +117,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		return err
 	}
 	defer s.end()
-	again := quoted("peer", "lab", s.folder.dir, "--resume")
+	again := advice.Command("peer", "lab", s.folder.Dir, "--resume")
 	s.canGoOn(again)
 	if file.resume {
 		s.sayResumed()
@@ -153,7 +155,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 
 // peer returns the command that starts a peer.
 func (s *session) peer(program string, rank int, resume bool) *exec.Cmd {
-	args := superviseArguments(s.c, s.folder.path(runFileName), rank)
+	args := superviseArguments(s.c, s.folder.Path(runfolder.RunFile), rank)
 	if resume {
 		args = append(args, "--resume")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
@@ -29,8 +30,8 @@ func secretOf(loaded *configs.Loaded) (string, error) {
 	if file := cfg.Node.JoinSecretFile; file != "" {
 		var err error
 		if secret, err = node.ReadSecret(file); errors.Is(err, fs.ErrNotExist) {
-			hint := quoted("peer", "id", "secret", file) + " makes it; every machine needs the same"
-			return "", &secretError{err, hint}
+			hint := advice.Command("peer", "id", "secret", file) + " makes it; every machine needs the same"
+			return "", advice.With(err, hint)
 		} else if err != nil {
 			return "", err
 		}
@@ -50,17 +51,6 @@ func secretOf(loaded *configs.Loaded) (string, error) {
 	}
 	return "", loaded.Locate(&configs.Error{Problems: []configs.Problem{problem}})
 }
-
-// A secretError says that a join secret is not there, and what to do.
-type secretError struct {
-	error
-	hint string
-}
-
-func (e *secretError) Unwrap() error { return e.error }
-
-// Hint says what to do.
-func (e *secretError) Hint() string { return e.hint }
 
 // ownFolder puts the rank of this machine into data.dir, where a run file names a folder per rank.
 func ownFolder(loaded *configs.Loaded) error {
@@ -112,9 +102,9 @@ func dataAdvice(cfg configs.Config) string {
 		return "set data.dimension and data.labels in the run file of every machine " +
 			"to what all their files need together"
 	}
-	advice := "copy the same files to all machines"
+	what := "copy the same files to all machines"
 	if cfg.Data.Name == "libsvm" {
-		advice += ", or set data.partition: local, with which each machine trains on all rows of its own"
+		what += ", or set data.partition: local, with which each machine trains on all rows of its own"
 	}
-	return advice
+	return what
 }

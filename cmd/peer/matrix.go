@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -46,12 +49,12 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	if f.mode != "" {
 		if f.mode != "sim" && f.mode != "lab" {
-			return nil, oneOf("compare: --mode", f.mode, []string{"sim", "lab"})
+			return nil, advice.OneOf("compare: --mode", f.mode, []string{"sim", "lab"})
 		}
 		file.Mode = f.mode
 	}
 	if m.sets("seed") {
-		return nil, usagef("compare: --set seed: cells have the seeds of the file, which would all become one: change its list of seeds")
+		return nil, advice.Usagef("compare: --set seed: cells have the seeds of the file, which would all become one: change its list of seeds")
 	}
 	var labels []string
 	for _, a := range file.Algorithms {
@@ -59,7 +62,7 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	for _, only := range f.only {
 		if !slices.Contains(labels, only) {
-			return nil, oneOf("compare: --only", only, labels)
+			return nil, advice.OneOf("compare: --only", only, labels)
 		}
 	}
 	if len(f.only) > 0 {
@@ -83,7 +86,7 @@ func newMatrix(c *console, file *configs.Comparison, f compareFlags) (*matrix, e
 	}
 	m.result = report.Comparison{
 		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets),
-		Seeds: file.Seeds, Labels: labels, Command: commandLine(os.Args), Version: readBuild().Version, Machine: thisMachine(),
+		Seeds: file.Seeds, Labels: labels, Command: commandLine(os.Args), Version: readBuild().Version, Machine: machine.Describe(),
 	}
 	if before, err := report.ReadComparison(m.dir); err == nil {
 		m.result.Made = before.Made
@@ -374,7 +377,7 @@ func writeResult(path string, result any) error {
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	if err := atomicfile.Write(path, append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(path, append(text, '\n'), runfolder.Readable); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil

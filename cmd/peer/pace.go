@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
 )
 
 // A pace estimates how long the rest of a comparison takes: from the cells that this process

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/cmd/peer/live"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
 )
 
 func TestPaceTakesCellsThatAreAlike(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
@@ -97,7 +98,7 @@ func checkComparison(c *console, name string, set []string) error {
 	if m.result.Until != "" {
 		c.say("cells end before their rounds are over at %s", m.result.Until)
 	}
-	c.next(quoted("peer", "compare", name), "run it")
+	c.next(advice.Command("peer", "compare", name), "run it")
 	return nil
 }
 

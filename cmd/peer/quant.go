@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/train"
@@ -135,18 +136,18 @@ const mostNumbers = 1 << 28
 func (s subject) read() ([]float32, error) {
 	if s.on == "normal" {
 		if s.count < 1 || s.count > mostNumbers {
-			return nil, usagef("quant: --count %d: must be 1 to %d", s.count, mostNumbers)
+			return nil, advice.Usagef("quant: --count %d: must be 1 to %d", s.count, mostNumbers)
 		}
 		return experiment.Normal(s.count), nil
 	}
 	z, err := readVector(s.on)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &usageError{err: fmt.Errorf("quant: --on: %w", err), hint: "--on normal needs no file"}
+		return nil, advice.Usage(fmt.Errorf("quant: --on: %w", err), "--on normal needs no file")
 	case err != nil:
 		return nil, fmt.Errorf("quant: --on: %w", err)
 	case len(z) == 0:
-		return nil, usagef("quant: --on %s: no numbers in it", s.on)
+		return nil, advice.Usagef("quant: --on %s: no numbers in it", s.on)
 	}
 	return z, nil
 }
@@ -181,7 +182,7 @@ func (c *console) drawLevels(look *experiment.Look, z []float32, file string) er
 	}
 	var figure bytes.Buffer
 	if err := report.WriteLevels(&figure, z[:look.Bucket], values, shares, report.Format(file)); err != nil {
-		return &usageError{err: err, hint: "-o levels.png, -o levels.svg or -o levels.pdf, of a compressor with levels"}
+		return advice.Usage(err, "-o levels.png, -o levels.svg or -o levels.pdf, of a compressor with levels")
 	}
 	return c.saveFigure(file, figure.Bytes())
 }

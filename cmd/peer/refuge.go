@@ -12,6 +12,9 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
@@ -40,27 +43,8 @@ const (
 	comingBack                  // the same, or at round 0 if there is none
 )
 
-// keyName is the key of a peer of a lab, beside its checkpoints.
-const keyName = "key"
-
-// checkpointsName is the folder of checkpoints in the folder of a run.
-const checkpointsName = "checkpoints"
-
-// checkpointsOf returns the folder of the checkpoints of all ranks of a run.
-func checkpointsOf(cfg configs.Config, folder string) string {
-	if cfg.Checkpoint.Dir != "" {
-		return cfg.Checkpoint.Dir
-	}
-	return filepath.Join(folder, checkpointsName)
-}
-
 func refugeOf(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) *refuge {
-	return &refuge{dir: rankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
-}
-
-// rankFolder returns the folder of the checkpoints of one rank.
-func rankFolder(cfg configs.Config, folder string, rank int) string {
-	return filepath.Join(checkpointsOf(cfg, folder), rankPrefix+strconv.Itoa(rank))
+	return &refuge{dir: runfolder.RankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
 }
 
 // A usedError says that a run would begin where another one is kept.
@@ -119,7 +103,7 @@ func (r *refuge) claim(from beginning) error {
 		return fmt.Errorf("checkpoint.dir: %w", err)
 	}
 	var err error
-	r.lock, err = lockState(r.dir)
+	r.lock, err = runfolder.Lock(r.dir)
 	return err
 }
 
@@ -143,7 +127,7 @@ func (r *refuge) find(from beginning) (*checkpoint.Found, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, hintNothing(r.run.Config(), r.hintRank(err))
+		return nil, runfolder.HintNothing(r.run.Config(), r.hintRank(err))
 	}
 	for _, damaged := range found.Skipped {
 		r.log.Warn("checkpoint skipped", "why", damaged)
@@ -154,11 +138,11 @@ func (r *refuge) find(from beginning) (*checkpoint.Found, error) {
 // hintRank adds to an error that says that there is no checkpoint of this rank which
 // ranks have one.
 func (r *refuge) hintRank(err error) error {
-	others := ranksIn(filepath.Dir(r.dir))
+	others := runfolder.RanksIn(filepath.Dir(r.dir))
 	if !errors.Is(err, checkpoint.ErrNone) || len(others) == 0 {
 		return err
 	}
-	return &hintedError{err, fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer", r.rank, others)}
+	return advice.With(err, fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer", r.rank, others))
 }
 
 // keep says how the state of w, which is at the beginning of round, is kept. At the
@@ -188,12 +172,12 @@ func (r *refuge) keep(w *experiment.Worker, round int) (*node.Checkpoints, error
 // write makes a state the checkpoint before round k.
 func (r *refuge) write(k int, s *state.Snapshot) error {
 	err := checkpoint.Write(r.dir, r.manifest(k), s, r.run.Config().Checkpoint.Keep)
-	if !isFull(err) {
+	if !machine.IsFull(err) {
 		return err
 	}
-	space := &spaceError{dir: r.dir, key: "checkpoint.dir", what: "a checkpoint", err: err}
+	space := &runfolder.SpaceError{Dir: r.dir, Key: "checkpoint.dir", What: "a checkpoint", Err: err}
 	for _, t := range s.Tensors {
-		space.need += int64(len(t.Data))
+		space.Need += int64(len(t.Data))
 	}
 	return space
 }

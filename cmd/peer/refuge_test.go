@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 )
 
@@ -60,11 +61,11 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{c: silentConsole(t), run: run, folder: &folder{dir: t.TempDir()}}
+	s := &session{c: silentConsole(t), run: run, folder: &runfolder.Folder{Dir: t.TempDir()}}
 	s.canGoOn("peer run my.yaml --resume")
 	signal := &signalError{os.Interrupt}
 	s.c.breakOff(signal)
-	_, kept, err := refugeOf(run, s.folder.dir, 3, slog.New(slog.DiscardHandler)).open(afresh)
+	_, kept, err := refugeOf(run, s.folder.Dir, 3, slog.New(slog.DiscardHandler)).open(afresh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	const begin = "peer: stopped by signal: interrupt, before it had ended in order: "
 	want := begin + "the run is lost, no state is safe: the run ended before its first checkpoint\n" +
 		begin + "what came after is lost, the state at the beginning of round 7 is safe in " +
-		filepath.Join(s.folder.dir, checkpointsName) + "; go on with: peer run my.yaml --resume\n"
+		filepath.Join(s.folder.Dir, runfolder.Checkpoints) + "; go on with: peer run my.yaml --resume\n"
 	if err != nil || string(said) != want {
 		t.Errorf("said %q, want %q, error %v", said, want, err)
 	}

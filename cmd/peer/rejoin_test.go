@@ -24,7 +24,7 @@ faults: {on_lost_neighbor: reweight}
 
 // A lasting machine is one that is not meant to end by itself.
 type lasting struct {
-	*machine
+	*lanPeer
 	ended chan struct{}
 }
 

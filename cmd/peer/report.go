@@ -15,15 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
 )
-
-// readable is the mode of results.
-const readable fs.FileMode = 0o644
 
 func newReport(c *console) *cobra.Command {
 	var file string
@@ -59,7 +56,7 @@ how well they agree.`,
 			}
 			if len(args) == 1 && isComparison(args[0]) {
 				if file != "" {
-					return usagef("report: -o %s: the report of a comparison goes into its folder", file)
+					return advice.Usagef("report: -o %s: the report of a comparison goes into its folder", file)
 				}
 				return c.reportStudy(args[0])
 			}
@@ -91,7 +88,7 @@ func (c *console) newestRun() (string, error) {
 	}
 	records, err := filepath.Glob(filepath.Join(loaded.Config.Output.Dir, "*", record.EventsFile))
 	if err != nil {
-		return "", usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
+		return "", advice.Usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
 	}
 	newest, latest := "", time.Time{}
 	for _, file := range records { // in the order of their names
@@ -100,10 +97,10 @@ func (c *console) newestRun() (string, error) {
 		}
 	}
 	if newest == "" {
-		return "", &usageError{
-			err:  fmt.Errorf("report: there is no run in %s", loaded.Config.Output.Dir),
-			hint: "name the folder of a run, or train one: peer lab",
-		}
+		return "", advice.Usage(
+			fmt.Errorf("report: there is no run in %s", loaded.Config.Output.Dir),
+			"name the folder of a run, or train one: peer lab",
+		)
 	}
 	c.say("report of %s, the newest of %d in %s", newest, len(records), loaded.Config.Output.Dir)
 	return newest, nil
@@ -112,9 +109,9 @@ func (c *console) newestRun() (string, error) {
 func openRuns(dirs []string) ([]*record.Run, error) {
 	runs := make([]*record.Run, len(dirs))
 	for i, dir := range dirs {
-		run, err := openRun(dir)
+		run, err := runfolder.OpenRecord(dir)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &usageError{err: err, hint: "peer lab prints the folder of its run"}
+			return nil, advice.Usage(err, "peer lab prints the folder of its run")
 		}
 		if err != nil {
 			return nil, err
@@ -167,48 +164,16 @@ func (c *console) draw(runs []*record.Run, file string) error {
 		err = report.WriteComparison(&figure, runs, report.Format(file))
 	}
 	if err != nil {
-		return &usageError{err: err, hint: "-o loss.png, -o loss.svg or -o loss.pdf"}
+		return advice.Usage(err, "-o loss.png, -o loss.svg or -o loss.pdf")
 	}
 	return c.saveFigure(file, figure.Bytes())
 }
 
 // saveFigure writes a figure, whole or not at all.
 func (c *console) saveFigure(file string, figure []byte) error {
-	if err := atomicfile.Write(file, figure, readable); err != nil {
+	if err := atomicfile.Write(file, figure, runfolder.Readable); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	c.say("drew %s, %s", file, report.Size(int64(len(figure))))
 	return nil
-}
-
-// openRun reads a run and holds its record against its run file. A run file that
-// this version cannot assemble bounds nothing.
-func openRun(dir string) (*record.Run, error) {
-	run, err := record.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, runFileName)
-	if regular.Check(file) != nil {
-		return run, nil
-	}
-	loaded, err := configs.Load(configs.Source{File: file})
-	if err != nil {
-		return run, nil
-	}
-	of, err := assemble(loaded)
-	if err != nil {
-		return run, nil
-	}
-	return run, run.Within(limitsOf(of))
-}
-
-// limitsOf bounds the record of a run. A worker that is fast does steps of slow ones
-// where all do as many together.
-func limitsOf(run *experiment.Run) record.Limits {
-	l := record.Limits{Peers: run.N(), Rounds: run.Config().Train.Rounds}
-	if run.Asynchronous() {
-		l.Rounds *= run.N()
-	}
-	return l
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/topology"
@@ -34,9 +34,12 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 	if !f.resume {
 		return "", nil
 	}
-	dir, err := f.find(run.Config(), id)
-	if err != nil {
-		return "", hintNothing(run.Config(), err)
+	dir := f.folder
+	if dir == "" && run.Config().Checkpoint.Dir == "" {
+		var err error
+		if dir, err = runfolder.Find(run.Config(), id); err != nil {
+			return "", runfolder.HintNothing(run.Config(), err)
+		}
 	}
 	there := false
 	for rank := range run.N() {
@@ -54,66 +57,17 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 		there = true
 	}
 	if !there {
-		return "", hintNothing(run.Config(), fmt.Errorf("%w in %s", checkpoint.ErrNone, checkpointsOf(run.Config(), dir)))
+		return "", runfolder.HintNothing(run.Config(), fmt.Errorf("%w in %s", checkpoint.ErrNone, runfolder.CheckpointsOf(run.Config(), dir)))
 	}
 	return dir, nil
-}
-
-// A hintedError is an error with what to do about it.
-type hintedError struct {
-	error
-	hint string
-}
-
-func (e *hintedError) Unwrap() error { return e.error }
-func (e *hintedError) Hint() string  { return e.hint }
-
-// hintNothing adds to an error that says that there is no checkpoint why that may be,
-// and what to do. Errors that have a hint, and others, it returns as they are.
-func hintNothing(cfg configs.Config, err error) error {
-	if !errors.Is(err, checkpoint.ErrNone) || isA[*hintedError](err) {
-		return err
-	}
-	hint := whyNothing(cfg) + ", or is kept elsewhere: start without --resume, or name its folder in place of the run file"
-	switch kept := cfg.Checkpoint; {
-	case cfg.Faults.OnLostNeighbor == "reweight":
-		hint = whyNothing(cfg) + ": start without --resume; where the others of a ring go on, they take this peer back"
-	case kept.Every == 0 && kept.Seconds == 0:
-		hint = whyNothing(cfg) + ": start without --resume"
-	}
-	return &hintedError{err, hint}
-}
-
-// safeRounds returns the smallest and the largest round of the newest checkpoints
-// of all ranks, and whether there are any.
-func safeRounds(cfg configs.Config, folder string, peers int) (low, high int, there bool) {
-	for rank := range peers {
-		round, ok := checkpoint.Newest(rankFolder(cfg, folder, rank))
-		switch {
-		case !ok:
-			continue
-		case !there:
-			low, high, there = round, round, true
-		}
-		low, high = min(low, round), max(high, round)
-	}
-	return low, high, there
-}
-
-// rounds names one round or a range.
-func rounds(low, high int) string {
-	if low == high {
-		return fmt.Sprintf("round %d", low)
-	}
-	return fmt.Sprintf("rounds %d to %d", low, high)
 }
 
 // safe says which state is safe, if any is.
 func (s *session) safe() (text string, there bool) {
 	cfg := s.run.Config()
-	low, high, there := safeRounds(cfg, s.folder.dir, s.run.N())
-	where := checkpointsOf(cfg, s.folder.dir)
-	return fmt.Sprintf("the state at the beginning of %s is safe in %s", rounds(low, high), where), there
+	low, high, there := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
+	where := runfolder.CheckpointsOf(cfg, s.folder.Dir)
+	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
 }
 
 // canGoOn notes which command goes on with the run, for one that is broken off.
@@ -122,7 +76,7 @@ func (s *session) canGoOn(again string) {
 		if safe, there := s.safe(); there {
 			return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
 		}
-		return "the run is lost, no state is safe: " + whyNothing(s.run.Config())
+		return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.run.Config())
 	})
 }
 
@@ -133,27 +87,16 @@ func (s *session) sayStopped(again string) {
 	s.c.lost.Store(nil)
 	safe, there := s.safe()
 	if !there {
-		s.c.say("no state is safe: %s", whyNothing(s.run.Config()))
+		s.c.say("no state is safe: %s", runfolder.WhyNothing(s.run.Config()))
 		return
 	}
 	s.c.say("%s", safe)
 	s.c.next(again, "go on")
 }
 
-// whyNothing says why there may be no checkpoint.
-func whyNothing(cfg configs.Config) string {
-	switch kept := cfg.Checkpoint; {
-	case cfg.Faults.OnLostNeighbor == "reweight":
-		return "with the policy reweight no checkpoints are taken"
-	case kept.Every == 0 && kept.Seconds == 0:
-		return "checkpoint.every and checkpoint.seconds are 0, so none are taken"
-	}
-	return "the run ended before its first checkpoint"
-}
-
 // sayResumed tells from where a run goes on.
 func (s *session) sayResumed() {
 	cfg := s.run.Config()
-	low, high, _ := safeRounds(cfg, s.folder.dir, s.run.N())
-	s.c.say("going on at %s, from %s", rounds(low, high), checkpointsOf(cfg, s.folder.dir))
+	low, high, _ := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
+	s.c.say("going on at %s, from %s", runfolder.NameRounds(low, high), runfolder.CheckpointsOf(cfg, s.folder.Dir))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gossiptrainer/internal/app/runfolder"
 )
 
 // stoppable takes some seconds, for its links are slow.
@@ -27,7 +29,7 @@ func TestAStoppedRunGoesOn(t *testing.T) {
 			if code != exitSignal+int(signal) || folder == nil || !strings.Contains(said, "the state at the beginning of round") {
 				t.Fatalf("exit code %d; said %q", code, said)
 			}
-			damage(t, filepath.Join(c.Dir, folder[1], checkpointsName, "rank-2"))
+			damage(t, filepath.Join(c.Dir, folder[1], runfolder.Checkpoints, "rank-2"))
 			resumed := summaryOf(t, c.Dir, "lab", folder[1], "--resume")
 			undisturbed := summaryOf(t, c.Dir, append([]string{"sim", "long.yaml"}, stoppable...)...)
 			if resumed.Digest != undisturbed.Digest || resumed.Rounds != 1200 {

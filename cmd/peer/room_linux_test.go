@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
 )
 
 // fullRun has final models of 400 kB each, and no checkpoints.
@@ -50,7 +53,7 @@ func fill(t *testing.T, disk string) string {
 	for piece := make([]byte, 4096); err == nil; {
 		_, err = f.Write(piece)
 	}
-	if !isFull(err) {
+	if !machine.IsFull(err) {
 		t.Fatalf("error %v, want that the disk is full", err)
 	}
 	return path
@@ -139,7 +142,7 @@ func TestResultsWaitForRoom(t *testing.T) {
 	if len(dirs) != 1 {
 		t.Fatalf("run folders %q", dirs)
 	}
-	run, err := openRun(dirs[0])
+	run, err := runfolder.OpenRecord(dirs[0])
 	if err != nil || run.Summary == nil {
 		t.Fatalf("error %v, summary %v", err, run)
 	}
@@ -153,7 +156,7 @@ func TestResultsWaitForRoom(t *testing.T) {
 		t.Errorf("%d steps on record, want 60", steps)
 	}
 	for rank := range 2 {
-		if info, err := os.Stat(modelPath(dirs[0], rank)); err != nil || info.Size() < 400000 {
+		if info, err := os.Stat(runfolder.ModelPath(dirs[0], rank)); err != nil || info.Size() < 400000 {
 			t.Errorf("the model of peer %d: %v", rank, err)
 		}
 	}
@@ -170,7 +173,7 @@ func TestCheckpointsOfAFullDisk(t *testing.T) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for written := 0; written < 2; <-look.C {
-		found, _ := filepath.Glob(filepath.Join(disk, "out", "full-*", checkpointsName, "rank-*", "round-*"))
+		found, _ := filepath.Glob(filepath.Join(disk, "out", "full-*", runfolder.Checkpoints, "rank-*", "round-*"))
 		written = len(found)
 	}
 	fill(t, disk)
@@ -186,7 +189,7 @@ func TestCheckpointsOfAFullDisk(t *testing.T) {
 	if !missing || !strings.Contains(said, "is safe in ") || !strings.Contains(said, "next: peer lab ") {
 		t.Fatalf("it does not say what is missing and how to go on: %s", said)
 	}
-	dirs, _ := filepath.Glob(filepath.Join(disk, "out", "full-*", checkpointsName))
+	dirs, _ := filepath.Glob(filepath.Join(disk, "out", "full-*", runfolder.Checkpoints))
 	if len(dirs) != 1 {
 		t.Fatalf("checkpoints %q", dirs)
 	}

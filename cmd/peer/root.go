@@ -7,10 +7,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -86,13 +86,12 @@ func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		e := &usageError{err: fmt.Errorf("unknown command %q", words(cmd, args[0]))}
-		e.hint = "see " + cmd.CommandPath() + " --help"
+		hint := "see " + cmd.CommandPath() + " --help"
 		cmd.SuggestionsMinimumDistance = 2
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			e.hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+			hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
 		}
-		return e
+		return advice.Usage(fmt.Errorf("unknown command %q", words(cmd, args[0])), hint)
 	}
 	return cmd
 }
@@ -103,9 +102,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 		hint := "usage: " + cmd.UseLine()
 		switch {
 		case len(args) < least:
-			return &usageError{fmt.Errorf("%s: an argument is missing", words(cmd)), hint}
+			return advice.Usage(fmt.Errorf("%s: an argument is missing", words(cmd)), hint)
 		case len(args) > most:
-			return &usageError{fmt.Errorf("%s: argument %q is one too many", words(cmd), args[most]), hint}
+			return advice.Usage(fmt.Errorf("%s: argument %q is one too many", words(cmd), args[most]), hint)
 		}
 		return nil
 	}
@@ -113,13 +112,13 @@ func arguments(least, most int) cobra.PositionalArgs {
 
 // flagError adds to the error of a wrong flag which one may have been meant.
 func flagError(cmd *cobra.Command, err error) error {
-	e := &usageError{err: err, hint: "see " + cmd.CommandPath() + " --help"}
-	if cmd.HasParent() { // the program is named by every error
-		e.err = fmt.Errorf("%s: %w", words(cmd), err)
-	}
+	hint := "see " + cmd.CommandPath() + " --help"
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if cmd.HasParent() { // the program is named by every error
+		err = fmt.Errorf("%s: %w", words(cmd), err)
+	}
 	if !ok {
-		return e
+		return advice.Usage(err, hint)
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -127,34 +126,13 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	if near := nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
-		e.hint = "did you mean --" + near + "?"
+	if near := advice.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
+		hint = "did you mean --" + near + "?"
 	}
-	return e
+	return advice.Usage(err, hint)
 }
 
 // words returns the words that name a command without the program's, and more.
 func words(cmd *cobra.Command, more ...string) string {
 	return strings.Join(append(strings.Fields(cmd.CommandPath())[1:], more...), " ")
-}
-
-// oneOf says that a word is none of those that it can be.
-func oneOf(what, word string, candidates []string) error {
-	e := &usageError{err: fmt.Errorf("%s %q: want one of %s", what, word, strings.Join(candidates, ", "))}
-	if near := nearest(word, candidates); near != "" {
-		e.hint = "did you mean " + near + "?"
-	}
-	return e
-}
-
-// nearest returns the candidate that word is a misspelling of, "" if of none.
-func nearest(word string, candidates []string) string {
-	const furthest = 2 // letters that may differ
-	found, best := "", furthest+1
-	for _, c := range candidates {
-		if d := levenshtein.ComputeDistance(word, c); d < best {
-			found, best = c, d
-		}
-	}
-	return found
 }

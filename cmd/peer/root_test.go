@@ -71,31 +71,6 @@ func TestExamplesAreCommandsThatExist(t *testing.T) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	candidates := []string{"set", "json", "compute"}
-	for word, want := range map[string]string{"sed": "set", "jsn": "json", "comptue": "compute", "nothing": "", "": ""} {
-		if got := nearest(word, candidates); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
-func TestQuotedWordsAreReadBackByAShell(t *testing.T) {
-	tests := []struct {
-		words []string
-		want  string
-	}{
-		{[]string{"peer", "lab", "ring8"}, "peer lab ring8"},
-		{[]string{"--set", "model.hidden=[8, 8]"}, "--set 'model.hidden=[8, 8]'"},
-		{[]string{"it's", ""}, `'it'\''s' ''`},
-	}
-	for _, tt := range tests {
-		if got := quoted(tt.words...); got != tt.want {
-			t.Errorf("quoted(%q) = %s, want %s", tt.words, got, tt.want)
-		}
-	}
-}
-
 func TestAUserWhoSetsGOMAXPROCSKeepsIt(t *testing.T) {
 	env := []string{"A=1"}
 	t.Setenv("GOMAXPROCS", "7")

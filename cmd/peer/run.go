@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
@@ -77,7 +79,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	defer s.end()
-	if err := s.folder.mark(who.ID()); err != nil {
+	if err := s.folder.Mark(who.ID()); err != nil {
 		return err
 	}
 	again := file.command("run", "--resume")
@@ -115,9 +117,9 @@ func (f *runFile) advise(s *session, id string, err error) error {
 		": stop the run on all machines, and start it on all of them without --resume"
 	again := runFile{name: f.name, set: f.set, resume: true}
 	if dir, gone := again.folderOf(s.run, id); gone == nil {
-		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), checkpointsOf(s.run.Config(), dir))
+		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), runfolder.CheckpointsOf(s.run.Config(), dir))
 	}
-	return &hintedError{err, hint}
+	return advice.With(err, hint)
 }
 
 // nodeOptions are the options that a run file gives.
@@ -149,7 +151,7 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		return err
 	}
 	defer n.Close()
-	desk, err := openDesk(s.run.Config(), s.folder.dir, 0, n, s.display)
+	desk, err := openDesk(s.run.Config(), s.folder.Dir, 0, n, s.display)
 	if err != nil {
 		return err
 	}
@@ -160,19 +162,19 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		return err
 	}
 	if rank != anyRank && int(given) != rank {
-		return &usageError{
-			err:  fmt.Errorf("run: --rank %d: this peer has rank %d", rank, given),
-			hint: "the rank follows from the key: by the roster, or by the order of the peer ids",
-		}
+		return advice.Usage(
+			fmt.Errorf("run: --rank %d: this peer has rank %d", rank, given),
+			"the rank follows from the key: by the roster, or by the order of the peer ids",
+		)
 	}
 	s.belong(given)
-	home := refugeOf(s.run, s.folder.dir, given, o.Logger)
+	home := refugeOf(s.run, s.folder.Dir, given, o.Logger)
 	defer home.close()
 	w, kept, err := home.open(from)
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.dir, observe: s.event, saver: s.saver})
+	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.Dir, observe: s.event, saver: s.saver})
 	if err != nil {
 		return err
 	}

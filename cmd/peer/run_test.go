@@ -69,14 +69,14 @@ func (s *site) freeAddr() string {
 	return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", l.Addr().(*net.TCPAddr).Port)
 }
 
-// A machine is a peer that was started.
-type machine struct {
+// A lanPeer is a peer that was started.
+type lanPeer struct {
 	*exec.Cmd
 	stdout, stderr bytes.Buffer
 }
 
 // start starts the peer that holds a key.
-func (s *site) start(key int, args ...string) *machine {
+func (s *site) start(key int, args ...string) *lanPeer {
 	s.t.Helper()
 	roster, err := os.ReadFile(filepath.Join(s.dir, "pair.yaml"))
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *site) start(key int, args ...string) *machine {
 	addr := strings.Split(strings.SplitAfter(string(roster), "addrs: [")[key+1], "]")[0]
 	args = append([]string{"run", "pair.yaml", "--json",
 		"--set", fmt.Sprintf("node.key=%d.key", key), "--set", "node.listen=[" + addr + "]"}, args...)
-	m := &machine{Cmd: exec.Command(s.program, args...)}
+	m := &lanPeer{Cmd: exec.Command(s.program, args...)}
 	m.Dir, m.Stdout, m.Stderr = s.dir, &m.stdout, &m.stderr
 	if err := m.Start(); err != nil {
 		s.t.Fatal(err)
@@ -94,12 +94,12 @@ func (s *site) start(key int, args ...string) *machine {
 }
 
 // end waits for the peer and returns its exit code.
-func (m *machine) end() int {
+func (m *lanPeer) end() int {
 	m.Wait()
 	return m.ProcessState.ExitCode()
 }
 
-func (m *machine) summary(t *testing.T) record.Summary {
+func (m *lanPeer) summary(t *testing.T) record.Summary {
 	t.Helper()
 	var s record.Summary
 	if err := json.Unmarshal(m.stdout.Bytes(), &s); err != nil {
@@ -113,7 +113,7 @@ func TestTwoMachinesOfARosterTrainLikeTheSimulator(t *testing.T) {
 	s := newSite(t)
 	first := s.start(0, "--rank", "0")
 	second := s.start(1)
-	for i, m := range []*machine{first, second} {
+	for i, m := range []*lanPeer{first, second} {
 		if code := m.end(); code != exitOK {
 			t.Fatalf("peer %d: exit code %d: %s", i, code, m.stderr.String())
 		}
@@ -151,7 +151,7 @@ output: {dir: out}
 `)
 	s.ownFiles("a", "1 1:1\n2 2:1\n")
 	s.ownFiles("b", "2 1:1\n1 2:1\n") // labels shifted
-	for i, m := range []*machine{s.start(0, "--set", "data.dir=a"), s.start(1, "--set", "data.dir=b")} {
+	for i, m := range []*lanPeer{s.start(0, "--set", "data.dir=a"), s.start(1, "--set", "data.dir=b")} {
 		code, said := m.end(), m.stderr.String()
 		for _, want := range []string{"data set.fingerprint is ", " here and ", " there\n", "hint: copy the same files to all machines"} {
 			if code != exitNetwork || !strings.Contains(said, want) {
@@ -175,7 +175,7 @@ output: {dir: out}
 	s.ownFiles("own-0", "1 1:1\n2 4:1\n1 1:2\n")
 	s.ownFiles("own-1", "2 2:1\n")
 	first, second := s.start(0), s.start(1, "--set", "data.dir=own-1")
-	for i, m := range []*machine{first, second} {
+	for i, m := range []*lanPeer{first, second} {
 		if code := m.end(); code != exitOK {
 			t.Fatalf("peer %d: exit code %d: %s", i, code, m.stderr.String())
 		}

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/regular"
 )
 
@@ -36,12 +38,12 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	}
 	file := f.name
 	if info, err := os.Stat(file); f.resume && err == nil && info.IsDir() {
-		f.folder, file = file, filepath.Join(file, runFileName)
+		f.folder, file = file, filepath.Join(file, runfolder.RunFile)
 		if err := regular.Check(file); err != nil {
-			return nil, &usageError{
-				err:  fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),
-				hint: "name a folder that peer lab or peer run has printed, or the run file",
-			}
+			return nil, advice.Usage(
+				fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),
+				"name a folder that peer lab or peer run has printed, or the run file",
+			)
 		}
 	}
 	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set})
@@ -57,5 +59,5 @@ func (f *runFile) command(words ...string) string {
 	for _, s := range f.set {
 		words = append(words, "--set", s)
 	}
-	return quoted(words...)
+	return advice.Command(words...)
 }

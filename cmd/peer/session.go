@@ -9,7 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"gossiptrainer/cmd/peer/live"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
@@ -23,9 +25,9 @@ type session struct {
 	run     *experiment.Run
 	mode    string // run, lab or sim
 	began   time.Time
-	folder  *folder
+	folder  *runfolder.Folder
 	display live.Display
-	saver   *saver
+	saver   *runfolder.Saver
 
 	mu     sync.Mutex
 	last   []record.Step // by rank; Round 0 where there was none
@@ -60,7 +62,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	}
 	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]record.Step, run.N()), watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()}}
 	if dir == "" {
-		s.folder, err = makeFolder(run.Config(), s.began)
+		s.folder, err = runfolder.Make(run.Config(), s.began)
 	} else {
 		s.folder, err = s.goOn(dir)
 	}
@@ -71,31 +73,31 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if warning != "" {
 		c.say("warning: %s", warning)
 	}
-	c.say("run folder: %s", s.folder.dir)
+	c.say("run folder: %s", s.folder.Dir)
 	shown := describeRun(run)
 	if mode == "sim" {
 		shown.Here = run.N()
 	}
 	if dir != "" {
-		shown.From, _, _ = safeRounds(run.Config(), dir, run.N())
+		shown.From, _, _ = runfolder.SafeRounds(run.Config(), dir, run.N())
 	}
 	s.display = c.newDisplay(shown)
 	context.AfterFunc(ctx, s.display.Close)
-	s.saver = &saver{log: c.logger(s.display), stopped: ctx.Done()}
+	s.saver = &runfolder.Saver{Log: c.logger(s.display), Stopped: ctx.Done()}
 	return s, nil
 }
 
 // goOn opens the folder of a run that goes on, and reads what is in its record.
-func (s *session) goOn(dir string) (*folder, error) {
+func (s *session) goOn(dir string) (*runfolder.Folder, error) {
 	old, err := record.Open(dir)
 	if err == nil {
-		err = old.Within(limitsOf(s.run))
+		err = old.Within(runfolder.Limits(s.run))
 	}
 	if err != nil {
 		return nil, err
 	}
 	s.record, s.earlier = old.Events, earlierParts(old.Events, s.run.N())
-	return openFolder(s.run.Config(), dir)
+	return runfolder.Open(s.run.Config(), dir)
 }
 
 // warn says what is likely to be a mistake in a run that can be done.
@@ -126,7 +128,7 @@ func (s *session) event(e record.Event) {
 	if !news {
 		return
 	}
-	if err := s.folder.event(e); err != nil {
+	if err := s.folder.Add(e); err != nil {
 		fmt.Fprintf(s.display, "warning: the record stays in memory until the disk takes it: %v\n", err)
 	}
 	s.display.Event(e)
@@ -170,20 +172,20 @@ func (s *session) records() []record.Event {
 // end closes display and record, whether the run went well or not.
 func (s *session) end() {
 	s.display.Close()
-	s.folder.close()
+	s.folder.Close()
 	if s.ends != nil {
 		s.ends.close()
 	}
 	cfg := s.run.Config()
-	if _, _, safe := safeRounds(cfg, s.folder.dir, s.run.N()); !safe || cfg.Checkpoint.Dir != "" {
+	if _, _, safe := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N()); !safe || cfg.Checkpoint.Dir != "" {
 		s.abandon()
 	}
 }
 
 // abandon removes the folder of a run that has not begun.
 func (s *session) abandon() {
-	s.folder.close()
-	if err := s.folder.drop(); err != nil {
+	s.folder.Close()
+	if err := s.folder.Drop(); err != nil {
 		s.c.say("warning: the run has not begun, and its folder stays: %v", err)
 	}
 }
@@ -192,7 +194,7 @@ func (s *session) abandon() {
 func (s *session) belong(rank topology.Rank) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.folder.own = int(rank)
+	s.folder.Belong(int(rank))
 }
 
 // summarize ends a run that went well: it writes the summary and prints it below
@@ -217,11 +219,11 @@ func (s *session) summarize(models [][]float32) error {
 	if err != nil {
 		return err
 	}
-	space := spaceError{dir: s.folder.dir, key: "output.dir", what: "the summary and the rest of the record", need: s.folder.pending()}
-	if err := s.saver.save(space, func() error { return s.folder.finish(summary) }); err != nil {
+	space := runfolder.SpaceError{Dir: s.folder.Dir, Key: "output.dir", What: "the summary and the rest of the record", Need: s.folder.Pending()}
+	if err := s.saver.Save(space, func() error { return s.folder.Finish(summary) }); err != nil {
 		return err
 	}
-	s.c.next(quoted("peer", "report", s.folder.dir, "-o", summary.Run+".png"), "draw the run")
+	s.c.next(advice.Command("peer", "report", s.folder.Dir, "-o", summary.Run+".png"), "draw the run")
 	return nil
 }
 

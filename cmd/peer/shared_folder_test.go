@@ -19,7 +19,7 @@ func TestPeersThatShareAFolderGoOnInTheirOwn(t *testing.T) {
 	s := newSite(t)
 	both := func(args ...string) (all []record.Summary) {
 		first, second := s.start(0, args...), s.start(1, args...)
-		for i, m := range []*machine{first, second} {
+		for i, m := range []*lanPeer{first, second} {
 			if code := m.end(); code != exitOK {
 				t.Fatalf("%v: peer %d: exit code %d: %s", args, i, code, m.stderr.String())
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
@@ -50,7 +51,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.compute < 0 {
-				return usagef("sim: --compute %v: want 0 or more", f.compute)
+				return advice.Usagef("sim: --compute %v: want 0 or more", f.compute)
 			}
 			return runSim(cmd.Context(), c, &file, args, f)
 		},
@@ -69,7 +70,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return err
 	}
 	if len(f.until) > 0 && len(f.also) > 0 {
-		return usagef("sim: --until and --also: on another network a run ends after other rounds: one command for each")
+		return advice.Usagef("sim: --until and --also: on another network a run ends after other rounds: one command for each")
 	}
 	runs, err := file.assembleAlso(args, f.also)
 	if err != nil {
@@ -134,7 +135,7 @@ func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, erro
 		if err != nil || slices.ContainsFunc(set, func(s string) bool {
 			return !strings.HasPrefix(s, limitPrefix) && !strings.HasPrefix(s, "output.dir=")
 		}) {
-			return nil, usagef("sim: --also %s: want limits and output.dir alone, as in limit.rate=1mbit,limit.latency=1ms", network)
+			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in limit.rate=1mbit,limit.latency=1ms", network)
 		}
 		loaded, err := configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: slices.Concat(withoutLimits(f.set), set)})
 		if err != nil {
@@ -249,7 +250,7 @@ func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Resu
 	final := w.Final(record.Final{
 		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
 	})
-	if err := conclude(&final, s.run, w, outlet{dir: s.folder.dir, saver: s.saver}, s.testing(rank)); err != nil {
+	if err := conclude(&final, s.run, w, outlet{dir: s.folder.Dir, saver: s.saver}, s.testing(rank)); err != nil {
 		return err
 	}
 	s.event(record.Event{Final: &final})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/report"
 )
@@ -97,5 +98,5 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, content.Bytes(), readable)
+	return atomicfile.Write(path, content.Bytes(), runfolder.Readable)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -69,7 +70,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	if kept != nil || reweights(run) { // whoever comes back is known by its key
-		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, keyName)); err != nil {
+		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, runfolder.Key)); err != nil {
 			return err
 		}
 		defer o.Identity.Close()
@@ -91,7 +92,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	}
 	defer desk.close()
 	final, err := trainOn(ctx, n, run, worker, kept, outlet{
-		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &saver{log: logger, stopped: ctx.Done()},
+		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &runfolder.Saver{Log: logger, Stopped: ctx.Done()},
 		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
 	})
 	if err != nil {

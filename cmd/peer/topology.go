@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/topology"
 )
 
@@ -103,17 +104,17 @@ func findGraph(file *runFile, spec, slack string) (*topology.Graph, error) {
 	}
 	s, err := topology.ParseSpec(spec)
 	if err != nil {
-		return nil, &usageError{err: err, hint: "peer topology show ring:8"}
+		return nil, advice.Usage(err, "peer topology show ring:8")
 	}
 	s.Slack = 1
 	if slack != "" {
 		if s.Slack, err = strconv.ParseFloat(slack, 64); err != nil {
-			return nil, usagef("topology: --slack %s: not a number", slack)
+			return nil, advice.Usagef("topology: --slack %s: not a number", slack)
 		}
 	}
 	g, err := topology.New(s)
 	if err != nil {
-		return nil, &usageError{err: err}
+		return nil, advice.Usage(err, "")
 	}
 	return g, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 )
@@ -41,10 +42,10 @@ func parseUntil(command string, settings []string) (until, error) {
 		case "accuracy":
 			u.targets.Accuracy = number
 		default:
-			return u, oneOf(command+": --until", key, []string{"time", "loss", "accuracy"})
+			return u, advice.OneOf(command+": --until", key, []string{"time", "loss", "accuracy"})
 		}
 		if err != nil || !(number > 0) || math.IsInf(number, 0) || key == "accuracy" && number > 1 {
-			return u, usagef("%s: --until %s: want time=10m, loss=0.5 or accuracy=0.9", command, s)
+			return u, advice.Usagef("%s: --until %s: want time=10m, loss=0.5 or accuracy=0.9", command, s)
 		}
 	}
 	return u, nil

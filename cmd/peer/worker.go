@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
@@ -24,7 +26,7 @@ type outlet struct {
 	observe func(record.Event)
 	arbiter node.Arbiter
 	through func(topology.Rank) bool
-	saver   *saver
+	saver   *runfolder.Saver
 }
 
 // trainOn runs worker w on a node that has joined, tests its replica, and saves
@@ -123,20 +125,20 @@ func conclude(
 		return err
 	}
 	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
-	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, peakMemory()
+	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, machine.PeakMemory()
 	model := train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
 		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
 	}}
 	const float = 4 // bytes
-	space := spaceError{dir: to.dir, key: "output.dir", what: "a final model", need: float * int64(len(x))}
-	return to.saver.save(space, func() error { return train.Write(modelPath(to.dir, final.Rank), model) })
+	space := runfolder.SpaceError{Dir: to.dir, Key: "output.dir", What: "a final model", Need: float * int64(len(x))}
+	return to.saver.Save(space, func() error { return train.Write(runfolder.ModelPath(to.dir, final.Rank), model) })
 }
 
 // readModels reads the final models of a run's peers that came to the end, by rank.
-func readModels(f *folder, peers int, finals []record.Final) ([][]float32, error) {
+func readModels(f *runfolder.Folder, peers int, finals []record.Final) ([][]float32, error) {
 	models := make([][]float32, peers)
 	for _, final := range finals {
-		saved, err := train.Read(f.modelPath(final.Rank))
+		saved, err := train.Read(f.ModelPath(final.Rank))
 		if err != nil {
 			return nil, err
 		}

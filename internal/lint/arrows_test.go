@@ -21,6 +21,8 @@ var layers = [][]string{
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
 	{"internal/sim", "node/socket", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
+	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
+	{"internal/app/runfolder"},
 	{"cmd/peer"},
 }
 

@@ -1,4 +1,4 @@
-package main
+package runfolder
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
 )
 
@@ -71,7 +72,7 @@ func TestResumeTakesTheNewestFolderOfItsPeer(t *testing.T) {
 		"a lab in the same folder": {"mine", map[string][]string{
 			"100000": {mine, checkpointOf(1)}, "100001": {labKey, checkpointOf(0), checkpointOf(1)},
 		}, "100000"},
-		"a lab beside peers": {ofLab, map[string][]string{
+		"a lab beside peers": {OfLab, map[string][]string{
 			"100000": {labKey, checkpointOf(0), checkpointOf(1)}, "100001": {mine, checkpointOf(1)}, "100002": {checkpointOf(1)},
 		}, "100000"},
 		"another run": {"mine", map[string][]string{
@@ -79,7 +80,7 @@ func TestResumeTakesTheNewestFolderOfItsPeer(t *testing.T) {
 		}, "100000"},
 	} {
 		cfg := runsOf(t, tt.folders)
-		got, err := (&runFile{}).find(cfg, tt.holder)
+		got, err := Find(cfg, tt.holder)
 		if want := filepath.Join(cfg.Output.Dir, "run-20260504-"+tt.want); err != nil || got != want {
 			t.Errorf("%s: %s, error %v, want %s", name, got, err, want)
 		}
@@ -95,7 +96,7 @@ func TestResumeSaysWhoseFoldersThereAre(t *testing.T) {
 		"no checkpoint of a run run by this peer, mine, in ": {"mine", map[string][]string{
 			"100000": {"peer-id=other", checkpointOf(1)},
 		}, "run-20260504-100000 is of another peer: node.key must name the key"},
-		"no checkpoint of a run run by peer lab in ": {ofLab, map[string][]string{
+		"no checkpoint of a run run by peer lab in ": {OfLab, map[string][]string{
 			"100000": {"peer-id=other", checkpointOf(1)},
 		}, "run-20260504-100000 is of peer run"},
 		"no checkpoint of a run run in ": {"mine", map[string][]string{
@@ -103,18 +104,19 @@ func TestResumeSaysWhoseFoldersThereAre(t *testing.T) {
 		}, "start without --resume"},
 	} {
 		cfg := runsOf(t, tt.folders)
-		_, err := (&runFile{}).find(cfg, tt.holder)
-		err = hintNothing(cfg, err)
-		if !errors.Is(err, checkpoint.ErrNone) || exitCode(err) != exitState || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, exit %d, want %q", err, exitCode(err), want)
+		_, err := Find(cfg, tt.holder)
+		err = HintNothing(cfg, err)
+		if !errors.Is(err, checkpoint.ErrNone) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
-		if hint := describe(err).hint; !strings.Contains(hint, tt.hint) {
-			t.Errorf("hint %q, want %q", hint, tt.hint)
+		if hinted, ok := errors.AsType[*advice.Error](err); !ok || !strings.Contains(hinted.Hint(), tt.hint) {
+			t.Errorf("hint %v, want %q", hinted, tt.hint)
 		}
 	}
 	cfg := runsOf(t, map[string][]string{"100000": {checkpointOf(1)}, "100001": {checkpointOf(0)}})
-	_, err := (&runFile{}).find(cfg, "mine")
-	if exitCode(err) != exitUsage || !strings.Contains(describe(err).hint, "name the folder of this peer") {
-		t.Errorf("two peers of an earlier version: error %v, hint %q", err, describe(err).hint)
+	_, err := Find(cfg, "mine")
+	usage, ok := errors.AsType[*advice.UsageError](err)
+	if !ok || !strings.Contains(usage.Hint(), "name the folder of this peer") {
+		t.Errorf("two peers of an earlier version: error %v", err)
 	}
 }

@@ -1,15 +1,15 @@
 //go:build unix
 
-package main
+package machine
 
 import (
 	"runtime"
 	"syscall"
 )
 
-// peakMemory returns the most memory that this process has held, in bytes, 0
+// PeakMemory returns the most memory that this process has held, in bytes, 0
 // where it is not known.
-func peakMemory() int64 {
+func PeakMemory() int64 {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
 		return 0

@@ -1,4 +1,4 @@
-package main
+package runfolder
 
 import (
 	"errors"
@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/regular"
 )
 
 // The holders of a run folder that are not the id of a peer.
 const (
-	ofLab   = "lab"
+	OfLab   = "lab"
 	unknown = "" // a version that marked no folders has made it
 )
 
@@ -28,19 +29,16 @@ type candidate struct {
 	ranks  []int // that have a checkpoint, increasing
 }
 
-// find returns the folder to go on with: the one that is named, or the newest that has
-// a checkpoint and this holder.
-func (f *runFile) find(cfg configs.Config, holder string) (string, error) {
-	if f.folder != "" || cfg.Checkpoint.Dir != "" {
-		return f.folder, nil
-	}
+// Find returns the folder to go on with: the newest that has a checkpoint and this
+// holder, the id of a peer or OfLab. The error wraps checkpoint.ErrNone where there is none.
+func Find(cfg configs.Config, holder string) (string, error) {
 	dirs, err := runFolders(cfg)
 	if err != nil {
 		return "", err
 	}
 	var unmarked, others []candidate
 	for _, dir := range dirs {
-		c := candidate{dir: dir, ranks: ranksIn(filepath.Join(dir, checkpointsName))}
+		c := candidate{dir: dir, ranks: RanksIn(filepath.Join(dir, Checkpoints))}
 		if len(c.ranks) == 0 {
 			continue
 		}
@@ -53,7 +51,7 @@ func (f *runFile) find(cfg configs.Config, holder string) (string, error) {
 			others = append(others, c)
 		}
 	}
-	if holder != ofLab && len(unmarked) > 0 {
+	if holder != OfLab && len(unmarked) > 0 {
 		return newestUnmarked(unmarked)
 	}
 	return "", noFolder(cfg, holder, append(others, unmarked...))
@@ -64,11 +62,11 @@ func (f *runFile) find(cfg configs.Config, holder string) (string, error) {
 func newestUnmarked(unmarked []candidate) (string, error) {
 	for _, c := range unmarked[1:] {
 		if !slices.Equal(c.ranks, unmarked[0].ranks) {
-			return "", &usageError{
-				err: fmt.Errorf("--resume: %s and %s are of different ranks, and neither says which peer it belongs to",
+			return "", advice.Usage(
+				fmt.Errorf("--resume: %s and %s are of different ranks, and neither says which peer it belongs to",
 					unmarked[0].dir, c.dir),
-				hint: "name the folder of this peer in place of the run file",
-			}
+				"name the folder of this peer in place of the run file",
+			)
 		}
 	}
 	return unmarked[0].dir, nil
@@ -81,20 +79,20 @@ func noFolder(cfg configs.Config, holder string, others []candidate) error {
 	}
 	other := others[0]
 	whose := "another peer"
-	if other.holder == ofLab {
+	if other.holder == OfLab {
 		whose = "peer lab"
 	}
-	if holder == ofLab {
-		return &hintedError{
+	if holder == OfLab {
+		return advice.With(
 			fmt.Errorf("%w of a run %s by peer lab in %s", checkpoint.ErrNone, cfg.Name, cfg.Output.Dir),
 			fmt.Sprintf("%s is of peer run: start without --resume, or go on with peer run", other.dir),
-		}
+		)
 	}
-	return &hintedError{
+	return advice.With(
 		fmt.Errorf("%w of a run %s by this peer, %s, in %s", checkpoint.ErrNone, cfg.Name, holder, cfg.Output.Dir),
 		fmt.Sprintf("%s is of %s: node.key must name the key with which this peer began; "+
 			"if it began elsewhere, name its folder", other.dir, whose),
-	}
+	)
 }
 
 // runFolders returns the folders of the runs of this name, the newest first.
@@ -129,26 +127,6 @@ func runFolders(cfg configs.Config) ([]string, error) {
 	return dirs, nil
 }
 
-// rankPrefix begins the name of the folder of the checkpoints of a rank.
-const rankPrefix = "rank-"
-
-// ranksIn returns the ranks that have a checkpoint in a folder of checkpoints.
-func ranksIn(dir string) (ranks []int) {
-	entries, _ := os.ReadDir(dir) // one that cannot be read has none
-	for _, e := range entries {
-		number, ok := strings.CutPrefix(e.Name(), rankPrefix)
-		rank, err := strconv.Atoi(number)
-		if !ok || err != nil {
-			continue
-		}
-		if _, there := checkpoint.Newest(filepath.Join(dir, e.Name())); there {
-			ranks = append(ranks, rank)
-		}
-	}
-	slices.Sort(ranks)
-	return ranks
-}
-
 // holderOf returns the id of the peer that a run folder belongs to, or ofLab. The
 // peers of a lab have their keys beside their checkpoints.
 func holderOf(c candidate) string {
@@ -156,9 +134,9 @@ func holderOf(c candidate) string {
 	if id, err := regular.Read(filepath.Join(c.dir, peerIDName), longest); err == nil {
 		return strings.TrimSpace(string(id))
 	}
-	key := filepath.Join(c.dir, checkpointsName, rankPrefix+strconv.Itoa(c.ranks[0]), keyName)
+	key := filepath.Join(c.dir, Checkpoints, rankPrefix+strconv.Itoa(c.ranks[0]), Key)
 	if regular.Check(key) == nil {
-		return ofLab
+		return OfLab
 	}
 	return unknown
 }

@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"bufio"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// freeMemory returns how many bytes this process and its children can still get,
+// FreeMemory returns how many bytes this process and its children can still get,
 // or 0 if that is unknown. The limit is that of the machine or of the control group of
 // this process.
-func freeMemory() int64 {
+func FreeMemory() int64 {
 	free := kernelField("/proc/meminfo", "MemAvailable:") << 10
 	limit, used := wholeNumber("/sys/fs/cgroup/memory.max"), wholeNumber("/sys/fs/cgroup/memory.current")
 	if limit > 0 {

@@ -1,4 +1,9 @@
-package main
+// Package runfolder knows the folder that a run leaves behind: its run file, its record,
+// final models, summary and checkpoints. It finds the folder with which a run can go on,
+// keeps other processes out of one in use, and says what a full disk has no room for.
+//
+// It trains nothing and prints nothing.
+package runfolder
 
 import (
 	"bytes"
@@ -19,32 +24,28 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// runFileName is the resolved run file in a run's folder.
-const runFileName = "run.yaml"
-
-// peerIDName holds the id of the peer that a run folder belongs to. The folder of a
-// lab belongs to all its peers and has none.
-const peerIDName = "peer-id"
-
-// A folder is what a run leaves behind: the resolved run file, the events as
+// A Folder is what a run leaves behind: the resolved run file, the events as
 // they came, the final models, and the summary.
-type folder struct {
-	dir     string
+type Folder struct {
+	Dir     string
 	lock    *lockfile.Lock
 	events  *os.File
 	waiting bytes.Buffer // events that the disk has not taken yet
 	err     error        // why events were given up
 
 	fresh   bool // this process has made it
-	own     int  // the rank whose steps show that the run has begun; anyRank: every one
+	own     int  // the rank whose steps show that the run has begun; everyRank: every one
 	trained bool // there was such a step
 }
+
+// everyRank stands for all ranks of a run.
+const everyRank = -1
 
 // mostWaiting is how many bytes of events wait for a disk that is full.
 const mostWaiting = 16 << 20
 
-// makeFolder makes the folder <name>-<UTC time> of a run that begins now.
-func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
+// Make makes the folder <name>-<UTC time> of a run that begins now.
+func Make(cfg configs.Config, now time.Time) (*Folder, error) {
 	if err := os.MkdirAll(cfg.Output.Dir, 0o777); err != nil {
 		return nil, fmt.Errorf("output: %w", err)
 	}
@@ -60,7 +61,7 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 		}
 		dir = stem + "-" + strconv.Itoa(n)
 	}
-	f, err := openFolder(cfg, dir)
+	f, err := Open(cfg, dir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -68,14 +69,14 @@ func makeFolder(cfg configs.Config, now time.Time) (*folder, error) {
 	return f, nil
 }
 
-// openFolder goes on with the folder of a run, which may be empty. It changes
+// Open goes on with the folder of a run, which may be empty. It changes
 // nothing there while another process has the folder.
-func openFolder(cfg configs.Config, dir string) (*folder, error) {
-	lock, err := lockState(dir)
+func Open(cfg configs.Config, dir string) (*Folder, error) {
+	lock, err := Lock(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, lock: lock, own: anyRank}
+	f := &Folder{Dir: dir, lock: lock, own: everyRank}
 	if err := f.open(cfg); err != nil {
 		return nil, fmt.Errorf("output: %w", errors.Join(err, lock.Release()))
 	}
@@ -83,20 +84,23 @@ func openFolder(cfg configs.Config, dir string) (*folder, error) {
 }
 
 // open writes the run file and opens the record.
-func (f *folder) open(cfg configs.Config) (err error) {
-	if err := atomicfile.Write(f.path(runFileName), cfg.WithoutSecrets().YAML(), readable); err != nil {
+func (f *Folder) open(cfg configs.Config) (err error) {
+	if err := atomicfile.Write(f.Path(RunFile), cfg.WithoutSecrets().YAML(), Readable); err != nil {
 		return err
 	}
-	f.events, err = openEvents(f.path(record.EventsFile))
+	f.events, err = openEvents(f.Path(record.EventsFile))
 	return err
 }
 
-// mark notes in a folder that this process has made which peer it belongs to.
-func (f *folder) mark(id string) error {
+// Belong makes the folder that of one peer: only its steps show that the run has begun.
+func (f *Folder) Belong(rank int) { f.own = rank }
+
+// Mark notes in a folder that this process has made which peer it belongs to.
+func (f *Folder) Mark(id string) error {
 	if !f.fresh {
 		return nil
 	}
-	if err := atomicfile.Write(f.path(peerIDName), []byte(id+"\n"), readable); err != nil {
+	if err := atomicfile.Write(f.Path(peerIDName), []byte(id+"\n"), Readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
@@ -121,20 +125,17 @@ func openEvents(path string) (*os.File, error) {
 	return events, nil
 }
 
-func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
+// Path returns the path of a file in the folder.
+func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
-// modelPath returns where the final model of a rank is written.
-func (f *folder) modelPath(rank int) string { return modelPath(f.dir, rank) }
+// ModelPath returns where the final model of a rank is written.
+func (f *Folder) ModelPath(rank int) string { return ModelPath(f.Dir, rank) }
 
-func modelPath(dir string, rank int) string {
-	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")
-}
-
-// event appends an event to the record, which is whole up to the last one
+// Add appends an event to the record, which is whole up to the last one
 // whatever happens to the process. Events wait in memory while the disk is full.
 // It returns an error once, when the first event has to wait.
-func (f *folder) event(e record.Event) error {
-	f.trained = f.trained || e.Step != nil && (f.own == anyRank || e.Step.Rank == f.own) || e.Final != nil
+func (f *Folder) Add(e record.Event) error {
+	f.trained = f.trained || e.Step != nil && (f.own == everyRank || e.Step.Rank == f.own) || e.Final != nil
 	if f.err != nil {
 		return nil
 	}
@@ -152,27 +153,27 @@ func (f *folder) event(e record.Event) error {
 	return err
 }
 
-// pending returns about how many bytes finish has to write.
-func (f *folder) pending() int64 {
+// Pending returns about how many bytes Finish has to write.
+func (f *Folder) Pending() int64 {
 	const summary = 4 << 10
 	return int64(f.waiting.Len()) + summary
 }
 
 // flush writes what waits.
-func (f *folder) flush() error {
+func (f *Folder) flush() error {
 	if _, err := f.waiting.WriteTo(f.events); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	return nil
 }
 
-// finish writes the summary and ends the record.
-func (f *folder) finish(s record.Summary) error {
+// Finish writes the summary and ends the record.
+func (f *Folder) Finish(s record.Summary) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return fmt.Errorf("output: summary: %w", err)
 	}
-	if err := atomicfile.Write(f.path(record.SummaryFile), append(text, '\n'), readable); err != nil {
+	if err := atomicfile.Write(f.Path(record.SummaryFile), append(text, '\n'), Readable); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	if f.err != nil {
@@ -181,17 +182,17 @@ func (f *folder) finish(s record.Summary) error {
 	return f.flush()
 }
 
-// close ends the record. finish tells of what went wrong.
-func (f *folder) close() {
+// Close ends the record. Finish tells of what went wrong.
+func (f *Folder) Close() {
 	_ = f.flush()
 	_ = f.events.Close()
 	_ = f.lock.Release()
 }
 
-// drop removes a folder that this process has made and in which no peer has trained.
-func (f *folder) drop() error {
+// Drop removes a folder that this process has made and in which no peer has trained.
+func (f *Folder) Drop() error {
 	if !f.fresh || f.trained {
 		return nil
 	}
-	return os.RemoveAll(f.dir)
+	return os.RemoveAll(f.Dir)
 }

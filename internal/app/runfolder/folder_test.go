@@ -1,6 +1,7 @@
-package main
+package runfolder
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +18,12 @@ func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
 	now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.FixedZone("", 3600))
 	var names []string
 	for range 3 {
-		f, err := makeFolder(cfg, now)
+		f, err := Make(cfg, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.close()
-		names = append(names, filepath.Base(f.dir))
+		defer f.Close()
+		names = append(names, filepath.Base(f.Dir))
 	}
 	stem := cfg.Name + "-20260504-020201"
 	if names[0] != stem || names[1] != stem+"-2" || names[2] != stem+"-3" {
@@ -33,12 +34,12 @@ func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
 func TestAFolderDoesNotHoldTheSecret(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir, cfg.Node.JoinSecret = t.TempDir(), "open sesame"
-	f, err := makeFolder(cfg, time.Now())
+	f, err := Make(cfg, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.close()
-	text, err := os.ReadFile(f.path(runFileName))
+	f.Close()
+	text, err := os.ReadFile(f.Path(RunFile))
 	if err != nil || strings.Contains(string(text), "sesame") {
 		t.Errorf("%v: the secret is in %s", err, text)
 	}
@@ -47,24 +48,24 @@ func TestAFolderDoesNotHoldTheSecret(t *testing.T) {
 func TestAFolderHoldsWhatTheRunLeaves(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()
-	f, err := makeFolder(cfg, time.Now())
+	f, err := Make(cfg, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.event(record.Event{Step: &record.Step{Rank: 1, Round: 10, Loss: 0.5}})
-	f.event(record.Event{Final: &record.Final{Rank: 1, Rounds: 10}})
-	if err := f.finish(record.Summary{Run: "x", Digest: "d"}); err != nil {
+	f.Add(record.Event{Step: &record.Step{Rank: 1, Round: 10, Loss: 0.5}})
+	f.Add(record.Event{Final: &record.Final{Rank: 1, Rounds: 10}})
+	if err := f.Finish(record.Summary{Run: "x", Digest: "d"}); err != nil {
 		t.Fatal(err)
 	}
-	f.close()
-	run, err := record.Open(f.dir)
+	f.Close()
+	run, err := record.Open(f.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(run.Events) != 2 || run.Events[0].Step.Loss != 0.5 || run.Summary == nil || run.Summary.Digest != "d" {
 		t.Errorf("read back %+v, %+v", run.Events, run.Summary)
 	}
-	if _, err := configs.Load(configs.Source{File: f.path(runFileName)}); err != nil {
+	if _, err := configs.Load(configs.Source{File: f.Path(RunFile)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -75,7 +76,7 @@ func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
 	if err := os.WriteFile(cfg.Output.Dir, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := makeFolder(cfg, time.Now()); err == nil {
+	if _, err := Make(cfg, time.Now()); err == nil {
 		t.Error("a run in a folder that is a file")
 	}
 }
@@ -83,26 +84,26 @@ func TestAFolderThatCannotBeMadeIsNamed(t *testing.T) {
 func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()
-	f, err := makeFolder(cfg, time.Now())
+	f, err := Make(cfg, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.close()
-	step := func(round int) { f.event(record.Event{Step: &record.Step{Round: round}}) }
+	defer f.Close()
+	step := func(round int) { f.Add(record.Event{Step: &record.Step{Round: round}}) }
 	step(1)
 	f.events.Close() // as a full disk, nothing is written
 	step(2)
-	if err := f.finish(record.Summary{}); err == nil {
+	if err := f.Finish(record.Summary{}); err == nil {
 		t.Error("no error although an event is not on disk")
 	}
-	if f.events, err = openEvents(f.path(record.EventsFile)); err != nil {
+	if f.events, err = openEvents(f.Path(record.EventsFile)); err != nil {
 		t.Fatal(err)
 	}
 	step(3)
-	if err := f.finish(record.Summary{}); err != nil {
+	if err := f.Finish(record.Summary{}); err != nil {
 		t.Error(err)
 	}
-	run, err := record.Open(f.dir)
+	run, err := record.Open(f.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestEventsWaitForADiskThatTakesNone(t *testing.T) {
 func TestEventsDoNotWaitForEver(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()
-	f, err := makeFolder(cfg, time.Now())
+	f, err := Make(cfg, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 	for range 3 {
 		f.waiting.Grow(mostWaiting)
 		f.waiting.Write(make([]byte, mostWaiting/2))
-		f.event(record.Event{Step: &record.Step{Round: 1}})
+		f.Add(record.Event{Step: &record.Step{Round: 1}})
 	}
 	if f.err == nil || f.waiting.Len() > 2*mostWaiting {
 		t.Errorf("error %v with %d bytes waiting", f.err, f.waiting.Len())
@@ -137,28 +138,29 @@ func TestEventsDoNotWaitForEver(t *testing.T) {
 func TestAFolderIsOfOneProcess(t *testing.T) {
 	cfg := configs.Default()
 	cfg.Output.Dir = t.TempDir()
-	f, err := makeFolder(cfg, time.Now())
+	f, err := Make(cfg, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.event(record.Event{Step: &record.Step{Rank: 1, Round: 10}})
+	f.Add(record.Event{Step: &record.Step{Rank: 1, Round: 10}})
 	changed := cfg
 	changed.Train.Rounds++
-	_, err = openFolder(changed, f.dir)
-	if exitCode(err) != exitState || !strings.Contains(err.Error(), f.dir+": in use by another process (pid ") || describe(err).hint == "" {
-		t.Errorf("error %v, exit %d, want that the folder is in use", err, exitCode(err))
+	_, err = Open(changed, f.Dir)
+	locked, ok := errors.AsType[*LockedError](err)
+	if !ok || !strings.Contains(err.Error(), f.Dir+": in use by another process (pid ") || locked.Hint() == "" {
+		t.Errorf("error %v, want that the folder is in use", err)
 	}
-	if loaded, err := configs.Load(configs.Source{File: f.path(runFileName)}); err != nil || loaded.Config.Train.Rounds != cfg.Train.Rounds {
+	if loaded, err := configs.Load(configs.Source{File: f.Path(RunFile)}); err != nil || loaded.Config.Train.Rounds != cfg.Train.Rounds {
 		t.Errorf("the run file of a folder in use is another one now (%v)", err)
 	}
-	if run, err := record.Open(f.dir); err != nil || len(run.Events) != 1 {
+	if run, err := record.Open(f.Dir); err != nil || len(run.Events) != 1 {
 		t.Errorf("a folder in use cannot be read: %v", err)
 	}
-	f.close()
-	if f, err = openFolder(changed, f.dir); err != nil {
+	f.Close()
+	if f, err = Open(changed, f.Dir); err != nil {
 		t.Fatal(err)
 	}
-	f.close()
+	f.Close()
 }
 
 func TestAFolderInWhichNobodyTrainedGoes(t *testing.T) {
@@ -169,34 +171,54 @@ func TestAFolderInWhichNobodyTrainedGoes(t *testing.T) {
 		event  record.Event
 		remain bool
 	}{
-		"nothing happened":          {anyRank, record.Event{Status: &record.Status{State: record.Joining}}, false},
-		"a peer of the lab did":     {anyRank, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, true},
+		"nothing happened":          {everyRank, record.Event{Status: &record.Status{State: record.Joining}}, false},
+		"a peer of the lab did":     {everyRank, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, true},
 		"this peer did":             {3, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, true},
 		"another peer of a LAN did": {2, record.Event{Step: &record.Step{Rank: 3, Round: 1}}, false},
 	} {
-		f, err := makeFolder(cfg, time.Now())
+		f, err := Make(cfg, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.own = tt.own
-		f.event(tt.event)
-		f.close()
-		if err := f.drop(); err != nil {
+		f.Add(tt.event)
+		f.Close()
+		if err := f.Drop(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(f.dir); (err == nil) != tt.remain {
+		if _, err := os.Stat(f.Dir); (err == nil) != tt.remain {
 			t.Errorf("%s: folder: %v, want that it remains: %v", name, err, tt.remain)
 		}
 	}
-	f, err := openFolder(cfg, cfg.Output.Dir) // it was there
+	f, err := Open(cfg, cfg.Output.Dir) // it was there
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.close()
-	if err := f.drop(); err != nil {
+	f.Close()
+	if err := f.Drop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(f.path(runFileName)); err != nil {
+	if _, err := os.Stat(f.Path(RunFile)); err != nil {
 		t.Errorf("a folder that was there is gone: %v", err)
+	}
+}
+
+func TestHalfALineIsRemovedFromARecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), record.EventsFile)
+	for _, test := range []struct{ before, after string }{{"", "x\n"}, {"a\nb\n", "a\nb\nx\n"}, {"a\nb", "a\nx\n"}, {"half", "x\n"}} {
+		if err := os.WriteFile(path, []byte(test.before), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := openEvents(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("x\n"); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if got, err := os.ReadFile(path); err != nil || string(got) != test.after {
+			t.Errorf("%q became %q, error %v, want %q", test.before, got, err, test.after)
+		}
 	}
 }

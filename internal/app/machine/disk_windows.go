@@ -1,4 +1,4 @@
-package main
+package machine
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// freeBytes returns how many bytes this user may still write to the disk of dir.
-func freeBytes(dir string) (free int64, known bool) {
+// FreeBytes returns how many bytes this user may still write to the disk of dir.
+func FreeBytes(dir string) (free int64, known bool) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, false
@@ -19,7 +19,7 @@ func freeBytes(dir string) (free int64, known bool) {
 	return int64(available), true
 }
 
-// isFull reports whether an error says that a disk is used up.
-func isFull(err error) bool {
+// IsFull reports whether an error says that a disk is used up.
+func IsFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

@@ -1,0 +1,82 @@
+// Package advice has errors that say what to do, and the words that lead a user on:
+// the name that a misspelt word may stand for, and command lines that a shell reads.
+//
+// It knows no command. The exit code of an error is the affair of the command line.
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+
+	"gossiptrainer/configs"
+)
+
+// A UsageError says that a command was called in a way that it cannot be.
+type UsageError struct {
+	err  error
+	hint string
+}
+
+func (e *UsageError) Error() string { return e.err.Error() }
+func (e *UsageError) Unwrap() error { return e.err }
+
+// Hint says what to do, "" where there is nothing to say.
+func (e *UsageError) Hint() string { return e.hint }
+
+// Usage returns a *UsageError that wraps err. The hint may be empty.
+func Usage(err error, hint string) error { return &UsageError{err, hint} }
+
+// Usagef returns a *UsageError without a hint.
+func Usagef(format string, args ...any) error { return &UsageError{err: fmt.Errorf(format, args...)} }
+
+// OneOf says that a word is none of the candidates.
+func OneOf(what, word string, candidates []string) error {
+	e := &UsageError{err: fmt.Errorf("%s %q: want one of %s", what, word, strings.Join(candidates, ", "))}
+	if near := Nearest(word, candidates); near != "" {
+		e.hint = "did you mean " + near + "?"
+	}
+	return e
+}
+
+// An Error is an error with what to do about it.
+type Error struct {
+	error
+	hint string
+}
+
+func (e *Error) Unwrap() error { return e.error }
+
+// Hint says what to do.
+func (e *Error) Hint() string { return e.hint }
+
+// With adds a hint to an error, as an *Error.
+func With(err error, hint string) error { return &Error{err, hint} }
+
+// Nearest returns the candidate of which word is a misspelling, "" if there is none.
+func Nearest(word string, candidates []string) string {
+	const furthest = 2 // letters that may differ
+	found, best := "", furthest+1
+	for _, c := range candidates {
+		if d := levenshtein.ComputeDistance(word, c); d < best {
+			found, best = c, d
+		}
+	}
+	return found
+}
+
+// Command writes a command line that a shell reads as these words, except for a secret,
+// which it masks.
+func Command(words ...string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+"
+	words = slices.Clone(words)
+	for i, word := range words {
+		words[i] = configs.Mask(word)
+		if word = words[i]; word == "" || strings.Trim(word, plain) != "" {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

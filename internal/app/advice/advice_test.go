@@ -1,0 +1,68 @@
+package advice
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestNearest(t *testing.T) {
+	candidates := []string{"set", "json", "compute"}
+	for word, want := range map[string]string{
+		"sed": "set", "jsn": "json", "comptue": "compute", "nothing": "", "": "",
+	} {
+		if got := Nearest(word, candidates); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestCommandsAreReadBackByAShell(t *testing.T) {
+	tests := []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"peer", "lab", "ring8"}, "peer lab ring8"},
+		{[]string{"--set", "model.hidden=[8, 8]"}, "--set 'model.hidden=[8, 8]'"},
+		{[]string{"it's", ""}, `'it'\''s' ''`},
+	}
+	for _, tt := range tests {
+		if got := Command(tt.words...); got != tt.want {
+			t.Errorf("Command(%q) = %s, want %s", tt.words, got, tt.want)
+		}
+	}
+}
+
+func TestACommandShowsNoSecret(t *testing.T) {
+	if got := Command("peer", "run", "--set", "node.join_secret=sesame"); strings.Contains(got, "sesame") {
+		t.Errorf("the secret is in %s", got)
+	}
+}
+
+func TestHintsSurviveWrapping(t *testing.T) {
+	cause := errors.New("no such mode")
+	for name, tt := range map[string]struct {
+		err        error
+		text, hint string
+	}{
+		"usage":          {Usage(cause, "lab or sim"), "no such mode", "lab or sim"},
+		"no hint":        {Usagef("got %d", 3), "got 3", ""},
+		"another error":  {With(cause, "read on"), "no such mode", "read on"},
+		"a misspelling":  {OneOf("mode", "simm", []string{"lab", "sim"}), `mode "simm": want one of lab, sim`, "did you mean sim?"},
+		"another letter": {OneOf("mode", "x", []string{"quick"}), `mode "x": want one of quick`, ""},
+	} {
+		hinted, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](fmt.Errorf("compare: %w", tt.err))
+		if !ok || hinted.Error() != tt.text || hinted.Hint() != tt.hint {
+			t.Errorf("%s: %v, want %q with the hint %q", name, hinted, tt.text, tt.hint)
+		}
+	}
+	for _, err := range []error{Usage(cause, ""), With(cause, "")} {
+		if !errors.Is(err, cause) {
+			t.Errorf("%#v lost its cause", err)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+// Package machine tells what the computer of this process has: memory, room on disks,
+// processors. What a system does not tell is 0, "" or not known.
+package machine
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Describe returns the system, the number of cores and the name of the processor, for people.
+func Describe() string {
+	text := fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if name := processor(); name != "" {
+		text += ", " + name
+	}
+	return text
+}
+
+// processor returns the name of the processor, "" where nothing tells it.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		key, name, _ := strings.Cut(lines.Text(), ":")
+		if strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package runfolder
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/checkpoint"
+)
+
+// The files of a run folder. Package record has the names of the others.
+const (
+	RunFile     = "run.yaml"    // the resolved run file, without secrets
+	Checkpoints = "checkpoints" // a folder, of which each rank has one
+	Key         = "key"         // of a peer of a lab, beside its checkpoints
+
+	// peerIDName holds the id of the peer that a run folder belongs to. The folder of a
+	// lab belongs to all its peers and has none.
+	peerIDName = "peer-id"
+
+	// rankPrefix begins the name of the folder of the checkpoints of a rank.
+	rankPrefix = "rank-"
+)
+
+// Readable is the mode of results.
+const Readable fs.FileMode = 0o644
+
+// CheckpointsOf returns the folder of the checkpoints of all ranks of a run.
+func CheckpointsOf(cfg configs.Config, folder string) string {
+	if cfg.Checkpoint.Dir != "" {
+		return cfg.Checkpoint.Dir
+	}
+	return filepath.Join(folder, Checkpoints)
+}
+
+// RankFolder returns the folder of the checkpoints of one rank.
+func RankFolder(cfg configs.Config, folder string, rank int) string {
+	return filepath.Join(CheckpointsOf(cfg, folder), rankPrefix+strconv.Itoa(rank))
+}
+
+// ModelPath returns where the final model of a rank is, in the folder of its run.
+func ModelPath(dir string, rank int) string {
+	return filepath.Join(dir, "peer-"+strconv.Itoa(rank)+".safetensors")
+}
+
+// RanksIn returns the ranks that have a checkpoint in a folder of checkpoints.
+func RanksIn(dir string) (ranks []int) {
+	entries, _ := os.ReadDir(dir) // one that cannot be read has none
+	for _, e := range entries {
+		number, ok := strings.CutPrefix(e.Name(), rankPrefix)
+		rank, err := strconv.Atoi(number)
+		if !ok || err != nil {
+			continue
+		}
+		if _, there := checkpoint.Newest(filepath.Join(dir, e.Name())); there {
+			ranks = append(ranks, rank)
+		}
+	}
+	slices.Sort(ranks)
+	return ranks
+}

@@ -1,0 +1,85 @@
+package runfolder
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/report"
+)
+
+// A SpaceError says that a disk has no room for what a run writes.
+type SpaceError struct {
+	Dir  string
+	Key  string // of the run file, that names the folder
+	What string // has no room
+	Need int64  // bytes
+	Err  error  // nil if nothing was tried yet
+}
+
+// Short reports whether there is less room than needed.
+func (e *SpaceError) Short() bool {
+	free, known := machine.FreeBytes(nearestFolder(e.Dir))
+	return known && free < e.Need
+}
+
+func (e *SpaceError) Error() string {
+	free := "the disk is full"
+	if bytes, known := machine.FreeBytes(nearestFolder(e.Dir)); known {
+		free = report.Size(bytes) + " are free"
+	}
+	return fmt.Sprintf("%s: %s: no room for %s: %s are needed, and %s", e.Key, e.Dir, e.What, report.Size(e.Need), free)
+}
+
+func (e *SpaceError) Unwrap() error { return e.Err }
+
+// Hint says what to do.
+func (e *SpaceError) Hint() string {
+	return "make room, or set " + e.Key + " to a folder on a disk with more"
+}
+
+// nearestFolder returns dir, or the first folder above it that exists.
+func nearestFolder(dir string) string {
+	for {
+		_, err := os.Stat(dir)
+		above := filepath.Dir(dir)
+		if err == nil || above == dir {
+			return dir
+		}
+		dir = above
+	}
+}
+
+// A Saver writes the results of a run. While their disk is full it keeps them in memory, says so
+// once, and tries again until there is room or the command is stopped.
+type Saver struct {
+	Log     *slog.Logger
+	Stopped <-chan struct{} // closed when the command is stopped
+	once    sync.Once
+}
+
+// retryRoom is how long a saver waits for room before it tries again.
+const retryRoom = time.Second
+
+// Save calls write until it finds room. What a disk is full of is told as result, which is
+// also the error, of type *SpaceError, when the command is stopped first.
+func (s *Saver) Save(result SpaceError, write func() error) error {
+	for {
+		result.Err = write()
+		if !machine.IsFull(result.Err) {
+			return result.Err
+		}
+		s.once.Do(func() {
+			s.Log.Error("no room: results stay in memory until there is some; Ctrl-C gives them up", "why", result.Error())
+		})
+		select {
+		case <-time.After(retryRoom):
+		case <-s.Stopped:
+			return &result
+		}
+	}
+}
