@@ -19,8 +19,8 @@ var budgetDebts = debt{
 
 // shortDebts are files that are too short, by package.
 var shortDebts = debt{
-	"cmd/peer/live":       1,
 	"gossip":              2,
+	"internal/app/live":   1,
 	"internal/experiment": 1,
 	"internal/kernel":     6,
 	"internal/sim":        1,
@@ -31,25 +31,27 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":            88,
-	"cmd/peer/live":       1,
-	"configs":             150,
-	"docs":                144,
-	"gossip":              71,
-	"internal/experiment": 151,
-	"internal/kernel":     20,
-	"internal/kernel/gen": 34,
-	"internal/lab":        13,
-	"internal/lint":       3,
-	"internal/sim":        8,
-	"moniqua":             30,
-	"node":                82,
-	"quant":               13,
+	"cmd/peer":               88,
+	"configs":                150,
+	"docs":                   144,
+	"gossip":                 71,
+	"internal/app/live":      1,
+	"internal/app/machine":   1,
+	"internal/app/runfolder": 4,
+	"internal/experiment":    151,
+	"internal/kernel":        20,
+	"internal/kernel/gen":    34,
+	"internal/lab":           13,
+	"internal/lint":          3,
+	"internal/sim":           8,
+	"moniqua":                30,
+	"node":                   82,
+	"quant":                  13,
 }
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            45,
+	"cmd/peer":            33,
 	"configs":             15,
 	"gossip":              11,
 	"internal/experiment": 22,
