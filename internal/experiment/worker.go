@@ -163,6 +163,6 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	bits, mean := own.bits()
 	return &Worker{
 		Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Bits: bits, MeanBits: mean, Theta: theta,
-		Bound: func(rounds int) record.Theta { return r.bounds(rank, machine, theta, rounds) }, MaxPayload: r.method.payload(r), Layout: layout,
+		Bound: func(rounds int) record.Theta { return r.bounds(rank, machine, theta, rounds) }, MaxPayload: r.payload(), Layout: layout,
 	}, nil
 }

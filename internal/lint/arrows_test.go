@@ -20,6 +20,7 @@ var layers = [][]string{
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train"},
 	{"internal/sim", "node"},
+	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"cmd/peer"},
 }
