@@ -3,7 +3,7 @@
 //
 // An algorithm sees neither sockets nor clocks nor other workers; it is called
 // by package gossip, which decides when. It knows nothing of how a Codec or a
-// Compressor turns vectors into bytes.
+// quant.Compressor turns vectors into bytes.
 package algos
 
 import (

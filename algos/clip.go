@@ -41,21 +41,30 @@ type Clip struct {
 	sorted    []float64
 	scaled    []Message // with weights W_ij·min(1, τ/|x̂_j − x̂_i|)
 	wrong     MismatchError
+	wild      bool // what is farther than Wild radii is left out
+}
+
+// A Verifier is a codec that can recognise messages which it recovered wrongly.
+type Verifier interface {
+	// Verifies reports whether it does so in this run.
+	Verifies() bool
 }
 
 // mix is codec.Mix of in into the model x that mine was encoded from, clipped.
 // On error x is unchanged.
 func (c *Clip) mix(codec Codec, k int, x []float32, mine []byte, in []Message) (Mixed, error) {
 	c.scaled, c.distances = append(c.scaled[:0], in...), c.distances[:0]
-	if c.pull == nil {
+	if c.pull == nil { // the first call
 		c.pull = make([]float32, len(x))
+		v, ok := codec.(Verifier)
+		c.wild = ok && !v.Verifies() && c.Radius == 0
 	}
 	if err := c.measure(codec, k, x, mine); err != nil {
 		return Mixed{}, err
 	}
 	radius := c.radius()
 	farthest := math.Inf(1)
-	if v, ok := codec.(interface{ Verifies() bool }); ok && !v.Verifies() && c.Radius == 0 {
+	if c.wild {
 		farthest = Wild * radius
 	}
 	for j, d := range c.distances {

@@ -5,32 +5,15 @@ import (
 	"strconv"
 
 	"gossiptrainer/internal/state"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
-// A Compressor is the C(·) of the algorithms that send something else than a
-// model, or a model without a reference to recover it from. It belongs to one
-// worker: what that one compressed, its neighbours decode with a Compressor
-// that was made like it. k is the round.
-type Compressor interface {
-	// Compress appends the payload of z to dst. It fails, with dst as it was,
-	// on NaN and Inf.
-	Compress(dst []byte, k int, z []float32) ([]byte, error)
-	// Check says what is wrong with the payload of d coordinates, if anything.
-	Check(d int, payload []byte) error
-	// Bound returns a magnitude that no coordinate of C(z) exceeds, of a payload
-	// of d coordinates with which Check finds no fault.
-	Bound(d int, payload []byte) float32
-	// AddTo computes acc ← acc + w·C(z), with the C(z) that its sender has too,
-	// bit for bit. It fails, with acc as it was, on a payload with which Check
-	// finds fault.
-	AddTo(acc []float32, w float32, k int, payload []byte) error
-}
-
-// A Compression holds the compressors that one worker needs.
+// A Compression holds the compressors that one worker needs: what a worker has
+// compressed, its neighbours decode with a compressor that was made like its own.
 type Compression struct {
-	Own Compressor
-	In  []Compressor // of the neighbours, in increasing rank as in Row.In
+	Own quant.Compressor
+	In  []quant.Compressor // of the neighbours, in increasing rank as in Row.In
 }
 
 // send appends C(z) and returns which part of the result it is.

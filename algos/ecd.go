@@ -3,6 +3,7 @@ package algos
 import (
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -78,7 +79,7 @@ func (a *ECD) Mix(k, _ int, in []Message) (Mixed, error) {
 
 // improve computes T ← T − 2/t·T + 2/t·C(z): a factor 1 − 2/t would be rounded
 // once and for all, to one side.
-func improve(estimate []float32, c Compressor, k int, payload []byte) error {
+func improve(estimate []float32, c quant.Compressor, k int, payload []byte) error {
 	step := 2 / float32(k+1)
 	vec.Axpy(estimate, -step, estimate)
 	return c.AddTo(estimate, step, k, payload)

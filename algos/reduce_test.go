@@ -18,39 +18,39 @@ import (
 type reduction struct {
 	name string
 	kind topology.Kind
-	make func(i int, x []float32, c algos.Compression, mean algos.Compressor) algorithm
+	make func(i int, x []float32, c algos.Compression, mean quant.Compressor) algorithm
 }
 
 var reductions = []reduction{
-	{"all-gather", topology.Complete, func(i int, x []float32, c algos.Compression, _ algos.Compressor) algorithm {
+	{"all-gather", topology.Complete, func(i int, x []float32, c algos.Compression, _ quant.Compressor) algorithm {
 		return &algos.AllGather{X: x, Alpha: constant(stepSize), Rank: i, Compression: c}
 	}},
 	{"all-gather with feedback", topology.Complete,
-		func(i int, x []float32, c algos.Compression, _ algos.Compressor) algorithm {
+		func(i int, x []float32, c algos.Compression, _ quant.Compressor) algorithm {
 			return &algos.AllGather{X: x, Alpha: constant(stepSize), Rank: i, Feedback: true, Compression: c}
 		}},
-	{"server", topology.Star, func(i int, x []float32, c algos.Compression, mean algos.Compressor) algorithm {
+	{"server", topology.Star, func(i int, x []float32, c algos.Compression, mean quant.Compressor) algorithm {
 		return &algos.Server{X: x, Alpha: constant(stepSize), Rank: i, Compression: c, Mean: mean}
 	}},
 	{"server with feedback", topology.Star, func(i int, x []float32, c algos.Compression,
-		mean algos.Compressor) algorithm {
+		mean quant.Compressor) algorithm {
 		return &algos.Server{X: x, Alpha: constant(stepSize), Rank: i, Feedback: true, Compression: c, Mean: mean}
 	}},
 }
 
 // A compressing makes the compressor of a random stream.
-type compressing func(stream uint64) (algos.Compressor, error)
+type compressing func(stream uint64) (quant.Compressor, error)
 
-func exact(uint64) (algos.Compressor, error)  { return quant.Full{}, nil }
-func signed(uint64) (algos.Compressor, error) { return quant.NewSign(0) }
-func drawn(stream uint64) (algos.Compressor, error) {
+func exact(uint64) (quant.Compressor, error)  { return quant.Full{}, nil }
+func signed(uint64) (quant.Compressor, error) { return quant.NewSign(0) }
+func drawn(stream uint64) (quant.Compressor, error) {
 	return quant.NewMinMax(3, 16, quant.Stochastic, stream)
 }
 
 // field places n workers with d parameters each.
 func (r reduction) field(t testing.TB, n, d int, of compressing) *field {
 	t.Helper()
-	compressor := func(i topology.Rank) algos.Compressor {
+	compressor := func(i topology.Rank) quant.Compressor {
 		c, err := of(rng.Stream(5, int(i)))
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ type maker func(x []float32, row topology.Row) algorithm
 const stepSize = 0.05
 
 // same gives all workers the same compressor, which none draws at random.
-func same(c algos.Compressor, row topology.Row) algos.Compression {
+func same(c quant.Compressor, row topology.Row) algos.Compression {
 	all := algos.Compression{Own: c}
 	for range row.In {
 		all.In = append(all.In, c)
@@ -47,37 +47,37 @@ func d2(codec algos.Codec) maker {
 	}
 }
 
-func choco(gamma float32, c algos.Compressor) maker {
+func choco(gamma float32, c quant.Compressor) maker {
 	return func(x []float32, row topology.Row) algorithm {
 		return &algos.Choco{X: x, Alpha: constant(stepSize), Gamma: gamma, Compression: same(c, row)}
 	}
 }
 
-func deepSqueeze(eta float32, c algos.Compressor) maker {
+func deepSqueeze(eta float32, c quant.Compressor) maker {
 	return func(x []float32, row topology.Row) algorithm {
 		return &algos.DeepSqueeze{X: x, Alpha: constant(stepSize), Eta: eta, Compression: same(c, row)}
 	}
 }
 
-func dcd(c algos.Compressor) maker {
+func dcd(c quant.Compressor) maker {
 	return func(x []float32, row topology.Row) algorithm {
 		return &algos.DCD{X: x, Alpha: constant(stepSize), Row: row, Compression: same(c, row)}
 	}
 }
 
-func ecd(c algos.Compressor) maker {
+func ecd(c quant.Compressor) maker {
 	return func(x []float32, row topology.Row) algorithm {
 		return &algos.ECD{X: x, Alpha: constant(stepSize), Row: row, Compression: same(c, row)}
 	}
 }
 
-func naive(c algos.Compressor) maker {
+func naive(c quant.Compressor) maker {
 	return func(x []float32, row topology.Row) algorithm {
 		return &algos.Naive{X: x, Alpha: constant(stepSize), Compression: same(c, row)}
 	}
 }
 
-func sign(t testing.TB) algos.Compressor {
+func sign(t testing.TB) quant.Compressor {
 	t.Helper()
 	c, err := quant.NewSign(0)
 	if err != nil {
@@ -86,7 +86,7 @@ func sign(t testing.TB) algos.Compressor {
 	return c
 }
 
-func topK(t testing.TB, k int) algos.Compressor {
+func topK(t testing.TB, k int) quant.Compressor {
 	t.Helper()
 	c, err := quant.NewTopK(k)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
+	"gossiptrainer/quant"
 )
 
 // Server is one worker of data-parallel SGD with a parameter server and
@@ -21,10 +22,10 @@ import (
 type Server struct {
 	X           []float32 // the model x_k, updated in place
 	Alpha       StepSize
-	Rank        int         // 0 serves
-	Feedback    bool        // error feedback of the workers' gradients
-	Compression Compression // of the gradients; only worker 0 needs those of the others
-	Mean        Compressor  // of the server's message, the same at all workers
+	Rank        int              // 0 serves
+	Feedback    bool             // error feedback of the workers' gradients
+	Compression Compression      // of the gradients; only worker 0 needs those of the others
+	Mean        quant.Compressor // of the server's message, the same at all workers
 
 	part contribution
 	told []byte // the server's message of this round, owned by the machine
@@ -80,7 +81,7 @@ func (a *Server) Mix(k, hop int, in []Message) (Mixed, error) {
 		}
 		return Mixed{}, a.Mean.AddTo(a.X, -a.Alpha(k), k, a.told)
 	}
-	mean := Compression{In: []Compressor{a.Mean}}
+	mean := Compression{In: []quant.Compressor{a.Mean}}
 	saw, err := mean.check(k, len(a.X), in)
 	if err != nil {
 		return saw, err

@@ -163,7 +163,7 @@ func callees(t *testing.T) []func(row topology.Row, x []float32) (gossip.Machine
 			return worker(&algos.DPSGD{X: x, Alpha: alpha, Codec: codec}, row)
 		},
 		func(row topology.Row, x []float32) (gossip.Machine, error) {
-			c := algos.Compression{In: make([]algos.Compressor, len(row.In))}
+			c := algos.Compression{In: make([]quant.Compressor, len(row.In))}
 			for j := range len(row.In) + 1 {
 				q, err := quant.NewMinMax(4, 0, quant.Nearest, uint64(j))
 				if err != nil {

@@ -44,22 +44,22 @@ var compressed = []family{
 		})
 	}},
 	{"all-gather", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ algos.Compressor) gossip.Algorithm {
+		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ quant.Compressor) gossip.Algorithm {
 			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Compression: c}
 		})
 	}},
 	{"all-gather with feedback", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ algos.Compressor) gossip.Algorithm {
+		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ quant.Compressor) gossip.Algorithm {
 			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c}
 		})
 	}},
 	{"server", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
+		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
 			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Compression: c, Mean: mean}
 		})
 	}},
 	{"server with feedback", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
+		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
 			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c, Mean: mean}
 		})
 	}},
@@ -80,7 +80,7 @@ func (g graph) compressing(dim, rounds int, rule func([]float32, topology.Row, a
 
 // reducing is the same for an all-reduce of as many workers, on a graph of its
 // own; mean is what a server compresses with.
-func (g graph) reducing(kind topology.Kind, dim, rounds int, rule func(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm) setup {
+func (g graph) reducing(kind topology.Kind, dim, rounds int, rule func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm) setup {
 	rows := g.on(kind)
 	return setup{rows: rows, dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
 		return rule(i, x, compression(dim, i, rows[i]), compressor(dim, len(rows)))
@@ -108,7 +108,7 @@ func compression(dim, i int, row topology.Row) algos.Compression {
 // compressor gives every worker one with randomness of its own: random-k on even
 // ranks, a stochastic grid on odd ones. Both have payloads of an even length,
 // which no frame of spoil has.
-func compressor(dim, i int) algos.Compressor {
+func compressor(dim, i int) quant.Compressor {
 	stream := rng.Stream(7, i)
 	if i%2 == 0 {
 		c, err := quant.NewRandomK(1+dim/3, quant.AsIs, stream)
@@ -118,7 +118,7 @@ func compressor(dim, i int) algos.Compressor {
 	return certain(c, err)
 }
 
-func certain(c algos.Compressor, err error) algos.Compressor {
+func certain(c quant.Compressor, err error) quant.Compressor {
 	if err != nil {
 		panic(err)
 	}

@@ -142,6 +142,9 @@ func (a *Adaptive) Variance(z []float32) float64 {
 // Table returns a copy of the table that the sender rounds to.
 func (a *Adaptive) Table() Table { return Table{a.own.Form, slices.Clone(a.own.Levels)} }
 
+// Bits returns those of a symbol, see Levels.
+func (a *Adaptive) Bits() int { return a.levels.Bits() }
+
 // Len returns the bytes of a payload of d coordinates.
 func (a *Adaptive) Len(d int) int {
 	if d == 0 {

@@ -8,9 +8,9 @@ import (
 )
 
 // field is every compressor as a run would have it.
-func field() map[string]compressor {
+func field() map[string]Compressor {
 	const bucket = 8192
-	return map[string]compressor{
+	return map[string]Compressor{
 		"full":            Full{},
 		"linear":          must(NewLinear(0.01, Stochastic, 1)),
 		"minmax/8":        must(NewMinMax(8, bucket, Nearest, 1)),

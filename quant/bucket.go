@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"gossiptrainer/internal/kernel"
@@ -117,6 +118,9 @@ func (b *bucketed) Properties() Properties {
 	p.Scalable = b.properties.Unbiased && !b.scaled
 	return p
 }
+
+// Bits returns those of a symbol.
+func (b *bucketed) Bits() int { return bits.Len(uint(b.packing.Levels() - 1)) }
 
 // Len returns the bytes of a payload of d coordinates.
 func (b *bucketed) Len(d int) int {

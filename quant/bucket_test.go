@@ -12,7 +12,7 @@ import (
 
 // cutter is what the compressors of buckets have besides.
 type cutter interface {
-	compressor
+	Compressor
 	CompressWith(dst []byte, z, u []float32) ([]byte, error)
 	Variance(z []float32) float64
 	Scale() error
@@ -22,7 +22,7 @@ type cutter interface {
 // cutters returns every compressor of buckets of 7, by kind.
 func cutters() map[string]cutter {
 	const bucket = 7
-	as := func(c compressor) cutter { return c.(cutter) }
+	as := func(c Compressor) cutter { return c.(cutter) }
 	return map[string]cutter{
 		"minmax":            as(must(NewMinMax(2, bucket, Nearest, 1))),
 		"minmax stochastic": as(must(NewMinMax(2, bucket, Stochastic, 1))),

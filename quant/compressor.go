@@ -8,25 +8,61 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A compressor C(·) turns a vector into fewer bytes than it has and those into
-// another vector. The types of this package that have Compress, Check,
-// Bound and AddTo are compressors:
-//
-//	Compress(dst, k, z)        appends the payload of z in round k
-//	Check(d, payload)          says whether payload is one of d coordinates
-//	Bound(d, payload)          a magnitude that no coordinate of C(z) exceeds
-//	AddTo(acc, w, k, payload)  acc ← acc + w·C(z), C(z) rounded to float32
-//
-// Sender and receiver both decode with AddTo, so that both have the same C(z),
-// bit for bit. A vector that is cut into buckets is cut every so many
-// coordinates whatever they belong to; each bucket has its own scale, and the
-// last one may be shorter. Compress fails, with dst as it was, on NaN and Inf;
-// AddTo leaves acc alone if Check finds fault with the payload.
+// A Compressor C(·) turns a vector into fewer bytes than it has, and those into
+// another vector. Sender and receiver both decode with AddTo, so that both have
+// the same C(z), bit for bit. A vector that is cut into buckets is cut every so
+// many coordinates whatever they belong to; each bucket has its own scale, and the
+// last one may be shorter.
 //
 // A compressor belongs to the worker whose vectors it compresses: what it draws
 // at random is a function of (seed, round, coordinate), and a receiver that
 // needs it again has a compressor with the sender's seed. None is safe for
-// concurrent use.
+// concurrent use. One that carries something from round to round is a state.Keeper.
+type Compressor interface {
+	// Compress appends the payload of z in round k to dst. It fails, with dst as
+	// it was, on NaN and Inf.
+	Compress(dst []byte, k int, z []float32) ([]byte, error)
+	// Check says what is wrong with the payload of d coordinates, if anything.
+	Check(d int, payload []byte) error
+	// Bound returns a magnitude that no coordinate of C(z) exceeds, of a payload
+	// of d coordinates with which Check finds no fault.
+	Bound(d int, payload []byte) float32
+	// AddTo computes acc ← acc + w·C(z), C(z) rounded to float32. It fails, with
+	// acc as it was, on a payload with which Check finds fault.
+	AddTo(acc []float32, w float32, k int, payload []byte) error
+	Described
+}
+
+// Described is what a compressor says of itself before it has seen a vector.
+type Described interface {
+	// Len returns the bytes of the largest payload of d coordinates.
+	Len(d int) int
+	// Bits returns the bits that a coordinate takes without headers, rounded up,
+	// the most where they change; 32 where there is no fixed number of them.
+	Bits() int
+	// Layout says how a payload of d coordinates is cut, for the entropy coder;
+	// Bytes(Len(d)) says nothing.
+	Layout(d int) Layout
+	Properties() Properties
+}
+
+// A Scaler is an unbiased compressor that can be scaled to a contraction.
+type Scaler interface{ Scale() error }
+
+// A Clipper can see z limited to c standard deviations of its bucket instead of z.
+type Clipper interface{ Clip(c float64) error }
+
+// A Varied compressor knows E |C(z) − z|² in closed form, before scaling.
+type Varied interface{ Variance(z []float32) float64 }
+
+// An Entropic compressor counts the bits of a payload of d coordinates whose
+// symbols are coded as well as their frequencies allow.
+type Entropic interface {
+	IdealBits(d int, payload []byte) (float64, error)
+}
+
+// fullBits are those of a coordinate that no fixed number of bits stands for.
+const fullBits = 32
 
 // Properties are what a compressor says of itself.
 type Properties struct {

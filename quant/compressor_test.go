@@ -11,17 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// compressor is what all types of the package that compress have in common.
-type compressor interface {
-	Compress(dst []byte, k int, z []float32) ([]byte, error)
-	Check(d int, payload []byte) error
-	Bound(d int, payload []byte) float32
-	AddTo(acc []float32, w float32, k int, payload []byte) error
-	Len(d int) int
-	Properties() Properties
-}
-
-func must[C compressor](c C, err error) compressor {
+func must[C Compressor](c C, err error) Compressor {
 	if err != nil {
 		panic(err)
 	}
@@ -30,22 +20,22 @@ func must[C compressor](c C, err error) compressor {
 
 // scaled makes a compressor a contraction.
 func scaled[C interface {
-	compressor
-	Scale() error
-}](c C, err error) compressor {
+	Compressor
+	Scaler
+}](c C, err error) Compressor {
 	must(c, err)
 	return must(c, c.Scale())
 }
 
 // clipping makes a compressor clip at c standard deviations.
-func clipping(c float64, made compressor) compressor {
-	return must(made, made.(interface{ Clip(c float64) error }).Clip(c))
+func clipping(c float64, made Compressor) Compressor {
+	return must(made, made.(Clipper).Clip(c))
 }
 
 // zoo returns every compressor for vectors of d ≥ 1 coordinates.
-func zoo(d int) map[string]compressor {
+func zoo(d int) map[string]Compressor {
 	k := 1 + (d-1)/3
-	return map[string]compressor{
+	return map[string]Compressor{
 		"full":                   Full{},
 		"linear nearest":         must(NewLinear(0.25, Nearest, 1)),
 		"linear stochastic":      must(NewLinear(0.01, Stochastic, 1)),
@@ -102,7 +92,7 @@ func zoo(d int) map[string]compressor {
 }
 
 // decoded returns C(z) from a payload.
-func decoded(t *testing.T, c compressor, k, d int, payload []byte) []float32 {
+func decoded(t *testing.T, c Compressor, k, d int, payload []byte) []float32 {
 	t.Helper()
 	out := make([]float32, d)
 	if err := c.AddTo(out, 1, k, payload); err != nil {
@@ -203,7 +193,7 @@ func TestProperties(t *testing.T) {
 }
 
 // squaredError returns |C(z) − z|², the mean of 32 rounds from k on, and |z|².
-func squaredError(t *testing.T, c compressor, k int, z []float32) (off, length float64) {
+func squaredError(t *testing.T, c Compressor, k int, z []float32) (off, length float64) {
 	t.Helper()
 	const rounds = 32
 	for _, v := range z {
@@ -252,7 +242,7 @@ func TestUnbiasedCompressorsAreUnbiased(t *testing.T) {
 func TestCompressByHand(t *testing.T) {
 	tests := []struct {
 		name string
-		c    compressor
+		c    Compressor
 		z    []float32
 		want []float32
 		size int

@@ -19,6 +19,9 @@ func (Full) Properties() Properties {
 	return Properties{Unbiased: true, Contraction: true, Deterministic: true}
 }
 
+// Bits returns those of a float.
+func (Full) Bits() int { return fullBits }
+
 // Len returns the bytes of a payload of d coordinates.
 func (Full) Len(d int) int { return 4 * d }
 

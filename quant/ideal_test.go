@@ -10,7 +10,7 @@ func TestIdealBits(t *testing.T) {
 	z := []float32{2, 0, 0, 5}
 	for name, test := range map[string]struct {
 		c interface {
-			compressor
+			Compressor
 			IdealBits(d int, payload []byte) (float64, error)
 		}
 		want float64

@@ -14,7 +14,7 @@ import (
 
 // tiered is a compressor that can be held to a tier.
 type tiered interface {
-	compressor
+	Compressor
 	useLanes(kernel.Tier)
 }
 

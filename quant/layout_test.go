@@ -6,17 +6,13 @@ import (
 )
 
 func TestLayoutsHaveTheLengthOfPayloads(t *testing.T) {
-	type compressor interface {
-		Compress(dst []byte, k int, z []float32) ([]byte, error)
-		Layout(d int) Layout
-	}
 	sign, _ := NewSign(7)
 	minmax, _ := NewMinMax(3, 10, Nearest, 1)
 	qsgd, _ := NewQSGD(4, 0, LInf, 1)
 	top, _ := NewTopK(2)
 	random, _ := NewRandomK(3, AsIs, 1)
 	linear, _ := NewLinear(0.1, Nearest, 1)
-	for _, c := range []compressor{Full{}, sign, minmax, qsgd, top, random, linear} {
+	for _, c := range []Compressor{Full{}, sign, minmax, qsgd, top, random, linear} {
 		for _, d := range []int{3, 10, 20, 41} {
 			payload, err := c.Compress(nil, 1, make([]float32, d))
 			if err != nil {

@@ -40,6 +40,9 @@ func (l *Linear) Properties() Properties {
 	return Properties{Unbiased: l.mode == Stochastic, Deterministic: l.mode == Nearest}
 }
 
+// Bits returns those of an index.
+func (l *Linear) Bits() int { return fullBits }
+
 // Len returns the bytes of a payload of d coordinates.
 func (l *Linear) Len(d int) int { return 4 * d }
 

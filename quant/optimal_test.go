@@ -87,7 +87,7 @@ func TestBinGradBByLloydIsAFixedPoint(t *testing.T) {
 func TestLevelsOfBucketsByHand(t *testing.T) {
 	tests := []struct {
 		name string
-		c    compressor
+		c    Compressor
 		z    []float32
 		want []float32
 		size int

@@ -53,6 +53,9 @@ func (r *RandomK) Scale() error {
 	return nil
 }
 
+// Bits returns 32: most coordinates take none.
+func (r *RandomK) Bits() int { return fullBits }
+
 // Len returns the bytes of a payload, whatever the number of coordinates.
 func (r *RandomK) Len(int) int { return 4 * r.k }
 

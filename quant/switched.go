@@ -9,23 +9,13 @@ import (
 	"gossiptrainer/internal/state"
 )
 
-// A Compressor is what all compressors of this package have in common.
-type Compressor interface {
-	Compress(dst []byte, k int, z []float32) ([]byte, error)
-	Check(d int, payload []byte) error
-	Bound(d int, payload []byte) float32
-	AddTo(acc []float32, w float32, k int, payload []byte) error
-	Len(d int) int // bytes of the largest payload of d coordinates
-	Properties() Properties
-}
-
 // Switched is a compressor whose bits per coordinate may be others in every
 // round. A payload names its own: it is the payload of the compressor of so many
 // and then one byte, the bits. So a receiver needs not know when its sender
 // switches.
 type Switched struct {
-	// Bits returns the bits of round k, low to high; only Compress asks.
-	Bits func(k int) int
+	// Chosen returns the bits of round k, low to high; only Compress asks.
+	Chosen func(k int) int
 
 	low int
 	of  []Compressor // of low, low+1, … bits
@@ -37,7 +27,7 @@ func NewSwitched(low, high int, bits func(k int) int, of func(bits int) (Compres
 	if low < 1 || low > high || high > 255 {
 		return nil, fmt.Errorf("quant: switched: %d to %d bits: want 1 ≤ smallest ≤ largest ≤ 255", low, high)
 	}
-	s := &Switched{Bits: bits, low: low}
+	s := &Switched{Chosen: bits, low: low}
 	for b := low; b <= high; b++ {
 		c, err := of(b)
 		if err != nil {
@@ -72,7 +62,7 @@ func (s *Switched) Len(d int) int {
 
 // Compress appends the payload of the bits of round k, and those.
 func (s *Switched) Compress(dst []byte, k int, z []float32) ([]byte, error) {
-	bits := s.Bits(k)
+	bits := s.Chosen(k)
 	if at := bits - s.low; at < 0 || at >= len(s.of) {
 		return dst, fmt.Errorf("quant: switched: round %d: %d bits: must be %d to %d", k, bits, s.low, s.low+len(s.of)-1)
 	}
@@ -83,14 +73,22 @@ func (s *Switched) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 	return append(dst, byte(bits)), nil
 }
 
-// Layout returns that of a payload of d coordinates; of one that is none, bytes.
-func (s *Switched) Layout(d int, payload []byte) Layout {
+// Bits returns the most bits of a coordinate.
+func (s *Switched) Bits() int { return s.of[len(s.of)-1].Bits() }
+
+// Layout says nothing: only the payload itself names its bits, see LayoutOf.
+func (s *Switched) Layout(d int) Layout { return Bytes(s.Len(d)) }
+
+// LayoutOf returns the layout of a payload of d coordinates; of one that is none, bytes.
+func (s *Switched) LayoutOf(d int, payload []byte) Layout {
 	c, rest, err := s.named(payload)
-	known, ok := c.(interface{ Layout(d int) Layout })
-	if err != nil || !ok || known.Layout(d).Len() != len(rest) {
+	if err != nil {
 		return Bytes(len(payload))
 	}
-	l := known.Layout(d)
+	l := c.Layout(d)
+	if l.Len() != len(rest) {
+		return Bytes(len(payload))
+	}
 	l.Tail++
 	return l
 }

@@ -92,12 +92,12 @@ func TestSwitchedLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := Layout{Levels: 1 << everyRound(k), Count: d, Bucket: 100, Head: 8, Tail: 1}
-		if got := s.Layout(d, payload); got != want || got.Len() != len(payload) {
+		if got := s.LayoutOf(d, payload); got != want || got.Len() != len(payload) {
 			t.Errorf("%d bits: %+v of %d bytes, want %+v of %d", everyRound(k), got, got.Len(), want, len(payload))
 		}
 	}
 	for _, none := range [][]byte{nil, {9}, {0, 0, 3}} {
-		if got := s.Layout(d, none); got != Bytes(len(none)) {
+		if got := s.LayoutOf(d, none); got != Bytes(len(none)) {
 			t.Errorf("% x: %+v", none, got)
 		}
 	}

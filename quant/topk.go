@@ -30,6 +30,9 @@ func (t *TopK) Properties() Properties { return Properties{Contraction: true, De
 
 const pairLen = 8 // index and value
 
+// Bits returns 32: most coordinates take none.
+func (t *TopK) Bits() int { return fullBits }
+
 // Len returns the bytes of a payload, whatever the number of coordinates.
 func (t *TopK) Len(int) int { return pairLen * t.k }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"gossiptrainer/algos"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 )
@@ -48,7 +47,7 @@ func (c *compressorSpec) UnmarshalJSON(text []byte) error {
 }
 
 // compressor builds it for a worker with the given stream.
-func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor {
+func (c compressorSpec) compressor(t *testing.T, stream uint64) quant.Compressor {
 	t.Helper()
 	mode := quant.Nearest
 	if c.Mode != "" {
@@ -59,7 +58,7 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) algos.Compressor
 	}
 	scaling := map[bool]quant.Scaling{false: quant.AsIs, true: quant.Amplified}[c.Unbiased]
 	var (
-		made algos.Compressor
+		made quant.Compressor
 		err  error
 	)
 	switch c.Name {
@@ -143,9 +142,9 @@ func (c compressorSpec) threshold(t *testing.T) quant.Threshold {
 }
 
 // options clips and scales what has been made.
-func (c compressorSpec) options(made algos.Compressor) error {
+func (c compressorSpec) options(made quant.Compressor) error {
 	if c.Scaled {
-		scalable, ok := made.(interface{ Scale() error })
+		scalable, ok := made.(quant.Scaler)
 		if !ok {
 			return fmt.Errorf("%s cannot be scaled", c.Name)
 		}
@@ -156,7 +155,7 @@ func (c compressorSpec) options(made algos.Compressor) error {
 	if c.Clip == 0 {
 		return nil
 	}
-	bucketed, ok := made.(interface{ Clip(c float64) error })
+	bucketed, ok := made.(quant.Clipper)
 	if !ok {
 		return fmt.Errorf("%s cannot clip", c.Name)
 	}

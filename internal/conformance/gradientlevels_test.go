@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/algos"
+	"gossiptrainer/quant"
 	"gossiptrainer/quant/levels"
 )
 
@@ -64,7 +64,7 @@ func (c *gradientLevelsCase) tables(t *testing.T, text []byte) {
 
 // header compares the floats with which the payload of V begins, and returns
 // the payload.
-func (c *gradientLevelsCase) header(t *testing.T, of compressorSpec, want ...float64) ([]byte, algos.Compressor) {
+func (c *gradientLevelsCase) header(t *testing.T, of compressorSpec, want ...float64) ([]byte, quant.Compressor) {
 	t.Helper()
 	compressor := of.compressor(t, 0)
 	payload, err := compressor.Compress(nil, 0, c.V)
@@ -107,7 +107,7 @@ func (c *gradientLevelsCase) clipping(t *testing.T) {
 	c.header(t, compressorSpec{Name: "terngrad", Clip: fraction}, fraction*c.Sigma)
 }
 
-func decompress(t *testing.T, c algos.Compressor, d int, payload []byte) []float32 {
+func decompress(t *testing.T, c quant.Compressor, d int, payload []byte) []float32 {
 	t.Helper()
 	out := make([]float32, d)
 	if err := c.AddTo(out, 1, 0, payload); err != nil {

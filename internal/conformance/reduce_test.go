@@ -14,7 +14,7 @@ import (
 func (r *run) compressed(t *testing.T, i int, x []float32) gossip.Algorithm {
 	t.Helper()
 	a := r.Algorithm
-	of := func(j topology.Rank) algos.Compressor {
+	of := func(j topology.Rank) quant.Compressor {
 		return a.Compressor.compressor(t, rng.Stream(uint64(a.Seed), int(j)))
 	}
 	row := r.rows[i]
@@ -60,7 +60,7 @@ func (a runAlgorithm) reduceRows(t *testing.T, n int) []topology.Row {
 
 // reducing returns worker i's all-reduce with its compressors; mean is that of
 // a server which compresses the mean again. Any other one sends it as it is.
-func (r *run) reducing(i int, x []float32, c algos.Compression, mean algos.Compressor) gossip.Algorithm {
+func (r *run) reducing(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
 	a := r.Algorithm
 	if a.Server == "" {
 		return &algos.AllGather{X: x, Alpha: r.alpha, Rank: i, Feedback: a.ErrorFeedback, Compression: c}

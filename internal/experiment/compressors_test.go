@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"bytes"
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -11,7 +10,9 @@ import (
 
 	"gossiptrainer/configs"
 	_ "gossiptrainer/internal/proptest"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/quant"
 )
 
 // drawSettings draws settings of the compressor of that name, also of keys that
@@ -73,12 +74,12 @@ func drawAwkward(t *rapid.T) []float32 {
 // Whoever decodes a payload gets what its sender takes it for, bit for bit,
 // whatever came before: this holds for every compressor that a run file can name.
 func TestEveryCompressorDecodesToTheSendersVector(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(compressors)) {
+	for _, name := range registry.CompressorNames("") {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				z, k := drawAwkward(t), rapid.IntRange(0, 9).Draw(t, "k")
 				sender, receiver := pair(t, name, len(z))
-				if sparse := name == "topk" || name == "randomk"; sparse && len(z) == 0 {
+				if row, _ := registry.FindCompressor(name); row.Has("k") && len(z) == 0 {
 					if _, err := sender.Compress(nil, k, z); err == nil {
 						t.Fatal("coordinates of none")
 					}
@@ -103,7 +104,7 @@ func TestEveryCompressorDecodesToTheSendersVector(t *testing.T) {
 
 // pair returns the compressor of a sender, and that of a receiver which has
 // been used for another vector.
-func pair(t *rapid.T, name string, d int) (sender, receiver compressor) {
+func pair(t *rapid.T, name string, d int) (sender, receiver quant.Compressor) {
 	for _, c := range plainer(drawSettings(t, name, d)) {
 		var err error
 		if sender, err = newCompressor(c, d, 5); err != nil {
@@ -127,7 +128,7 @@ func pair(t *rapid.T, name string, d int) (sender, receiver compressor) {
 	return nil, nil
 }
 
-func decode(t *rapid.T, c compressor, d, k int, payload []byte) []float32 {
+func decode(t *rapid.T, c quant.Compressor, d, k int, payload []byte) []float32 {
 	out := make([]float32, d)
 	if err := c.AddTo(out, 1, k, bytes.Clone(payload)); err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ func decode(t *rapid.T, c compressor, d, k int, payload []byte) []float32 {
 
 // refuses makes sure that a vector with one coordinate that is no number is
 // refused, and that nothing is written.
-func refuses(t *rapid.T, c compressor, z []float32, k int) {
+func refuses(t *rapid.T, c quant.Compressor, z []float32, k int) {
 	if len(z) == 0 {
 		return
 	}

@@ -46,7 +46,7 @@ func (r *Run) assembleController() error {
 	case !r.Compresses():
 		return configs.Errorf("algorithm.controller.name", "%s sends full precision and has no bits to choose: must be fix, got %s", a.Name, a.Controller.Name).
 			With("algorithm.name")
-	case !HasBits(a.Compressor.Name):
+	case !r.hasBits():
 		return configs.Errorf("algorithm.controller.name", "the compressor %s has no bits to choose: must be fix, or the compressor one with bits, like minmax, got %s", a.Compressor.Name, a.Controller.Name).
 			With("algorithm.compressor.name")
 	default:
@@ -108,7 +108,7 @@ func (r *Run) bits() (at func(k int) int, mean func() float64) {
 
 // switched returns the compressor that takes the bits of every round from the
 // controller.
-func (r *Run) switched(stream uint64) (compressor, error) {
+func (r *Run) switched(stream uint64) (quant.Compressor, error) {
 	b := r.cfg.Algorithm.Controller
 	return quant.NewSwitched(b.MinBits, b.MaxBits, r.chosen(), func(bits int) (quant.Compressor, error) {
 		of := r.cfg.Algorithm.Compressor

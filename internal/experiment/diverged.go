@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"gossiptrainer/configs"
@@ -41,12 +42,9 @@ func (r *Run) remedy() string {
 	case len(remedies) > 0:
 	case r.quantized():
 		remedies = append(remedies, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
-	case a.Name == "naive":
-		remedies = append(remedies,
-			"another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can")
-	case a.Name == "dcd" || a.Name == "ecd":
-		remedies = append(remedies, fmt.Sprintf("a finer algorithm.compressor than %s of %d bits, "+
-			"for %s does not make up for what messages lose, or choco as algorithm.name", a.Compressor.Name, r.Bits(), a.Name))
+	case r.method.Remedy != "":
+		of := strings.NewReplacer("<compressor>", a.Compressor.Name, "<bits>", strconv.Itoa(r.Bits()))
+		remedies = append(remedies, of.Replace(r.method.Remedy))
 	case r.Compresses() && a.Gamma > 0:
 		remedies = append(remedies, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}
@@ -58,13 +56,13 @@ func (r *Run) remedy() string {
 // not have taken.
 func (r *Run) beyondRules() []string {
 	var remedies []string
-	if slack, err := r.autoSlack(); err == nil && r.method.kind == "" && float64(r.cfg.Topology.Slack) > slack {
+	if slack, err := r.autoSlack(); err == nil && r.method.On.Kind == "" && float64(r.cfg.Topology.Slack) > slack {
 		remedies = append(remedies,
 			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
 	}
 	if r.Compresses() {
 		if made, err := r.compressor(0); err == nil {
-			if why := r.method.unsuited(r.cfg.Algorithm.Compressor, made.Properties()); why != "" {
+			if why := r.unsuited(r.cfg.Algorithm.Compressor, made); why != "" {
 				remedies = append(remedies, "another compressor ("+why+")")
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/quant"
 )
 
 // The table of effects agrees with what compressors are made of: a setting has an
@@ -33,7 +35,7 @@ func TestSettingsOfCompressorsHaveTheEffectsOfTheTable(t *testing.T) {
 		"refit_at":    {"[5]", func(c *configs.Compressor) { c.RefitAt = []int{5} }},
 		"refit_every": {"9", func(c *configs.Compressor) { c.RefitEvery = 9 }},
 	}
-	for name := range compressors {
+	for _, name := range registry.CompressorNames("") {
 		base := configs.Default().Algorithm.Compressor
 		base.Name = name
 		set := []string{"algorithm.name=naive", "algorithm.compressor.name=" + name}
@@ -66,7 +68,7 @@ var fieldsButFunctions = cmp.Options{
 	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().Type().Kind() == reflect.Func }, cmp.Ignore()),
 }
 
-func made(t *testing.T, c configs.Compressor) compressor {
+func made(t *testing.T, c configs.Compressor) quant.Compressor {
 	t.Helper()
 	first, err := newCompressor(c, 1000, 1)
 	if err != nil {

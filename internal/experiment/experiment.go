@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
@@ -24,7 +25,7 @@ import (
 type Run struct {
 	cfg      configs.Config
 	graph    *topology.Graph
-	method   method
+	method   registry.Algorithm
 	rows     []topology.Row
 	schedule train.Schedule
 	theta    func(k int) float64 // nil in full precision and under control
@@ -68,8 +69,8 @@ func (r *Run) assembleGraph() error {
 	spec := topology.Spec{
 		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: float64(t.Slack),
 	}
-	if r.method.kind != "" {
-		spec = topology.Spec{Kind: r.method.kind, N: t.Size, Slack: 1}
+	if own := r.method.On.Kind; own != "" {
+		spec = topology.Spec{Kind: own, N: t.Size, Slack: 1}
 	}
 	choose := spec.Slack == float64(configs.Computed)
 	if choose {
@@ -85,15 +86,11 @@ func (r *Run) assembleGraph() error {
 		}
 		r.cfg.Topology.Slack = configs.Auto(graph.Spec().Slack)
 	}
-	// Metropolis weights on a connected graph are symmetric, doubly stochastic
-	// and have ρ < 1: all that D-PSGD asks of W (docs/math.md#admissibility).
-	if r.method.admit != nil {
-		if err := r.method.admit(graph); err != nil {
-			return err
-		}
+	if err := r.admit(graph); err != nil {
+		return err
 	}
 	r.graph = graph
-	r.rows = r.method.rows(graph)
+	r.rows = r.method.Neighbours(graph)
 	return r.checkLinks()
 }
 

@@ -45,12 +45,9 @@ func (r *Run) modelLayout(rank topology.Rank, m gossip.Machine) (func(f gossip.F
 			return nil, err
 		}
 		if switched, ok := c.(*quant.Switched); ok {
-			return func(f gossip.Frame) quant.Layout { return switched.Layout(r.dim, f.Payload) }, nil
+			return func(f gossip.Frame) quant.Layout { return switched.LayoutOf(r.dim, f.Payload) }, nil
 		}
-		layout := quant.Layout{}
-		if known, ok := c.(interface{ Layout(d int) quant.Layout }); ok {
-			layout = known.Layout(r.dim)
-		}
+		layout := c.Layout(r.dim)
 		return func(gossip.Frame) quant.Layout { return layout }, nil
 	}
 	if w, ok := m.(*gossip.Worker); ok {

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/quant"
 )
 
 // A Look is what a compressor makes of one vector z.
@@ -55,9 +56,7 @@ func LookAt(c configs.Compressor, z []float32) (*Look, error) {
 		Unbiased: p.Unbiased, Contraction: p.Contraction, Deterministic: p.Deterministic,
 		Bucket: len(z),
 	}
-	if packed, ok := made.(interface {
-		IdealBits(d int, payload []byte) (float64, error)
-	}); ok {
+	if packed, ok := made.(quant.Entropic); ok {
 		bits, err := packed.IdealBits(len(z), payload)
 		if err != nil {
 			return nil, fmt.Errorf("internal error: own payload: %w", err)
@@ -65,7 +64,7 @@ func LookAt(c configs.Compressor, z []float32) (*Look, error) {
 		bits /= float64(len(z))
 		look.Ideal = &bits
 	}
-	bucketed, ok := made.(interface{ Variance(z []float32) float64 })
+	bucketed, ok := made.(quant.Varied)
 	if ok && !c.Scaled && c.Clip == 0 {
 		expected := relativeTo(z, bucketed.Variance(z))
 		look.Expected = &expected
@@ -79,7 +78,7 @@ func LookAt(c configs.Compressor, z []float32) (*Look, error) {
 
 // compressOnce returns the compressor that c describes, its payload for z in round 0
 // and C(z). Levels that adapt are fitted to z.
-func compressOnce(c configs.Compressor, z []float32) (made compressor, payload []byte, out []float32, err error) {
+func compressOnce(c configs.Compressor, z []float32) (made quant.Compressor, payload []byte, out []float32, err error) {
 	c.RefitAt = []int{0}
 	if made, err = newCompressor(c, len(z), rng.Stream(0, 0)); err != nil {
 		return nil, nil, nil, err

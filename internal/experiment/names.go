@@ -1,110 +1,89 @@
 package experiment
 
 import (
+	"fmt"
+	"slices"
+
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
-// A method is what algorithm.name stands for, or an all-reduce of a kind.
-type method struct {
-	// kind is the graph to run on, "" = that of the run file.
-	kind    topology.Kind
-	rows    func(*topology.Graph) []topology.Row
-	build   func(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error)
-	payload func(r *Run) int // bytes of the largest message
-	// machine replaces build for what has no rounds in common.
-	machine func(r *Run, rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error)
-	spans   func(r *Run) int // parameters that a message speaks for; nil: all
-	codec   bool             // sends models by the codec of the run file
-	// admit says why a graph is of no use; nil: any will do.
-	admit func(*topology.Graph) error
-	// unsuited says why a compressor does not suit, "" if it does; nil: none is used.
-	unsuited func(configs.Compressor, quant.Properties) string
-	// compensated is the same with algorithm.error_feedback, where that is a choice.
-	compensated func(configs.Compressor, quant.Properties) string
-}
-
-var methods = map[string]method{
-	"dpsgd": {
-		rows:    (*topology.Graph).Rows,
-		build:   buildDPSGD,
-		payload: roundPayload,
-		codec:   true,
-	},
-	"d2": {
-		rows:    (*topology.Graph).Rows,
-		build:   buildD2,
-		payload: roundPayload,
-		codec:   true,
-		admit:   admitD2,
-	},
-	"choco":       {rows: (*topology.Graph).Rows, build: buildChoco, payload: compressedPayload, unsuited: wantsContraction},
-	"deepsqueeze": {rows: (*topology.Graph).Rows, build: buildDeepSqueeze, payload: compressedPayload, unsuited: wantsContraction},
-	"dcd":         {rows: (*topology.Graph).Rows, build: buildDCD, payload: compressedPayload, unsuited: wantsUnbiased},
-	"ecd":         {rows: (*topology.Graph).Rows, build: buildECD, payload: compressedPayload, unsuited: wantsUnbiased},
-	"naive":       {rows: (*topology.Graph).Rows, build: buildNaive, payload: compressedPayload, unsuited: suitsAll},
-	"adpsgd":      {rows: (*topology.Graph).Rows, machine: buildADPSGD, payload: pairPayload, codec: true},
-	allReduce:     {}, // one of reductions
+// methodOf returns the row of the algorithm that a names.
+func methodOf(a configs.Algorithm) (registry.Algorithm, error) {
+	if row, ok := registry.Find(a.Name, a.Reduce); ok {
+		return row, nil
+	}
+	if names := registry.Names(nil); !slices.Contains(names, a.Name) {
+		return registry.Algorithm{}, configs.Errorf("algorithm.name", "%q is not one of %v", a.Name, names)
+	}
+	return registry.Algorithm{}, configs.Errorf("algorithm.reduce", "%q is not one of %v", a.Reduce, registry.Forms())
 }
 
 const floatBytes = 4
 
-// largestChunk returns the most parameters of a chunk of all-reduce.
-func largestChunk(r *Run) int { return (r.dim + r.N() - 1) / r.N() }
-
 // Parameters returns how many parameters of the model a message speaks for,
 // whatever part of them a sparse one has.
 func (r *Run) Parameters() int {
-	if r.method.spans == nil {
+	if r.method.Sends.Spans == nil {
 		return r.dim
 	}
-	return r.method.spans(r)
+	return r.method.Sends.Spans(r.dim, r.N())
 }
 
-var orders = map[string]algos.Order{"cta": algos.CTA, "atc": algos.ATC}
+// parts returns what the update rule of worker rank is made of, x being its model.
+func (r *Run) parts(rank topology.Rank, x []float32) (registry.Parts, error) {
+	a := r.cfg.Algorithm
+	p := registry.Parts{
+		Rank: rank, Workers: r.N(), Row: r.rows[rank], X: x, Alpha: r.schedule.StepSize, Compressor: r.compressor,
+		Settings: registry.Settings{
+			Gamma: float32(a.Gamma), LocalSteps: a.LocalSteps, Slack: float64(r.cfg.Topology.Slack),
+			Clip: r.clip(), Feedback: a.ErrorFeedback,
+		},
+	}
+	if a.Order == "atc" {
+		p.Order = algos.ATC
+	}
+	var err error
+	switch {
+	case r.Asynchronous():
+		var links map[topology.Rank]algos.Codec
+		links, err = r.linkCodecs(rank)
+		p.Link = func(peer topology.Rank) algos.Codec { return links[peer] }
+	case r.method.ByCodec():
+		p.Codec, err = r.codec(rank)
+	}
+	return p, err
+}
 
-func buildDPSGD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	codec, err := r.codec(rank)
+// build makes the update rule of a worker that shares its rounds with the others. What
+// Moniqua has to tell them and to repair, the protocol does for a gossip.Carrier.
+func (r *Run) build(rank topology.Rank, x []float32) (gossip.Algorithm, error) {
+	p, err := r.parts(rank, x)
 	if err != nil {
 		return nil, err
 	}
-	return &algos.DPSGD{X: x, Alpha: r.schedule.StepSize, Codec: codec, Order: orders[r.cfg.Algorithm.Order], Clip: r.clip()}, nil
-}
-
-func buildChoco(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	c, err := r.compression(rank)
-	return &algos.Choco{X: x, Alpha: r.schedule.StepSize, Gamma: float32(r.cfg.Algorithm.Gamma), Compression: c}, err
-}
-
-func buildDeepSqueeze(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	c, err := r.compression(rank)
-	return &algos.DeepSqueeze{X: x, Alpha: r.schedule.StepSize, Eta: float32(r.cfg.Algorithm.Gamma), Compression: c}, err
-}
-
-func buildDCD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	c, err := r.compression(rank)
-	return &algos.DCD{X: x, Alpha: r.schedule.StepSize, Row: r.rows[rank], Compression: c}, err
-}
-
-func buildECD(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	c, err := r.compression(rank)
-	return &algos.ECD{X: x, Alpha: r.schedule.StepSize, Row: r.rows[rank], Compression: c}, err
-}
-
-func buildNaive(r *Run, rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	c, err := r.compression(rank)
-	return &algos.Naive{X: x, Alpha: r.schedule.StepSize, Compression: c}, err
+	algorithm, err := r.method.Build(p)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := algorithm.(gossip.Carrier); r.quantized() && !ok {
+		return nil, fmt.Errorf("internal error: experiment: %s takes the codec moniqua and is no gossip.Carrier", r.method)
+	}
+	if _, ok := algorithm.(gossip.Local); r.cfg.Algorithm.LocalSteps > 1 && !ok {
+		return nil, fmt.Errorf("internal error: experiment: %s takes local steps and is not gossip.Local", r.method)
+	}
+	return algorithm, nil
 }
 
 // quantized says whether models travel as symbols of the modulo codec.
 func (r *Run) quantized() bool {
 	a := r.cfg.Algorithm
-	return r.method.codec && a.Codec == "moniqua" && a.Bits != fullBits
+	return r.method.ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != fullBits
 }
 
 // fullBits are the bits per parameter of full precision.
@@ -139,6 +118,20 @@ func (r *Run) codec(rank topology.Rank) (algos.Codec, error) {
 	return r.moniqua(rank)
 }
 
+// payload returns the bytes of the largest message.
+func (r *Run) payload() int {
+	switch {
+	case r.Asynchronous():
+		return pairPayload(r)
+	case r.method.Compresses():
+		return r.anyCompressor().Len(r.dim)
+	case r.quantized():
+		return verifiedPayload(r)
+	}
+	return floatBytes * r.Parameters()
+}
+
+// modelPayload returns the bytes of a model, without repairs and hashes.
 func modelPayload(r *Run) int {
 	if !r.quantized() {
 		return floatBytes * r.dim
@@ -150,12 +143,9 @@ func modelPayload(r *Run) int {
 	return packing.Len(r.dim)
 }
 
-// roundPayload is modelPayload for codecs that verify, which may have to send
+// verifiedPayload is modelPayload for codecs that verify, which may have to send
 // repairs, or begin in full precision.
-func roundPayload(r *Run) int {
-	if !r.quantized() {
-		return modelPayload(r)
-	}
+func verifiedPayload(r *Run) int {
 	codec, err := r.moniqua(0)
 	if err != nil {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it

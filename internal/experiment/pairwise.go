@@ -13,10 +13,10 @@ import (
 
 // machine builds the machine of a worker that starts at x, or where s was saved.
 func (r *Run) machine(rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
-	if r.method.machine != nil {
-		return r.method.machine(r, rank, x, s)
+	if r.Asynchronous() {
+		return r.pairMachine(rank, x, s)
 	}
-	algorithm, err := r.method.build(r, rank, x)
+	algorithm, err := r.build(rank, x)
 	if err != nil {
 		return nil, err
 	}
@@ -26,22 +26,17 @@ func (r *Run) machine(rank topology.Rank, x []float32, s *state.Snapshot) (gossi
 	return gossip.NewAgreed(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed)
 }
 
-// buildADPSGD builds the machine of AD-PSGD. Slack γ makes the half of the way
-// that an exchange goes γ/2: that is what γW + (1−γ)I does to its matrix.
-func buildADPSGD(r *Run, rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
-	codecs, err := r.linkCodecs(rank)
+// pairMachine is machine for workers that meet in pairs.
+func (r *Run) pairMachine(rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
+	p, err := r.parts(rank, x)
 	if err != nil {
 		return nil, err
 	}
-	algorithm := &algos.ADPSGD{
-		X: x, Alpha: r.schedule.StepSize, Weight: float32(r.cfg.Topology.Slack / 2),
-		Codec: func(peer topology.Rank) algos.Codec { return codecs[peer] },
-	}
 	plan := gossip.PairPlan{Workers: r.N(), Rounds: r.cfg.Train.Rounds, Seed: r.cfg.Seed}
 	if s != nil {
-		return gossip.ResumePair(rank, r.rows[rank], algorithm, plan, s)
+		return gossip.ResumePair(rank, r.rows[rank], r.method.Pair(p), plan, s)
 	}
-	return gossip.NewPair(rank, r.rows[rank], algorithm, plan)
+	return gossip.NewPair(rank, r.rows[rank], r.method.Pair(p), plan)
 }
 
 // linkCodecs returns the codecs of a worker by neighbour. Both ends of a link
@@ -118,7 +113,7 @@ func pairPayload(r *Run) int {
 
 // Asynchronous reports whether the workers wait for nobody, so that some do more
 // steps than others.
-func (r *Run) Asynchronous() bool { return r.method.machine != nil }
+func (r *Run) Asynchronous() bool { return r.method.Asynchronous() }
 
 // Timed reports whether the parameters depend on how long everything takes, so
 // that a run has a digest of its own wherever it runs.

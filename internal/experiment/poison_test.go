@@ -130,7 +130,7 @@ func allSettings() [][]string {
 // is none: symbols of a grid cannot say NaN.
 func floatsAt(r *Run) int {
 	a := r.cfg.Algorithm
-	compressed := r.method.unsuited != nil
+	compressed := r.Compresses()
 	switch {
 	case r.quantized() || compressed && a.Compressor.Name == "linear":
 		return -1

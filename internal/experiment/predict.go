@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"slices"
-
 	"gossiptrainer/gossip"
 	"gossiptrainer/moniqua"
 )
@@ -20,34 +18,19 @@ type Prediction struct {
 
 // Predict returns what the workers send.
 func (r *Run) Predict() Prediction {
-	p := Prediction{Payload: r.steadyPayload(), Exchanges: r.cfg.Train.Rounds / r.cfg.Algorithm.LocalSteps}
-	most, all := 0, 0
-	for _, row := range r.rows {
-		most, all = max(most, len(row.Out)), all+len(row.Out)
+	frames := r.method.Sends.Frames(r.rows)
+	return Prediction{
+		Payload: r.steadyPayload(), Frames: frames.Most, Mean: float64(frames.All) / float64(r.N()),
+		Exchanges: r.cfg.Train.Rounds / r.cfg.Algorithm.LocalSteps,
 	}
-	switch a := r.cfg.Algorithm; {
-	case r.Asynchronous(): // an offer of one's own, and on the mean an answer
-		p.Frames = []int{min(2, 2*most)}
-		all = r.N() * p.Frames[0]
-	case a.Name == allReduce && a.Reduce == "ring":
-		hops := 2 * (r.N() - 1)
-		p.Frames = slices.Repeat([]int{1}, hops)
-		all *= hops
-	case a.Name == allReduce && a.Reduce == "server":
-		p.Frames = []int{min(1, most), most}
-	default:
-		p.Frames = []int{most}
-	}
-	p.Mean = float64(all) / float64(r.N())
-	return p
 }
 
 // steadyPayload returns the bytes of a usual message.
 func (r *Run) steadyPayload() int {
-	if !r.method.codec {
+	if !r.method.ByCodec() {
 		fewest := *r
 		fewest.cfg.Algorithm.Controller.MaxBits = r.cfg.Algorithm.Controller.MinBits
-		return r.method.payload(&fewest)
+		return fewest.payload()
 	}
 	bytes := modelPayload(r)
 	if r.Asynchronous() {

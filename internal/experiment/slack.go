@@ -15,13 +15,13 @@ const (
 	// from rounding alone, as a root mean square. Runs diverge above about 0.32
 	// (docs/slack.md); with much less than 0.2 they mix too slowly.
 	safeNoise = 0.2
-	// autoShare is the largest slack for D², as a share of the one at which an
-	// error never dies out.
+	// autoShare is the largest slack of an algorithm that needs one, as a share of the
+	// one at which an error never dies out.
 	autoShare = 0.9
 )
 
-// chooseSlack returns g with the largest slack at which D² is stable and the noise
-// of rounding is safe. All workers must find the same one: it has two digits, so
+// chooseSlack returns g with the largest slack at which the algorithm is stable and
+// the noise of rounding is safe. All workers must find the same one: it has two digits, so
 // that the last bits of a processor's arithmetic play no part.
 func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	slack, spec := 1.0, g.Spec()
@@ -30,13 +30,14 @@ func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	if noisy || r.cfg.Algorithm.Name == "d2" {
+	need := r.method.On
+	if noisy || need.Met != nil {
 		if spectrum, err = g.Spectrum(); err != nil {
 			return nil, configs.Errorf("topology.slack", "%v: give a slack below 1 instead of auto", err).With("topology.size")
 		}
 	}
-	if r.cfg.Algorithm.Name == "d2" && !spectrum.D2Admissible() {
-		slack = autoShare * spectrum.D2MaxSlack()
+	if need.Met != nil && !need.Met(spectrum) {
+		slack = autoShare * need.Most(spectrum)
 	}
 	if noisy {
 		if slack, err = r.quietSlack(spectrum, slack); err != nil {
@@ -47,8 +48,8 @@ func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	return topology.New(spec)
 }
 
-// noisy says whether the noise of rounding can be too large on g at all. On any
-// graph it is amplified by less than the largest degree, which is quick to know.
+// noisy says whether the noise of rounding can be too large on g at all. Where it is
+// amplified by less than the largest degree, that is quick to know.
 func (r *Run) noisy(g *topology.Graph) (bool, error) {
 	if !r.quantized() {
 		return false, nil
@@ -61,7 +62,7 @@ func (r *Run) noisy(g *topology.Graph) (bool, error) {
 	for i := range g.N() {
 		degree = max(degree, g.Degree(topology.Rank(i)))
 	}
-	return r.cfg.Algorithm.Name == "d2" || grid.Noise(float64(degree)) > safeNoise, nil
+	return !r.method.Theta.ByDegree || grid.Noise(float64(degree)) > safeNoise, nil
 }
 
 // unitGrid is the grid of theta = 1 with the fewest levels that the run may use.
@@ -84,13 +85,7 @@ func (r *Run) quietSlack(s topology.Spectrum, most float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	amplified := s.Noise
-	switch r.cfg.Algorithm.Name {
-	case "d2":
-		amplified = s.D2Noise
-	case "adpsgd":
-		amplified = topology.PairNoise
-	}
+	amplified := func(slack float64) float64 { return r.method.Theta.Noise(s, slack) }
 	if grid.Noise(amplified(most)) <= safeNoise {
 		return most, nil
 	}

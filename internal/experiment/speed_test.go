@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -10,8 +9,10 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/quant"
 )
 
 // BenchmarkAgainstMoniqua compares the compressors of the table that have a number
@@ -21,13 +22,13 @@ import (
 func BenchmarkAgainstMoniqua(b *testing.B) {
 	const d = 1 << 18
 	z := heavy(d)
-	for _, name := range slices.Sorted(maps.Keys(compressors)) {
+	for _, name := range registry.CompressorNames("") {
 		for _, c := range widths(name) {
 			made, err := newCompressor(c, d, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
-			bits := compressedBits(c)
+			bits := made.Bits()
 			codec, err := moniqua.New(1<<bits, moniqua.Dither, func(int) float64 { return 0.2 }, 1, 0)
 			if err != nil {
 				b.Fatal(err)
@@ -42,8 +43,8 @@ func BenchmarkAgainstMoniqua(b *testing.B) {
 func widths(name string) (all []configs.Compressor) {
 	c := configs.Default().Algorithm.Compressor
 	c.Name, c.Bucket, c.RefitAt = name, 8192, []int{0}
-	if !HasBits(name) {
-		if compressedBits(c) == 1 {
+	if row, _ := registry.FindCompressor(name); !row.Has("bits") {
+		if made, err := newCompressor(c, 1, 1); err == nil && made.Bits() == 1 {
 			all = append(all, c)
 		}
 		return all
@@ -70,7 +71,7 @@ func heavy(d int) []float32 {
 }
 
 // compare reports the ratios of a compressor to a codec.
-func compare(b *testing.B, made compressor, codec *moniqua.Codec, z []float32) {
+func compare(b *testing.B, made quant.Compressor, codec *moniqua.Codec, z []float32) {
 	acc := slices.Clone(z)
 	payload, err := made.Compress(nil, 0, z)
 	if err != nil {

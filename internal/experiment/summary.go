@@ -236,14 +236,10 @@ func consensus(models [][]float32, mean []float32) float64 {
 // Label returns the name of the algorithm in tables: what is sent decides
 // between dpsgd and moniqua, d2 and moniqua-d2.
 func (r *Run) Label() string {
-	switch name := r.cfg.Algorithm.Name; {
-	case !r.quantized():
-		return name
-	case name == "dpsgd":
-		return "moniqua"
-	default:
-		return "moniqua-" + name
+	if r.quantized() {
+		return r.method.Sends.Label
 	}
+	return r.method.Name
 }
 
 // Bits returns the bits per parameter on the wire, the most where they change, 32 in full precision and
@@ -255,7 +251,7 @@ func (r *Run) Bits() int {
 	case r.quantized():
 		return r.cfg.Algorithm.Bits
 	case r.Compresses():
-		return compressedBits(r.cfg.Algorithm.Compressor)
+		return r.anyCompressor().Bits()
 	}
 	return fullBits
 }

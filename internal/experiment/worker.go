@@ -152,7 +152,7 @@ func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker,
 	return &Worker{
 		Task: work.Task{
 			Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Rounds: r.cfg.Train.Rounds,
-			Asynchronous: r.Asynchronous(), MaxPayload: r.method.payload(r), Entropy: r.coder, Layout: layout,
+			Asynchronous: r.Asynchronous(), MaxPayload: r.payload(), Entropy: r.coder, Layout: layout,
 			Recording: work.Recording{Every: r.cfg.Output.Every, Parameters: r.Parameters(), Theta: theta, Bits: bits},
 		},
 		MeanBits: mean,

@@ -20,6 +20,7 @@ var layers = [][]string{
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
 	{"internal/sim", "node/socket", "node"},
+	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
 	{"internal/app/runfolder"},

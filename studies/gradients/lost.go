@@ -1,13 +1,13 @@
 package gradients
 
 import (
-	"gossiptrainer/algos"
 	"gossiptrainer/internal/vec"
+	"gossiptrainer/quant"
 )
 
 // Lost is what messages of a compressor C lose. It keeps the memory it works in.
 type Lost struct {
-	C algos.Compressor
+	C quant.Compressor
 
 	payload []byte
 	rest    []float32

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gossiptrainer/algos"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/quant"
 )
@@ -28,7 +27,7 @@ func (r row) follow(p plan, samples []sample) (curve, error) {
 	if err != nil {
 		return c, err
 	}
-	exact, ok := made.(interface{ Variance(g []float32) float64 })
+	exact, ok := made.(quant.Varied)
 	if !ok {
 		return c, fmt.Errorf("%s: no variance in closed form", r.name)
 	}
@@ -46,7 +45,7 @@ func (r row) follow(p plan, samples []sample) (curve, error) {
 }
 
 // adapt fits the levels of a compressor that adapts, if its schedule says so.
-func adapt(c algos.Compressor, s sample) error {
+func adapt(c quant.Compressor, s sample) error {
 	if _, adapts := c.(interface{ Table() quant.Table }); !adapts {
 		return nil
 	}

@@ -56,16 +56,11 @@ func (c *compressed) lost(s sample) (float64, error) {
 }
 
 func (c *compressed) layout(s sample) quant.Layout {
-	if known, ok := c.C.(interface{ Layout(d int) quant.Layout }); ok {
-		return known.Layout(len(s.gradient))
-	}
-	return quant.Layout{}
+	return c.C.Layout(len(s.gradient))
 }
 
 func (c *compressed) ideal(s sample, payload []byte) (float64, error) {
-	packed, ok := c.C.(interface {
-		IdealBits(d int, payload []byte) (float64, error)
-	})
+	packed, ok := c.C.(quant.Entropic)
 	if !ok {
 		return 0, nil
 	}

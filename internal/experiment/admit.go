@@ -1,0 +1,38 @@
+package experiment
+
+import (
+	"fmt"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/topology"
+)
+
+// admit refuses graphs on which the algorithm does not converge. Metropolis weights on
+// a connected graph are symmetric, doubly stochastic and have ρ < 1: all that most
+// algorithms ask of W (docs/math.md#admissibility).
+func (r *Run) admit(g *topology.Graph) error {
+	on := r.method.On
+	if on.Met == nil {
+		return nil
+	}
+	spectrum, err := g.Spectrum()
+	if err != nil {
+		return configs.Errorf("topology.size", "%v", err)
+	}
+	if on.Met(spectrum) {
+		return nil
+	}
+	spec := g.Spec()
+	return configs.Errorf("topology.slack", "%s needs %s, and %s with slack %.4g has %.4g: set the slack below %.4g, or to auto",
+		r.method, on.Need, spec, spec.Slack, spectrum.LambdaN, spec.Slack*on.Most(spectrum)).With("algorithm.name", "topology.kind", "topology.size")
+}
+
+// certificate returns what the certified rule needs to know of the graph.
+func (r *Run) certificate(s topology.Spectrum, rounding moniqua.Rounding) (moniqua.Certified, error) {
+	if r.method.Theta.Certificate == nil {
+		return moniqua.Certified{}, fmt.Errorf("experiment: no certificate for %s", r.method)
+	}
+	sums, err := r.method.Theta.Certificate(r.graph, s)
+	return moniqua.Certified{S: sums.S, S1: sums.S1, Rho: sums.Rho, Levels: r.levels(), Rounding: rounding}, err
+}

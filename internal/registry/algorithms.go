@@ -1,0 +1,268 @@
+package registry
+
+import (
+	"math"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// algorithms is the table. The first row is the default.
+var algorithms = []Algorithm{
+	{
+		Name: "dpsgd",
+		Text: AlgorithmText{
+			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017; with the codec moniqua Lu and De Sa, ICML 2020",
+			Sent: "deg messages", Mean: "yes",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours, Label: "moniqua"},
+		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
+		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codec, Order: p.Order, Clip: p.Clip}, nil
+		},
+	},
+	{
+		Name: "d2",
+		Text: AlgorithmText{
+			Title: "D²", Paper: "Tang et al., ICML 2018; with the codec moniqua Lu and De Sa, ICML 2020",
+			Sent: "deg messages", Mean: "yes",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours, Label: "moniqua-d2"},
+		Takes: Takes{
+			LocalSteps: allowed, Controller: allowed,
+			Reweight: Permission{Why: "corrects by the last round's W"},
+		},
+		On: Graph{
+			Need: "a W with λₙ > -1/3", Met: topology.Spectrum.D2Admissible, Most: topology.Spectrum.D2MaxSlack,
+		},
+		Theta:  Theta{Certificate: d2Sums, Noise: topology.Spectrum.D2Noise},
+		Vector: Vectors{Own: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codec, Every: p.LocalSteps}, nil
+		},
+	},
+	{
+		Name: "choco",
+		Text: AlgorithmText{
+			Title: "ChocoSGD", Paper: "Koloskova, Stich and Jaggi, ICML 2019", Sent: "deg messages", Mean: "yes",
+		},
+		Sends: Sends{Compressor: Contraction, Frames: toNeighbours},
+		Takes: Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: replicas}},
+		Gamma: func(f Fidelity, beta float64) float64 {
+			return safeChoco * (2 - f.Gain) / (f.Gain/f.Share + f.Gain/2 - 1) / beta
+		},
+		Vector: Vectors{Own: 2},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			return &algos.Choco{X: p.X, Alpha: p.Alpha, Gamma: p.Gamma, Compression: c}, err
+		},
+	},
+	{
+		Name:  "deepsqueeze",
+		Text:  AlgorithmText{Title: "DeepSqueeze", Paper: "Tang et al., 2019", Sent: "deg messages", Mean: "yes"},
+		Sends: Sends{Compressor: Contraction, Frames: toNeighbours},
+		Takes: Takes{
+			LocalSteps: allowed, Controller: allowed,
+			Reweight: Permission{Why: "carries the error of what all neighbours got"},
+		},
+		Gamma: func(f Fidelity, beta float64) float64 {
+			return safeSqueeze * math.Sqrt(f.Share/max(f.Gain-f.Share, 0)) / beta
+		},
+		Vector: Vectors{Own: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			return &algos.DeepSqueeze{X: p.X, Alpha: p.Alpha, Eta: p.Gamma, Compression: c}, err
+		},
+	},
+	{
+		Name: "dcd",
+		Text: AlgorithmText{
+			Title: "DCD-PSGD", Paper: "Tang et al., NeurIPS 2018", Sent: "deg messages", Mean: "on average",
+		},
+		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours},
+		Takes: Takes{
+			LocalSteps: Permission{Why: everyStep}, Controller: allowed, Reweight: Permission{Why: replicas},
+		},
+		Vector: Vectors{Neighbour: 1}, Remedy: finer("dcd"),
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			return &algos.DCD{X: p.X, Alpha: p.Alpha, Row: p.Row, Compression: c}, err
+		},
+	},
+	{
+		Name: "ecd",
+		Text: AlgorithmText{
+			Title: "ECD-PSGD", Paper: "Tang et al., NeurIPS 2018", Sent: "deg messages", Mean: "on average",
+		},
+		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours},
+		Takes: Takes{
+			LocalSteps: Permission{Why: everyStep}, Controller: allowed,
+			Reweight: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"},
+		},
+		Vector: Vectors{Own: 1, Neighbour: 1}, Remedy: finer("ecd"),
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			return &algos.ECD{X: p.X, Alpha: p.Alpha, Row: p.Row, Compression: c}, err
+		},
+	},
+	{
+		Name: "naive",
+		Text: AlgorithmText{
+			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
+		},
+		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours},
+		Takes:  Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
+		Remedy: "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			return &algos.Naive{X: p.X, Alpha: p.Alpha, Compression: c}, err
+		},
+	},
+	{
+		Name: "adpsgd",
+		Text: AlgorithmText{
+			Title: "AD-PSGD", Paper: "Lian et al., ICML 2018; with the codec moniqua Lu and De Sa, ICML 2020",
+			Sent: "two messages per exchange", Mean: "yes",
+		},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: inPairs, Label: "moniqua-adpsgd"},
+		Takes: Takes{
+			LocalSteps: Permission{Why: "offers one exchange per step"}, Reweight: allowed,
+			Controller: Permission{Why: "has no round in which all workers could switch bits"},
+		},
+		Theta: Theta{
+			Uncertified: "nothing bounds its mixing time, as pairs meet at random", ByDegree: true,
+			Noise: func(_ topology.Spectrum, slack float64) float64 { return topology.PairNoise(slack) },
+		},
+		Vector: Vectors{Own: 1, Kind: "snapshot"},
+		// Slack γ makes the half of the way that an exchange goes γ/2: that is what
+		// γW + (1−γ)I does to its matrix.
+		Pair: func(p Parts) *algos.ADPSGD {
+			return &algos.ADPSGD{X: p.X, Alpha: p.Alpha, Weight: float32(p.Slack / 2), Codec: p.Link}
+		},
+	},
+	{
+		Name: "allreduce", Form: "ring",
+		Text: AlgorithmText{Title: "ring", Paper: "Patarasuk and Yuan, 2009", Sent: "2(n − 1)/n models", Mean: "yes"},
+		Sends: Sends{
+			Spans:  func(dim, workers int) int { return (dim + workers - 1) / workers }, // the largest chunk
+			Frames: aroundTheRing,
+		},
+		Takes: Takes{
+			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody},
+			Controller: Permission{Why: "sends full precision and has no bits to choose"},
+		},
+		On: Graph{Kind: topology.Ring, Rows: func(g *topology.Graph) []topology.Row { return topology.Cycle(g.N()) }},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			return &algos.AllReduce{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Workers: p.Workers}, nil
+		},
+	},
+	{
+		Name: "allreduce", Form: "allgather",
+		Text: AlgorithmText{
+			Title: "all-gather", Paper: "with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
+		},
+		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours},
+		Takes: Takes{
+			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody}, Controller: allowed,
+		},
+		On:     Graph{Kind: topology.Complete},
+		Vector: Vectors{Feedback: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			return &algos.AllGather{X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c}, err
+		},
+	},
+	{
+		Name: "allreduce", Form: "server",
+		Text: AlgorithmText{
+			Title: "server", Paper: "Cui et al., 2018", Sent: "one message; the server n − 1", Mean: "yes",
+		},
+		Sends: Sends{Compressor: Unbiased, Feedback: UnbiasedReturn, Frames: overTheServer},
+		Takes: Takes{
+			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody}, Controller: allowed,
+		},
+		On:     Graph{Kind: topology.Star},
+		Vector: Vectors{Feedback: 1},
+		Build: func(p Parts) (gossip.Algorithm, error) {
+			c, err := p.compression()
+			if err != nil {
+				return nil, err
+			}
+			mean, err := p.Compressor(topology.Rank(p.Workers)) // the server's messages have a stream of their own
+			return &algos.Server{
+				X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c, Mean: mean,
+			}, err
+		},
+	},
+}
+
+var allowed = Permission{Given: true}
+
+// Reasons that several rows have.
+const (
+	replicas  = "keeps a replica of every neighbour, which follows all that was sent"
+	everyStep = "has replicas that must follow every step of a model"
+	averages  = "averages gradients, not models (dpsgd of order atc on a complete graph averages models)"
+	everybody = "needs all workers in every round"
+)
+
+func finer(name string) string {
+	return "a finer algorithm.compressor than <compressor> of <bits> bits, for " + name +
+		" does not make up for what messages lose, or choco as algorithm.name"
+}
+
+const (
+	// safeChoco is the gamma of Choco as a share of the one at which it stops to
+	// converge.
+	safeChoco = 0.8
+	// safeSqueeze is how far the errors that DeepSqueeze feeds back may move a model
+	// in one exchange, as a share of its length.
+	safeSqueeze = 0.08
+)
+
+// toNeighbours: in its one hop a worker tells each neighbour.
+func toNeighbours(rows []topology.Row) Frames {
+	most, all := degrees(rows)
+	return Frames{Most: []int{most}, All: all}
+}
+
+// inPairs: an offer of one's own, and on the mean an answer.
+func inPairs(rows []topology.Row) Frames {
+	most, _ := degrees(rows)
+	each := min(2, 2*most)
+	return Frames{Most: []int{each}, All: each * len(rows)}
+}
+
+func aroundTheRing(rows []topology.Row) Frames {
+	_, all := degrees(rows)
+	hops := 2 * (len(rows) - 1)
+	return Frames{Most: slices.Repeat([]int{1}, hops), All: all * hops}
+}
+
+// overTheServer: the workers tell the server, and then the server tells them.
+func overTheServer(rows []topology.Row) Frames {
+	most, all := degrees(rows)
+	return Frames{Most: []int{min(1, most), most}, All: all}
+}
+
+// degrees returns the largest number of workers that one tells, and the sum over all.
+func degrees(rows []topology.Row) (most, all int) {
+	for _, row := range rows {
+		most, all = max(most, len(row.Out)), all+len(row.Out)
+	}
+	return most, all
+}
+
+// pathSums are those of plain mixing.
+func pathSums(_ *topology.Graph, s topology.Spectrum) (Sums, error) {
+	return Sums{S: s.S, S1: s.S1, Rho: s.Rho}, nil
+}
+
+// d2Sums are those of the response of z.
+func d2Sums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
+	of, one, err := g.D2Sums(s)
+	return Sums{S: of, S1: one, Rho: s.D2Rho()}, err
+}

@@ -1,0 +1,244 @@
+package registry
+
+import (
+	"gossiptrainer/quant"
+)
+
+// compressors is the table. The first row is the default.
+var compressors = []Compressor{
+	{
+		Name: "qsgd",
+		Text: CompressorText{
+			Paper:    "Alistarh et al., NeurIPS 2017",
+			Value:    "s = 2^(b−1) − 1, r = s·abs(z_c)/norm: norm·sign(z_c)·(⌊r⌋ + [u < r − ⌊r⌋])/s",
+			Unbiased: "yes", Contraction: "if scaled",
+			Header: "norm", Levels: "2^b", Payload: "level, plus 2^(b−1) where the value is negative and the level is not 0",
+		},
+		Takes: []string{"bits", "norm", "bucket", "clip"}, Bits: Range{2, 8},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			norm, err := quant.ParseNorm(s.Norm)
+			if err != nil {
+				return nil, err
+			}
+			return quant.NewQSGD(s.Bits, s.Bucket, norm, stream)
+		},
+	},
+	{
+		Name:  "full",
+		Text:  CompressorText{Value: "z", Unbiased: "yes", Contraction: "ω = 1", Payload: "d numbers, f32"},
+		Build: func(CompressorSettings, int, uint64) (quant.Compressor, error) { return quant.Full{}, nil },
+	},
+	{
+		Name: "linear",
+		Text: CompressorText{
+			Value: "step·⌊z_c/step + u⌋; u = 1/2 or random", Unbiased: "if random", Contraction: "no",
+			Payload: "d indices, i32: the value is step · index",
+		},
+		Takes: []string{"mode", "step"}, Fixed: true,
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			mode, err := quant.ParseMode(s.Mode)
+			if err != nil {
+				return nil, err
+			}
+			return quant.NewLinear(s.Step, mode, stream)
+		},
+	},
+	{
+		Name: "minmax",
+		Text: CompressorText{
+			Value:    "L = 2^b − 1, w = (max − min)/L: min + w·min(L, ⌊(z_c − min)/w + u⌋)",
+			Unbiased: "if random", Contraction: "no",
+			Header: "minimum, maximum", Levels: "2^b", Payload: "q: minimum + q(maximum − minimum)/(N − 1)",
+		},
+		Takes: []string{"bits", "mode", "bucket", "clip"}, Bits: Range{1, 16},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			mode, err := quant.ParseMode(s.Mode)
+			if err != nil {
+				return nil, err
+			}
+			return quant.NewMinMax(s.Bits, s.Bucket, mode, stream)
+		},
+	},
+	{
+		Name: "terngrad",
+		Text: CompressorText{
+			Paper: "Wen et al., NeurIPS 2017",
+			Value: "max·sign(z_c)·[u < abs(z_c)/max], max the largest magnitude", Unbiased: "yes", Contraction: "if scaled",
+			Header: "scale", Levels: "3", Payload: "0, 1, 2 for −1, 0, 1",
+		},
+		Takes: []string{"bucket", "clip"},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			return quant.NewTernGrad(s.Bucket, stream)
+		},
+	},
+	{
+		Name: "nuqsgd",
+		Text: CompressorText{
+			Paper:    "Ramezani-Kebrya et al., 2019",
+			Value:    "h = 2^(b−1); stochastic on norm times 0, 2^−(h−2), …, 1/2, 1; `sym`: ±2^−(h−1), …, ±1",
+			Unbiased: "yes", Contraction: "if scaled", Header: "norm", Levels: "2^b", Payload: tabled,
+		},
+		Takes: []string{"bits", "variant", "norm", "bucket", "clip"}, Bits: Range{2, 8},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			norm, form, err := s.normAndForm()
+			if err != nil {
+				return nil, err
+			}
+			return quant.NewNUQSGD(s.Bits, s.Bucket, norm, form, stream)
+		},
+	},
+	{
+		Name: "levels",
+		Text: CompressorText{
+			Value: "stochastic on the norm times a table", Unbiased: "yes", Contraction: "if scaled",
+			Header: "norm", Levels: "2^b", Payload: tabled,
+		},
+		Takes: []string{"variant", "table", "norm", "bucket", "clip"}, Check: checkTable,
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			norm, form, err := s.normAndForm()
+			if err != nil {
+				return nil, err
+			}
+			return quant.NewLevels(quant.Table{Form: form, Levels: s.Table}, s.Bucket, norm, stream)
+		},
+	},
+	adaptive(quant.ALQ),
+	adaptive(quant.ALQN),
+	adaptive(quant.ALQG),
+	adaptive(quant.ALQGN),
+	adaptive(quant.AMQ),
+	adaptive(quant.AMQN),
+	{
+		Name: "orq",
+		Text: CompressorText{
+			Value: "stochastic on [levels](#orq) of the bucket", Unbiased: "yes", Contraction: "if scaled",
+			Header: "the s levels, ascending", Levels: "s", Payload: "number of the level",
+		},
+		Takes: []string{"levels", "bucket", "clip"},
+		Check: func(s CompressorSettings) (setting, why string) {
+			if s.Levels < 3 || s.Levels > 129 || (s.Levels-1)&(s.Levels-2) != 0 {
+				return "levels", "orq needs 3, 5, 9, 17, 33, 65 or 129 levels"
+			}
+			return "", ""
+		},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			return quant.NewORQ(s.Levels, s.Bucket, stream)
+		},
+	},
+	{
+		Name: "linear_s",
+		Text: CompressorText{
+			Value:    "stochastic on the quantiles k/(s − 1) of the bucket, linear between order statistics",
+			Unbiased: "yes", Contraction: "if scaled",
+			Header: "the s levels, ascending", Levels: "s", Payload: "number of the level",
+		},
+		Takes: []string{"levels", "bucket", "clip"},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			return quant.NewQuantiles(s.Levels, s.Bucket, stream)
+		},
+	},
+	{
+		Name: "bingrad_pb",
+		Text: CompressorText{
+			Value: "[±b1](#bingrad)", Unbiased: "partly", Contraction: `ω ≥ 2\|z\|₁²/(3m\|z\|₂²)`,
+			Header: "b1", Levels: "2", Payload: "1 for +b1",
+		},
+		Takes: []string{"bucket", "clip"},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			return quant.NewBinGradPB(s.Bucket, stream)
+		},
+	},
+	{
+		Name: "bingrad_b",
+		Text: CompressorText{
+			Value: "[the mean of either side](#bingrad)", Unbiased: "no", Contraction: "yes",
+			Header: "lower mean, upper mean", Levels: "2", Payload: "1 for the upper mean",
+		},
+		Takes: []string{"rule", "bucket", "clip"},
+		Build: func(s CompressorSettings, _ int, _ uint64) (quant.Compressor, error) {
+			threshold, err := quant.ParseThreshold(s.Rule)
+			if err != nil {
+				return nil, err
+			}
+			return quant.NewBinGradB(threshold, s.Bucket)
+		},
+	},
+	{
+		Name: "sign",
+		Text: CompressorText{
+			Paper: "Karimireddy et al., ICML 2019",
+			Value: "mean magnitude·sign(z_c), sign(0) = +", Unbiased: "no", Contraction: `ω = \|z\|₁²/(m\|z\|₂²)`,
+			Header: "mean magnitude", Levels: "2", Payload: "1 for +",
+		},
+		Takes: []string{"bucket", "clip"},
+		Build: func(s CompressorSettings, _ int, _ uint64) (quant.Compressor, error) { return quant.NewSign(s.Bucket) },
+	},
+	{
+		Name: "topk",
+		Text: CompressorText{
+			Paper: "Stich, Cordonnier and Jaggi, NeurIPS 2018",
+			Value: "the k largest magnitudes, ties to the lowest index", Unbiased: "no", Contraction: "ω ≥ k/d",
+			Payload: "k pairs of index (u32) and value (f32), ascending by index",
+		},
+		Takes: []string{"k", "ratio"},
+		Build: func(s CompressorSettings, d int, _ uint64) (quant.Compressor, error) { return quant.NewTopK(s.kept(d)) },
+	},
+	{
+		Name: "randomk",
+		Text: CompressorText{
+			Paper: "Stich, Cordonnier and Jaggi, NeurIPS 2018",
+			Value: "k random coordinates times d/k; unscaled with `scaled`", Unbiased: "yes", Contraction: "ω = k/d if scaled",
+			Payload: "k values (f32), ascending by index; the receiver draws the indices again",
+		},
+		Takes: []string{"k", "ratio"},
+		Build: func(s CompressorSettings, d int, stream uint64) (quant.Compressor, error) {
+			return quant.NewRandomK(s.kept(d), quant.Amplified, stream)
+		},
+	},
+}
+
+const tabled = "variant `zero`: as for `qsgd`; variant `sym`: number of the level"
+
+// adaptive is the row of a compressor that fits its levels. The levels of AMQ are
+// symmetric whatever the variant.
+func adaptive(fit quant.Fit) Compressor {
+	symmetric := fit == quant.AMQ || fit == quant.AMQN
+	takes := []string{"bits", "norm", "bucket", "clip", "refit_at", "refit_every"}
+	if !symmetric {
+		takes = append(takes, "variant")
+	}
+	return Compressor{
+		Name: fit.String(),
+		Text: CompressorText{
+			Paper: "Faghri et al., NeurIPS 2020",
+			Value: "the same with a [fitted table](#alq-and-amq)", Unbiased: "yes", Contraction: "if scaled",
+			Header: "norm", Levels: "2^b", Payload: "as for `levels`; a [table](#tables-that-travel) follows",
+		},
+		Takes: takes, Bits: Range{2, 8},
+		Build: func(s CompressorSettings, _ int, stream uint64) (quant.Compressor, error) {
+			norm, form, err := s.normAndForm()
+			if err != nil {
+				return nil, err
+			}
+			if symmetric {
+				form = quant.Symmetric
+			}
+			made, err := quant.NewAdaptive(fit, s.Bits, s.Bucket, norm, form, stream)
+			if err != nil {
+				return nil, err
+			}
+			return made, made.Refit(s.RefitAt, s.RefitEvery)
+		},
+	}
+}
+
+func checkTable(s CompressorSettings) (setting, why string) {
+	form, err := quant.ParseForm(s.Variant)
+	if err == nil {
+		_, err = quant.Table{Form: form, Levels: s.Table}.Bits()
+	}
+	if err != nil {
+		return "table", "the compressor levels cannot use the table: " + err.Error()
+	}
+	return "", ""
+}

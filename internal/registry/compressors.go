@@ -1,0 +1,153 @@
+package registry
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gossiptrainer/quant"
+)
+
+// A Compressor is one row: a value of algorithm.compressor.name. The zero value of a
+// field forbids. Bits, layout and properties depend on the settings: the compressor
+// itself knows them.
+type Compressor struct {
+	Name string
+	Text CompressorText
+	// Takes are the settings that mean something to it, of those below
+	// algorithm.compressor; name and scaled belong to all.
+	Takes []string
+	Bits  Range // of rows that take bits
+	// Fixed: its error does not follow what is sent, so that no feedback lets it grow.
+	Fixed bool
+	// Check says what is wrong with a setting that the row takes, "" if all are good;
+	// nil: nothing can be.
+	Check func(s CompressorSettings) (setting, why string)
+	// Build makes the C(·) of vectors of d parameters; stream is the sender's.
+	// Clipping and scaling are common to all, see New.
+	Build func(s CompressorSettings, d int, stream uint64) (quant.Compressor, error)
+}
+
+// CompressorText is what the documents say of a row: C(z), and how a payload is made.
+// Rows next to each other with the same text are one row there.
+type CompressorText struct {
+	Paper       string
+	Value       string // of a bucket, or of the vector
+	Unbiased    string
+	Contraction string
+	Header      string // of a bucket; "": there are no buckets
+	Levels      string // symbols, N
+	Payload     string // what a symbol stands for; without buckets the whole payload
+}
+
+// A Range is from Least to Most.
+type Range struct{ Least, Most int }
+
+// CompressorSettings are those of a run file, by its keys below algorithm.compressor.
+type CompressorSettings struct {
+	Name       string
+	Bits       int
+	Levels     int
+	Variant    string
+	Table      []float64
+	Rule       string
+	Mode       string
+	Step       float64
+	K          int
+	Ratio      float64
+	Norm       string
+	Bucket     int
+	Clip       float64
+	RefitAt    []int
+	RefitEvery int
+	Scaled     bool
+}
+
+// Compressors returns all rows.
+func Compressors() []Compressor { return slices.Clone(compressors) }
+
+// FindCompressor returns the row of a name.
+func FindCompressor(name string) (Compressor, bool) {
+	i := slices.IndexFunc(compressors, func(c Compressor) bool { return c.Name == name })
+	if i < 0 {
+		return Compressor{}, false
+	}
+	return compressors[i], true
+}
+
+// CompressorNames returns the names of the rows that take a setting, in the order of
+// the table; of all rows for "".
+func CompressorNames(setting string) []string {
+	var names []string
+	for _, c := range compressors {
+		if setting == "" || c.Has(setting) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Has says whether a setting means something to the compressor.
+func (c Compressor) Has(setting string) bool { return slices.Contains(c.Takes, setting) }
+
+// A SettingError names a setting that a compressor cannot have.
+type SettingError struct {
+	Setting string
+	Related []string // other settings that may be to blame
+	Why     string
+}
+
+func (e *SettingError) Error() string { return e.Why }
+
+// New returns the C(·) of vectors of d parameters, clipped and scaled as s says;
+// stream is the sender's random stream. A setting that cannot be is a *SettingError.
+func New(s CompressorSettings, d int, stream uint64) (quant.Compressor, error) {
+	row, ok := FindCompressor(s.Name)
+	if !ok {
+		return nil, fmt.Errorf("registry: compressor %q is not one of %v", s.Name, CompressorNames(""))
+	}
+	made, err := row.Build(s, d, stream)
+	if err != nil {
+		return nil, err
+	}
+	if s.Scaled {
+		scaler, ok := made.(quant.Scaler)
+		if !ok || !made.Properties().Scalable {
+			return nil, &SettingError{
+				Setting: "scaled", Related: []string{"name", "mode"},
+				Why: s.Name + ": only an unbiased compressor whose error is relative can be scaled to a contraction",
+			}
+		}
+		if err := scaler.Scale(); err != nil {
+			return nil, err
+		}
+	}
+	if s.Clip > 0 {
+		clipper, ok := made.(quant.Clipper)
+		if !ok {
+			return nil, &SettingError{
+				Setting: "clip", Related: []string{"name"},
+				Why: s.Name + " has no buckets whose values could be clipped: must be 0",
+			}
+		}
+		return made, clipper.Clip(s.Clip)
+	}
+	return made, nil
+}
+
+// kept returns how many of d parameters a sparse compressor sends.
+func (s CompressorSettings) kept(d int) int {
+	if s.K > 0 {
+		return s.K
+	}
+	return max(1, int(math.Round(s.Ratio*float64(d))))
+}
+
+func (s CompressorSettings) normAndForm() (quant.Norm, quant.Form, error) {
+	norm, err := quant.ParseNorm(s.Norm)
+	if err != nil {
+		return 0, 0, err
+	}
+	form, err := quant.ParseForm(s.Variant)
+	return norm, form, err
+}

@@ -1,0 +1,246 @@
+// Package registry says what a run file can choose from: one row per algorithm and
+// per compressor, with everything that is true of it. The schema of run files, their
+// rules, the assembly of runs, the tables of the documents and the check of the
+// reference vectors are made from these rows.
+//
+// Defaults are closed: what a row does not allow is refused. The package builds
+// update rules and compressors from their parts; it knows no run file.
+package registry
+
+import (
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
+)
+
+// An Algorithm is one row: a value of algorithm.name, or of those that have several
+// forms one of these. The zero value of a field forbids.
+type Algorithm struct {
+	Name string
+	Form string // value of algorithm.reduce that chooses among the rows of a name; "": there is one row
+	Text AlgorithmText
+
+	Sends Sends
+	Takes Takes
+	On    Graph
+	Theta Theta // of rows with the codec Moniqua
+	// Gamma is the rule of algorithm.gamma: the largest safe consensus step with a
+	// compressor of fidelity f on a graph with β = 1 − λₙ.
+	Gamma  func(f Fidelity, beta float64) float64
+	Vector Vectors
+	Remedy string // what may help a run that diverges; <compressor> and <bits> stand for those of the run
+
+	// Build makes the update rule of one worker. Pair makes that of workers that meet
+	// in pairs and share no rounds. A row has one of the two.
+	Build func(Parts) (gossip.Algorithm, error)
+	Pair  func(Parts) *algos.ADPSGD
+}
+
+// AlgorithmText is what the documents say of a row.
+type AlgorithmText struct {
+	Title string // in papers
+	Paper string
+	Sent  string // per round
+	Mean  string // does the mean of the models move by gradients alone?
+}
+
+// Sends says what travels.
+type Sends struct {
+	Codecs     []string // values of algorithm.codec; none: models do not travel by a codec
+	Compressor Want     // which compressors suit; NoCompressor: none is used
+	Feedback   Want     // the same with algorithm.error_feedback; NoCompressor: there is no such choice
+	// Spans returns the parameters that a message speaks for; nil: all of the model.
+	Spans  func(dim, workers int) int
+	Frames func(rows []topology.Row) Frames
+	Label  string // in tables, with models by Moniqua
+}
+
+// The values of algorithm.codec.
+const (
+	Moniqua = "moniqua"
+	Full    = "full"
+)
+
+// Frames are the messages of one round that exchanges.
+type Frames struct {
+	Most []int // by hop: of the worker that sends most
+	All  int   // of all workers in all hops
+}
+
+// Takes says which settings and policies go with a row.
+type Takes struct {
+	Order      bool       // algorithm.order is a choice
+	Clip       bool       // algorithm.clip
+	LocalSteps Permission // algorithm.local_steps above 1
+	Reweight   Permission // faults.on_lost_neighbor: reweight
+	Controller Permission // algorithm.controller other than fix
+}
+
+// A Permission says whether something goes with a row, or why not.
+type Permission struct {
+	Given bool
+	Why   string // not, as the rest of a sentence that begins with the name of the row
+}
+
+// Reason returns why the permission is not given.
+func (p Permission) Reason() string {
+	if p.Why == "" {
+		return "is not known to allow it"
+	}
+	return p.Why
+}
+
+// A Graph says on what graphs a row runs.
+type Graph struct {
+	Kind topology.Kind                        // its own graph; "": that of the run file
+	Rows func(*topology.Graph) []topology.Row // who hears whom; nil: neighbours of the graph
+	Need string                               // of W; "": any W will do
+	Met  func(topology.Spectrum) bool         // whether W is so; nil with no need
+	Most func(topology.Spectrum) float64      // the slack below which it is, as a factor; nil with no need
+}
+
+// Theta says what is known of the bound of Moniqua.
+type Theta struct {
+	// Certificate returns the sums of which the certified rule is made; nil: there is none.
+	Certificate func(*topology.Graph, topology.Spectrum) (Sums, error)
+	// Uncertified says why there is none, "" if there is one.
+	Uncertified string
+	Theorem     bool // the theorem gives constants
+	// Noise returns by how much W with a slack amplifies the noise of rounding: the mean
+	// square of the differences of neighbours, for noise of variance 1. Each row with
+	// Moniqua has it, for topology.slack: auto.
+	Noise func(s topology.Spectrum, slack float64) float64
+	// ByDegree: on any graph Noise is below the largest degree, which is quick to know.
+	ByDegree bool
+}
+
+// Sums are what the certified rule needs to know of a graph.
+type Sums struct{ S, S1, Rho float64 }
+
+// A Fidelity says how C(z) relates to z, as measured on a normal vector.
+type Fidelity struct {
+	Share float64 // s = ⟨C(z), z⟩/|z|²: of z that arrives
+	Gain  float64 // t = |C(z)|²/⟨C(z), z⟩: 1 for a projection, above 1 with noise
+}
+
+// Vectors counts the vectors that a worker keeps besides those of D-PSGD.
+type Vectors struct {
+	Own       int
+	Neighbour int    // for each neighbour
+	Feedback  int    // with error feedback
+	Kind      string // "snapshot" where they are none that the algorithm keeps
+}
+
+// Of returns the vectors of a worker with so many neighbours.
+func (v Vectors) Of(neighbours int) int { return v.Own + v.Neighbour*neighbours }
+
+// Algorithms returns all rows, those of one name next to each other.
+func Algorithms() []Algorithm { return slices.Clone(algorithms) }
+
+// Names returns the names of the rows of which fits is true, each once, in the order
+// of the table; of all rows for nil.
+func Names(fits func(Algorithm) bool) []string {
+	var names []string
+	for _, a := range algorithms {
+		if (fits == nil || fits(a)) && !slices.Contains(names, a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Forms returns the forms of all names that have several.
+func Forms() []string {
+	var forms []string
+	for _, a := range algorithms {
+		if a.Form != "" {
+			forms = append(forms, a.Form)
+		}
+	}
+	return forms
+}
+
+// Find returns the row of a name and, if that has several, a form.
+func Find(name, form string) (Algorithm, bool) {
+	for _, a := range algorithms {
+		if a.Name == name && (a.Form == "" || a.Form == form) {
+			return a, true
+		}
+	}
+	return Algorithm{}, false
+}
+
+// String names the row for people: dpsgd, allreduce by server.
+func (a Algorithm) String() string {
+	if a.Form == "" {
+		return a.Name
+	}
+	return a.Name + " by " + a.Form
+}
+
+// ByCodec says whether models travel by algorithm.codec.
+func (a Algorithm) ByCodec() bool { return len(a.Sends.Codecs) > 0 }
+
+// ByMoniqua says whether models can travel by Moniqua.
+func (a Algorithm) ByMoniqua() bool { return slices.Contains(a.Sends.Codecs, Moniqua) }
+
+// Compresses says whether messages are made by algorithm.compressor.
+func (a Algorithm) Compresses() bool { return a.Sends.Compressor != NoCompressor }
+
+// Asynchronous says whether workers share no rounds.
+func (a Algorithm) Asynchronous() bool { return a.Pair != nil }
+
+// Neighbours returns who hears whom on g.
+func (a Algorithm) Neighbours(g *topology.Graph) []topology.Row {
+	if a.On.Rows != nil {
+		return a.On.Rows(g)
+	}
+	return g.Rows()
+}
+
+// Parts are what the update rule of one worker is made of. Rows take what they need.
+type Parts struct {
+	Rank    topology.Rank
+	Workers int
+	Row     topology.Row
+	X       []float32 // the first model, or the one that was saved; owned by the rule
+	Alpha   algos.StepSize
+	Seed    uint64
+	// Codec carries models; Link does so between this worker and one other.
+	Codec algos.Codec
+	Link  func(peer topology.Rank) algos.Codec
+	// Compressor returns another instance of the C(·) of what a worker sends. The
+	// rank after the last has a random stream that no worker has.
+	Compressor func(of topology.Rank) (quant.Compressor, error)
+	Settings
+}
+
+// Settings are those of an algorithm.
+type Settings struct {
+	Order      algos.Order
+	Gamma      float32
+	LocalSteps int
+	Slack      float64
+	Clip       *algos.Clip // nil: mixing is not clipped
+	Feedback   bool
+}
+
+// compression returns the compressors that the worker needs.
+func (p Parts) compression() (algos.Compression, error) {
+	own, err := p.Compressor(p.Rank)
+	if err != nil {
+		return algos.Compression{}, err
+	}
+	all := algos.Compression{Own: own}
+	for _, e := range p.Row.In {
+		of, err := p.Compressor(e.Peer)
+		if err != nil {
+			return algos.Compression{}, err
+		}
+		all.In = append(all.In, of)
+	}
+	return all, nil
+}
