@@ -25,6 +25,7 @@ type layer struct {
 	file     *document         // nil for the others
 	dir      string            // of the file
 	lenient  bool              // a key without effect is dropped
+	repeated int               // entries of the script that earlier layers gave
 	problems []Problem
 }
 
@@ -59,13 +60,18 @@ func (l *layer) giveText(key, written, text string) {
 		l.problems = append(l.problems, Problem{Key: key, Message: "has no value", Source: written})
 		return
 	}
+	if value, ok := l.parse(key, written, text); ok {
+		l.give(key, written, value)
+	}
+}
+
+// parse reads a value in YAML. What it cannot read is in problems.
+func (l *layer) parse(key, written, text string) (value any, ok bool) {
 	doc := parseDocument(written, []byte(text))
 	for _, p := range doc.problems {
 		l.problems = append(l.problems, Problem{Key: key, Message: p.Message, Hint: p.Hint, Source: written})
 	}
-	if len(doc.problems) == 0 {
-		l.give(key, written, doc.root)
-	}
+	return doc.root, len(doc.problems) == 0
 }
 
 // at says where in the layer the problem is: at the key itself for an unknown

@@ -77,7 +77,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, dataRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, scriptRules, dataRules, otherRules)
 }
 
 var topologyRules = []rule{
