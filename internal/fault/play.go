@@ -45,6 +45,14 @@ func NewPlay(script []Fault) *Play {
 	return p
 }
 
+// Rest returns what is left of a script in a run that goes on in a round, after it has
+// lasted for some time: faults that have begun before are not played again.
+func Rest(script []Fault, round int, lasted time.Duration) []Fault {
+	return slices.DeleteFunc(slices.Clone(script), func(f Fault) bool {
+		return !f.At.Timed && f.At.Round < round || f.At.Timed && f.At.Time < lasted
+	})
+}
+
 // Round returns the first round with whose beginning a fault is due, false if there
 // is none any more.
 func (p *Play) Round() (round int, ok bool) {
@@ -117,6 +125,11 @@ func (p *Play) Apart(i, j topology.Rank) bool {
 
 // Dead reports whether a peer that was killed must not be started again yet.
 func (p *Play) Dead(rank topology.Rank) bool { return p.is(Kill, rank) }
+
+// Gone reports whether a peer that was killed does not come back.
+func (p *Play) Gone(rank topology.Rank) bool {
+	return slices.ContainsFunc(p.active, func(a active) bool { return a.Kind == Kill && a.Peers[0] == rank && a.ends == Never })
+}
 
 // Hangs reports whether a peer stands still.
 func (p *Play) Hangs(rank topology.Rank) bool { return p.is(Hang, rank) }

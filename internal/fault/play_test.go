@@ -56,8 +56,18 @@ func TestFaultsBeginAndEndInTheirOrder(t *testing.T) {
 	if _, ok := p.Round(); ok {
 		t.Error("a round is waited for after the last one")
 	}
-	if !p.Dead(1) || p.Dead(3) {
+	if !p.Dead(1) || !p.Gone(1) || p.Dead(3) || p.Gone(3) {
 		t.Errorf("dead are 1: %v, 3: %v, want 1 alone", p.Dead(1), p.Dead(3))
+	}
+}
+
+func TestRestOfAScript(t *testing.T) {
+	p := NewPlay(Rest([]Fault{
+		{At: at(3), Kind: Kill, Peers: one(1)}, {At: at(5), Kind: Kill, Peers: one(2)},
+		{At: when(time.Second), Kind: Kill, Peers: one(3)}, {At: when(2 * time.Second), Kind: Kill, Peers: one(4)},
+	}, 4, 1500*time.Millisecond))
+	if got := told(append(p.Begun(9, 0), p.Until(time.Minute)...)); got != "[+kill 2 +kill 4]" {
+		t.Errorf("what happens is %s, want the deaths of 2 and 4", got)
 	}
 }
 

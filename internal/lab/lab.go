@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 )
 
@@ -41,6 +42,10 @@ type Options struct {
 	// End ends the run before its rounds are over, when it is closed: with a round that
 	// all peers have, and with their results. Nil: never.
 	End <-chan struct{}
+	// Script is played on the peers: those that it kills are started again as it says,
+	// whatever Restarts is. Lasted is how long earlier parts of the run have taken.
+	Script []fault.Fault
+	Lasted time.Duration
 	// Event receives what the peers report, in the order of arrival.
 	Event func(record.Event)
 	// Log receives the lines that a peer writes on its standard error.
@@ -57,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
-	s := &supervisor{options: o, news: make(chan news, 4*o.Peers), procs: make([]*process, o.Peers)}
+	s := &supervisor{options: o, news: make(chan news, 4*o.Peers), procs: make([]*process, o.Peers), faults: newFaults(o.Script, o.Lasted)}
 	for rank := range s.procs {
 		s.procs[rank] = new(process)
 	}

@@ -29,9 +29,16 @@ type process struct {
 	lost    bool // the run goes on without it
 	failed  bool // has said why it gives up
 	words   words
+	lives   int // so far
 	deaths  []time.Time
 	earlier record.Past // of lives that are over
 	total   record.Past // and of the present one, as last heard
+
+	// What a script of faults makes of it.
+	conditions Conditions // as it was told last
+	doomed     bool       // it is killed, and its end is not known yet
+	away       bool       // it is dead, and not to be started yet
+	hangs      bool       // it was stopped by a signal
 }
 
 // ordersPerLife is how many orders a process of n can get: one of each kind, but of
@@ -41,8 +48,10 @@ func ordersPerLife(n int) int { return 4 + n }
 // start starts the peer of a rank, for the first time or after its last death.
 func (s *supervisor) start(rank int) {
 	p := s.procs[rank]
-	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife(len(s.procs)))
+	p.cmd, p.orders = s.options.Command(rank, p.lives), make(chan order, ordersPerLife(len(s.procs))+s.faults.orders)
 	p.words, p.earlier, p.still = words{}, p.total, false
+	p.lives++
+	p.conditions, p.away, p.hangs = Conditions{}, false, false
 	s.brief(p)
 	p.cmd.SysProcAttr = attributes()
 	started := make(chan struct{})

@@ -17,6 +17,7 @@ type supervisor struct {
 	options Options
 	news    chan news
 	procs   []*process
+	faults  *faults
 
 	ready, exited int
 	met           time.Time // when all knew where the others are
@@ -53,6 +54,8 @@ func (s *supervisor) loop(ctx context.Context) error {
 			s.stop()
 		case <-s.deadline:
 			s.kill()
+		case <-s.faults.due:
+			s.play()
 		}
 	}
 	switch {
@@ -67,7 +70,7 @@ func (s *supervisor) loop(ctx context.Context) error {
 
 // complete reports whether all peers that are not lost are done.
 func (s *supervisor) complete() bool {
-	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.done && !p.lost })
+	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.done && !p.lost && !(p.away && s.options.Spares != nil) })
 }
 
 func (s *supervisor) hear(n news) {
@@ -84,6 +87,9 @@ func (s *supervisor) hear(n news) {
 		if p.tells(*n.notice.Event) {
 			s.options.Event(*n.notice.Event)
 		}
+		s.see(*n.notice.Event)
+	case n.notice.Begins != nil:
+		s.begins(*n.notice.Begins)
 	case n.notice.Begun != nil:
 		p.begun, p.still = max(p.begun, *n.notice.Begun), true
 		s.agree()
@@ -120,9 +126,11 @@ func (s *supervisor) welcome(p *process, where Contact) {
 	switch {
 	case known:
 		s.introduce(p)
+		s.acquaint(p)
 	case s.ready == len(s.procs):
 		s.met = time.Now()
 		s.introduce(s.procs...)
+		s.change(nil)
 	}
 }
 
@@ -165,7 +173,7 @@ func (p *process) tells(e record.Event) bool {
 func (s *supervisor) bury(rank int, err error) {
 	p := s.procs[rank]
 	due := s.stopping || p.failed || p.done
-	if !due && s.revive(rank, err) {
+	if !due && s.returns(rank, err) {
 		return
 	}
 	s.exited++
@@ -201,6 +209,14 @@ func (s *supervisor) spares(rank int, f *Failure) bool {
 	s.agree()
 	s.conclude()
 	return true
+}
+
+// returns starts a peer again that has died, or will do so, unless it is gone for good.
+func (s *supervisor) returns(rank int, err error) bool {
+	if s.procs[rank].doomed {
+		return s.resurrect(rank)
+	}
+	return s.revive(rank, err)
 }
 
 // revive starts a peer anew, unless it has died too often or never lived.
@@ -244,7 +260,12 @@ func (s *supervisor) stop() {
 	}
 	s.stopping = true
 	for _, p := range s.procs {
+		p.wake()
 		p.orders <- order{Stop: true}
+		if p.away { // it has no process whose end could be waited for
+			p.away, p.lost = false, s.options.Spares != nil
+			s.exited++
+		}
 	}
 	s.deadline = time.After(s.options.Grace)
 }
