@@ -155,11 +155,11 @@ func ranks(numbers []int) []topology.Rank {
 	return all
 }
 
-// Play returns the script in the form in which it is played.
-func (f Faults) Play() []fault.Fault {
+// Script returns the entries of a script in the form in which they are played.
+func Script(entries []Fault) []fault.Fault {
 	var script []fault.Fault
-	for i := range f.Script {
-		script = append(script, f.Script[i].fault())
+	for i := range entries {
+		script = append(script, entries[i].fault())
 	}
 	return script
 }

@@ -15,7 +15,10 @@ var scriptRules = []rule{
 	{[]string{"faults.script", "topology"}, eachFault(checkVictims)},
 	{[]string{"faults.script", "train.rounds", "algorithm.name"}, eachFault(checkRound)},
 	{[]string{"faults.script", "faults.on_lost_neighbor"}, eachFault(checkDeath)},
-	{[]string{"faults.script", "faults.on_lost_neighbor", "checkpoint.every", "checkpoint.seconds"}, eachFault(checkReturn)},
+	{
+		[]string{"faults.script", "faults.on_lost_neighbor", "checkpoint.every", "checkpoint.seconds"},
+		eachFault(checkReturn),
+	},
 }
 
 // eachFault asks of all entries of a script what check asks of one, at its key.
@@ -149,7 +152,8 @@ func checkRound(c *Config, f *Fault, wrong complain) {
 // checkDeath asks whether the others can do without a peer that does not come back.
 func checkDeath(c *Config, f *Fault, wrong complain) {
 	if f.Kill != nil && time.Duration(f.For) == fault.Never && c.Faults.OnLostNeighbor == "wait" {
-		wrong("for", "the others wait for a peer that never comes back: must be a time, or faults.on_lost_neighbor reweight or stop")
+		wrong("for", "the others wait for a peer that never comes back: "+
+			"must be a time, or faults.on_lost_neighbor reweight or stop")
 	}
 }
 
@@ -157,6 +161,7 @@ func checkDeath(c *Config, f *Fault, wrong complain) {
 func checkReturn(c *Config, f *Fault, wrong complain) {
 	kept := c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0
 	if f.Kill != nil && time.Duration(f.For) != fault.Never && !kept && !c.reweights() {
-		wrong("kill", "a peer comes back from a checkpoint alone: set checkpoint.every or checkpoint.seconds, or for to never")
+		wrong("kill", "a peer comes back from a checkpoint alone: "+
+			"set checkpoint.every or checkpoint.seconds, or for to never")
 	}
 }

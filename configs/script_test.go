@@ -38,7 +38,7 @@ func TestScriptIsReadAndWritten(t *testing.T) {
 		{At: round(9), Kind: fault.Rate, Peers: one(5), Bits: 1e5, Lasts: fault.Never},
 	}
 	l := mustLoad(t, allFaults)
-	if diff := cmp.Diff(want, l.Config.Faults.Play()); diff != "" {
+	if diff := cmp.Diff(want, Script(l.Config.Faults.Script)); diff != "" {
 		t.Errorf("script (-want +got):\n%s", diff)
 	}
 	again := mustLoad(t, string(l.Config.YAML()))
@@ -46,7 +46,7 @@ func TestScriptIsReadAndWritten(t *testing.T) {
 		t.Errorf("written and read again (-want +got):\n%s\n%s", diff, l.Config.YAML())
 	}
 	never := mustLoad(t, "faults: {on_lost_neighbor: reweight, script: [{at: 1, kill: 2, for: never}]}")
-	if got := never.Config.Faults.Play()[0].Lasts; got != fault.Never {
+	if got := Script(never.Config.Faults.Script)[0].Lasts; got != fault.Never {
 		t.Errorf("never lasts %v", got)
 	}
 	if text := string(never.Config.YAML()); !strings.Contains(text, "for: never") {
@@ -85,7 +85,8 @@ func TestFaultsOfTheCommandLineFollowThoseOfTheFile(t *testing.T) {
 			t.Errorf("%s: in the file and by --fault:\n%s", name, diff)
 		}
 	}
-	l, err := loadFaults(t, "seed: 1", "at=40 kill=3", "at=2s kill=4 for=5s", "at=2s cut=[0,1] for=5s", "at=1.5s  hang=2 for=20s",
+	l, err := loadFaults(t, "seed: 1",
+		"at=40 kill=3", "at=2s kill=4 for=5s", "at=2s cut=[0,1] for=5s", "at=1.5s  hang=2 for=20s",
 		"at=0 slow=0 by=4 for=1m", "at=7 partition=[[0,1],[2,3]] for=3s", "at=9 rate=100kbit of=5")
 	if err != nil {
 		t.Fatal(err)

@@ -86,6 +86,16 @@ func (f Fault) String() string {
 	return text
 }
 
+// First returns the first peer that a fault names.
+func (f *Fault) First() topology.Rank {
+	for _, peers := range append([][]topology.Rank{f.Peers}, f.Sides...) {
+		if len(peers) > 0 {
+			return peers[0]
+		}
+	}
+	return 0
+}
+
 // holds reports whether a fault keeps two peers apart.
 func (f *Fault) holds(i, j topology.Rank) bool {
 	switch f.Kind {

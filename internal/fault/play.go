@@ -128,7 +128,9 @@ func (p *Play) Dead(rank topology.Rank) bool { return p.is(Kill, rank) }
 
 // Gone reports whether a peer that was killed does not come back.
 func (p *Play) Gone(rank topology.Rank) bool {
-	return slices.ContainsFunc(p.active, func(a active) bool { return a.Kind == Kill && a.Peers[0] == rank && a.ends == Never })
+	return slices.ContainsFunc(p.active, func(a active) bool {
+		return a.Kind == Kill && a.Peers[0] == rank && a.ends == Never
+	})
 }
 
 // Hangs reports whether a peer stands still.

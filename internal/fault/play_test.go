@@ -109,7 +109,8 @@ func TestEachFaultBeginsAndEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var script []Fault
 		for range rapid.IntRange(0, 20).Draw(t, "faults") {
-			f := Fault{Kind: Hang, Peers: one(rapid.IntRange(0, 3).Draw(t, "peer")), Lasts: time.Duration(rapid.IntRange(0, 9).Draw(t, "lasts"))}
+			f := Fault{Kind: Hang, Peers: one(rapid.IntRange(0, 3).Draw(t, "peer"))}
+			f.Lasts = time.Duration(rapid.IntRange(0, 9).Draw(t, "lasts"))
 			f.At = at(rapid.IntRange(0, 20).Draw(t, "at"))
 			if rapid.Bool().Draw(t, "timed") {
 				f.At = when(time.Duration(f.At.Round))

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,17 +13,6 @@ import (
 // stopped and continued by signals, and told with whom they have no link, how slow they
 // are, and what their uplink carries. These conditions are told as they are, not as they
 // change, so that a process that is started again has them, too.
-
-// Conditions are what a script makes of the links and the speed of a peer.
-type Conditions struct {
-	Cut  []int   `json:"cut,omitempty"`  // ranks with which it can have no link, ascending
-	Slow float64 `json:"slow,omitempty"` // times that gradients take as long; 0 = 1
-	Bits float64 `json:"bits,omitempty"` // per second that its uplink carries at most; 0 = as the run file says
-}
-
-func (c Conditions) equal(o Conditions) bool {
-	return slices.Equal(c.Cut, o.Cut) && c.Slow == o.Slow && c.Bits == o.Bits
-}
 
 // faults are the script of a supervisor.
 type faults struct {
@@ -44,7 +32,9 @@ func newFaults(script []fault.Fault, lasted time.Duration) *faults {
 	const perFault = 3 // its beginning, its end, and the question for its round
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
-	return &faults{Play: fault.NewPlay(script), lasted: lasted, orders: perFault*len(script) + perFault, timer: timer, due: timer.C}
+	return &faults{
+		Play: fault.NewPlay(script), lasted: lasted, orders: perFault*len(script) + perFault, timer: timer, due: timer.C,
+	}
 }
 
 // now returns how long the run has lasted.
@@ -62,144 +52,83 @@ func (f *faults) arm() {
 	}
 }
 
-// play does what is due by now.
-func (s *supervisor) play() {
-	s.change(s.faults.Until(s.faults.now()))
+// see takes in what peers report, and reports whether the run begins with it.
+func (f *faults) see(e record.Event) (begins bool) {
+	begins = f.began.IsZero() && e.Status != nil && e.Status.State == record.Training
+	if begins {
+		f.began = time.Now()
+	}
+	return begins
 }
 
 // begins takes in that a peer begins a round.
-func (s *supervisor) begins(round int) {
-	f := s.faults
+func (f *faults) begins(round int) []fault.Change {
 	if f.waiting && round >= f.asked {
 		f.waiting = false
 	}
-	s.change(f.Begun(round, f.now()))
+	return f.Begun(round, f.now())
 }
 
-// see takes in that the first round of the run begins.
-func (s *supervisor) see(e record.Event) {
-	if e.Status != nil && e.Status.State == record.Training && s.faults.began.IsZero() {
-		s.faults.began = time.Now()
-		s.play()
+// alter begins or ends a fault of a process. The rest are conditions.
+func (f *faults) alter(procs []*process, c fault.Change) error {
+	if c.Kind != fault.Kill && c.Kind != fault.Hang {
+		return nil
 	}
-}
-
-// change does what changes of the script ask for.
-func (s *supervisor) change(changes []fault.Change) {
-	if s.stopping {
-		return
-	}
-	for _, c := range changes {
-		s.alter(c)
-	}
-	for rank := range s.procs {
-		s.tellConditions(topology.Rank(rank))
-	}
-	s.askRound()
-	s.faults.arm()
-}
-
-// alter begins or ends a fault.
-func (s *supervisor) alter(c fault.Change) {
-	rank := 0
-	if len(c.Peers) > 0 {
-		rank = int(c.Peers[0])
-	}
-	p := s.procs[rank]
-	if !c.Over {
-		s.options.Log(rank, fmt.Sprintf("fault: %v", c.Fault))
-	}
+	rank := c.Peers[0]
+	p := procs[rank]
 	switch {
 	case p.done || p.lost:
 	case c.Kind == fault.Kill && !c.Over:
 		p.doomed = !p.away
 		p.kill()
-	case c.Kind == fault.Kill && p.away && !s.faults.Dead(topology.Rank(rank)):
-		s.start(rank)
 	case c.Kind == fault.Hang && !c.Over && !p.away && !p.doomed:
-		s.suspend(rank)
-	case c.Kind == fault.Hang && c.Over && p.hangs && !s.faults.Hangs(topology.Rank(rank)):
+		return p.suspend()
+	case c.Kind == fault.Hang && c.Over && !f.Hangs(rank):
 		p.wake()
 	}
+	return nil
 }
 
-// suspend stops a process until it is woken.
-func (s *supervisor) suspend(rank int) {
-	p := s.procs[rank]
-	if p.cmd.Process == nil {
-		return
-	}
-	if err := p.cmd.Process.Signal(suspendSignal); err != nil {
-		s.options.Log(rank, fmt.Sprintf("cannot be made to hang: %v", err))
-		return
-	}
-	p.hangs = true
-}
-
-// wake lets a process that hangs go on.
-func (p *process) wake() {
-	if p.hangs {
-		p.hangs = false
-		_ = p.cmd.Process.Signal(continueSignal) // fails only if it has ended
-	}
-}
-
-// resurrect starts a peer again that the script has killed, at once or in its time. It
-// reports whether the peer comes back.
-func (s *supervisor) resurrect(rank int) bool {
-	p := s.procs[rank]
-	p.doomed = false
-	if s.faults.Gone(topology.Rank(rank)) {
-		return false
-	}
-	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Returning, Detail: "killed by the script"}})
-	if p.away = s.faults.Dead(topology.Rank(rank)); !p.away {
-		s.start(rank)
-	}
-	return true
-}
-
-// tellConditions tells a peer what has changed for it.
-func (s *supervisor) tellConditions(rank topology.Rank) {
-	p := s.procs[rank]
-	if s.ready < len(s.procs) || p.away || p.lost || p.done {
-		return
-	}
-	now := Conditions{Bits: s.faults.Rate(rank)}
-	if slow := s.faults.Slowdown(rank); slow != 1 {
-		now.Slow = slow
-	}
-	for other := range s.procs {
-		if s.faults.Apart(rank, topology.Rank(other)) {
-			now.Cut = append(now.Cut, other)
-		}
-	}
-	if !now.equal(p.conditions) {
-		p.conditions = now
-		p.orders <- order{Conditions: &now}
-	}
-}
-
-// askRound asks all peers to tell when they begin the round of the next fault.
-func (s *supervisor) askRound() {
-	f := s.faults
+// announce tells all peers what has changed for them, and asks them to tell when they
+// begin the round of the next fault.
+func (f *faults) announce(procs []*process) {
 	round, ok := f.Round()
-	if !ok || f.waiting && f.asked == round {
-		return
+	ask := ok && !(f.waiting && f.asked == round)
+	if ask {
+		f.asked, f.waiting = round, true
 	}
-	f.asked, f.waiting = round, true
-	for _, p := range s.procs {
-		if !p.away && !p.lost && !p.done {
+	for rank, p := range procs {
+		if p.away || p.lost || p.done {
+			continue
+		}
+		f.condition(topology.Rank(rank), procs)
+		if ask {
 			p.orders <- order{Tell: &round}
 		}
 	}
 }
 
 // acquaint tells a peer that has come back what the script makes of it.
-func (s *supervisor) acquaint(p *process) {
-	s.tellConditions(topology.Rank(slices.Index(s.procs, p)))
-	if f := s.faults; f.waiting {
-		round := f.asked
+func (f *faults) acquaint(procs []*process, p *process) {
+	f.condition(topology.Rank(slices.Index(procs, p)), procs)
+	if round := f.asked; f.waiting {
 		p.orders <- order{Tell: &round}
+	}
+}
+
+// condition tells a peer its conditions, if they are others than it knows.
+func (f *faults) condition(rank topology.Rank, procs []*process) {
+	now := Conditions{Bits: f.Rate(rank)}
+	if slow := f.Slowdown(rank); slow != 1 {
+		now.Slow = slow
+	}
+	for other := range procs {
+		if f.Apart(rank, topology.Rank(other)) {
+			now.Cut = append(now.Cut, other)
+		}
+	}
+	if p := procs[rank]; !now.equal(p.conditions) {
+		p.conditions = now
+		p.orders <- order{Conditions: &now}
 	}
 }

@@ -216,3 +216,16 @@ func (l *Leash) say(n notice) error {
 	}
 	return nil
 }
+
+// Hold returns a channel that is closed when this peer may begin no further round.
+func (l *Leash) Hold() <-chan struct{} { return l.hold }
+
+// Held says how many rounds this peer has begun, of those that it will begin until
+// Ended.
+func (l *Leash) Held(begun int) { _ = l.say(notice{Begun: &begun}) } // fails only if the parent is gone
+
+// Ended returns a channel that is closed when Last is known.
+func (l *Leash) Ended() <-chan struct{} { return l.known }
+
+// Last returns how many rounds the run has, after Ended.
+func (l *Leash) Last() int { return l.last }

@@ -1,6 +1,10 @@
 package lab
 
-import "gossiptrainer/internal/record"
+import (
+	"slices"
+
+	"gossiptrainer/internal/record"
+)
 
 // Parent and peer talk in JSON, one object per line, over the peer's standard
 // input (orders) and standard output (notices):
@@ -56,4 +60,15 @@ type notice struct {
 	Begins *int          `json:"begins,omitempty"`
 	Done   bool          `json:"done,omitempty"`
 	Failed *Failure      `json:"failed,omitempty"`
+}
+
+// Conditions are what a script makes of the links and the speed of a peer.
+type Conditions struct {
+	Cut  []int   `json:"cut,omitempty"`  // ranks with which it can have no link, ascending
+	Slow float64 `json:"slow,omitempty"` // times that gradients take as long; 0 = 1
+	Bits float64 `json:"bits,omitempty"` // per second that its uplink carries at most; 0 = as the run file says
+}
+
+func (c Conditions) equal(o Conditions) bool {
+	return slices.Equal(c.Cut, o.Cut) && c.Slow == o.Slow && c.Bits == o.Bits
 }
