@@ -27,7 +27,7 @@ type Config struct {
 	Limit      Limit      `json:"limit" jsonschema_description:"a peer's uplink and links: lab and run keep to it, sim computes with it"`
 	Peers      []Peer     `json:"peers" jsonschema:"maxItems=65536" jsonschema_description:"roster, in the order of the ranks; empty = the peers find each other by mDNS and roll call"`
 	Node       Node       `json:"node" jsonschema_description:"how this peer reaches others"`
-	Faults     Faults     `json:"faults" jsonschema_description:"what to do about lost neighbours"`
+	Faults     Faults     `json:"faults" jsonschema_description:"what to do about lost neighbours, and faults made on purpose"`
 	Checkpoint Checkpoint `json:"checkpoint" jsonschema_description:"states of this peer on disk, from which it can go on; sim takes none"`
 	Output     Output     `json:"output" jsonschema_description:"what a run leaves behind"`
 }
@@ -190,10 +190,12 @@ type Node struct {
 	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics, port 0 = a free one, in a lab the port plus the rank; empty = off; nobody is asked who he is, so better on loopback"`
 }
 
-// Faults says what to do about lost neighbours.
+// Faults says what to do about lost neighbours, and which faults are made on purpose.
 type Faults struct {
 	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of dpsgd and adpsgd; stop = end the run"`
 	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started anew; one is forgotten for 1000 that were used"`
+	// Script is not compared between peers: under the policy wait it changes no result.
+	Script []Fault `json:"script" jsonschema:"maxItems=100000" jsonschema_description:"faults that lab and sim make on purpose, in any order; not compared between peers"`
 }
 
 // Checkpoint says when a peer writes its state down; not compared between peers.
@@ -237,7 +239,7 @@ func Default() Config {
 		Limit:      Limit{Links: map[string]LinkLimit{}},
 		Peers:      []Peer{},
 		Node:       Node{Listen: []string{}, Transport: "tcp", Security: "tls", Detect: Duration(15 * time.Second)},
-		Faults:     Faults{OnLostNeighbor: "wait", Tolerance: 8},
+		Faults:     Faults{OnLostNeighbor: "wait", Tolerance: 8, Script: []Fault{}},
 		Checkpoint: Checkpoint{Seconds: 60, Keep: 2},
 		Output:     Output{Dir: "runs", Every: 10},
 	}

@@ -78,6 +78,17 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 
 	{"faults.on_lost_neighbor", always},
 	{"faults.tolerance", always},
+	{"faults.script", always},
+	{"faults.script.*.at", always},
+	{"faults.script.*.kill", always},
+	{"faults.script.*.cut", always},
+	{"faults.script.*.hang", always},
+	{"faults.script.*.slow", always},
+	{"faults.script.*.by", always},
+	{"faults.script.*.partition", always},
+	{"faults.script.*.rate", always},
+	{"faults.script.*.of", always},
+	{"faults.script.*.for", always},
 
 	{"checkpoint.every", always},
 	{"checkpoint.seconds", always},

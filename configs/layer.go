@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/token"
@@ -25,6 +26,7 @@ type layer struct {
 	file     *document         // nil for the others
 	dir      string            // of the file
 	lenient  bool              // a key without effect is dropped
+	repeated int               // entries of the script that earlier layers gave
 	problems []Problem
 }
 
@@ -59,13 +61,18 @@ func (l *layer) giveText(key, written, text string) {
 		l.problems = append(l.problems, Problem{Key: key, Message: "has no value", Source: written})
 		return
 	}
+	if value, ok := l.parse(key, written, text); ok {
+		l.give(key, written, value)
+	}
+}
+
+// parse reads a value in YAML. What it cannot read is in problems.
+func (l *layer) parse(key, written, text string) (value any, ok bool) {
 	doc := parseDocument(written, []byte(text))
 	for _, p := range doc.problems {
 		l.problems = append(l.problems, Problem{Key: key, Message: p.Message, Hint: p.Hint, Source: written})
 	}
-	if len(doc.problems) == 0 {
-		l.give(key, written, doc.root)
-	}
+	return doc.root, len(doc.problems) == 0
 }
 
 // at says where in the layer the problem is: at the key itself for an unknown
@@ -230,4 +237,59 @@ func flagLayer(flags map[string]any) *layer {
 		l.give(key, "flag for "+key, flags[key])
 	}
 	return l
+}
+
+const scriptKey = "faults.script"
+
+// faultLayer reads the arguments of --fault, which are further entries of the script
+// that earlier layers gave: words like "at=40 kill=3", or a section like {at: 40, kill: 3}.
+func faultLayer(earlier any, faults []string) *layer {
+	l := newLayer("--fault")
+	script, _ := earlier.([]any)
+	script, l.repeated = slices.Clone(script), len(script)
+	for _, text := range faults {
+		key, written := fmt.Sprintf("%s.%d", scriptKey, len(script)), "--fault "+text
+		yaml, wrong := faultWords(text)
+		if wrong != "" {
+			l.problems = append(l.problems, Problem{Key: key, Message: wrong, Hint: "at=40 kill=3", Source: written})
+			continue
+		}
+		if entry, ok := l.parse(key, written, yaml); ok {
+			l.written[key] = written
+			script = append(script, entry)
+		}
+	}
+	l.load(map[string]any{"faults": map[string]any{"script": script}})
+	return l
+}
+
+// faultWords returns the words of one argument as a section in YAML.
+func faultWords(text string) (yaml, wrong string) {
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, "{") {
+		return text, ""
+	}
+	var pairs []string
+	for word := range strings.FieldsSeq(text) {
+		key, value, ok := strings.Cut(word, "=")
+		if !ok || key == "" || value == "" {
+			return "", fmt.Sprintf("must be words like key=value, got %s", show(word))
+		}
+		pairs = append(pairs, key+": "+value)
+	}
+	if len(pairs) == 0 {
+		return "", "must say what happens"
+	}
+	return "{" + strings.Join(pairs, ", ") + "}", ""
+}
+
+// repeats reports whether a key lies in an entry of the script that an earlier layer
+// gave: the list of a layer of faults begins with these.
+func (l *layer) repeats(key string) bool {
+	rest, in := strings.CutPrefix(key, scriptKey+".")
+	if !in {
+		return false
+	}
+	number, _, _ := strings.Cut(rest, ".")
+	i, err := strconv.Atoi(number)
+	return err == nil && i < l.repeated
 }

@@ -19,6 +19,8 @@ type Source struct {
 	Set   []string       // key=value, the value in YAML
 	All   []string       // the same for all cells of a comparison: dropped where it has no effect
 	Flags map[string]any // by dotted key, of flags that were given
+
+	Faults []string // further entries of faults.script, see faultLayer
 }
 
 // A Loaded is a checked configuration that knows where its values come from.
@@ -37,14 +39,21 @@ func Load(src Source) (*Loaded, error) {
 	if src.File != "" {
 		l.layers = append(l.layers, fileLayer(src.File))
 	}
-	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags), allLayer(src.All))
-	var bad []string
-	for _, layer := range l.layers {
-		bad = append(bad, layer.check()...)
-		if err := l.given.Merge(layer.values); err != nil {
-			return nil, fmt.Errorf("configs: %w", err)
-		}
+	l.layers = append(l.layers, envLayer(src.Env), setLayer(src.Set), flagLayer(src.Flags))
+	bad, err := l.merge(l.layers...)
+	if err != nil {
+		return nil, err
 	}
+	var last []*layer
+	if len(src.Faults) > 0 {
+		last = append(last, faultLayer(l.given.Get(scriptKey), src.Faults))
+	}
+	last = append(last, allLayer(src.All))
+	worse, err := l.merge(last...)
+	if err != nil {
+		return nil, err
+	}
+	l.layers, bad = append(l.layers, last...), append(bad, worse...)
 	text, err := json.Marshal(l.given.Raw())
 	if err != nil {
 		return nil, fmt.Errorf("configs: %w", err)
@@ -64,6 +73,18 @@ func Load(src Source) (*Loaded, error) {
 	return l, nil
 }
 
+// merge checks layers and lays them over those before. It returns the keys that were
+// wrong.
+func (l *Loaded) merge(layers ...*layer) (bad []string, err error) {
+	for _, layer := range layers {
+		bad = append(bad, layer.check()...)
+		if err := l.given.Merge(layer.values); err != nil {
+			return nil, fmt.Errorf("configs: %w", err)
+		}
+	}
+	return bad, nil
+}
+
 // inOrderOfTheFile puts problems of overrides after those of the file.
 func inOrderOfTheFile(a, b Problem) int {
 	outside := func(p Problem) int {
@@ -78,9 +99,10 @@ func inOrderOfTheFile(a, b Problem) int {
 // level returns the number of the layer that gave key, or the list that key
 // lies in; 0 for the default.
 func (l *Loaded) level(key string) int {
+	asked := key
 	for {
 		for i := len(l.layers) - 1; i > 0; i-- {
-			if l.layers[i].values.Exists(key) {
+			if l.layers[i].values.Exists(key) && !l.layers[i].repeats(asked) {
 				return i
 			}
 		}

@@ -15,11 +15,17 @@ import (
 // load writes text to a run file and loads it with the arguments of --set.
 func load(t testing.TB, text string, set ...string) (*Loaded, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "run.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	return loadSource(t, text, Source{Set: set})
+}
+
+// loadSource loads src with a run file of that text.
+func loadSource(t testing.TB, text string, src Source) (*Loaded, error) {
+	t.Helper()
+	src.File = filepath.Join(t.TempDir(), "run.yaml")
+	if err := os.WriteFile(src.File, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Load(Source{File: file, Set: set})
+	return Load(src)
 }
 
 func mustLoad(t testing.TB, text string, set ...string) *Loaded {

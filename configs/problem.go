@@ -103,3 +103,14 @@ func (e *Error) Detail() string {
 	}
 	return b.String()
 }
+
+// A rule is a condition that the schema cannot express. It is asked only if
+// none of its keys is wrong already.
+type rule struct {
+	keys  []string
+	check func(c *Config, wrong complain)
+}
+
+// complain reports a problem. One with a key of the rule is placed where the
+// last of the rule's keys was given: that is what made it wrong.
+type complain func(key, format string, args ...any)

@@ -13,17 +13,6 @@ import (
 	"github.com/multiformats/go-multiaddr"
 )
 
-// A rule is a condition that the schema cannot express. It is asked only if
-// none of its keys is wrong already.
-type rule struct {
-	keys  []string
-	check func(c *Config, wrong complain)
-}
-
-// complain reports a problem. One with a key of the rule is placed where the
-// last of the rule's keys was given: that is what made it wrong.
-type complain func(key, format string, args ...any)
-
 // judge asks all rules. A file that could not be read, or edges that could
 // not, leave nothing to ask about.
 func (l *Loaded) judge(bad []string, edgeError error) []Problem {
@@ -77,7 +66,7 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, dataRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, scriptRules, dataRules, otherRules)
 }
 
 var topologyRules = []rule{

@@ -27,7 +27,7 @@ type Section struct {
 // Sections returns what all peers of a run must agree on, in a fixed order:
 // run (name and seed), topology, algorithm, data, model, train, faults, peers.
 // Left out is what may differ: how payloads are coded, the folder of the data, the name of the file of
-// edges (its content counts), the addresses in the roster.
+// edges (its content counts), the addresses in the roster, the script of faults.
 func (c Config) Sections() []Section {
 	ids := make([]string, len(c.Peers))
 	for i, p := range c.Peers {
@@ -49,7 +49,10 @@ func (c Config) Sections() []Section {
 		}{Data: c.Data}),
 		section("model", c.Model),
 		section("train", c.Train),
-		section("faults", c.Faults),
+		section("faults", struct {
+			Faults
+			Script []Fault `json:"script,omitempty"` // hides Faults.Script
+		}{Faults: c.Faults}),
 		section("peers", ids),
 	}
 }

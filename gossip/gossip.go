@@ -40,10 +40,15 @@ type Algorithm interface {
 // A FrameKind says what a frame is for.
 type FrameKind uint8
 
+// Kinds of frames. Those from Place on have no payload; layers around a machine send and take them.
 const (
 	Data    FrameKind = iota // the message of (round, hop)
 	Request                  // the receiver of that message could not recover it: asks for its repair
 	Repair                   // what makes the message certain
+	Place                    // the sender is at (round, hop) and can take the messages from there on
+	Durable                  // the sender keeps a checkpoint from before (round, hop) and asks for nothing older
+	Member                   // about an edge: hop is what the sender says of it, round the exchange
+	Bye                      // the sender has sent all that it will, and needs nothing more
 )
 
 // A Frame is one message on one directed link.
@@ -52,7 +57,7 @@ type Frame struct {
 	Kind       FrameKind
 	Round, Hop int
 	Note       uint64 // of a Data frame: what is told besides the message: the lower half by a Noter or Proposer, the upper by an Agreement
-	Payload    []byte // empty in a Request
+	Payload    []byte // empty in a Request, and in all kinds from Place on
 }
 
 // A Carrier is an algorithm whose messages a codec makes. If that codec is a
@@ -127,6 +132,19 @@ type Ready struct {
 	Waiting []topology.Rank
 	// Done says that all rounds are over. Frames may still have to be sent.
 	Done bool
+
+	// What follows, layers around a machine ask for; a machine leaves it empty.
+
+	// Control lists what is to be done with links, before Send.
+	Control []Control
+	// Notes lists what people should know.
+	Notes []Note
+	// Owed lists neighbours that lack messages which are there.
+	Owed []topology.Rank
+	// More asks for another call of Ready as soon as Send is handed over.
+	More bool
+	// Failed says why the layer has stopped for good; nil while it works.
+	Failed error
 }
 
 // Reasons for which Receive refuses a frame. The machine is unchanged and the
@@ -140,9 +158,19 @@ var (
 	ErrUnasked   = errors.New("gossip: repair that nobody asked for, or that is not to be had")
 )
 
-// A Machine is one worker's side of the protocol. It is not safe for
-// concurrent use; the slices of a Ready are valid until the next call.
-type Machine interface {
+// Refusal reports whether err is one of these reasons.
+func Refusal(err error) bool {
+	for _, reason := range []error{ErrStale, ErrDuplicate, ErrEarly, ErrStranger, ErrNoSuchHop, ErrUnasked} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// A Core is what a machine and the layers around it have in common. It is not safe
+// for concurrent use; the slices of a Ready are valid until the next call of Ready.
+type Core interface {
 	Ready() Ready
 	// Gradient reports the update direction asked for by Ready.Compute, the loss
 	// of the mini-batch that it was taken on, and the driver's time since the run
@@ -155,10 +183,23 @@ type Machine interface {
 	// mixed is reported as *algos.MessageError by whichever call mixes; the
 	// frame is forgotten, its payload is in Spent, and it may be received anew.
 	Receive(f Frame) error
+	Pacer
+	View
+	// State shows what the machine carries from round to round, see Resume.
+	state.Keeper
+}
+
+// A Machine is one worker's side of the protocol.
+type Machine interface {
+	Core
 	// Link reports that frames to peer may have been lost (up after a new
 	// link was made): the frames that peer may still need are sent again. By
 	// then the driver has let go of all frames meant for the old link.
 	Link(peer topology.Rank, up bool)
+}
+
+// A Pacer can be watched and held between two rounds.
+type Pacer interface {
 	// AtBoundary makes the machine call hook before it begins a round k > 0, and
 	// after the last. No gradient is outstanding then, and hook may take the state.
 	AtBoundary(hook func(k int))
@@ -168,8 +209,10 @@ type Machine interface {
 	// share no rounds Hold alone is the end: each ends where it is.
 	Hold() (begun int)
 	End(rounds int) error
-	// State shows what the machine carries from round to round, see Resume.
-	state.Keeper
+}
+
+// A View shows how a worker is doing.
+type View interface {
 	// Params returns the current model x_{k,i}.
 	Params() []float32
 	// Mixed returns what the last finished mixing saw.

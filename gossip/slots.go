@@ -11,6 +11,14 @@ type Slots struct {
 // round round.
 func (s Slots) Of(round, hop int) int { return round/s.Every*s.Hops + hop }
 
+// at returns f as a frame about a slot.
+func (s Slots) at(f Frame, slot int) Frame {
+	if s.Hops > 0 {
+		f.Round, f.Hop = slot/s.Hops*s.Every, slot%s.Hops
+	}
+	return f
+}
+
 // Slots says how the exchanges of this worker are numbered.
 func (w *Worker) Slots() Slots {
 	return Slots{Every: w.every, Hops: w.plan.Hops, Lead: w.plan.Lead}

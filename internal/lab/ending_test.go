@@ -117,12 +117,13 @@ func TestAnEndAtAnyTime(t *testing.T) {
 
 // Rounds on record are not taken back, whoever has begun how many.
 func TestNoRoundOnRecordIsBeyondTheEnd(t *testing.T) {
-	s := &supervisor{procs: make([]*process, 2)}
-	for i := range s.procs {
-		s.procs[i] = &process{orders: make(chan order, ordersPerLife(1)), round: 20 + i, begun: 10, still: true}
+	var end ending
+	procs := make([]*process, 2)
+	for i := range procs {
+		procs[i] = &process{orders: make(chan order, ordersPerLife(1)), round: 20 + i, begun: 10, still: true}
 	}
-	s.hold()
-	for rank, p := range s.procs {
+	end.hold(procs)
+	for rank, p := range procs {
 		if first, second := <-p.orders, <-p.orders; !first.Hold || second.End != 21 {
 			t.Errorf("peer %d is told %+v and %+v, want to hold still and to end after 21 rounds", rank, first, second)
 		}

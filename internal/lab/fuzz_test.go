@@ -19,10 +19,10 @@ func FuzzNotices(f *testing.F) {
 				lines++
 			}
 		}
-		s := &supervisor{news: make(chan news, lines)}
-		s.readNotices(2, bytes.NewReader(text))
-		close(s.news)
-		for n := range s.news {
+		all := make(chan news, lines)
+		speaker{2, all}.readNotices(bytes.NewReader(text))
+		close(all)
+		for n := range all {
 			lines--
 			if n.rank != 2 || strings.HasSuffix(n.line, "\n") {
 				t.Fatalf("%q: %+v", text, n)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 )
 
@@ -69,6 +70,8 @@ func play(role, rank string) int {
 		}
 		leash.Report(record.Event{Final: &record.Final{Rank: i, Messages: record.Messages{Count: 4}}})
 		leash.Done()
+	case "rounds":
+		playRounds(ctx, leash, i)
 	case "hold", "through", "die holding", "die knowing":
 		playEnding(ctx, leash, role, i)
 	case "fail":
@@ -124,6 +127,7 @@ type stage struct {
 	restarts int
 	spares   func(Failure) bool
 	end      chan struct{}
+	script   []fault.Fault
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -147,7 +151,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 			}
 		},
 		Log:   func(rank int, line string) { s.lines = append(s.lines, fmt.Sprint(rank, " ", line)) },
-		Grace: s.grace, Restarts: s.restarts, Spares: s.spares, End: s.end,
+		Grace: s.grace, Restarts: s.restarts, Spares: s.spares, End: s.end, Script: s.script,
 	})
 	w.Close()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) != 0 {
@@ -341,12 +345,12 @@ func TestNoticesSurviveTheirEncoding(t *testing.T) {
 }
 
 func TestLinesThatAreNoNoticesAreLogged(t *testing.T) {
-	s := &supervisor{news: make(chan news, 4)}
-	s.readNotices(2, strings.NewReader("\nstray output\n{\"done\":true}\nno end"))
-	close(s.news)
+	all := make(chan news, 4)
+	speaker{2, all}.readNotices(strings.NewReader("\nstray output\n{\"done\":true}\nno end"))
+	close(all)
 	var lines []string
 	done := 0
-	for n := range s.news {
+	for n := range all {
 		if n.notice.Done {
 			done++
 		} else {

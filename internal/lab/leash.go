@@ -23,6 +23,11 @@ type Leash struct {
 	mu      sync.Mutex
 	out     *json.Encoder
 	through map[int]bool // by rank
+	round   int          // begun last, −1 before the first
+	asked   *int         // round of which the supervisor wants to hear; nil: of none
+	under   Conditions
+	obey    func(Conditions) // nil: nobody does yet
+	obeying sync.Mutex       // one call at a time
 
 	roster chan []Contact
 	hold   chan struct{} // closed when no further round may begin
@@ -36,7 +41,7 @@ type Leash struct {
 // output. Nothing else may use them from then on.
 func Attach(in io.Reader, out io.Writer) *Leash {
 	l := &Leash{
-		out: json.NewEncoder(out), through: map[int]bool{}, roster: make(chan []Contact, 1),
+		out: json.NewEncoder(out), through: map[int]bool{}, round: -1, roster: make(chan []Contact, 1),
 		hold: make(chan struct{}), known: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go l.listen(in)
@@ -58,6 +63,10 @@ func (l *Leash) listen(in io.Reader) {
 			return
 		case o.Hold:
 			once(l.hold)
+		case o.Conditions != nil:
+			l.condition(*o.Conditions)
+		case o.Tell != nil:
+			l.ask(*o.Tell)
 		case o.Through != nil:
 			l.noteThrough(o.Through)
 		case o.End > 0:
@@ -87,6 +96,64 @@ func (l *Leash) Through(rank int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.through[rank]
+}
+
+// condition takes in the conditions that hold from now on.
+func (l *Leash) condition(c Conditions) {
+	l.mu.Lock()
+	l.under = c
+	l.mu.Unlock()
+	l.submit()
+}
+
+// submit makes the peer obey the present conditions.
+func (l *Leash) submit() {
+	l.obeying.Lock()
+	defer l.obeying.Unlock()
+	l.mu.Lock()
+	obey, under := l.obey, l.under
+	l.mu.Unlock()
+	if obey != nil {
+		obey(under)
+	}
+}
+
+// Obey makes the leash call f with the conditions of a script: now, and whenever they
+// change, one call at a time. f must not block for long.
+func (l *Leash) Obey(f func(Conditions)) {
+	l.mu.Lock()
+	l.obey = f
+	l.mu.Unlock()
+	l.submit()
+}
+
+// ask notes of which round the supervisor wants to hear.
+func (l *Leash) ask(round int) {
+	l.mu.Lock()
+	l.asked = &round
+	l.mu.Unlock()
+	l.answer()
+}
+
+// Begins notes that this peer begins a round, and tells the supervisor if it has asked.
+func (l *Leash) Begins(round int) {
+	l.mu.Lock()
+	l.round = max(l.round, round)
+	l.mu.Unlock()
+	l.answer()
+}
+
+// answer tells the supervisor of the round that it has asked for, if that has begun.
+func (l *Leash) answer() {
+	l.mu.Lock()
+	round, due := l.round, l.asked != nil && l.round >= *l.asked
+	if due {
+		l.asked = nil
+	}
+	l.mu.Unlock()
+	if due {
+		_ = l.say(notice{Begins: &round}) // fails only if the parent is gone
+	}
 }
 
 // once closes c, which no other goroutine does, if it is open.
@@ -149,3 +216,16 @@ func (l *Leash) say(n notice) error {
 	}
 	return nil
 }
+
+// Hold returns a channel that is closed when this peer may begin no further round.
+func (l *Leash) Hold() <-chan struct{} { return l.hold }
+
+// Held says how many rounds this peer has begun, of those that it will begin until
+// Ended.
+func (l *Leash) Held(begun int) { _ = l.say(notice{Begun: &begun}) } // fails only if the parent is gone
+
+// Ended returns a channel that is closed when Last is known.
+func (l *Leash) Ended() <-chan struct{} { return l.known }
+
+// Last returns how many rounds the run has, after Ended.
+func (l *Leash) Last() int { return l.last }

@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os/exec"
 	"runtime"
@@ -29,31 +30,53 @@ type process struct {
 	lost    bool // the run goes on without it
 	failed  bool // has said why it gives up
 	words   words
+	lives   int // so far
 	deaths  []time.Time
 	earlier record.Past // of lives that are over
 	total   record.Past // and of the present one, as last heard
+
+	// What a script of faults makes of it.
+	conditions Conditions // as it was told last
+	doomed     bool       // it is killed, and its end is not known yet
+	away       bool       // it is dead, and not to be started yet
+	hangs      bool       // it was stopped by a signal
 }
 
-// ordersPerLife is how many orders a process of n can get: one of each kind, but of
-// those that are through one for each.
+// ordersPerLife is how many orders a process of n can get, without a script: one of each
+// kind, but of those that are through one for each.
 func ordersPerLife(n int) int { return 4 + n }
 
-// start starts the peer of a rank, for the first time or after its last death.
-func (s *supervisor) start(rank int) {
-	p := s.procs[rank]
-	p.cmd, p.orders = s.options.Command(rank, len(p.deaths)), make(chan order, ordersPerLife(len(s.procs)))
+// begin starts the process of a rank with some orders. What it does is news.
+func (p *process) begin(rank int, cmd *exec.Cmd, orders chan order, heard chan<- news) {
+	p.cmd, p.orders = cmd, orders
 	p.words, p.earlier, p.still = words{}, p.total, false
-	s.brief(p)
-	p.cmd.SysProcAttr = attributes()
+	p.lives++
+	p.conditions, p.away, p.hangs = Conditions{}, false, false
+	cmd.SysProcAttr = attributes()
 	started := make(chan struct{})
-	go s.attend(rank, p.cmd, p.orders, started)
+	go attend(cmd, orders, speaker{rank, heard}, started)
 	<-started
+}
+
+// A speaker is a process whose news are heard.
+type speaker struct {
+	rank  int
+	heard chan<- news
+}
+
+// News of one peer: a notice, a line of its log, or its end.
+type news struct {
+	rank   int
+	notice notice
+	line   string
+	ended  bool
+	err    error // of the end
 }
 
 // attend starts a process, reads what it says and waits for its end. It keeps
 // its operating system thread until then: a process started with a parent-death
 // signal gets it when the thread that started it ends.
-func (s *supervisor) attend(rank int, cmd *exec.Cmd, orders <-chan order, started chan<- struct{}) {
+func attend(cmd *exec.Cmd, orders <-chan order, from speaker, started chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	stdin, stdout, stderr, err := launch(cmd)
@@ -62,13 +85,13 @@ func (s *supervisor) attend(rank int, cmd *exec.Cmd, orders <-chan order, starte
 		gone := make(chan struct{})
 		go obey(stdin, orders, gone)
 		var readers sync.WaitGroup
-		readers.Go(func() { s.readNotices(rank, stdout) })
-		readers.Go(func() { s.readLog(rank, stderr) })
+		readers.Go(func() { from.readNotices(stdout) })
+		readers.Go(func() { from.readLog(stderr) })
 		readers.Wait()
 		err = cmd.Wait()
 		close(gone)
 	}
-	s.news <- news{rank: rank, ended: true, err: err}
+	from.heard <- news{rank: from.rank, ended: true, err: err}
 }
 
 func launch(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, err error) {
@@ -104,19 +127,19 @@ func obey(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
 
 // readNotices reads a peer's standard output. A line that is no notice was
 // written by something that does not know of the protocol: it is logged.
-func (s *supervisor) readNotices(rank int, stdout io.Reader) {
+func (f speaker) readNotices(stdout io.Reader) {
 	eachLine(stdout, func(line string) {
 		var n notice
 		if err := json.Unmarshal([]byte(line), &n); err != nil {
-			s.news <- news{rank: rank, line: line}
+			f.heard <- news{rank: f.rank, line: line}
 			return
 		}
-		s.news <- news{rank: rank, notice: n}
+		f.heard <- news{rank: f.rank, notice: n}
 	})
 }
 
-func (s *supervisor) readLog(rank int, stderr io.Reader) {
-	eachLine(stderr, func(line string) { s.news <- news{rank: rank, line: line} })
+func (f speaker) readLog(stderr io.Reader) {
+	eachLine(stderr, func(line string) { f.heard <- news{rank: f.rank, line: line} })
 }
 
 // eachLine calls f for every line of r that is not empty.
@@ -138,6 +161,49 @@ func (p *process) kill() {
 	if p.cmd.Process != nil {
 		_ = p.cmd.Process.Kill() // fails only if it has ended, which is what is wanted
 	}
+}
+
+// suspend makes a process hang until it is woken.
+func (p *process) suspend() error {
+	if p.cmd.Process == nil {
+		return nil
+	}
+	if err := p.cmd.Process.Signal(suspendSignal); err != nil {
+		return fmt.Errorf("cannot be made to hang: %w", err)
+	}
+	p.hangs = true
+	return nil
+}
+
+// wake lets a process that hangs go on.
+func (p *process) wake() {
+	if p.hangs {
+		p.hangs = false
+		_ = p.cmd.Process.Signal(continueSignal) // fails only if it has ended
+	}
+}
+
+// tells reports whether an event is news: one that has come back does some rounds
+// once more, and says so. It counts time and bytes anew, which are made those of
+// all its lives.
+func (p *process) tells(e record.Event) bool {
+	switch {
+	case e.Step != nil:
+		*e.Step = p.earlier.Step(*e.Step)
+		p.total = record.PastAt(*e.Step)
+		if e.Step.Round <= p.round {
+			return false
+		}
+		p.round = e.Step.Round
+	case e.Score != nil:
+		if e.Score.Round <= p.scored {
+			return false
+		}
+		p.scored = e.Score.Round
+	case e.Final != nil:
+		*e.Final = p.earlier.Final(*e.Final)
+	}
+	return true
 }
 
 // words keeps a peer's last lines; of a crash the first ones, which say what

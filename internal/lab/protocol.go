@@ -1,6 +1,10 @@
 package lab
 
-import "gossiptrainer/internal/record"
+import (
+	"slices"
+
+	"gossiptrainer/internal/record"
+)
 
 // Parent and peer talk in JSON, one object per line, over the peer's standard
 // input (orders) and standard output (notices):
@@ -13,6 +17,9 @@ import "gossiptrainer/internal/record"
 //	parent   {"end":58}                                     the run has so many rounds
 //	peer     {"done":true}                                  its work is over; it keeps serving the others
 //	parent   {"through":[2]}                                 these had done their work and are gone: nobody is to wait for them
+//	parent   {"conditions":{"cut":[2],"slow":4}}            what a script of faults makes of its links and its speed
+//	parent   {"tell":40}                                    it is to say when it begins this round, or a later one
+//	peer     {"begins":40}                                  it begins this round
 //	parent   {"stop":true}                                  once all are done, or to end the run early
 //	peer     {"failed":{"reason":"…","code":5}}             instead of done; the process ends by itself
 //
@@ -40,6 +47,9 @@ type order struct {
 	End     int       `json:"end,omitempty"`
 	Through []int     `json:"through,omitempty"` // ranks
 	Stop    bool      `json:"stop,omitempty"`
+
+	Conditions *Conditions `json:"conditions,omitempty"`
+	Tell       *int        `json:"tell,omitempty"` // round
 }
 
 // A notice is one line from a peer: exactly one field is set.
@@ -47,6 +57,18 @@ type notice struct {
 	Ready  *Contact      `json:"ready,omitempty"`
 	Event  *record.Event `json:"event,omitempty"`
 	Begun  *int          `json:"begun,omitempty"`
+	Begins *int          `json:"begins,omitempty"`
 	Done   bool          `json:"done,omitempty"`
 	Failed *Failure      `json:"failed,omitempty"`
+}
+
+// Conditions are what a script makes of the links and the speed of a peer.
+type Conditions struct {
+	Cut  []int   `json:"cut,omitempty"`  // ranks with which it can have no link, ascending
+	Slow float64 `json:"slow,omitempty"` // times that gradients take as long; 0 = 1
+	Bits float64 `json:"bits,omitempty"` // per second that its uplink carries at most; 0 = as the run file says
+}
+
+func (c Conditions) equal(o Conditions) bool {
+	return slices.Equal(c.Cut, o.Cut) && c.Slow == o.Slow && c.Bits == o.Bits
 }

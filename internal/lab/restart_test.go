@@ -70,13 +70,13 @@ func TestAPeerThatSaysWhyItGivesUpIsNotStartedAnew(t *testing.T) {
 // Nobody is to wait for the last word of one that had done its work and is gone: neither
 // who is at work then nor who is started anew later.
 func TestPeersHearOfThoseThatAreThrough(t *testing.T) {
-	s := &supervisor{procs: make([]*process, 3)}
+	s := &supervisor{procs: make([]*process, 3), faults: newFaults(nil, 0)}
 	for i := range s.procs {
 		s.procs[i] = &process{orders: make(chan order, ordersPerLife(3))}
 	}
 	s.hear(news{rank: 2, notice: notice{Done: true}})
 	s.hear(news{rank: 2, ended: true, err: errors.New("killed")})
-	s.brief(s.procs[1])
+	s.ending.brief(s.procs, s.procs[1].orders)
 	for _, want := range []struct{ rank, orders int }{{0, 1}, {1, 2}, {2, 0}} {
 		p := s.procs[want.rank]
 		if len(p.orders) != want.orders {

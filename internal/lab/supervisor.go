@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
 )
 
 // A supervisor is the parent's side of a run. Its loop owns all state; the
@@ -17,24 +19,15 @@ type supervisor struct {
 	options Options
 	news    chan news
 	procs   []*process
+	faults  *faults
 
 	ready, exited int
 	met           time.Time // when all knew where the others are
-	holding       bool      // all are to begin no further round
-	last          int       // rounds of a run that ends early, 0 while that is not known
+	ending        ending
 	stopping      bool
 	failure       *PeerError
 	patience      <-chan time.Time // ends the wait for the peer that others echo
 	deadline      <-chan time.Time // kills what is left
-}
-
-// News of one peer: a notice, a line of its log, or its end.
-type news struct {
-	rank   int
-	notice notice
-	line   string
-	ended  bool
-	err    error // of the end
 }
 
 func (s *supervisor) loop(ctx context.Context) error {
@@ -45,7 +38,9 @@ func (s *supervisor) loop(ctx context.Context) error {
 			s.hear(n)
 		case <-end:
 			end = nil
-			s.hold()
+			if !s.stopping {
+				s.ending.hold(s.procs)
+			}
 		case <-cancelled:
 			cancelled = nil
 			s.stop()
@@ -53,6 +48,8 @@ func (s *supervisor) loop(ctx context.Context) error {
 			s.stop()
 		case <-s.deadline:
 			s.kill()
+		case <-s.faults.due:
+			s.change(s.faults.Until(s.faults.now()))
 		}
 	}
 	switch {
@@ -67,7 +64,9 @@ func (s *supervisor) loop(ctx context.Context) error {
 
 // complete reports whether all peers that are not lost are done.
 func (s *supervisor) complete() bool {
-	return !slices.ContainsFunc(s.procs, func(p *process) bool { return !p.done && !p.lost })
+	return !slices.ContainsFunc(s.procs, func(p *process) bool {
+		return !p.done && !p.lost && !(p.away && s.options.Spares != nil)
+	})
 }
 
 func (s *supervisor) hear(n news) {
@@ -84,6 +83,11 @@ func (s *supervisor) hear(n news) {
 		if p.tells(*n.notice.Event) {
 			s.options.Event(*n.notice.Event)
 		}
+		if s.faults.see(*n.notice.Event) {
+			s.change(s.faults.Until(s.faults.now()))
+		}
+	case n.notice.Begins != nil:
+		s.change(s.faults.begins(*n.notice.Begins))
 	case n.notice.Begun != nil:
 		p.begun, p.still = max(p.begun, *n.notice.Begun), true
 		s.agree()
@@ -96,6 +100,20 @@ func (s *supervisor) hear(n news) {
 		p.done = true
 		s.conclude()
 	}
+}
+
+// agree lets a run that ends early end, when all have said how far they are.
+func (s *supervisor) agree() {
+	if !s.stopping {
+		s.ending.agree(s.procs)
+	}
+}
+
+// start starts the peer of a rank, for the first time or after its last death.
+func (s *supervisor) start(rank int) {
+	p, orders := s.procs[rank], make(chan order, ordersPerLife(len(s.procs))+s.faults.orders)
+	s.ending.brief(s.procs, orders)
+	p.begin(rank, s.options.Command(rank, p.lives), orders, s.news)
 }
 
 // conclude stops the peers when there is nothing left to do.
@@ -120,9 +138,11 @@ func (s *supervisor) welcome(p *process, where Contact) {
 	switch {
 	case known:
 		s.introduce(p)
+		s.faults.acquaint(s.procs, p)
 	case s.ready == len(s.procs):
 		s.met = time.Now()
 		s.introduce(s.procs...)
+		s.change(nil)
 	}
 }
 
@@ -137,35 +157,12 @@ func (s *supervisor) introduce(peers ...*process) {
 	}
 }
 
-// tells reports whether an event is news: one that has come back does some rounds
-// once more, and says so. It counts time and bytes anew, which are made those of
-// all its lives.
-func (p *process) tells(e record.Event) bool {
-	switch {
-	case e.Step != nil:
-		*e.Step = p.earlier.Step(*e.Step)
-		p.total = record.PastAt(*e.Step)
-		if e.Step.Round <= p.round {
-			return false
-		}
-		p.round = e.Step.Round
-	case e.Score != nil:
-		if e.Score.Round <= p.scored {
-			return false
-		}
-		p.scored = e.Score.Round
-	case e.Final != nil:
-		*e.Final = p.earlier.Final(*e.Final)
-	}
-	return true
-}
-
 // bury deals with the end of a process: one that was due, or a death, after which
 // the peer is started anew or the run ends. Who was done is not missed.
 func (s *supervisor) bury(rank int, err error) {
 	p := s.procs[rank]
 	due := s.stopping || p.failed || p.done
-	if !due && s.revive(rank, err) {
+	if !due && s.returns(rank, err) {
 		return
 	}
 	s.exited++
@@ -173,7 +170,7 @@ func (s *supervisor) bury(rank int, err error) {
 		p.through = true
 		s.tellThrough(rank)
 	}
-	if end := ending(err); !due && !s.spares(rank, end) {
+	if end := deathOf(err); !due && !s.spares(rank, end) {
 		s.fail(rank, end)
 	}
 }
@@ -203,6 +200,48 @@ func (s *supervisor) spares(rank int, f *Failure) bool {
 	return true
 }
 
+// returns starts a peer again that has died, or will do so, unless it is gone for good.
+func (s *supervisor) returns(rank int, err error) bool {
+	p := s.procs[rank]
+	if !p.doomed {
+		return s.revive(rank, err)
+	}
+	p.doomed = false
+	if s.faults.Gone(topology.Rank(rank)) {
+		return false
+	}
+	status := record.Status{Rank: rank, State: record.Returning, Detail: "killed by the script"}
+	s.options.Event(record.Event{Status: &status})
+	if p.away = s.faults.Dead(topology.Rank(rank)); !p.away {
+		s.start(rank)
+	}
+	return true
+}
+
+// change does what changes of the script ask for.
+func (s *supervisor) change(changes []fault.Change) {
+	if s.stopping {
+		return
+	}
+	for _, c := range changes {
+		if !c.Over {
+			s.options.Log(int(c.First()), "fault: "+c.String())
+		}
+		if err := s.faults.alter(s.procs, c); err != nil {
+			s.options.Log(int(c.First()), err.Error())
+		}
+	}
+	for rank, p := range s.procs {
+		if p.away && !s.faults.Dead(topology.Rank(rank)) {
+			s.start(rank)
+		}
+	}
+	if s.ready == len(s.procs) {
+		s.faults.announce(s.procs)
+	}
+	s.faults.arm()
+}
+
 // revive starts a peer anew, unless it has died too often or never lived.
 func (s *supervisor) revive(rank int, err error) bool {
 	p := s.procs[rank]
@@ -217,7 +256,7 @@ func (s *supervisor) revive(rank int, err error) bool {
 		return false
 	}
 	p.deaths = append(p.deaths, now)
-	why := ending(err).Reason
+	why := deathOf(err).Reason
 	s.options.Log(rank, fmt.Sprintf("%s after round %d: started anew", why, p.round))
 	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Returning, Detail: why}})
 	s.start(rank)
@@ -244,7 +283,12 @@ func (s *supervisor) stop() {
 	}
 	s.stopping = true
 	for _, p := range s.procs {
+		p.wake()
 		p.orders <- order{Stop: true}
+		if p.away { // it has no process whose end could be waited for
+			p.away, p.lost = false, s.options.Spares != nil
+			s.exited++
+		}
 	}
 	s.deadline = time.After(s.options.Grace)
 }
@@ -255,8 +299,8 @@ func (s *supervisor) kill() {
 	}
 }
 
-// ending says of a process that ended by itself how it did.
-func ending(err error) *Failure {
+// deathOf says of a process that ended by itself how it did.
+func deathOf(err error) *Failure {
 	if err == nil {
 		return &Failure{Reason: "its process ended before its work was done", Code: 1, Died: true}
 	}

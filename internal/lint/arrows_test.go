@@ -15,7 +15,7 @@ var layers = [][]string{
 	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
 		"internal/state", "internal/safetensors", "internal/settings", "topology", "internal/record"},
 	// a sub-package with a row of its own stands before its parent
-	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape"},
+	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},

@@ -1,0 +1,165 @@
+package configs
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/invopop/jsonschema"
+
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/topology"
+)
+
+// A Fault is one entry of Faults.Script: when, one of kill, cut, hang, slow, partition
+// and rate, and what belongs to it.
+type Fault struct {
+	At        Moment  `json:"at" jsonschema:"required" jsonschema_description:"when it happens: a number of rounds, as the first peer begins that round, from 0 on; or a time like 2s since the first round began, virtual in sim"`
+	Kill      *int    `json:"kill,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose process dies (kill -9) and is started again, from its newest checkpoint under the policy wait"`
+	Cut       []int   `json:"cut,omitempty" jsonschema_description:"two neighbours whose link is lost, with what is on its way, and cannot be made until the fault is over"`
+	Hang      *int    `json:"hang,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose process stands still (SIGSTOP); its neighbours take it for dead after node.detect"`
+	Slow      *int    `json:"slow,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose gradients take longer, as by says"`
+	By        float64 `json:"by,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"slow: the factor"`
+	Partition [][]int `json:"partition,omitempty" jsonschema_description:"groups of ranks: all links between two groups are cut; peers in no group form one more"`
+	Rate      string  `json:"rate,omitempty" jsonschema:"example=100kbit" jsonschema_description:"bit/s that the uplink of the peer carries which of names, instead of limit.rate and the rates of limit.links, if they are higher"`
+	Of        *int    `json:"of,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rate: rank of the peer"`
+	For       Lasting `json:"for,omitempty" jsonschema_description:"how long it lasts, like 5s; cut, hang and partition need it; slow and rate last to the end of the run without it; a process that is killed is started again after it, at once without it, and never with the word never"`
+}
+
+// A Moment is a number of rounds or a time since the run began.
+type Moment fault.Moment
+
+// MarshalJSON writes a number or a duration.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if m.Timed {
+		return json.Marshal(Duration(m.Time))
+	}
+	return json.Marshal(m.Round)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (m *Moment) UnmarshalJSON(text []byte) error {
+	*m = Moment{}
+	if err := json.Unmarshal(text, &m.Round); err == nil && m.Round >= 0 {
+		return nil
+	}
+	*m = Moment{Timed: true}
+	var d Duration
+	if err := json.Unmarshal(text, &d); err != nil {
+		return fmt.Errorf("configs: %s is neither a number of rounds nor a duration like 2s", text)
+	}
+	m.Time = time.Duration(d)
+	return nil
+}
+
+// MarshalYAML returns a number or a duration.
+func (m Moment) MarshalYAML() (any, error) {
+	if m.Timed {
+		return Duration(m.Time), nil
+	}
+	return m.Round, nil
+}
+
+// JSONSchema describes both forms. Each bound applies to values of its own type alone.
+func (Moment) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Minimum:  "0",
+		Maximum:  "10000000",
+		Pattern:  Duration(0).JSONSchema().Pattern,
+		Examples: []any{40, "2s"},
+		Extras:   map[string]any{typesKeyword: []string{"integer", "string"}},
+	}
+}
+
+// A Lasting is how long a fault lasts: 0 where that is not given, fault.Never for the
+// word never.
+type Lasting time.Duration
+
+const neverWord = "never"
+
+// MarshalText writes the word or the duration.
+func (l Lasting) MarshalText() ([]byte, error) {
+	if time.Duration(l) == fault.Never {
+		return []byte(neverWord), nil
+	}
+	return Duration(l).MarshalText()
+}
+
+// UnmarshalText reads what MarshalText writes.
+func (l *Lasting) UnmarshalText(text []byte) error {
+	if string(text) == neverWord {
+		*l = Lasting(fault.Never)
+		return nil
+	}
+	return (*Duration)(l).UnmarshalText(text)
+}
+
+// JSONSchema describes both forms.
+func (Lasting) JSONSchema() *jsonschema.Schema {
+	s := Duration(0).JSONSchema()
+	s.Pattern = "^" + neverWord + "$|" + s.Pattern
+	s.Examples = []any{"5s", neverWord}
+	return s
+}
+
+// MarshalYAML returns the keys that are given.
+func (f Fault) MarshalYAML() (any, error) {
+	var keys yaml.MapSlice
+	v := reflect.ValueOf(f)
+	for i := range v.NumField() {
+		name, _, optional := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if field := v.Field(i); !optional || !field.IsZero() {
+			keys = append(keys, yaml.MapItem{Key: name, Value: reflect.Indirect(field).Interface()})
+		}
+	}
+	return keys, nil
+}
+
+// fault returns the entry in the form in which it is played.
+func (f *Fault) fault() fault.Fault {
+	play := fault.Fault{At: fault.Moment(f.At), Lasts: time.Duration(f.For), By: f.By}
+	one := func(kind fault.Kind, rank *int) {
+		if rank != nil {
+			play.Kind, play.Peers = kind, ranks([]int{*rank})
+		}
+	}
+	one(fault.Kill, f.Kill)
+	one(fault.Hang, f.Hang)
+	one(fault.Slow, f.Slow)
+	switch {
+	case f.Cut != nil:
+		play.Kind, play.Peers = fault.Cut, ranks(f.Cut)
+	case f.Partition != nil:
+		play.Kind = fault.Split
+		for _, side := range f.Partition {
+			play.Sides = append(play.Sides, ranks(side))
+		}
+	case f.Rate != "":
+		one(fault.Rate, f.Of)
+		play.Bits, _ = ParseRate(f.Rate)
+	}
+	if play.Lasts == 0 && (play.Kind == fault.Slow || play.Kind == fault.Rate) {
+		play.Lasts = fault.Never
+	}
+	return play
+}
+
+func ranks(numbers []int) []topology.Rank {
+	var all []topology.Rank
+	for _, n := range numbers {
+		all = append(all, topology.Rank(n))
+	}
+	return all
+}
+
+// Script returns the entries of a script in the form in which they are played.
+func Script(entries []Fault) []fault.Fault {
+	var script []fault.Fault
+	for i := range entries {
+		script = append(script, entries[i].fault())
+	}
+	return script
+}

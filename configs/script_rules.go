@@ -1,0 +1,167 @@
+package configs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/internal/fault"
+)
+
+// scriptRules say what an entry of a script must be.
+var scriptRules = []rule{
+	{[]string{"faults.script"}, eachFault(checkFault)},
+	{[]string{"faults.script", "topology"}, eachFault(checkVictims)},
+	{[]string{"faults.script", "train.rounds", "algorithm.name"}, eachFault(checkRound)},
+	{[]string{"faults.script", "faults.on_lost_neighbor"}, eachFault(checkDeath)},
+	{
+		[]string{"faults.script", "faults.on_lost_neighbor", "checkpoint.every", "checkpoint.seconds"},
+		eachFault(checkReturn),
+	},
+}
+
+// eachFault asks of all entries of a script what check asks of one, at its key.
+func eachFault(check func(c *Config, f *Fault, wrong complain)) func(c *Config, wrong complain) {
+	return func(c *Config, wrong complain) {
+		for i := range c.Faults.Script {
+			at := fmt.Sprintf("faults.script.%d", i)
+			check(c, &c.Faults.Script[i], func(key, format string, args ...any) { wrong(join(at, key), format, args...) })
+		}
+	}
+}
+
+// kinds returns which of the keys that say what happens an entry has.
+func (f *Fault) kinds() []string {
+	given := map[string]bool{
+		"kill": f.Kill != nil, "cut": f.Cut != nil, "hang": f.Hang != nil,
+		"slow": f.Slow != nil, "partition": f.Partition != nil, "rate": f.Rate != "",
+	}
+	var kinds []string
+	for _, kind := range faultKinds {
+		if given[kind] {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+var faultKinds = []string{"kill", "cut", "hang", "slow", "partition", "rate"}
+
+// checkFault asks whether the keys of an entry belong together.
+func checkFault(_ *Config, f *Fault, wrong complain) {
+	switch kinds := f.kinds(); {
+	case len(kinds) == 0:
+		wrong("at", "nothing happens: an entry needs one of %s", either(faultKinds))
+		return
+	case len(kinds) > 1:
+		wrong(kinds[1], "an entry is one fault: write %s as entries of their own", strings.Join(kinds, " and "))
+		return
+	}
+	kind := f.kinds()[0]
+	switch {
+	case kind == "slow" && f.By == 0:
+		wrong("slow", "needs the factor: by, from 1 to %d", slowest)
+	case kind != "slow" && f.By != 0:
+		wrong("by", "has no effect: it is the factor of slow, but this entry is a %s", kind)
+	case kind == "rate" && f.Of == nil:
+		wrong("rate", "needs the rank of the peer whose uplink it is: of")
+	case kind != "rate" && f.Of != nil:
+		wrong("of", "has no effect: it is the peer of a rate, but this entry is a %s", kind)
+	}
+	if _, err := ParseRate(f.Rate); err != nil {
+		wrong("rate", "must be a rate above 0 like 100mbit, 1gbit or 500kbit, got %s", show(f.Rate))
+	}
+	checkLasting(f, kind, wrong)
+}
+
+// checkLasting asks whether a fault lasts as long as one of its kind can.
+func checkLasting(f *Fault, kind string, wrong complain) {
+	const longest = 24 * time.Hour
+	switch lasts := time.Duration(f.For); {
+	case lasts == fault.Never && kind != "kill":
+		wrong("for", "only a peer that is killed can stay away for ever: must be a time like 5s, got never")
+	case lasts == 0 && (kind == "cut" || kind == "hang" || kind == "partition"):
+		wrong(kind, "needs the time after which it is over: for, like 5s")
+	case lasts > longest:
+		wrong("for", "must be at most %v, got %v", longest, lasts)
+	}
+}
+
+// checkVictims asks whether the peers of an entry are there.
+func checkVictims(c *Config, f *Fault, wrong complain) {
+	there := func(key string, rank int) bool {
+		if rank < 0 || rank >= c.Topology.Size {
+			wrong(key, "there is no worker %d in a %s of %d", rank, c.Topology.Kind, c.Topology.Size)
+			return false
+		}
+		return true
+	}
+	one := func(key string, rank *int) {
+		if rank != nil {
+			there(key, *rank)
+		}
+	}
+	one("kill", f.Kill)
+	one("hang", f.Hang)
+	one("slow", f.Slow)
+	one("of", f.Of)
+	switch {
+	case f.Cut == nil:
+	case len(f.Cut) != 2 || f.Cut[0] == f.Cut[1]:
+		wrong("cut", "a link has two ends: must be like [0, 1], got %v", f.Cut)
+	default:
+		_ = there("cut.0", f.Cut[0]) && there("cut.1", f.Cut[1])
+	}
+	if f.Partition != nil {
+		checkSides(c, f.Partition, there, wrong)
+	}
+}
+
+// checkSides asks whether a partition parts anything.
+func checkSides(c *Config, sides [][]int, there func(key string, rank int) bool, wrong complain) {
+	on := map[int]int{}
+	for side, peers := range sides {
+		for i, rank := range peers {
+			at := fmt.Sprintf("partition.%d.%d", side, i)
+			if _, double := on[rank]; double {
+				wrong(at, "worker %d is in two groups", rank)
+				return
+			}
+			if on[rank] = side; !there(at, rank) {
+				return
+			}
+		}
+	}
+	groups := len(slices.DeleteFunc(slices.Clone(sides), func(peers []int) bool { return len(peers) == 0 }))
+	if len(on) < c.Topology.Size {
+		groups++ // those that are in none
+	}
+	if groups < 2 {
+		wrong("partition", "all workers are in one group: nothing is cut")
+	}
+}
+
+// checkRound asks whether the run gets to the round of an entry.
+func checkRound(c *Config, f *Fault, wrong complain) {
+	if rounds := c.Train.Rounds; !f.At.Timed && f.At.Round >= rounds && c.Algorithm.Name != "adpsgd" {
+		wrong("at", "is round %d, but the run has the rounds 0 to %d", f.At.Round, rounds-1)
+	}
+}
+
+// checkDeath asks whether the others can do without a peer that does not come back.
+func checkDeath(c *Config, f *Fault, wrong complain) {
+	if f.Kill != nil && time.Duration(f.For) == fault.Never && c.Faults.OnLostNeighbor == "wait" {
+		wrong("for", "the others wait for a peer that never comes back: "+
+			"must be a time, or faults.on_lost_neighbor reweight or stop")
+	}
+}
+
+// checkReturn asks whether a peer that is killed can come back.
+func checkReturn(c *Config, f *Fault, wrong complain) {
+	kept := c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0
+	if f.Kill != nil && time.Duration(f.For) != fault.Never && !kept && !c.reweights() {
+		wrong("kill", "a peer comes back from a checkpoint alone: "+
+			"set checkpoint.every or checkpoint.seconds, or for to never")
+	}
+}

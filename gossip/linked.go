@@ -1,0 +1,99 @@
+package gossip
+
+import (
+	"slices"
+	"time"
+
+	"gossiptrainer/topology"
+)
+
+// Linked is the innermost layer: a machine, and what neighbours are told of it. It tells
+// them of its checkpoints, and a driver where it is, for the next meeting.
+type Linked struct {
+	Machine
+	renewer  Renewer // nil unless the machine is one
+	self     topology.Rank
+	slots    Slots
+	numbered bool // places mean the same to all
+	place    int
+	durable  int
+	up       []topology.Rank // who has a link
+	say      Errands
+}
+
+var _ Layer = (*Linked)(nil)
+
+// NewLinked returns the layer around m, the machine of worker self, which is at a place and
+// whose oldest checkpoint is at durable: Undurable without one.
+func NewLinked(m Machine, self topology.Rank, place, durable int) *Linked {
+	l := &Linked{Machine: m, self: self, slots: SlotsOf(m), place: place, durable: durable}
+	l.renewer, _ = m.(Renewer)
+	_, l.numbered = m.(Numbered)
+	return l
+}
+
+// Ready returns that of the machine.
+func (l *Linked) Ready() Ready {
+	r := l.Machine.Ready()
+	if place := l.slots.Of(r.Round, r.Hop); l.numbered && place != l.place {
+		l.place = place
+		l.introduce()
+	}
+	return l.say.Add(r)
+}
+
+func (l *Linked) introduce() {
+	l.say.Control(Control{Kind: Introduce, Place: l.place, Durable: l.durable})
+}
+
+// Receive gives the machine what is for it. The rest is for layers around this one.
+func (l *Linked) Receive(f Frame) error {
+	if f.Kind >= Place {
+		l.say.Spend(f.Payload)
+		return nil
+	}
+	return l.Machine.Receive(f)
+}
+
+// Met tells a new neighbour of a checkpoint that has become safe since the two met.
+func (l *Linked) Met(peer topology.Rank, m Meeting) error {
+	if !slices.Contains(l.up, peer) {
+		l.up = append(l.up, peer)
+	}
+	if l.durable > m.Kept {
+		l.tell(peer)
+	}
+	if l.renewer != nil && m.Renewed {
+		l.renewer.Renew(peer)
+	}
+	l.Machine.Link(peer, true)
+	return nil
+}
+
+// Parted tells the machine of a link that was lost. After Bye nothing is missing, and where
+// a link is refused there was none.
+func (l *Linked) Parted(peer topology.Rank, cause error) error {
+	l.up = slices.DeleteFunc(l.up, func(r topology.Rank) bool { return r == peer })
+	if !Ended(cause) {
+		l.Machine.Link(peer, false)
+	}
+	return nil
+}
+
+// Tick does nothing: a machine has no time.
+func (l *Linked) Tick(time.Duration) error { return nil }
+
+// Saved tells the neighbours.
+func (l *Linked) Saved(round int) error {
+	l.durable = l.slots.Of(round, 0)
+	l.introduce()
+	for _, peer := range l.up {
+		l.tell(peer)
+	}
+	return nil
+}
+
+// tell tells a neighbour where the oldest checkpoint is.
+func (l *Linked) tell(peer topology.Rank) {
+	l.say.Send(l.slots.at(Frame{From: l.self, To: peer, Kind: Durable}, l.durable))
+}

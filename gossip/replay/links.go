@@ -1,0 +1,161 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// Met begins to tell a neighbour what it lacks. It may have had what this worker has said
+// since it came back.
+func (r *Replay) Met(peer topology.Rank, m gossip.Meeting) error {
+	n := r.find(peer)
+	if n == nil {
+		return r.Layer.Met(peer, m)
+	}
+	n.meet(m, r.Slots.Lead)
+	if err := r.Layer.Met(peer, m); err != nil {
+		return err
+	}
+	base, next := r.Log.Span()
+	_, err := r.askRepairs(n, max(base, next-1-r.Slots.Lead))
+	return err
+}
+
+// Parted forgets how far a neighbour was.
+func (r *Replay) Parted(peer topology.Rank, cause error) error {
+	if n := r.find(peer); n != nil {
+		n.gets = away
+	}
+	return r.Layer.Parted(peer, cause)
+}
+
+// Receive takes in what neighbours tell of their places and checkpoints, and answers
+// requests for repairs that are in the log. A message that is early shows that the two
+// ends are out of step: they meet again.
+func (r *Replay) Receive(f gossip.Frame) error {
+	n := r.find(f.From)
+	if n == nil {
+		return r.Layer.Receive(f)
+	}
+	switch f.Kind {
+	case gossip.Durable:
+		n.durable = max(n.durable, r.slotOf(f))
+		return r.forget()
+	case gossip.Place:
+		n.at(r.slotOf(f), r.Slots.Lead)
+		return r.feed(n)
+	case gossip.Request:
+		if done, err := r.recall(n, f); done || err != nil {
+			return err
+		}
+	}
+	err := r.Layer.Receive(f)
+	if !errors.Is(err, gossip.ErrEarly) {
+		return err
+	}
+	switch f.Kind {
+	case gossip.Request: // refused, and remembered
+		n.early = &gossip.Frame{From: f.From, To: f.To, Kind: f.Kind, Round: f.Round, Hop: f.Hop}
+	case gossip.Data:
+		r.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: n.rank, Why: err})
+	}
+	return err
+}
+
+// recall answers the request for a repair that is in the log, once per link.
+func (r *Replay) recall(n *neighbour, f gossip.Frame) (done bool, err error) {
+	slot := r.slotOf(f)
+	repair, ok, err := r.Log.Find(gossip.Repair, slot, n.rank)
+	if !ok || err != nil {
+		return false, err
+	}
+	r.say.Spend(f.Payload)
+	if slot < n.unrepaired {
+		return true, nil
+	}
+	n.unrepaired = slot + 1
+	repair.From = r.Self
+	r.say.Send(repair)
+	return true, nil
+}
+
+// feed sends a neighbour what it lacks, as far as it can take it.
+func (r *Replay) feed(n *neighbour) error {
+	if n.gets == away || n.gets == level {
+		return nil
+	}
+	base, next := r.Log.Span()
+	if n.next < base { // a full disk, and memory is short, too
+		r.say.Control(gossip.Control{
+			Kind: gossip.DropLink, Peer: n.rank,
+			Why: fmt.Errorf("messages from exchange %d on are not kept any more", n.next),
+		})
+		return nil
+	}
+	for n.next < next && n.takes(n.next) {
+		f, _, err := r.Log.Find(gossip.Data, n.next, n.rank)
+		if err != nil {
+			return err
+		}
+		f.From, f.To = r.Self, n.rank
+		r.say.Send(f)
+		n.next++
+	}
+	if n.gets == catching && n.next == next {
+		n.gets = level
+	}
+	return nil
+}
+
+// forget lets go of messages that no neighbour will ask for again. One without checkpoints
+// needs what it may not have mixed yet.
+func (r *Replay) forget() error {
+	_, next := r.Log.Span()
+	before := next
+	for i := range r.peers {
+		switch n := &r.peers[i]; {
+		case !n.hears:
+		case n.durable == gossip.Undurable:
+			before = min(before, next-1-r.Slots.Lead)
+		default:
+			before = min(before, n.durable)
+		}
+	}
+	return r.Log.Trim(before, everything)
+}
+
+// shorten lets go of what neighbours would need that take no checkpoints, be it that they
+// cannot, so that they do not fill the disk. One that dies then cannot be helped.
+func (r *Replay) shorten() error {
+	before, _ := r.Log.Span()
+	if err := r.Log.Trim(before, r.Most); err != nil {
+		return err
+	}
+	base, _ := r.Log.Span()
+	for i := range r.peers {
+		if n := &r.peers[i]; n.hears && n.durable >= before && n.durable < base {
+			r.say.Note(gossip.Note{
+				Kind: gossip.Warning, Peer: n.rank, Exchange: base,
+				Text: "the journal is full: a neighbour that takes no checkpoints could not come back",
+				Why:  fmt.Errorf("its checkpoint is at exchange %d, messages are kept from %d on", n.durable, base),
+			})
+		}
+	}
+	return nil
+}
+
+// Over reports whether no neighbour can come back to the log of a worker that is done: it
+// may be removed.
+func (r *Replay) Over() bool {
+	_, next := r.Log.Span()
+	for i := range r.peers {
+		n := &r.peers[i]
+		if n.hears && n.durable != gossip.Undurable && n.durable < next && !r.Through(n.rank) {
+			return false
+		}
+	}
+	return true
+}

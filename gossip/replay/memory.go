@@ -1,0 +1,114 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// A Memory is a Log in memory, which outlives the machine of a worker that dies in a
+// simulation. The zero value is empty and begins with slot 0.
+type Memory struct {
+	slots   gossip.Slots
+	base    int
+	sent    []gossip.Frame // of the slots from base on
+	repairs map[receipt]gossip.Frame
+	bytes   int64 // of all payloads
+}
+
+// A receipt names a repair.
+type receipt struct {
+	slot int
+	to   topology.Rank
+}
+
+var _ Log = (*Memory)(nil)
+
+// NewMemory returns the empty log of a worker that is about to send the message of slot
+// next.
+func NewMemory(slots gossip.Slots, next int) *Memory {
+	return &Memory{slots: slots, base: next, repairs: make(map[receipt]gossip.Frame)}
+}
+
+// Rewind makes the log that of a worker that has come back and is about to send the message
+// of slot next: later frames are removed, for it makes them again.
+func (m *Memory) Rewind(next int) {
+	if base, end := m.Span(); next < base || next > end {
+		*m = *NewMemory(m.slots, next)
+		return
+	}
+	for _, f := range m.sent[next-m.base:] {
+		m.bytes -= int64(len(f.Payload))
+	}
+	clear(m.sent[next-m.base:])
+	m.sent = m.sent[:next-m.base]
+	for key := range m.repairs {
+		if key.slot >= next {
+			m.drop(key)
+		}
+	}
+}
+
+// Span returns the oldest slot that is there, and the next.
+func (m *Memory) Span() (base, next int) { return m.base, m.base + len(m.sent) }
+
+// Append keeps a copy of a message or of a repair.
+func (m *Memory) Append(f gossip.Frame) error {
+	slot := m.slots.Of(f.Round, f.Hop)
+	key := receipt{slot: slot, to: f.To}
+	switch _, next := m.Span(); {
+	case f.Kind == gossip.Data && slot == next:
+		f.Payload = slices.Clone(f.Payload)
+		m.sent = append(m.sent, f)
+	case f.Kind == gossip.Data:
+		return fmt.Errorf("log: message of slot %d: want slot %d", slot, next)
+	case f.Kind != gossip.Repair:
+		return fmt.Errorf("log: round %d hop %d: neither a message nor a repair", f.Round, f.Hop)
+	default:
+		if _, there := m.repairs[key]; there {
+			return nil
+		}
+		f.Payload = slices.Clone(f.Payload)
+		m.repairs[key] = f
+	}
+	m.bytes += int64(len(f.Payload))
+	return nil
+}
+
+// Find returns a message or a repair.
+func (m *Memory) Find(kind gossip.FrameKind, slot int, to topology.Rank) (gossip.Frame, bool, error) {
+	if kind == gossip.Repair {
+		f, ok := m.repairs[receipt{slot: slot, to: to}]
+		return f, ok, nil
+	}
+	if base, next := m.Span(); slot < base || slot >= next {
+		return gossip.Frame{}, false, fmt.Errorf("log: message of slot %d: only %d to %d are there", slot, base, next-1)
+	}
+	return m.sent[slot-m.base], true, nil
+}
+
+// Trim lets go of the messages before a slot, and of the oldest beyond so many bytes of
+// payload.
+func (m *Memory) Trim(before int, most int64) error {
+	n := 0
+	for ; n < len(m.sent) && (m.base+n < before || m.bytes > most); n++ {
+		m.bytes -= int64(len(m.sent[n].Payload))
+	}
+	if n == 0 {
+		return nil
+	}
+	m.sent, m.base = slices.Delete(m.sent, 0, n), m.base+n
+	for key := range m.repairs {
+		if key.slot < m.base {
+			m.drop(key)
+		}
+	}
+	return nil
+}
+
+func (m *Memory) drop(key receipt) {
+	m.bytes -= int64(len(m.repairs[key].Payload))
+	delete(m.repairs, key)
+}

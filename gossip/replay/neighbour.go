@@ -1,0 +1,144 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// everything is a size that nothing exceeds, and a place that nobody reaches.
+const (
+	everything = math.MaxInt64
+	never      = math.MaxInt
+)
+
+// A delivery is how a neighbour gets the messages of this worker.
+//
+//	state     meaning                                        event                      next
+//	away      there is no link                               they meet                  behind
+//	behind    messages come from the log, as it has room     it is where both are       catching
+//	                                                         in step
+//	catching  messages come from the log, all there are      it has them all            level
+//	level     a message is sent as soon as it is there
+//	any                                                      the link ends              away
+//
+// One that hears nothing of this worker is level when they meet.
+type delivery uint8
+
+const (
+	away delivery = iota
+	behind
+	catching
+	level
+)
+
+// A telling is what a neighbour is told of the places of this worker.
+//
+//	state   meaning                                    event                         next
+//	silent  nothing: both are in step, or it is never
+//	        heard                                      they meet                     each, or seldom
+//	each    every place                                this worker is where both     silent
+//	                                                   are in step
+//	seldom  a place before what it knows of leaves it
+//	        too little room: on an edge that goes one
+//	        way nobody knows to be in step
+type telling uint8
+
+const (
+	silent telling = iota
+	each
+	seldom
+)
+
+// A neighbour is how far one has been told what it lacks, in slots.
+type neighbour struct {
+	rank          topology.Rank
+	hears, speaks bool // messages of this worker; to this worker
+
+	gets  delivery
+	had   int // it may have had the messages before this slot, and their repairs, on earlier links
+	next  int // whose message it gets next, unless level
+	room  int // the first that it cannot take yet, while behind
+	until int // the place from which on both are in step, or never
+
+	tells telling
+	knows int // the place of this worker that it knows of
+
+	durable    int           // where its oldest checkpoint is, as far as told, or gossip.Undurable
+	unrepaired int           // the first slot whose repair it may still be sent from the log on this link
+	early      *gossip.Frame // its request for the repair of a message that is not there yet
+}
+
+// neighbours returns those of a row in increasing rank.
+func neighbours(row topology.Row) []neighbour {
+	var all []neighbour
+	at := func(rank topology.Rank) *neighbour {
+		i, found := slices.BinarySearchFunc(all, rank, func(n neighbour, r topology.Rank) int { return cmp.Compare(n.rank, r) })
+		if !found {
+			all = slices.Insert(all, i, neighbour{rank: rank})
+		}
+		return &all[i]
+	}
+	for _, rank := range row.Out {
+		at(rank).hears = true
+	}
+	for _, e := range row.In {
+		at(e.Peer).speaks = true
+	}
+	return all
+}
+
+// meet begins a link.
+func (n *neighbour) meet(m gossip.Meeting, lead int) {
+	n.durable = m.Durable
+	n.next, n.had, n.room, n.until = m.Theirs, m.Theirs+lead+1, m.Theirs+lead+1, never
+	n.gets, n.tells, n.knows = level, silent, m.Ours
+	n.unrepaired, n.early = 0, nil
+	if n.hears {
+		n.gets = behind
+	}
+	switch {
+	case n.hears && n.speaks:
+		n.tells, n.until = each, max(m.Theirs, m.Ours)+lead+1
+	case n.speaks:
+		n.tells = seldom
+	}
+}
+
+// at takes in where it is.
+func (n *neighbour) at(place, lead int) {
+	n.room = max(n.room, place+lead+1)
+	if n.gets == behind && place >= n.until {
+		n.gets = catching
+	}
+}
+
+// takes reports whether it can take the message of a slot.
+func (n *neighbour) takes(slot int) bool { return n.gets == catching || slot < n.room }
+
+// lacks reports whether messages before slot next are there for it.
+func (n *neighbour) lacks(next int) bool {
+	return (n.gets == behind || n.gets == catching) && n.next < next
+}
+
+// dueAt reports whether it has to be told of a place of this worker.
+func (n *neighbour) dueAt(place, lead int, moved bool) bool {
+	switch {
+	case n.gets == away || !moved && n.knows == place:
+		return false
+	case n.tells == seldom:
+		return place-n.knows >= max(1, lead-1)
+	}
+	return n.tells == each
+}
+
+// told notes that it knows of a place.
+func (n *neighbour) told(place int) {
+	n.knows = place
+	if place >= n.until {
+		n.tells = silent
+	}
+}

@@ -1,0 +1,254 @@
+// Package replay lets a worker and its neighbours die and go on, with a run that ends as
+// if nobody had died, bit for bit.
+//
+// A worker that has come back from a checkpoint does its last rounds once more, with the
+// messages that it was sent the first time. Its neighbours have them in their logs. The
+// worker tells where it is, and they send what it can take from there, one exchange
+// ahead. What it says meanwhile its neighbours have heard: that is not sent, but
+// kept for those who may come back in their turn. Messages that were not sent the first
+// time follow when it is where it was.
+//
+// On every new link both ends do so until they are surely in step: when each has passed
+// the place of the one that was ahead by more than Lead exchanges, since one that came
+// back cannot have told the other more than that before. From then on a message is sent
+// as soon as it is there, and nothing is told of places.
+//
+// On an edge that goes one way they never are. The sender hears nothing of its receiver,
+// and may be told by the worker in front, from a log, all that lets it run ahead while
+// the receiver comes back as well. The buffers of a machine are then used again before
+// they are read. So such an edge stays as all edges begin.
+//
+// Codecs that verify: a repair that a neighbour has asked for in the past may be asked for
+// again when that comes back. Requests are not repeated, so the repairs of all messages
+// that a neighbour may have had on an earlier link are kept, and sent when they are asked for.
+//
+// A driver wraps the machine of a worker that is at the beginning of a round:
+//
+//	start := replay.Start{Self: rank, Row: row, Slots: gossip.SlotsOf(machine), Log: log}
+//	place := start.Slots.Of(round, 0)
+//	layer := replay.New(gossip.NewLinked(machine, rank, place, place), start)
+//
+// It says at each meeting what Control told it last (place and durable, at first as above),
+// and drives the layer as gossip.Layer describes. A worker that has died begins with
+// its newest checkpoint and with what is left of its log: see Memory.Rewind, journal.Open.
+// Saved is called when a checkpoint is safe, with the round of the oldest that is kept.
+package replay
+
+import (
+	"errors"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+// A Log keeps the messages that a worker has sent, one per slot whoever its receivers
+// are, and repairs of some of them.
+type Log interface {
+	// Append keeps a message, which must be that of the slot after the last, or a
+	// repair. A repair that is there already is not kept twice.
+	Append(f gossip.Frame) error
+	// Span returns the oldest slot whose message is there, and the one whose message
+	// is to be appended next: the same if there is none.
+	Span() (base, next int)
+	// Find returns the message of a slot in Span, or the repair of that message for a
+	// worker, and reports whether it is there. The payload is not to be changed.
+	Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error)
+	// Trim lets go of what is older than a slot, where that is cheap; and, whoever
+	// may need it, of the oldest until what is kept takes at most so many bytes, or is
+	// what a checkpoint has not made safe.
+	Trim(before int, most int64) error
+}
+
+// A Start is what a Replay begins with.
+type Start struct {
+	Self  topology.Rank
+	Row   topology.Row // of Self
+	Slots gossip.Slots // of the machine
+	Log   Log          // at the place of the machine
+	// Most is how many bytes the log may take, although a neighbour that takes no
+	// checkpoints needs more; 0: no more than it needs.
+	Most int64
+	// Repairs says that the codec verifies messages: repairs are kept, too.
+	Repairs bool
+	// Through reports whether a worker is known to have ended well, besides those that
+	// say so themselves. Nil: nothing is known.
+	Through func(topology.Rank) bool
+}
+
+// A phase is what the next call of Ready does.
+type phase uint8
+
+//	state    Ready                                                        next
+//	passing  hands out what the machine says to neighbours in step        keeping
+//	keeping  keeps it, and hands out what others lack                     passing
+//
+// So keeping costs no message time.
+const (
+	passing phase = iota
+	keeping
+)
+
+// A Replay is the layer that keeps what a worker says and tells neighbours that come back.
+type Replay struct {
+	gossip.Layer
+	Start
+	peers []neighbour
+	phase phase
+	said  gossip.Ready // what the layer inside has said last
+	place int          // exchanges finished
+	moved bool         // since places were told
+	owed  []topology.Rank
+	say   gossip.Errands
+	err   error // why the log has failed
+}
+
+var _ gossip.Layer = (*Replay)(nil)
+
+// New returns a Replay around inside, of a worker that has no links yet. The log has to be
+// where the machine is.
+func New(inside gossip.Layer, s Start) *Replay {
+	if s.Through == nil {
+		s.Through = func(topology.Rank) bool { return false }
+	}
+	_, next := s.Log.Span()
+	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Row), place: next}
+}
+
+// Ready hands out what the layer inside says, and asks to be called again to keep it.
+func (r *Replay) Ready() gossip.Ready {
+	if r.phase == keeping {
+		r.phase = passing
+		return r.keep()
+	}
+	r.phase = keeping
+	r.said = r.Layer.Ready()
+	if place := r.Slots.Of(r.said.Round, r.said.Hop); place != r.place {
+		r.place, r.moved = place, true
+	}
+	out := r.said
+	for _, f := range out.Send {
+		if r.passes(f) {
+			r.say.Send(f)
+		}
+	}
+	out.Send = nil
+	return r.finished(out)
+}
+
+// finished completes what Ready returns.
+func (r *Replay) finished(out gossip.Ready) gossip.Ready {
+	r.owed = r.owed[:0]
+	_, next := r.Log.Span()
+	for i := range r.peers {
+		if n := &r.peers[i]; n.lacks(next) {
+			r.owed = append(r.owed, n.rank)
+		}
+	}
+	out.Owed, out.Failed = r.owed, errors.Join(out.Failed, r.err)
+	out.More = out.More || r.phase == keeping
+	return r.say.Add(out)
+}
+
+// passes reports whether a frame is sent as it is. Others come from the log when they
+// are wanted, or are only kept there.
+func (r *Replay) passes(f gossip.Frame) bool {
+	n := r.find(f.To)
+	switch {
+	case n == nil:
+		return true
+	case n.gets == away: // the machine or the log has it when there is a link
+		return false
+	case f.Kind == gossip.Data:
+		return n.gets == level
+	case f.Kind == gossip.Repair:
+		return r.slotOf(f) >= n.had
+	}
+	return true
+}
+
+func (r *Replay) slotOf(f gossip.Frame) int { return r.Slots.Of(f.Round, f.Hop) }
+
+func (r *Replay) find(rank topology.Rank) *neighbour {
+	for i := range r.peers {
+		if r.peers[i].rank == rank {
+			return &r.peers[i]
+		}
+	}
+	return nil
+}
+
+// keep keeps what was handed out, and sees to those that are behind.
+func (r *Replay) keep() gossip.Ready {
+	out := gossip.Ready{Round: r.said.Round, Hop: r.said.Hop, Waiting: r.said.Waiting, Done: r.said.Done}
+	_, first := r.Log.Span()
+	if r.err = r.append(r.said.Send); r.err != nil {
+		return r.finished(out)
+	}
+	for i := range r.peers {
+		n := &r.peers[i]
+		if n.dueAt(r.place, r.Slots.Lead, r.moved) {
+			n.told(r.place)
+			r.say.Send(gossip.Frame{From: r.Self, To: n.rank, Kind: gossip.Place, Round: r.said.Round, Hop: r.said.Hop})
+		}
+		asked, err := r.askRepairs(n, first)
+		out.More = out.More || asked
+		if r.err = errors.Join(r.feed(n), err); r.err != nil {
+			return r.finished(out)
+		}
+	}
+	r.moved = false
+	if !out.More { // else the answers are not in the log yet
+		out.More, r.err = r.answerEarly()
+	}
+	return r.finished(out)
+}
+
+// append puts new messages and repairs into the log.
+func (r *Replay) append(frames []gossip.Frame) error {
+	for _, f := range frames {
+		_, next := r.Log.Span()
+		if f.Kind == gossip.Request || f.Kind >= gossip.Place || f.Kind == gossip.Data && r.slotOf(f) != next {
+			continue
+		}
+		if err := r.Log.Append(f); err != nil {
+			return err
+		}
+	}
+	if r.Most > 0 {
+		return r.shorten()
+	}
+	return nil
+}
+
+// askRepairs asks the machine for the repairs of the messages from slot first on, as a
+// neighbour may have done that has had them before.
+func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
+	_, next := r.Log.Span()
+	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
+		f, _, err := r.Log.Find(gossip.Data, slot, n.rank)
+		if err != nil {
+			return asked, err
+		}
+		asked = true
+		// Refused where nothing can have been wrong.
+		_ = r.Layer.Receive(gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop})
+	}
+	return asked, nil
+}
+
+// answerEarly gives the machine requests for what it has said by now.
+func (r *Replay) answerEarly() (answered bool, err error) {
+	_, next := r.Log.Span()
+	for i := range r.peers {
+		n := &r.peers[i]
+		if n.early == nil || r.slotOf(*n.early) >= next {
+			continue
+		}
+		f := *n.early
+		n.early, answered = nil, true
+		if err := r.Receive(f); err != nil && !gossip.Refusal(err) {
+			return true, err
+		}
+	}
+	return answered, nil
+}

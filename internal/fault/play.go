@@ -1,0 +1,165 @@
+package fault
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"gossiptrainer/topology"
+)
+
+// A Play is a script while a run goes on: which faults are due, and what holds. Two
+// faults of one peer or link add up: it is well when both are over. It is not safe
+// for concurrent use.
+type Play struct {
+	byRound []Fault // not begun, the last one first
+	byTime  []Fault
+	active  []active
+}
+
+// An active is a fault that has begun and has not ended.
+type active struct {
+	Fault
+	ends time.Duration // Never: not
+}
+
+// A Change is a fault that begins, or is over.
+type Change struct {
+	Fault
+	Over bool
+}
+
+// NewPlay returns the play of a script in which nothing has happened yet. Faults of
+// one moment begin in the order of the script.
+func NewPlay(script []Fault) *Play {
+	p := &Play{}
+	for _, f := range slices.Backward(script) {
+		if f.At.Timed {
+			p.byTime = append(p.byTime, f)
+		} else {
+			p.byRound = append(p.byRound, f)
+		}
+	}
+	slices.SortStableFunc(p.byRound, func(a, b Fault) int { return cmp.Compare(b.At.Round, a.At.Round) })
+	slices.SortStableFunc(p.byTime, func(a, b Fault) int { return cmp.Compare(b.At.Time, a.At.Time) })
+	return p
+}
+
+// Rest returns what is left of a script in a run that goes on in a round, after it has
+// lasted for some time: faults that have begun before are not played again.
+func Rest(script []Fault, round int, lasted time.Duration) []Fault {
+	return slices.DeleteFunc(slices.Clone(script), func(f Fault) bool {
+		return !f.At.Timed && f.At.Round < round || f.At.Timed && f.At.Time < lasted
+	})
+}
+
+// Round returns the first round with whose beginning a fault is due, false if there
+// is none any more.
+func (p *Play) Round() (round int, ok bool) {
+	last := len(p.byRound) - 1
+	if last < 0 {
+		return 0, false
+	}
+	return p.byRound[last].At.Round, true
+}
+
+// Next returns when something begins or ends, unless a round begins before.
+func (p *Play) Next() (at time.Duration, ok bool) {
+	if last := len(p.byTime) - 1; last >= 0 {
+		at, ok = p.byTime[last].At.Time, true
+	}
+	for _, a := range p.active {
+		if a.ends != Never && (!ok || a.ends < at) {
+			at, ok = a.ends, true
+		}
+	}
+	return at, ok
+}
+
+// Begun begins the faults that are due as the first peer begins a round.
+func (p *Play) Begun(round int, now time.Duration) []Change {
+	var changes []Change
+	for last := len(p.byRound) - 1; last >= 0 && p.byRound[last].At.Round <= round; last-- {
+		changes = p.begin(changes, p.byRound[last], now)
+		p.byRound = p.byRound[:last]
+	}
+	return changes
+}
+
+// Until ends and begins the faults whose time has come, in the order of their times.
+func (p *Play) Until(now time.Duration) []Change {
+	var changes []Change
+	for {
+		at, ok := p.Next()
+		if !ok || at > now {
+			return changes
+		}
+		over := slices.IndexFunc(p.active, func(a active) bool { return a.ends == at })
+		if over >= 0 {
+			changes = append(changes, Change{Fault: p.active[over].Fault, Over: true})
+			p.active = slices.Delete(p.active, over, over+1)
+			continue
+		}
+		last := len(p.byTime) - 1
+		changes = p.begin(changes, p.byTime[last], at)
+		p.byTime = p.byTime[:last]
+	}
+}
+
+// begin begins a fault. One of no duration changes nothing that lasts.
+func (p *Play) begin(changes []Change, f Fault, now time.Duration) []Change {
+	changes = append(changes, Change{Fault: f})
+	switch {
+	case f.Lasts == Never:
+		p.active = append(p.active, active{f, Never})
+	case f.Lasts > 0:
+		p.active = append(p.active, active{f, now + f.Lasts})
+	}
+	return changes
+}
+
+// Apart reports whether two peers cannot have a link.
+func (p *Play) Apart(i, j topology.Rank) bool {
+	return slices.ContainsFunc(p.active, func(a active) bool { return a.holds(i, j) })
+}
+
+// Dead reports whether a peer that was killed must not be started again yet.
+func (p *Play) Dead(rank topology.Rank) bool { return p.is(Kill, rank) }
+
+// Gone reports whether a peer that was killed does not come back.
+func (p *Play) Gone(rank topology.Rank) bool {
+	return slices.ContainsFunc(p.active, func(a active) bool {
+		return a.Kind == Kill && a.Peers[0] == rank && a.ends == Never
+	})
+}
+
+// Hangs reports whether a peer stands still.
+func (p *Play) Hangs(rank topology.Rank) bool { return p.is(Hang, rank) }
+
+func (p *Play) is(kind Kind, rank topology.Rank) bool {
+	return slices.ContainsFunc(p.active, func(a active) bool { return a.Kind == kind && a.Peers[0] == rank })
+}
+
+// Slowdown returns how many times as long the gradients of a peer take, 1 if nothing
+// slows it.
+func (p *Play) Slowdown(rank topology.Rank) float64 {
+	factor := 1.
+	for _, a := range p.active {
+		if a.Kind == Slow && a.Peers[0] == rank {
+			factor *= a.By
+		}
+	}
+	return factor
+}
+
+// Rate returns the bits per second that the uplink of a peer carries, 0 if the script
+// does not limit it now.
+func (p *Play) Rate(rank topology.Rank) float64 {
+	least := 0.
+	for _, a := range p.active {
+		if a.Kind == Rate && a.Peers[0] == rank && (least == 0 || a.Bits < least) {
+			least = a.Bits
+		}
+	}
+	return least
+}

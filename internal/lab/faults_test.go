@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// playRounds is a peer that begins rounds until it is told to have no link with anybody, and tells
+// which conditions hold. What it has begun is lost with its process.
+func playRounds(ctx context.Context, leash *Leash, rank int) {
+	say := func(state record.State, detail string) {
+		leash.Report(record.Event{Status: &record.Status{Rank: rank, State: state, Detail: detail}})
+	}
+	say(record.Training, "life "+os.Getenv("LAB_TEST_LIFE"))
+	var once sync.Once
+	alone := make(chan struct{})
+	leash.Obey(func(c Conditions) {
+		say("", fmt.Sprintf("cut %v slow %v bits %v", c.Cut, c.Slow, c.Bits))
+		if len(c.Cut) == 2 {
+			once.Do(func() { close(alone) })
+		}
+	})
+	for round := 0; ; round++ {
+		leash.Begins(round)
+		select {
+		case <-alone:
+			leash.Done()
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// details returns what a peer has said in statuses, in turn, from its first life on.
+func (s *stage) details(rank int) []string {
+	var all []string
+	for _, e := range s.events {
+		if e.Status != nil && e.Status.Rank == rank && !strings.HasPrefix(e.Status.Detail, "id") {
+			all = append(all, e.Status.Detail)
+		}
+	}
+	return all
+}
+
+func ranks(all ...topology.Rank) []topology.Rank { return all }
+
+// A peer that is killed comes back and is told what holds; one that hangs goes on; and links
+// and speeds are told as they are.
+func TestAScriptIsPlayedOnProcesses(t *testing.T) {
+	const ms = time.Millisecond
+	s := &stage{t: t, script: []fault.Fault{
+		{At: fault.Moment{Round: 3}, Kind: fault.Slow, Peers: ranks(1), By: 4, Lasts: fault.Never},
+		{At: fault.Moment{Round: 5}, Kind: fault.Kill, Peers: ranks(1)},
+		{At: fault.Moment{Round: 6}, Kind: fault.Kill, Peers: ranks(2), Lasts: 20 * ms},
+		{At: fault.Moment{Timed: true, Time: 30 * ms}, Kind: fault.Hang, Peers: ranks(0), Lasts: 10 * ms},
+		{At: fault.Moment{Round: 60}, Kind: fault.Rate, Peers: ranks(0), Bits: 1e5, Lasts: fault.Never},
+		{At: fault.Moment{Round: 80}, Kind: fault.Split, Sides: [][]topology.Rank{{0}, {1}, {2}}, Lasts: time.Minute},
+	}}
+	if err := s.run(t.Context(), "rounds", "rounds", "rounds"); err != nil {
+		t.Fatal(err)
+	}
+	for rank, want := range [][]string{
+		{"life 0", "cut [] slow 0 bits 0", "cut [] slow 0 bits 100000", "cut [1 2] slow 0 bits 100000"},
+		{"killed by the script", "life 1", "cut [] slow 4 bits 0", "cut [0 2] slow 4 bits 0"},
+		{"life 0", "killed by the script", "life 1", "cut [0 1] slow 0 bits 0"},
+	} {
+		said := s.details(rank)
+		for _, detail := range want {
+			at := slices.Index(said, detail)
+			if at < 0 {
+				t.Errorf("peer %d says %q, want %q in this order", rank, s.details(rank), want)
+				break
+			}
+			said = said[at+1:]
+		}
+	}
+	log := strings.Join(s.lines, "\n")
+	for _, line := range []string{
+		"1 fault: kill 1", "2 fault: kill 2 for 20ms", "0 fault: hang 0 for 10ms", "0 fault: rate 0 to 100000 bit/s",
+	} {
+		if !strings.Contains(log, line) {
+			t.Errorf("the log lacks %q:\n%s", line, log)
+		}
+	}
+}
+
+// A peer that is dead for good is lost, and one that is to come back after the others are
+// done is not waited for.
+func TestPeersThatStayDead(t *testing.T) {
+	s := &stage{t: t, restarts: 5, spares: func(f Failure) bool { return f.Died }, script: []fault.Fault{
+		{At: fault.Moment{Round: 3}, Kind: fault.Kill, Peers: ranks(1), Lasts: fault.Never},
+		{At: fault.Moment{Round: 4}, Kind: fault.Kill, Peers: ranks(2), Lasts: time.Hour},
+		{At: fault.Moment{Round: 40}, Kind: fault.Split, Sides: [][]topology.Rank{{0}, {1}, {2}}, Lasts: time.Minute},
+	}}
+	if err := s.run(t.Context(), "rounds", "rounds", "rounds"); err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, e := range s.events {
+		if e.Status != nil && e.Status.State == record.Lost && e.Status.Rank == 1 {
+			lost++
+		}
+	}
+	if lost != 1 || slices.Contains(s.details(1), "life 1") || slices.Contains(s.details(2), "life 1") {
+		t.Errorf("peer 1 is lost %d times; the peers say %q and %q, want no second life", lost, s.details(1), s.details(2))
+	}
+}
+
+// Without a policy that goes on, a peer that is dead for good ends the run.
+func TestADeathForGoodEndsTheRun(t *testing.T) {
+	s := &stage{t: t, restarts: 5, script: []fault.Fault{
+		{At: fault.Moment{Round: 3}, Kind: fault.Kill, Peers: ranks(1), Lasts: fault.Never},
+	}}
+	err := s.run(t.Context(), "rounds", "rounds")
+	if peer, ok := err.(*PeerError); !ok || peer.Rank != 1 || !strings.Contains(peer.Reason, "killed") {
+		t.Errorf("got %v, want peer 1 killed", err)
+	}
+}
+
+// Faults of a part of the run that is over are not played again, and time goes on.
+func TestAScriptGoesOnWhereTheRunDoes(t *testing.T) {
+	hour := fault.Moment{Timed: true, Time: time.Hour}
+	f := newFaults([]fault.Fault{{At: hour, Kind: fault.Kill, Peers: ranks(1)}}, time.Hour)
+	if !f.see(record.Event{Status: &record.Status{State: record.Training}}) {
+		t.Error("the run does not begin with its first round")
+	}
+	if changes := f.Until(f.now()); len(changes) != 1 {
+		t.Errorf("%v after an hour, want one death", changes)
+	}
+}
