@@ -5,20 +5,23 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// With one bit symbols differ by N/2 or not at all, so that the windows decide
-// wherever they differ. Then all is done on packed symbols: eight to a byte.
+// bitPath takes one bit: symbols differ by N/2 or not at all, so that the windows
+// decide wherever they differ. Then all is done on packed symbols, eight to a byte.
+type bitPath struct{ bytePath }
 
-// mixBits is mixBytes for one bit.
-func (r *round) mixBits(acc, x []float32, mine []byte, in []algos.Message) (algos.Mixed, error) {
+// mix is path.mix.
+func (bitPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		low     [laneBlock / 8]byte
 		theirs  [inLanes][]byte
 		scales  [inLanes]float32
 		saw     kernel.Mixed
+		acc, x  = g.acc, g.x
+		in      = g.in
 		windows = r.windows.packer(1, len(x), r.tier)
 	)
 	for j := range in {
-		scales[j] = float32(float64(in[j].Weight) * r.grid.Step())
+		scales[j] = r.plain.scale(in[j].Weight)
 	}
 	for first := 0; first < len(x); first += laneBlock {
 		end := min(first+laneBlock, len(x))
@@ -28,8 +31,8 @@ func (r *round) mixBits(acc, x []float32, mine []byte, in []algos.Message) (algo
 		for j := range in {
 			theirs[j] = in[j].Payload[first/8:]
 		}
-		one := r.tier.MixBits(acc[first:end], mine[first/8:], low[:], theirs[:len(in)], scales[:len(in)])
+		one := r.tier.MixBits(acc[first:end], g.mine[first/8:], low[:], theirs[:len(in)], scales[:len(in)])
 		saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 	}
-	return algos.Mixed{Gap: float32(float64(saw.Largest) * r.grid.Step()), Moved: saw.Moved}, nil
+	return r.mixed(saw.Largest, saw.Moved), nil
 }

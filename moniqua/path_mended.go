@@ -9,11 +9,12 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Repairs where symbols are bytes, see lanes.go. Rounds with repairs follow one
-// another, and everybody waits for the one who mends. Models are rarely 128 steps
-// apart even there: then the last bytes of the indices N·m + s tell them from the
-// own ones, and are computed eight at a time. Blocks of which that is not certain are
-// worked on as for any number of levels.
+// mendPath takes fewer than eight bits, with repairs. Rounds with repairs follow one
+// another, and all neighbours wait for the worker that mends. Models are rarely 128
+// steps apart even there: then the last bytes of the indices N·m + s tell them from
+// the own ones, and are computed eight at a time. Blocks of which that is not
+// certain are worked on as in anyPath.
+type mendPath struct{ bytePath }
 
 // lastBytes writes the last bytes of the indices of a message to dst, from its
 // payload and the repair, which begins with this block. It returns how far they are
@@ -104,31 +105,32 @@ func farthest(theirs, own []int32) int64 {
 	return max(-low, high)
 }
 
-// A repairMixer is the working memory of mixing with repairs, on its stack.
-type repairMixer struct {
+// A mendMixer is the working memory of mix, on its stack.
+type mendMixer struct {
 	laneChecker
 	any    mixer
 	theirs [inLanes][blockLen]byte // the last bytes of their indices
 }
 
-// mixRepaired is mixWords for symbols of fewer than eight bits.
-func (r *round) mixRepaired(acc, x []float32, mine []byte, in []algos.Message, repairs [][]byte) (algos.Mixed, error) {
+// mix is path.mix.
+func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
-		m       repairMixer
-		theirs  [inLanes][]byte
-		scales  [inLanes]float32
-		largest int
-		moved   int
+		m      mendMixer
+		theirs [inLanes][]byte
+		scales [inLanes]float32
+		saw    kernel.Mixed
+		acc, x = g.acc, g.x
+		in     = g.in
 	)
-	m.prepare(r, len(x))
+	m.prepare(&r, len(x))
 	for j := range in {
-		scales[j] = float32(float64(in[j].Weight) * r.grid.Step())
+		scales[j] = r.plain.scale(in[j].Weight)
 	}
 	for first := 0; first < len(x); first += blockLen {
 		end := min(first+blockLen, len(x))
 		var before [inLanes][]byte
-		copy(before[:], repairs)
-		near, err := m.near(r, x[first:end], first, in, repairs)
+		copy(before[:], g.repairs)
+		near, err := m.near(&r, &g, first, end)
 		var one kernel.Mixed
 		switch {
 		case err != nil:
@@ -138,8 +140,8 @@ func (r *round) mixRepaired(acc, x []float32, mine []byte, in []algos.Message, r
 			}
 			one = r.tier.Mix(acc[first:end], m.own[:end-first], nil, theirs[:len(in)], scales[:len(in)], 8)
 		default:
-			copy(repairs, before[:])
-			if err = m.any.block(r, x[first:end], first, mine, in, repairs); err == nil {
+			copy(g.repairs, before[:])
+			if err = m.any.block(&r, &g, first, end); err == nil {
 				top, count := m.any.drain(acc[first:end])
 				one.Largest, one.Moved = int(top), count
 			}
@@ -147,15 +149,16 @@ func (r *round) mixRepaired(acc, x []float32, mine []byte, in []algos.Message, r
 		if err != nil {
 			return algos.Mixed{}, fmt.Errorf("moniqua: internal error: %w", err)
 		}
-		largest, moved = max(largest, one.Largest), moved+one.Moved
+		saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 	}
-	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}, nil
+	return r.mixed(saw.Largest, saw.Moved), nil
 }
 
 // near writes the last bytes of all indices of one block and reports whether they
 // tell the differences.
-func (m *repairMixer) near(r *round, x []float32, first int, in []algos.Message, repairs [][]byte) (bool, error) {
-	n, width, known := len(x), r.byteWidth(), false
+func (m *mendMixer) near(r *round, g *gathered, first, end int) (bool, error) {
+	x, in, repairs := g.x[first:end], g.in, g.repairs
+	n, width, known := len(x), r.width, false
 	if !m.ownIndices(r, x, first, width) {
 		return false, nil
 	}

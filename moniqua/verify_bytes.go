@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Verification where symbols are bytes, see lanes.go: the indices of a block are
+// Verification where symbols are bytes, see bytePath: the indices of a block are
 // computed once, as int32, and give the symbols, the hash and the quotients. A
 // neighbour's indices are the own ones plus the differences of the symbols, so
 // to check its hash needs no second decoding of the windows.
@@ -26,7 +26,7 @@ func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier
 	}
 	if doubtful {
 		kernel.Doubtful(doubt[:done/8], func(at int) bool {
-			dst[at] = int32(r.exact(x[at], r.noise(first+at)))
+			dst[at] = int32(r.exact(x[at], first+at))
 			return true
 		})
 	}
@@ -52,7 +52,7 @@ func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width 
 		}
 		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
 			i += at + hashed
-			dst[i] = int32(r.exact(x[i], r.noise(first+i)))
+			dst[i] = int32(r.exact(x[i], first+i))
 			symbols[i] = byte(dst[i]) & mask
 			return true
 		})
@@ -90,8 +90,10 @@ func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
 
 // encodeBytes writes the symbols of x to payload, of their length, enters their
 // indices in the hash and keeps their quotients.
-func (v *verification) encodeBytes(r *round, payload []byte, x []float32, width int, kept *repair) error {
+func (v *verification) encodeBytes(r *round, payload []byte, x []float32) error {
 	var (
+		width     = r.width
+		kept      = v.newest()
 		quantizer kernel.Quantizer
 		indices   [hashLen]int32
 		bytes     [hashLen]byte
@@ -155,8 +157,8 @@ type laneChecker struct {
 
 // prepare readies m for models of d coordinates.
 func (m *laneChecker) prepare(r *round, d int) {
-	m.rounds = r.encode.lanes(&m.integers, kernel.OfIndices, r.byteWidth(), d) != nil
-	m.decodes = r.windows.lanes(&m.middles, kernel.OfResidues, r.byteWidth(), d) != nil
+	m.rounds = r.encode.lanes(&m.integers, kernel.OfIndices, r.width, d) != nil
+	m.decodes = r.windows.lanes(&m.middles, kernel.OfResidues, r.width, d) != nil
 }
 
 // recoverBytes hashes the indices of all messages, where symbols are bytes.

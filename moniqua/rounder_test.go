@@ -59,7 +59,7 @@ func drawVector(t *rapid.T, r *round, first, n int) []float32 {
 	return x
 }
 
-func TestBlocksEqualTheDefinition(t *testing.T) {
+func TestFixedPointGivesTheIntegersOfPlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCodec(t)
 		r, err := c.round(rapid.IntRange(0, 1<<20).Draw(t, "k"))
@@ -74,12 +74,12 @@ func TestBlocksEqualTheDefinition(t *testing.T) {
 				t.Fatalf("%s: coordinate %d = %v refused", name, at, x[at])
 			}
 			for i, v := range x {
-				u := 0.0
-				if rounder.random {
-					u = float64(r.encode.key.Uniform(uint32(first + i)))
+				want := r.plain.index(v, first+i)
+				if rounder.window {
+					want = r.plain.low(v, first+i)
 				}
-				if want := rounder.exact(v, u); float64(got[i]) != want {
-					t.Fatalf("%s: %v, u %v: %d, want %v", name, v, u, got[i], want)
+				if float64(got[i]) != want {
+					t.Fatalf("%s: coordinate %d = %v: %d, want %v", name, first+i, v, got[i], want)
 				}
 			}
 		}

@@ -3,35 +3,47 @@ package moniqua
 import (
 	"math"
 	"math/bits"
-
-	"gossiptrainer/internal/rng"
 )
 
-// The kernels below work on blocks that fit in the first-level cache. Each is
-// a loop without calls that an assembly version can replace.
+// The loops below work on blocks that fit in the first-level cache, without
+// division. They are the arithmetic of anyPath, and what the other paths take
+// where the lanes of package kernel cannot do the work.
 
 // blockLen bounds the coordinates of one block.
 const blockLen = 1024
 
-// A rounder maps coordinates to integers of the grid: either indices
-// ⌊x/D + c⌋ or the low ends ⌈x/D + c − N/2⌉ of decode windows, with
-// c = shift + u and u = 0 unless random.
+// A rounder maps coordinates to integers of the grid: to the indices of plain, or
+// to the low ends of its decode windows.
 //
 // A block is computed in fixed point. Adding bias = 2³⁴ + 2³³ to a number below
 // 2³³ in magnitude gives a float64 in [2³⁴, 2³⁵), whose mantissa is that number
 // with 18 fractional bits. With 1/D for the division, its own roundings and the
 // truncated u it is off by less than 2 units of 2⁻¹⁸, and the float64
-// expression of the definition by less than 1. So where the fraction is at least
+// expression of plain by less than 1. So where the fraction is at least
 // guard = 8 units away from an integer both have the same floor; the other
-// coordinates, about one in 16,000, and those out of range take the definition.
+// coordinates, about one in 16,000, and those out of range are left to plain.
 type rounder struct {
-	step   float64 // D
+	plain
 	scale  float64 // 1/D, rounded
-	shift  float64
-	half   float64 // N/2 for windows
+	shift  float64 // what is added to x/D besides random u
+	half   float64 // N/2 for windows, else 0
 	window bool
 	random bool
-	key    rng.Key
+}
+
+// newRounder returns the rounder to the indices of p, or to its windows.
+func newRounder(p plain, window bool) rounder {
+	r := rounder{plain: p, scale: 1 / p.step, window: window, random: p.rounding != Nearest}
+	switch {
+	case window:
+		r.random, r.half = p.rounding == Dither, float64(p.levels)/2
+		if r.random {
+			r.shift = -0.5
+		}
+	case p.rounding == Nearest:
+		r.shift = 0.5
+	}
+	return r
 }
 
 const (
@@ -53,12 +65,12 @@ func (r *rounder) round(dst []int64, x []float32, first int) int {
 		base++ // ⌈z⌉ = ⌊z⌋ + 1 off the integers
 	}
 	if r.random {
-		return r.roundRandom(dst, x, uint32(first), base)
+		return r.roundRandom(dst, x, first, base)
 	}
 	for i, v := range x {
 		word := math.Float64bits(float64(float64(v)*scale) + base)
 		if word>>52 != exponent || (word+guard)&(1<<fraction-1) < 2*guard {
-			exact := r.exact(v, 0)
+			exact := r.exact(v, first+i)
 			if !(math.Abs(exact) < indexEnd) {
 				return i
 			}
@@ -72,14 +84,14 @@ func (r *rounder) round(dst []int64, x []float32, first int) int {
 
 // roundRandom is round with u from key. u has 24 bits, of which the fixed-point
 // number takes the upper 18.
-func (r *rounder) roundRandom(dst []int64, x []float32, first uint32, base float64) int {
+func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64) int {
 	scale, key := r.scale, r.key
 	dst = dst[:len(x)]
 	for i, v := range x {
-		raw := key.Raw(first + uint32(i))
+		raw := key.Raw(uint32(first + i))
 		word := math.Float64bits(float64(float64(v)*scale)+base) + uint64(raw>>(32-fraction))
 		if word>>52 != exponent || (word+guard)&(1<<fraction-1) < 2*guard {
-			exact := r.exact(v, float64(key.Uniform(first+uint32(i))))
+			exact := r.exact(v, first+i)
 			if !(math.Abs(exact) < indexEnd) {
 				return i
 			}
@@ -91,13 +103,12 @@ func (r *rounder) roundRandom(dst []int64, x []float32, first uint32, base float
 	return -1
 }
 
-// exact is the definition of the integer of v.
-func (r *rounder) exact(v float32, u float64) float64 {
-	t := float64(v)/r.step + (r.shift + u)
+// exact returns the integer of coordinate c, whose value is v, as plain.go has it.
+func (r *rounder) exact(v float32, c int) float64 {
 	if r.window {
-		return math.Ceil(t - r.half)
+		return r.low(v, c)
 	}
-	return math.Floor(t)
+	return r.index(v, c)
 }
 
 // A divisor takes residues modulo N without division.
@@ -135,53 +146,4 @@ func (m *divisor) residues(dst []uint16, k []int64) {
 		residue, _ := bits.Mul64(inverse*uint64(v+offset), n)
 		dst[i] = uint16(residue)
 	}
-}
-
-// place turns symbols into their places 0..N−1 in the decode windows that begin
-// at the residues low: the index of a symbol is the window's low end plus its
-// place.
-func place(dst, symbols, low []uint16, levels int32) {
-	dst, low = dst[:len(symbols)], low[:len(symbols)]
-	for i, s := range symbols {
-		p := int32(s) - int32(low[i])
-		dst[i] = uint16(p + levels&(p>>31))
-	}
-}
-
-// A mixing is what is summed over the neighbours, for one block.
-type mixing struct {
-	sum  [blockLen]float32 // Σ_j w_j·D·(k'_j − k_i)
-	peak [blockLen]int32   // max_j |k'_j − k_i|
-}
-
-// add adds one neighbour's symbols: low are the residues of the windows' low
-// ends, own the places of the worker's own indices. The increment is the float32
-// product of scale = w·D and the index difference, so that for equal weights the
-// two ends of an edge add exact negatives.
-func (m *mixing) add(symbols, low, own []uint16, levels int32, scale float32) {
-	n := len(symbols)
-	low, own = low[:n], own[:n]
-	sum, peak := m.sum[:n], m.peak[:n]
-	for i, s := range symbols {
-		p := int32(s) - int32(low[i])
-		p += levels & (p >> 31)
-		difference := p - int32(own[i])
-		sum[i] += float32(scale * float32(difference))
-		sign := difference >> 31
-		peak[i] = max(peak[i], (difference^sign)-sign)
-	}
-}
-
-// drain adds the sums to acc, clears the block, and returns the largest index
-// difference and the number of coordinates that have one.
-func (m *mixing) drain(acc []float32) (largest int32, moved int) {
-	sum, peak := m.sum[:len(acc)], m.peak[:len(acc)]
-	for i, s := range sum {
-		acc[i] += s
-		largest = max(largest, peak[i])
-		moved += int(uint32(-peak[i]) >> 31)
-	}
-	clear(sum)
-	clear(peak)
-	return largest, moved
 }
