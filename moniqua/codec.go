@@ -279,6 +279,7 @@ func (r *round) strange(v float32, at int) error {
 	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)
 	}
-	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: the model exploded or theta %v is far too small",
+	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: "+
+		"the model exploded or theta %v is far too small",
 		r.k, at, v, r.grid.Step(), r.grid.Theta)
 }

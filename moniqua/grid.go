@@ -66,7 +66,8 @@ func (r Rounding) Check(levels int) error {
 	case levels < 2 || levels > quant.MaxLevels:
 		return fmt.Errorf("moniqua: %d levels: must be 2 to %d (1 to 16 bits)", levels, quant.MaxLevels)
 	case levels <= r.spread():
-		return fmt.Errorf("moniqua: %d levels: %v rounding needs at least 3, as δ = 1/2 makes the modulus infinite: use nearest or dither, or more bits", levels, r)
+		return fmt.Errorf("moniqua: %d levels: %v rounding needs at least 3, as δ = 1/2 makes the modulus infinite: "+
+			"use nearest or dither, or more bits", levels, r)
 	}
 	return nil
 }

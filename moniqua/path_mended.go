@@ -20,7 +20,8 @@ type mendPath struct{ bytePath }
 // payload and the repair, which begins with this block. It returns how far they are
 // from the own indices at most, and the rest of the repair; without reach, which is
 // positive, dst is of no use.
-func (m *laneChecker) lastBytes(r *round, dst, repair, payload []byte, first, width int) (reach int64, rest []byte, err error) {
+func (m *laneChecker) lastBytes(r *round, dst, repair, payload []byte, first, width int) (reach int64, rest []byte,
+	err error) {
 	low, size, body, rest, err := cutQuotients(repair, len(dst))
 	if err != nil {
 		return 0, nil, err
@@ -59,7 +60,8 @@ func joinBytes(dst, q, s []byte, low byte, size, width int) {
 
 // mend writes the indices of message j of all, over one block, to dst. It refuses
 // what is not believed.
-func (v *verification) mend(r *round, m *laneChecker, dst []int32, j int, message algos.Message, first, width int) error {
+func (v *verification) mend(r *round, m *laneChecker, dst []int32, j int, message algos.Message, first,
+	width int) error {
 	n := len(dst)
 	reach, rest, err := m.lastBytes(r, m.last[:n], v.rest[j], message.Payload, first, width)
 	if err == nil && reach > 0 {

@@ -18,7 +18,8 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 	for _, test := range []struct {
 		quotient int32
 		sound    bool
-	}{{0, true}, {6, true}, {-7, true}, {7, true}, {-8, true}, {-1 << 26, true}, {1<<27 - 1, true}, {1 << 27, false}, {-1<<27 - 1, false}} {
+	}{{0, true}, {6, true}, {-7, true}, {7, true}, {-8, true}, {-1 << 26, true},
+		{1<<27 - 1, true}, {1 << 27, false}, {-1<<27 - 1, false}} {
 		repair := append(appendQuotients(nil, slices.Repeat([]int32{test.quotient}, len(x))), 7)
 		want := slices.Repeat([]int32{16*test.quotient + 3}, len(x))
 		for _, r.tier = range kernel.Available() {
@@ -32,8 +33,10 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 				t.Fatal("no own indices")
 			}
 			err := v.mend(&r, &m, got, 0, message, 0, 4)
-			if sound := err == nil; sound != test.sound || sound && (!slices.Equal(got, want) || !bytes.Equal(v.rest[0], []byte{7})) {
-				t.Errorf("%v: quotient %d: index %d, %d bytes left, %v", r.tier, test.quotient, got[299], len(v.rest[0]), err)
+			if sound := err == nil; sound != test.sound || sound &&
+				(!slices.Equal(got, want) || !bytes.Equal(v.rest[0], []byte{7})) {
+				t.Errorf("%v: quotient %d: index %d, %d bytes left, %v", r.tier, test.quotient, got[299],
+					len(v.rest[0]), err)
 			}
 			message.Limit = float32(max(want[0], -want[0])) // as far as it is, though the block may hold farther ones
 			v.start([]algos.Message{message})

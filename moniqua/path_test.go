@@ -177,7 +177,8 @@ func TestEveryPathGivesTheBitsOfPlain(t *testing.T) {
 			if senders = append(senders, sent); j == 0 {
 				continue
 			}
-			m := algos.Message{From: topology.Rank(j), Weight: 0.3 / float32(j), Payload: append(slices.Clone(sent.payload), make([]byte, HashLen)...)}
+			m := algos.Message{From: topology.Rank(j), Weight: 0.3 / float32(j),
+				Payload: append(slices.Clone(sent.payload), make([]byte, HashLen)...)}
 			if mending && (j == 1 || rapid.Bool().Draw(t, "repaired")) {
 				m.Repair = sent.repair
 			}
@@ -237,7 +238,8 @@ func checkRecovery(t *rapid.T, r *round, x []float32, in []algos.Message, theirs
 		}
 		for j, k := range theirs {
 			if v.theirs[j].Sum() != r.plain.hash(k) || len(v.rest[j]) > 0 {
-				t.Fatalf("%v, %d bits: other indices of neighbour %d, or %d bytes of its repair left", r.tier, width, j, len(v.rest[j]))
+				t.Fatalf("%v, %d bits: other indices of neighbour %d, or %d bytes of its repair left", r.tier, width,
+					j, len(v.rest[j]))
 			}
 		}
 	}

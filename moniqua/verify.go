@@ -143,7 +143,8 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 		case in[j].Repair == nil && !agrees:
 			v.wrong.From = append(v.wrong.From, in[j].From)
 		case in[j].Repair != nil && (!agrees || len(v.rest[j]) > 0):
-			return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("moniqua: round %d: repair: does not give the hash of the message", r.k)}
+			return &algos.MessageError{From: in[j].From,
+				Err: fmt.Errorf("moniqua: round %d: repair: does not give the hash of the message", r.k)}
 		}
 	}
 	if len(v.wrong.From) > 0 {

@@ -42,7 +42,8 @@ const hashLen = 4 * blockLen
 
 // hashed is integers, for at most hashLen coordinates, that also writes their
 // residues modulo 2^width to symbols and continues h with them.
-func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width int, tier kernel.Tier, q *kernel.Quantizer, h *kernel.Hash) int {
+func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width int, tier kernel.Tier,
+	q *kernel.Quantizer, h *kernel.Hash) int {
 	var doubt [hashLen / 8]byte
 	mask := byte(1<<width - 1)
 	for at := 0; at < len(x); {
