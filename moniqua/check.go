@@ -7,9 +7,8 @@ import (
 	"gossiptrainer/algos"
 )
 
-// What makes the arguments of Mix unusable is found before anything changes.
-
-// checkMix finds what makes the arguments of Mix unusable, before acc changes.
+// checkMix finds the reason why the arguments of Mix cannot be used, if there is one,
+// before acc changes.
 func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
 	if len(acc) != len(x) {
 		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
@@ -33,6 +32,11 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 // inPlace reports whether acc is x. Encode has found x sound then, so that the
 // lanes do not read it once more, which would be a quarter of the pass over memory.
 func inPlace(acc, x []float32) bool { return len(acc) > 0 && &acc[0] == &x[0] }
+
+// inLanes reports whether in is mixed in lanes alone.
+func (r *round) inLanes(in []algos.Message) bool {
+	return r.width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in)
+}
 
 // checkPayload makes sure that payload holds d symbols and the hash, if any.
 func (r *round) checkPayload(payload []byte, d int) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"gossiptrainer/algos"
@@ -18,11 +19,12 @@ import (
 // it is used; all workers of a run agree on all of them but Rank and Control.
 // The methods are safe for concurrent use unless it verifies or is controlled.
 //
-//	encode:  k_i = ⌊x/D + u⌋, sent as the symbol k_i mod N
-//	decode:  k'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
-//	mix:     x + D·Σ_j w_j·(k'_j − k_i)
+//	encode:  κ_i = ⌊x/D + u⌋, sent as the symbol κ_i mod N
+//	decode:  κ'  = the one integer ≡ symbol (mod N) in [t − N/2, t + N/2), t = y/D + c
+//	mix:     x + D·Σ_j w_j·(κ'_j − κ_i)
 //
 // y = x is the receiver's own model, c = u − 1/2 with Dither and 0 otherwise.
+// plain.go says the same in Go; a path does it.
 type Codec struct {
 	Levels   int                 // N, 2 to 65536; 3 or more with Stochastic and Shared
 	Rounding Rounding            // the zero value is Dither
@@ -37,9 +39,7 @@ type Codec struct {
 	verification verification
 }
 
-var (
-	_ algos.Codec = (*Codec)(nil)
-)
+var _ algos.Codec = (*Codec)(nil)
 
 // New returns the codec of worker rank, or the reason why there is none: levels
 // out of range or too few for the rounding mode, no theta, or one that is not
@@ -101,33 +101,24 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	var (
-		start = len(dst)
-		end   = start + r.packing.Len(len(x))
-		kept  *repair
-	)
+	var kept *verification
 	if c.Verify || c.Audit != nil {
-		kept = c.verification.begin(k)
+		kept = &c.verification
+		kept.begin(k)
 	}
+	start := len(dst)
+	end := start + r.packing.Len(len(x))
 	dst = slices.Grow(dst, end-start+HashLen)
-	switch width := r.byteWidth(); {
-	case width == 0:
-		err = c.verification.encodeWords(&r, dst[start:start:end], x, kept)
-	case kept != nil:
-		err = c.verification.encodeBytes(&r, dst[start:end], x, width, kept)
-	default:
-		err = r.encodeBytes(dst[start:end], x, width)
-	}
-	if err != nil {
+	if err := r.path(nil).encode(r, dst[start:end], x, kept); err != nil {
 		return dst[:start], err
 	}
 	dst = dst[:end]
 	switch {
 	case c.Verify:
-		kept.valid = true
-		dst = binary.LittleEndian.AppendUint64(dst, c.verification.hash.Sum())
+		kept.newest().valid = true
+		dst = binary.LittleEndian.AppendUint64(dst, kept.hash.Sum())
 	case c.Audit != nil:
-		c.Audit.enter(c, k, c.verification.hash.Sum())
+		c.Audit.enter(c, k, kept.hash.Sum())
 	}
 	return dst, nil
 }
@@ -142,30 +133,6 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 		l.Tail = HashLen
 	}
 	return l
-}
-
-// encodeWords appends the symbols of x, of any number of levels. kept is nil
-// without verification.
-func (v *verification) encodeWords(r *round, dst []byte, x []float32, kept *repair) error {
-	var (
-		index   [blockLen]int64
-		symbols [blockLen]uint16
-	)
-	for first := 0; first < len(x); first += r.block {
-		part := x[first:min(first+r.block, len(x))]
-		if err := r.indices(index[:len(part)], part, first); err != nil {
-			return err
-		}
-		r.divisor.residues(symbols[:len(part)], index[:len(part)])
-		var err error
-		if dst, err = r.packing.Pack(dst, symbols[:len(part)]); err != nil {
-			return fmt.Errorf("moniqua: internal error: %w", err)
-		}
-		if kept != nil {
-			v.note(r, kept, index[:len(part)], symbols[:len(part)])
-		}
-	}
-	return nil
 }
 
 // Mix recovers the indices of all messages with x as the reference and adds
@@ -199,37 +166,46 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 			return algos.Mixed{}, err
 		}
 	}
-	var saw algos.Mixed
-	switch width := r.byteWidth(); {
-	case width > 0 && width < 8 && repaired(in) && len(in) <= inLanes:
-		saw, err = r.mixRepaired(acc, x, mine, in, c.verification.rest)
-	case !r.inLanes(in):
-		saw, err = r.mixWords(acc, x, mine, in, c.verification.rest)
-	case width == 1:
-		saw, err = r.mixBits(acc, x, mine, in)
-	default:
-		saw, err = r.mixBytes(acc, x, mine, in, width)
+	if len(in) == 0 {
+		return algos.Mixed{}, nil
 	}
+	saw, err := r.path(in).mix(r, gathered{acc, x, mine, in, c.verification.rest})
 	saw.Largest = saw.Gap // all that a message says is how far the models are apart
 	return saw, err
 }
 
-// mixWords is Mix for any number of levels; repairs are those not read yet.
-func (r *round) mixWords(acc, x []float32, mine []byte, in []algos.Message, repairs [][]byte) (algos.Mixed, error) {
-	var (
-		m       mixer
-		largest int32
-		moved   int
-	)
-	for first := 0; first < len(x) && len(in) > 0; first += r.block {
-		end := min(first+r.block, len(x))
-		if err := m.block(r, x[first:end], first, mine, in, repairs); err != nil {
-			return algos.Mixed{}, fmt.Errorf("moniqua: internal error: %w", err)
-		}
-		top, count := m.drain(acc[first:end])
-		largest, moved = max(largest, top), moved+count
+// A path is one way to do the work of a round. All paths give the same bits, those
+// of plain.go; they differ in what they can take and in how fast they are.
+type path interface {
+	// encode writes the symbols of x to payload, which has their length. If v is not
+	// nil, it enters the indices in the hash of v and keeps their quotients there.
+	encode(r round, payload []byte, x []float32, v *verification) error
+	// mix adds what the messages say to acc. There is at least one, and all have
+	// been checked.
+	mix(r round, g gathered) (algos.Mixed, error)
+}
+
+// gathered is what a path mixes.
+type gathered struct {
+	acc, x  []float32
+	mine    []byte
+	in      []algos.Message
+	repairs [][]byte // by message: what of its repair is not read yet
+}
+
+// path returns the fastest path for the levels of r and the messages in; there are
+// none when x is encoded.
+func (r *round) path(in []algos.Message) path {
+	mending := repaired(in)
+	switch {
+	case r.width == 0, len(in) > inLanes, mending && r.width == 8:
+		return anyPath{}
+	case mending:
+		return mendPath{}
+	case r.width == 1:
+		return bitPath{}
 	}
-	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}, nil
+	return bytePath{}
 }
 
 // repaired reports whether one of the messages comes with a repair.
@@ -237,69 +213,18 @@ func repaired(in []algos.Message) bool {
 	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
-// A mixer is the working memory of Mix, on its stack.
-type mixer struct {
-	mixing
-	index             [blockLen]int64
-	low, own, symbols [blockLen]uint16
-}
-
-// block sums the messages over the coordinates x, which begin at first. Of
-// those that are repaired it takes the indices from repairs, as far as not read.
-func (m *mixer) block(r *round, x []float32, first int, mine []byte, in []algos.Message, repairs [][]byte) error {
-	n := len(x)
-	low, own, symbols := m.low[:n], m.own[:n], m.symbols[:n]
-	from, to := r.packing.Len(first), r.packing.Len(first+n)
-	if at := r.windows.round(m.index[:n], x, first); at >= 0 {
-		return r.strange(x[at], first+at)
-	}
-	r.divisor.residues(low, m.index[:n])
-	if err := r.packing.Unpack(own, mine[from:to]); err != nil {
-		return err
-	}
-	levels := int32(r.grid.Levels)
-	place(own, own, low, levels)
-	for j := range in {
-		if err := r.packing.Unpack(symbols, in[j].Payload[from:to]); err != nil {
-			return err
-		}
-		scale := float32(float64(in[j].Weight) * r.grid.Step())
-		if in[j].Repair == nil {
-			m.add(symbols, low, own, levels, scale)
-			continue
-		}
-		var err error
-		if repairs[j], err = m.addRepaired(r, repairs[j], symbols, own, scale); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addRepaired is add for one neighbour whose indices are given by quotients.
-func (m *mixer) addRepaired(r *round, repair []byte, symbols, own []uint16, scale float32) (rest []byte, err error) {
-	var theirs [blockLen]int32
-	if rest, err = r.mend(theirs[:len(symbols)], repair, symbols); err != nil {
-		return nil, err
-	}
-	for i := range symbols {
-		difference := int64(theirs[i]) - (m.index[i] + int64(own[i]))
-		m.sum[i] += float32(scale * float32(difference))
-		m.peak[i] = max(m.peak[i], int32(min(max(difference, -difference), math.MaxInt32)))
-	}
-	return rest, nil
-}
-
 // A round is the codec in one round.
 type round struct {
 	k       int
 	grid    Grid
+	plain   plain
+	encode  rounder // to indices
+	windows rounder // to the low ends of decode windows
 	packing quant.Packing
 	divisor divisor
+	width   int // b for N = 2^b up to 256 symbols, else 0
 	block   int // coordinates per block
 	tail    int // bytes of a payload after the symbols
-	encode  rounder
-	windows rounder
 	tier    kernel.Tier
 }
 
@@ -312,27 +237,34 @@ func (c *Codec) round(k int) (round, error) {
 	if err != nil {
 		return round{}, err
 	}
-	r := round{k: k, grid: grid, packing: packing, divisor: newDivisor(grid.Levels), block: blockOf(packing), tier: kernel.Best()}
+	p := plain{step: grid.Step(), levels: grid.Levels, rounding: grid.Rounding, key: c.noise(k)}
+	r := round{
+		k: k, grid: grid, plain: p, encode: newRounder(p, false), windows: newRounder(p, true),
+		packing: packing, divisor: newDivisor(grid.Levels), width: byteWidth(grid.Levels), block: blockOf(packing),
+		tier: kernel.Best(),
+	}
 	if c.Verify {
 		r.tail = HashLen
-	}
-	r.encode = rounder{step: grid.Step(), scale: 1 / grid.Step(), key: c.noise(k), random: true}
-	r.windows = r.encode
-	r.windows.window, r.windows.half = true, float64(grid.Levels)/2
-	switch grid.Rounding {
-	case Nearest:
-		r.encode.random, r.encode.shift = false, 0.5
-		r.windows.random = false
-	case Stochastic, Shared:
-		r.windows.random = false
-	case Dither:
-		r.windows.shift = -0.5
 	}
 	return r, nil
 }
 
+// byteWidth returns b for N = levels = 2^b up to 256 symbols, else 0.
+func byteWidth(levels int) int {
+	if levels > 256 || levels&(levels-1) != 0 {
+		return 0
+	}
+	return bits.TrailingZeros(uint(levels))
+}
+
 // blockOf returns the coordinates per block: a multiple of the packing's group.
 func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
+
+// mixed returns what a path saw: the largest difference of indices, and the
+// coordinates that have one.
+func (r *round) mixed(largest, moved int) algos.Mixed {
+	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
+}
 
 // noise returns the source of u in round k.
 func (c *Codec) noise(k int) rng.Key {
@@ -342,24 +274,12 @@ func (c *Codec) noise(k int) rng.Key {
 	return rng.At(c.Seed, k)
 }
 
-// indices writes the grid indices of x, which begins at coordinate first.
-func (r *round) indices(dst []int64, x []float32, first int) error {
-	if at := r.encode.round(dst, x, first); at >= 0 {
-		return r.strange(x[at], first+at)
-	}
-	for i, v := range dst {
-		if v > math.MaxInt32 || v < -math.MaxInt32 {
-			return r.strange(x[i], first+i)
-		}
-	}
-	return nil
-}
-
 // strange is the error for a coordinate that has no index.
 func (r *round) strange(v float32, at int) error {
 	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)
 	}
-	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: the model exploded or theta %v is far too small",
+	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: "+
+		"the model exploded or theta %v is far too small",
 		r.k, at, v, r.grid.Step(), r.grid.Theta)
 }

@@ -66,7 +66,8 @@ func (r Rounding) Check(levels int) error {
 	case levels < 2 || levels > quant.MaxLevels:
 		return fmt.Errorf("moniqua: %d levels: must be 2 to %d (1 to 16 bits)", levels, quant.MaxLevels)
 	case levels <= r.spread():
-		return fmt.Errorf("moniqua: %d levels: %v rounding needs at least 3, as δ = 1/2 makes the modulus infinite: use nearest or dither, or more bits", levels, r)
+		return fmt.Errorf("moniqua: %d levels: %v rounding needs at least 3, as δ = 1/2 makes the modulus infinite: "+
+			"use nearest or dither, or more bits", levels, r)
 	}
 	return nil
 }
@@ -111,4 +112,24 @@ func (g Grid) Step() float64 {
 // Modulus returns B = 2θ/(1−2δ) (Lemma 2).
 func (g Grid) Modulus() float64 {
 	return 2 * g.Theta * float64(g.Levels) / float64(g.Levels-g.Rounding.spread())
+}
+
+// Noise returns the root mean square difference, as a share of θ, that the rounding
+// errors of g alone keep up between neighbours, when mixing amplifies errors by
+// a ≥ 0 (topology.Spectrum.Noise).
+//
+// Errors of neighbours are correlated where they share u, or have none: at a
+// distance h below the step D, the square of their difference is h·(D − h) on
+// average, and D²/4 at most. With h² = a·h·(D − h) the noise feeds on itself:
+// h = D·a/(1+a) up to D/2, and above it h² = a·D²/4. Errors that workers draw for
+// themselves do not know h; the square of their difference is at most D²/2.
+func (g Grid) Noise(a float64) float64 {
+	step := g.Step() / g.Theta
+	switch {
+	case g.Rounding == Stochastic:
+		return step * math.Sqrt(a/2)
+	case a <= 1:
+		return step * a / (1 + a)
+	}
+	return step * math.Sqrt(a) / 2
 }

@@ -8,23 +8,19 @@ import (
 // The methods below show the integers behind the payloads: for the index hash,
 // for repair by quotients, and for tests.
 
-// Indices writes the grid indices k_i of x in round k to dst, of the same
+// Indices writes the grid indices κ_i of x in round k to dst, of the same
 // length. It fails where Encode does.
 func (c *Codec) Indices(dst []int32, k int, x []float32) error {
 	r, err := c.round(k)
 	if err != nil {
 		return err
 	}
-	var index [blockLen]int64
-	for first := 0; first < len(x); first += r.block {
-		part := x[first:min(first+r.block, len(x))]
-		if err := r.indices(index[:len(part)], part, first); err != nil {
-			return err
-		}
-		out := dst[first : first+len(part)]
-		for i := range out {
-			out[i] = int32(index[i])
-		}
+	indices, symbols := make([]int64, len(x)), make([]uint16, len(x))
+	if at := r.plain.encode(indices, symbols, x); at >= 0 {
+		return r.strange(x[at], at)
+	}
+	for i, v := range indices {
+		dst[i] = int32(v)
 	}
 	return nil
 }
@@ -44,28 +40,16 @@ func (c *Codec) Decode(dst []int32, k int, x []float32, payload []byte) error {
 	if err := r.checkReference(x); err != nil {
 		return err
 	}
-	var (
-		index        [blockLen]int64
-		low, symbols [blockLen]uint16
-	)
-	for first := 0; first < len(x); first += r.block {
-		end := min(first+r.block, len(x))
-		n := end - first
-		if at := r.windows.round(index[:n], x[first:end], first); at >= 0 {
-			return r.strange(x[first+at], first+at)
+	indices, symbols := make([]int64, len(x)), make([]uint16, len(x))
+	if err := r.packing.Unpack(symbols, payload[:len(payload)-r.tail]); err != nil {
+		return fmt.Errorf("moniqua: internal error: %w", err)
+	}
+	r.plain.decode(indices, symbols, x)
+	for i, v := range indices {
+		if v > math.MaxInt32 || v < -math.MaxInt32 {
+			return fmt.Errorf("moniqua: round %d: coordinate %d: index %d reaches 2³¹", k, i, v)
 		}
-		r.divisor.residues(low[:n], index[:n])
-		if err := r.packing.Unpack(symbols[:n], payload[r.packing.Len(first):r.packing.Len(end)]); err != nil {
-			return fmt.Errorf("moniqua: internal error: %w", err)
-		}
-		place(symbols[:n], symbols[:n], low[:n], int32(r.grid.Levels))
-		for i, p := range symbols[:n] {
-			v := index[i] + int64(p)
-			if v > math.MaxInt32 || v < -math.MaxInt32 {
-				return fmt.Errorf("moniqua: round %d: coordinate %d: index %d reaches 2³¹", k, first+i, v)
-			}
-			dst[first+i] = int32(v)
-		}
+		dst[i] = int32(v)
 	}
 	return nil
 }
@@ -91,12 +75,8 @@ func (c *Codec) Values(dst []float64, k int, indices []int32) error {
 // Quotients writes m = (index − symbol)/N of round k to dst, of the same length:
 // what a receiver needs beyond the symbols to know the indices for certain.
 func (c *Codec) Quotients(dst []int32, k int, indices []int32) {
-	n := int32(c.levels(k))
+	p := plain{levels: c.levels(k)}
 	for i, v := range indices {
-		m := v / n
-		if m*n > v {
-			m--
-		}
-		dst[i] = m
+		dst[i] = p.quotient(int64(v))
 	}
 }

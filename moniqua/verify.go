@@ -102,20 +102,23 @@ func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	}
 }
 
-// begin makes room for the repair of round k.
-func (v *verification) begin(k int) *repair {
+// begin makes room for the hash and the repair of round k.
+func (v *verification) begin(k int) {
 	v.last = 1 - v.last
-	kept := &v.kept[v.last]
+	kept := v.newest()
 	kept.k, kept.valid, kept.data = k, false, kept.data[:0]
 	v.hash.Reset()
-	return kept
 }
+
+// newest returns the repair of the round that is or was encoded last.
+func (v *verification) newest() *repair { return &v.kept[v.last] }
 
 // forget lets the next round take the memory of the last one encoded.
 func (v *verification) forget() { v.last = 1 - v.last }
 
 // note enters one block of the indices that are being encoded.
-func (v *verification) note(r *round, kept *repair, index []int64, symbols []uint16) {
+func (v *verification) note(r *round, index []int64, symbols []uint16) {
+	kept := v.newest()
 	var indices, m [blockLen]int32
 	for i, k := range index {
 		indices[i] = int32(k)
@@ -140,7 +143,8 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 		case in[j].Repair == nil && !agrees:
 			v.wrong.From = append(v.wrong.From, in[j].From)
 		case in[j].Repair != nil && (!agrees || len(v.rest[j]) > 0):
-			return &algos.MessageError{From: in[j].From, Err: fmt.Errorf("moniqua: round %d: repair: does not give the hash of the message", r.k)}
+			return &algos.MessageError{From: in[j].From,
+				Err: fmt.Errorf("moniqua: round %d: repair: does not give the hash of the message", r.k)}
 		}
 	}
 	if len(v.wrong.From) > 0 {
@@ -151,8 +155,8 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 
 // recover hashes the indices of all messages.
 func (v *verification) recover(r *round, x []float32, in []algos.Message) error {
-	if width := r.byteWidth(); width > 0 {
-		return v.recoverBytes(r, x, in, width)
+	if r.width > 0 {
+		return v.recoverBytes(r, x, in, r.width)
 	}
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
 		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {
@@ -251,7 +255,7 @@ func (c *Codec) State(v *state.Visit) {
 		v.Part("control", c.Control)
 	}
 	if c.Verify {
-		kept := &c.verification.kept[c.verification.last]
+		kept := c.verification.newest()
 		v.Bool("kept", &kept.valid)
 		state.Int(v, "round", &kept.k, 0, math.MaxInt)
 		v.Bytes("quotients", &kept.data)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"gossiptrainer/internal/kernel/asm"
 	"gossiptrainer/internal/rng"
 )
 
@@ -36,10 +37,7 @@ import (
 // before, longer than it takes: AVX-512 searches for four vectors side by side, and
 // for eight, in a pass of its own, from 64 cells on.
 type Cells struct {
-	// Tables of MaxCells: where cells start, 1/width, l_j/width. Then eight times what
-	// all lanes share: mask of x, what signs flip, whether u is mirrored, twice the
-	// guard as an integer; and twice the symbols by four lower and four upper bits.
-	words [wordsAt + 80]uint32
+	words asm.CellWords
 	steps int
 	shape cellShape // that words are set for
 
@@ -47,14 +45,7 @@ type Cells struct {
 }
 
 // MaxCells is the largest number of cells.
-const MaxCells = 256
-
-const (
-	startsAt  = MaxCells * iota
-	factorsAt // of v
-	lowAt
-	wordsAt
-)
+const MaxCells = asm.MaxCells
 
 const (
 	looseCell = 0x1p13   // levels of a cell are less than so many widths
@@ -89,9 +80,7 @@ func (c *Cells) Set(levels []float64, sign byte) bool {
 		c.setZero(levels)
 	}
 	near := math.Float32bits(float32(0x1p-15 + 0x1p-22*widest))
-	for lane := range 8 {
-		c.words[wordsAt+24+lane] = 2 * near
-	}
+	c.words.Guard = eight(2 * near)
 	return true
 }
 
@@ -120,7 +109,7 @@ func (c *Cells) reshape(shape cellShape) {
 		c.places[j] = uint8(c.place(j))
 	}
 	for at := range 1 << c.steps {
-		c.words[startsAt+at] = math.Float32bits(float32(math.Inf(1))) // no such cell
+		c.words.Starts[at] = math.Float32bits(float32(math.Inf(1))) // no such cell
 	}
 	first, mask, flip, mirror := byte(0), ^uint32(0), shape.sign, uint32(0)
 	if shape.sign != 0 {
@@ -129,19 +118,15 @@ func (c *Cells) reshape(shape cellShape) {
 	if shape.mirrored {
 		first, mask, flip, mirror = byte(shape.cells-1), mask>>1, byte(2*shape.cells-1), ^uint32(0)
 	}
-	for lane := range 8 {
-		c.words[wordsAt+lane] = mask
-		c.words[wordsAt+8+lane] = uint32(flip) * 0x01010101
-		c.words[wordsAt+16+lane] = mirror
-	}
+	c.words.Mask, c.words.Flip, c.words.Mirror = eight(mask), eight(uint32(flip)*0x01010101), eight(mirror)
 	var lower, upper [4]uint32
 	for i := range 16 {
 		lower[i/4] |= uint32(first+1+byte(c.place(i))) << (8 * (i % 4))
 		upper[i/4] |= uint32(c.place(i<<4)) << (8 * (i % 4))
 	}
 	for half := range 2 {
-		copy(c.words[wordsAt+32+4*half:], lower[:])
-		copy(c.words[wordsAt+40+4*half:], upper[:])
+		copy(c.words.Lower[4*half:], lower[:])
+		copy(c.words.Upper[4*half:], upper[:])
 	}
 }
 
@@ -168,9 +153,9 @@ func (c *Cells) setCells(levels []float64) (widest float64) {
 		if widths > widest {
 			widest = widths
 		}
-		c.words[startsAt+at] = start(level)
-		c.words[factorsAt+at] = math.Float32bits(float32(factor))
-		c.words[lowAt+at] = math.Float32bits(float32(level * factor))
+		c.words.Starts[at] = start(level)
+		c.words.Factors[at] = math.Float32bits(float32(factor))
+		c.words.Low[at] = math.Float32bits(float32(level * factor))
 		level = next
 	}
 	return widest
@@ -187,9 +172,9 @@ func (c *Cells) setZero(levels []float64) {
 	if !(first > 0x1p-900 && first < leastCell && second > 0 && second < leastCell) {
 		return
 	}
-	c.words[startsAt+int(c.places[1])] = math.Float32bits(math.SmallestNonzeroFloat32)
-	c.words[factorsAt+int(c.places[0])] = 0
-	c.words[lowAt+int(c.places[0])] = math.Float32bits(float32(levels[0] / first))
+	c.words.Starts[c.places[1]] = math.Float32bits(math.SmallestNonzeroFloat32)
+	c.words.Factors[c.places[0]] = 0
+	c.words.Low[c.places[0]] = math.Float32bits(float32(levels[0] / first))
 }
 
 // start returns the bits of the least float that is no less than level.
@@ -203,14 +188,17 @@ func start(level float64) uint32 {
 // returns how many it did, a multiple of Batch, and sets the bits in doubt of
 // those it is not certain of; doubtful is false if there are none. In Off it does
 // nothing.
-func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key, doubt []byte) (done int, doubtful bool) {
+func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key, doubt []byte) (done int,
+	doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
 	}
-	draw := [2][9]func(symbols []byte, x []float32, first, k0, k1 uint32, words *[848]uint32, doubt []byte) uint32{
-		{draw1AVX2, nil, draw4AVX2, draw8AVX2, draw16AVX2, draw32AVX2, draw64AVX2, draw128AVX2, draw256AVX2},
-		{draw1AVX512, nil, draw4AVX512, draw8AVX512, draw16AVX512, draw32AVX512, draw64AVX512, draw128AVX512, draw256AVX512},
+	draw := [2][9]func(symbols []byte, x []float32, first, k0, k1 uint32, words *asm.CellWords, doubt []byte) uint32{
+		{asm.Draw1AVX2, nil, asm.Draw4AVX2, asm.Draw8AVX2, asm.Draw16AVX2, asm.Draw32AVX2, asm.Draw64AVX2,
+			asm.Draw128AVX2, asm.Draw256AVX2},
+		{asm.Draw1AVX512, nil, asm.Draw4AVX512, asm.Draw8AVX512, asm.Draw16AVX512, asm.Draw32AVX512, asm.Draw64AVX512,
+			asm.Draw128AVX512, asm.Draw256AVX512},
 	}[t-AVX2][c.steps]
 	if t == AVX512 && c.steps >= findAlone {
 		c.find(symbols[:n], x[:n])
@@ -221,7 +209,7 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 
 // findAlone is from how many steps on a function of its own finds the cells, before
 // the one that draws.
-const findAlone = 6
+const findAlone = asm.FindAlone
 
 // find writes the cells of x in AVX-512, in reversed bits. What is left of twice a
 // Batch it does among zeros.
@@ -241,10 +229,10 @@ func (c *Cells) find(cells []byte, x []float32) {
 func (c *Cells) findWhole(cells []byte, x []float32) {
 	switch c.steps {
 	case findAlone:
-		find64AVX512(cells, x, &c.words)
+		asm.Find64AVX512(cells, x, &c.words)
 	case findAlone + 1:
-		find128AVX512(cells, x, &c.words)
+		asm.Find128AVX512(cells, x, &c.words)
 	default:
-		find256AVX512(cells, x, &c.words)
+		asm.Find256AVX512(cells, x, &c.words)
 	}
 }

@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // A Plane is an image in a slice: its first row begins at 0 and the next ones
 // Step floats apart.
 type Plane struct {
@@ -14,13 +16,13 @@ type Size struct{ Rows, Pixels, Channels int }
 // Moments computes Σ u and Σ u·v per channel, in float32: pixel j of a row goes
 // into partial sum j mod 4, what is left over of a row's fours into the first.
 func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
-	call := channelsCall{planes: [6]*float32{&u.V[0], &v.V[0]}, steps: [6]int{4 * u.Step, 4 * v.Step}}
+	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&u.V[0], &v.V[0]}, Steps: [6]int{4 * u.Step, 4 * v.Step}}}
 	full := call.begin(t, s, sum, product, nil)
 	if full > 0 {
 		if t == AVX512 {
-			momentsAVX512(&call)
+			asm.MomentsAVX512(&call.ChannelsCall)
 		} else {
-			momentsAVX2(&call)
+			asm.MomentsAVX2(&call.ChannelsCall)
 		}
 	}
 	if full < s.Channels {
@@ -30,13 +32,16 @@ func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
 
 // MaskedMoments sets u to zero where y is not positive and then does as Moments.
 func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
-	call := channelsCall{planes: [6]*float32{&u.V[0], &v.V[0], &y.V[0]}, steps: [6]int{4 * u.Step, 4 * v.Step, 4 * y.Step}}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&u.V[0], &v.V[0], &y.V[0]},
+		Steps:  [6]int{4 * u.Step, 4 * v.Step, 4 * y.Step},
+	}}
 	full := call.begin(t, s, sum, product, nil)
 	if full > 0 {
 		if t == AVX512 {
-			maskedMomentsAVX512(&call)
+			asm.MaskedMomentsAVX512(&call.ChannelsCall)
 		} else {
-			maskedMomentsAVX2(&call)
+			asm.MaskedMomentsAVX2(&call.ChannelsCall)
 		}
 	}
 	if full < s.Channels {
@@ -47,13 +52,17 @@ func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
 
 // Normalize computes y = max(a·z + b, floor) with an a and a b per channel.
 func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
-	call := channelsCall{planes: [6]*float32{&y.V[0], &z.V[0]}, steps: [6]int{4 * y.Step, 4 * z.Step}, floor: floor}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&y.V[0], &z.V[0]},
+		Steps:  [6]int{4 * y.Step, 4 * z.Step},
+		Floor:  floor,
+	}}
 	full := call.begin(t, s, a, b, nil)
 	if full > 0 {
 		if t == AVX512 {
-			normalizeAVX512(&call)
+			asm.NormalizeAVX512(&call.ChannelsCall)
 		} else {
-			normalizeAVX2(&call)
+			asm.NormalizeAVX2(&call.ChannelsCall)
 		}
 	}
 	if full < s.Channels {
@@ -64,13 +73,17 @@ func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
 // NormalizeAdd computes y = max(a·z + b + r, floor) with an a and a b per
 // channel.
 func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
-	call := channelsCall{planes: [6]*float32{&y.V[0], &z.V[0], &r.V[0]}, steps: [6]int{4 * y.Step, 4 * z.Step, 4 * r.Step}, floor: floor}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&y.V[0], &z.V[0], &r.V[0]},
+		Steps:  [6]int{4 * y.Step, 4 * z.Step, 4 * r.Step},
+		Floor:  floor,
+	}}
 	full := call.begin(t, s, a, b, nil)
 	if full > 0 {
 		if t == AVX512 {
-			normalizeAddAVX512(&call)
+			asm.NormalizeAddAVX512(&call.ChannelsCall)
 		} else {
-			normalizeAddAVX2(&call)
+			asm.NormalizeAddAVX2(&call.ChannelsCall)
 		}
 	}
 	if full < s.Channels {
@@ -80,13 +93,16 @@ func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size)
 
 // Combine computes dz = k·dy + (p·z + q) with coefficients per channel.
 func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
-	call := channelsCall{planes: [6]*float32{&dz.V[0], &dy.V[0], &z.V[0]}, steps: [6]int{4 * dz.Step, 4 * dy.Step, 4 * z.Step}}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&dz.V[0], &dy.V[0], &z.V[0]},
+		Steps:  [6]int{4 * dz.Step, 4 * dy.Step, 4 * z.Step},
+	}}
 	full := call.begin(t, s, k, p, q)
 	if full > 0 {
 		if t == AVX512 {
-			combineAVX512(&call)
+			asm.CombineAVX512(&call.ChannelsCall)
 		} else {
-			combineAVX2(&call)
+			asm.CombineAVX2(&call.ChannelsCall)
 		}
 	}
 	if full < s.Channels {
@@ -94,19 +110,8 @@ func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
 	}
 }
 
-// A channelsCall holds the arguments of the assembly; distances are of bytes.
-// The assembly counts groups down.
-type channelsCall struct {
-	planes         [6]*float32
-	steps          [6]int
-	coefficients   [3]*float32
-	rows           int
-	quads, singles int // pixels of a row, by fours and the rest
-	pixel          int
-	groups         int // of the channels that fill a vector
-	floor          float32
-	done           int // bytes of the channels dealt with, which the assembly counts
-}
+// A channelsCall holds the arguments of the assembly.
+type channelsCall struct{ asm.ChannelsCall }
 
 // begin sets what all calls have and returns how many channels the assembly
 // can do.
@@ -116,13 +121,13 @@ func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 	}
 	for i, c := range coefficients {
 		if c != nil {
-			call.coefficients[i] = &c[0]
+			call.Coefficients[i] = &c[0]
 		}
 	}
-	call.rows, call.quads, call.singles, call.pixel = s.Rows, s.Pixels/4, s.Pixels%4, 4*s.Channels
-	call.groups, call.done = s.Channels/Lanes, 0
+	call.Rows, call.Quads, call.Singles, call.Pixel = s.Rows, s.Pixels/4, s.Pixels%4, 4*s.Channels
+	call.Groups, call.Done = s.Channels/Lanes, 0
 	if t == AVX2 {
-		call.groups *= 2
+		call.Groups *= 2
 	}
 	return s.Channels / Lanes * Lanes
 }

@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // A Window says what every output of a convolution is a sum of: Rows runs of
 // Len inputs that lie together, Step apart. All counts are of floats.
 type Window struct {
@@ -10,7 +12,7 @@ type Window struct {
 }
 
 // A Quad places four pixels that are computed together.
-type Quad struct{ In, Out int }
+type Quad = asm.Quad
 
 // A Filter is the weights of a convolution: of each panel of outputs one group
 // per input of the window, and what the sums begin with.
@@ -37,20 +39,20 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 		}
 		return
 	}
-	call := convolveCall{
-		in: &in[0], rows: w.Rows, len: w.Len,
-		step: 4 * (w.Step - w.Len), panel: 4 * Lanes * w.Rows * w.Len,
-	}
-	for i := range call.inAt {
-		call.inAt[i], call.outAt[i] = 4*w.In[i], 4*w.Out[i]
+	call := convolveCall{asm.ConvolveCall{
+		In: &in[0], Rows: w.Rows, Len: w.Len,
+		Step: 4 * (w.Step - w.Len), Panel: 4 * Lanes * w.Rows * w.Len,
+	}}
+	for i := range call.InAt {
+		call.InAt[i], call.OutAt[i] = 4*w.In[i], 4*w.Out[i]
 	}
 	for p := 0; p < Panels(f.Channels); {
 		if size := w.Rows * w.Len; size > 0 {
-			call.w = &f.Weights[p*size][0]
+			call.W = &f.Weights[p*size][0]
 		}
-		call.start, call.out = &f.Start[p][0], &out[p*Lanes]
+		call.Start, call.Out = &f.Start[p][0], &out[p*Lanes]
 		wide := f.Channels - p*Lanes
-		call.mask = laneMask(wide)
+		call.Mask = laneMask(wide)
 		call.run(t, wide, quads)
 		p++
 		if t == AVX512 && wide >= 2*Lanes {
@@ -59,22 +61,13 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 	}
 }
 
-// A convolveCall holds the arguments of the assembly; distances are of bytes.
-type convolveCall struct {
-	in, out, w, start *float32
-	done              int // bytes of the quads dealt with, which the assembly counts
-	tiles             int // ≥ 1; the assembly counts it down
-	rows, len         int
-	step              int // from the end of a run to the next
-	panel             int // from one panel's weights to the next's
-	inAt, outAt       [4]int
-	mask              [Lanes]int32
-}
+// A convolveCall holds the arguments of the assembly.
+type convolveCall struct{ asm.ConvolveCall }
 
 // run computes as many of the next wide channels as a tile has, for all quads.
 // Quads that fill no tile are joined by copies of the last.
 func (call *convolveCall) run(t Tier, wide int, quads []Quad) {
-	var rest [6]Quad
+	var rest [asm.ConvolveTile1]Quad
 	size := convolveTile(t, wide)
 	if n := len(quads) / size; n > 0 {
 		call.enter(t, wide, n, &quads[0])
@@ -91,25 +84,25 @@ func (call *convolveCall) run(t Tier, wide int, quads []Quad) {
 func convolveTile(t Tier, wide int) int {
 	switch {
 	case t == AVX512 && wide >= 2*Lanes:
-		return 3
+		return asm.ConvolveTile2
 	case t == AVX512:
-		return 6
+		return asm.ConvolveTile1
 	}
 	return 1
 }
 
 // enter calls the assembly for the quads of so many tiles.
 func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
-	call.done, call.tiles = 0, tiles
+	call.Done, call.Tiles = 0, tiles
 	switch {
 	case t == AVX512 && wide >= 2*Lanes:
-		convolve2AVX512(call, quads)
+		asm.Convolve2AVX512(&call.ConvolveCall, quads)
 	case t == AVX512:
-		convolveAVX512(call, quads)
+		asm.ConvolveAVX512(&call.ConvolveCall, quads)
 	case wide >= Lanes:
-		convolveAVX2(call, quads)
+		asm.ConvolveAVX2(&call.ConvolveCall, quads)
 	default:
-		convolvePartAVX2(call, quads)
+		asm.ConvolvePartAVX2(&call.ConvolveCall, quads)
 	}
 }
 

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel/asm"
+)
 
 // Extremes returns the smallest and the largest of x, which has a number and no
 // NaN; −0 is smaller than 0.
@@ -12,9 +16,9 @@ func (t Tier) Extremes(x []float32) (low, high float32) {
 	n := len(x) &^ 31
 	switch t {
 	case AVX512:
-		extremesAVX512(x[:n], &least, &most)
+		asm.ExtremesAVX512(x[:n], &least, &most)
 	case AVX2:
-		extremesAVX2(x[:n], &least, &most)
+		asm.ExtremesAVX2(x[:n], &least, &most)
 	default:
 		n = 0
 	}

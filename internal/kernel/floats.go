@@ -3,6 +3,8 @@ package kernel
 import (
 	"encoding/binary"
 	"math"
+
+	"gossiptrainer/internal/kernel/asm"
 )
 
 // MixFloats adds to acc the sum over the neighbours, in order, of weights[j]
@@ -19,10 +21,10 @@ func (t Tier) MixFloats(acc, x []float32, theirs [][]byte, weights []float32) (f
 		return 0, 0
 	case t == AVX512:
 		n = len(x) &^ 15
-		moved = mixFloatsAVX512(acc, x[:n], theirs, weights, &lanes)
+		moved = asm.MixFloatsAVX512(acc, x[:n], theirs, weights, &lanes)
 	case t == AVX2:
 		n = len(x) &^ 7
-		moved = mixFloatsAVX2(acc, x[:n], theirs, weights, &lanes)
+		moved = asm.MixFloatsAVX2(acc, x[:n], theirs, weights, &lanes)
 	}
 	for _, f := range lanes {
 		far = max(far, f)

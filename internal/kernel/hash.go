@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"math/bits"
+
+	"gossiptrainer/internal/kernel/asm"
 )
 
 // A Hash is XXH64 with seed 0 over int32 numbers, little-endian, that come piece
@@ -13,8 +15,8 @@ type Hash struct {
 }
 
 const (
-	prime1 = 0x9E3779B185EBCA87
-	prime2 = 0xC2B2AE3D27D4EB4F
+	prime1 = asm.Prime1
+	prime2 = asm.Prime2
 	prime3 = 0x165667B19E3779F9
 	prime4 = 0x85EBCA77C2B2AE63
 	prime5 = 0x27D4EB2F165667C5
@@ -70,11 +72,11 @@ func (t Tier) hashSome(hashes []Hash, k [][]int32) int {
 	}
 	switch streams {
 	case 2:
-		hash2AVX512(&lanes, &data, numbers/stripe)
+		asm.Hash2AVX512(&lanes, &data, numbers/stripe)
 	case 3:
-		hash3AVX512(&lanes, &data, numbers/stripe)
+		asm.Hash3AVX512(&lanes, &data, numbers/stripe)
 	case 4:
-		hash4AVX512(&lanes, &data, numbers/stripe)
+		asm.Hash4AVX512(&lanes, &data, numbers/stripe)
 	}
 	for s := range streams {
 		hashes[s].lanes = lanes[s]
@@ -107,7 +109,8 @@ func (h *Hash) Sum() uint64 {
 	sum := uint64(prime5)
 	if h.count >= stripe {
 		l := &h.lanes
-		sum = bits.RotateLeft64(l[0], 1) + bits.RotateLeft64(l[1], 7) + bits.RotateLeft64(l[2], 12) + bits.RotateLeft64(l[3], 18)
+		sum = bits.RotateLeft64(l[0], 1) + bits.RotateLeft64(l[1], 7) + bits.RotateLeft64(l[2],
+			12) + bits.RotateLeft64(l[3], 18)
 		for _, lane := range l {
 			sum = (sum^mixIn(0, lane))*prime1 + prime4
 		}

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel/asm"
+)
 
 // Extent returns the least and the largest of k, which is not empty.
 func (t Tier) Extent(k []int32) (low, high int32) {
@@ -9,10 +13,10 @@ func (t Tier) Extent(k []int32) (low, high int32) {
 	switch {
 	case t == AVX512 && len(k) >= 32:
 		n = len(k) &^ 31
-		low, high = extentAVX512(k[:n])
+		low, high = asm.ExtentAVX512(k[:n])
 	case t == AVX2 && len(k) >= 16:
 		n = len(k) &^ 15
-		low, high = extentAVX2(k[:n])
+		low, high = asm.ExtentAVX2(k[:n])
 	}
 	for _, v := range k[n:] {
 		low, high = min(low, v), max(high, v)
@@ -27,10 +31,10 @@ func (t Tier) Narrow(dst []byte, k []int32, shift int, base int32, mask byte) {
 	switch t {
 	case AVX512:
 		n = len(k) &^ 63
-		narrowAVX512(dst[:n], k, uint64(shift), uint32(base), uint32(mask))
+		asm.NarrowAVX512(dst[:n], k, uint64(shift), uint32(base), uint32(mask))
 	case AVX2:
 		n = len(k) &^ 31
-		narrowAVX2(dst[:n], k, uint64(shift), uint32(base), uint32(mask))
+		asm.NarrowAVX2(dst[:n], k, uint64(shift), uint32(base), uint32(mask))
 	}
 	for i := n; i < len(k); i++ {
 		dst[i] = byte(k[i]>>shift-base) & mask
@@ -44,9 +48,9 @@ func (t Tier) Recover(dst, k []int32, own, low, theirs []byte, width int) (tied 
 	n := len(dst) &^ 31
 	switch t {
 	case AVX512:
-		tied = recoverAVX512(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
+		tied = asm.RecoverAVX512(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
 	case AVX2:
-		tied = recoverAVX2(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
+		tied = asm.RecoverAVX2(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
 	default:
 		n = 0
 	}

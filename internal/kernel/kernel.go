@@ -4,10 +4,11 @@
 // and a test runs each of Available.
 //
 // For every kernel there is plain Go in the same file: it is the kernel's
-// definition, what Off runs, and what the other tiers are tested against; only
-// quantizers leave theirs to the caller, who also does what they cannot. The
-// assembly is written by the program in gen, one file per topic. Under the build
-// tag purego, and on other architectures, there is none.
+// definition, what Off runs, and what the other tiers are tested against. Quantizers,
+// rounders and cells alone leave theirs to the caller, who also does what they
+// cannot. The assembly is package asm, written by the program in gen; this package
+// chooses the tier and does what fills no vector. Under the build tag purego, and on
+// other architectures, there is no assembly.
 //
 // It knows nothing of codecs, models or rounds, allocates nothing and keeps
 // nothing between calls.

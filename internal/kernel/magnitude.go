@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"unsafe"
+
+	"gossiptrainer/internal/kernel/asm"
 )
 
 // Magnitude returns the largest bits of |x_i| among the coordinates, 0 if there
@@ -39,9 +41,9 @@ func (t Tier) magnitude(p []byte) uint32 {
 	var lanes [16]uint32
 	switch t {
 	case AVX512:
-		magnitudeAVX512(p, &lanes)
+		asm.MagnitudeAVX512(p, &lanes)
 	case AVX2:
-		magnitudeAVX2(p, &lanes)
+		asm.MagnitudeAVX2(p, &lanes)
 	}
 	most := uint32(0)
 	for _, m := range lanes {

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel/asm"
+)
 
 // Mixed is what a mixing saw.
 type Mixed struct {
@@ -30,13 +34,13 @@ func (t Tier) Mix(acc []float32, own, low []byte, theirs [][]byte, scales []floa
 	switch {
 	case n == 0:
 	case t == AVX512 && low == nil:
-		saw.Done, saw.Moved, saw.Largest = mixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = asm.MixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)])
 	case t == AVX512:
-		saw.Done, saw.Moved, saw.Largest = mixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)])
 	case low == nil:
-		saw.Done, saw.Moved, saw.Largest = mixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = asm.MixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)])
 	default:
-		saw.Done, saw.Moved, saw.Largest = mixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)])
 	}
 	saw.Largest >>= 8 - width
 	if saw.Done == n {

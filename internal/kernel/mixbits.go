@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // MixBits is Mix for symbols of one bit, eight to a byte, least significant bit
 // first: where two differ it is a tie, and all neighbours that differ from the
 // own symbol lie to the same side of it. So nothing is unpacked. It mixes all.
@@ -12,9 +14,9 @@ func (t Tier) MixBits(acc []float32, own, low []byte, theirs [][]byte, scales []
 	}
 	switch t {
 	case AVX512:
-		moved = mixBitsAVX512(acc[:n], own, low, theirs, scales)
+		moved = asm.MixBitsAVX512(acc[:n], own, low, theirs, scales)
 	case AVX2:
-		moved = mixBitsAVX2(acc[:n], own, low, theirs, scales)
+		moved = asm.MixBitsAVX2(acc[:n], own, low, theirs, scales)
 	}
 	for i := n; i < len(acc); i++ {
 		sum, differs := float32(0), false

@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // Momentum computes m ← g + mu·m, with mu·m rounded before it is added, and
 // copies m to g. m is at least as long as g.
 func (t Tier) Momentum(g, m []float32, mu float32) {
@@ -9,10 +11,10 @@ func (t Tier) Momentum(g, m []float32, mu float32) {
 		switch t {
 		case AVX512:
 			n = len(g) &^ 15
-			momentumAVX512(g[:n], m, mu)
+			asm.MomentumAVX512(g[:n], m, mu)
 		case AVX2:
 			n = len(g) &^ 7
-			momentumAVX2(g[:n], m, mu)
+			asm.MomentumAVX2(g[:n], m, mu)
 		}
 	}
 	for i := n; i < len(g); i++ {

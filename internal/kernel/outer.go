@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // A Walk goes over pixels of two arrays together: Count[0] images of Count[1]
 // rows of Count[2] pixels, with the distances in floats from one image, row and
 // pixel to the next in each array.
@@ -23,7 +25,7 @@ func (t Tier) Outer(sums, a, b []float32, columns int, quads []Quad, w *Walk) {
 		}
 		return
 	}
-	t.outer(sums, a, b, quads, w, outerCall{columns: 4 * columns})
+	t.outer(sums, a, b, quads, w, outerCall{asm.OuterCall{Columns: 4 * columns}})
 }
 
 // AddOuter does as Outer and adds the sums to what is there. No two quads may
@@ -35,26 +37,17 @@ func (t Tier) AddOuter(sums, a, b []float32, columns int, quads []Quad, w *Walk)
 		}
 		return
 	}
-	t.outer(sums, a, b, quads, w, outerCall{columns: 4 * columns, add: 1})
+	t.outer(sums, a, b, quads, w, outerCall{asm.OuterCall{Columns: 4 * columns, Add: 1}})
 }
 
-// An outerCall holds the arguments of the assembly; distances are of bytes.
-type outerCall struct {
-	a, b, sums   *float32
-	done         int // bytes of the quads dealt with, which the assembly counts
-	tiles        int // ≥ 1; the assembly counts it down
-	add          int // to what is there, or 0
-	columns      int
-	count        [3]int
-	stepA, stepB [3]int // after the last image, row and pixel
-	mask         [Lanes]int32
-}
+// An outerCall holds the arguments of the assembly.
+type outerCall struct{ asm.OuterCall }
 
 func (t Tier) outer(sums, a, b []float32, quads []Quad, w *Walk, call outerCall) {
-	call.a, call.count = &a[0], w.Count
-	call.stepA, call.stepB = remainders(w.StepA, w.Count), remainders(w.StepB, w.Count)
-	for c := 0; c < call.columns/4; {
-		c += call.run(t, sums[c:], b[c:], call.columns/4-c, quads)
+	call.A, call.Count = &a[0], w.Count
+	call.StepA, call.StepB = remainders(w.StepA, w.Count), remainders(w.StepB, w.Count)
+	for c := 0; c < call.Columns/4; {
+		c += call.run(t, sums[c:], b[c:], call.Columns/4-c, quads)
 	}
 }
 
@@ -66,26 +59,26 @@ func remainders(step, count [3]int) [3]int {
 // run computes as many of the next wide columns as a tile has, for all quads,
 // and returns how many these are.
 func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) int {
-	call.sums, call.b, call.mask = &sums[0], &b[0], laneMask(wide)
+	call.Sums, call.B, call.Mask = &sums[0], &b[0], laneMask(wide)
 	switch {
 	case t == AVX2 && wide >= Lanes:
 		call.begin(len(quads))
-		outerAVX2(call, &quads[0])
+		asm.OuterAVX2(&call.OuterCall, &quads[0])
 	case t == AVX2:
 		call.begin(len(quads))
-		outerPartAVX2(call, &quads[0])
+		asm.OuterPartAVX2(&call.OuterCall, &quads[0])
 	case wide < 2*Lanes:
-		if call.begin(len(quads) / 6) {
-			outerAVX512(call, &quads[0])
+		if call.begin(len(quads) / asm.OuterTile1) {
+			asm.OuterAVX512(&call.OuterCall, &quads[0])
 		}
-		call.rest(quads[len(quads)/6*6:])
+		call.rest(quads[len(quads)/asm.OuterTile1*asm.OuterTile1:])
 	default:
-		if call.begin(len(quads) / 3) {
-			outer2AVX512(call, &quads[0])
+		if call.begin(len(quads) / asm.OuterTile2) {
+			asm.Outer2AVX512(&call.OuterCall, &quads[0])
 		}
-		call.rest(quads[len(quads)/3*3:])
-		call.sums, call.b = &sums[Lanes], &b[Lanes]
-		call.rest(quads[len(quads)/3*3:])
+		call.rest(quads[len(quads)/asm.OuterTile2*asm.OuterTile2:])
+		call.Sums, call.B = &sums[Lanes], &b[Lanes]
+		call.rest(quads[len(quads)/asm.OuterTile2*asm.OuterTile2:])
 		return 2 * Lanes
 	}
 	return Lanes
@@ -93,14 +86,14 @@ func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) in
 
 // begin sets what the assembly counts, and says whether there is anything to do.
 func (call *outerCall) begin(tiles int) bool {
-	call.done, call.tiles = 0, tiles
+	call.Done, call.Tiles = 0, tiles
 	return tiles > 0
 }
 
 // rest computes what fills no tile.
 func (call *outerCall) rest(quads []Quad) {
 	if call.begin(len(quads)) {
-		outerRestAVX512(call, &quads[0])
+		asm.OuterRestAVX512(&call.OuterCall, &quads[0])
 	}
 }
 

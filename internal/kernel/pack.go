@@ -1,6 +1,10 @@
 package kernel
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"gossiptrainer/internal/kernel/asm"
+)
 
 // Pack writes symbols 0..2^width−1, width 1 to 8, as a bit stream, least
 // significant bit first, to the ⌈len(symbols)·width/8⌉ bytes of dst.
@@ -26,25 +30,25 @@ func (t Tier) packLanes(dst []byte, width int, s []byte) {
 	switch {
 	case len(s) == 0:
 	case width == 3:
-		pack3AVX2(dst, s)
+		asm.Pack3AVX2(dst, s)
 	case width == 5:
-		pack5AVX2(dst, s)
+		asm.Pack5AVX2(dst, s)
 	case width == 6:
-		pack6AVX2(dst, s)
+		asm.Pack6AVX2(dst, s)
 	case width == 7:
-		pack7AVX2(dst, s)
+		asm.Pack7AVX2(dst, s)
 	case t == AVX512 && width == 1:
-		pack1AVX512(dst, s)
+		asm.Pack1AVX512(dst, s)
 	case t == AVX512 && width == 2:
-		pack2AVX512(dst, s)
+		asm.Pack2AVX512(dst, s)
 	case t == AVX512:
-		pack4AVX512(dst, s)
+		asm.Pack4AVX512(dst, s)
 	case width == 1:
-		pack1AVX2(dst, s)
+		asm.Pack1AVX2(dst, s)
 	case width == 2:
-		pack2AVX2(dst, s)
+		asm.Pack2AVX2(dst, s)
 	default:
-		pack4AVX2(dst, s)
+		asm.Pack4AVX2(dst, s)
 	}
 }
 
@@ -113,25 +117,25 @@ func (t Tier) unpackLanes(s []byte, width int, src []byte) {
 	switch {
 	case len(s) == 0:
 	case width == 3:
-		unpack3AVX2(s, src)
+		asm.Unpack3AVX2(s, src)
 	case width == 5:
-		unpack5AVX2(s, src)
+		asm.Unpack5AVX2(s, src)
 	case width == 6:
-		unpack6AVX2(s, src)
+		asm.Unpack6AVX2(s, src)
 	case width == 7:
-		unpack7AVX2(s, src)
+		asm.Unpack7AVX2(s, src)
 	case t == AVX512 && width == 1:
-		unpack1AVX512(s, src)
+		asm.Unpack1AVX512(s, src)
 	case t == AVX512 && width == 2:
-		unpack2AVX512(s, src)
+		asm.Unpack2AVX512(s, src)
 	case t == AVX512:
-		unpack4AVX512(s, src)
+		asm.Unpack4AVX512(s, src)
 	case width == 1:
-		unpack1AVX2(s, src)
+		asm.Unpack1AVX2(s, src)
 	case width == 2:
-		unpack2AVX2(s, src)
+		asm.Unpack2AVX2(s, src)
 	default:
-		unpack4AVX2(s, src)
+		asm.Unpack4AVX2(s, src)
 	}
 }
 
@@ -159,10 +163,10 @@ func (t Tier) Raise(symbols []byte, width int) {
 		return
 	case t == AVX512:
 		n = len(symbols) &^ 63
-		raiseAVX512(symbols[:n], uint64(8-width))
+		asm.RaiseAVX512(symbols[:n], uint64(8-width))
 	case t == AVX2:
 		n = len(symbols) &^ 31
-		raiseAVX2(symbols[:n], uint64(8-width))
+		asm.RaiseAVX2(symbols[:n], uint64(8-width))
 	}
 	for i := n; i < len(symbols); i++ {
 		symbols[i] <<= 8 - width

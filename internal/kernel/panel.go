@@ -1,7 +1,9 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // Lanes is the number of columns in a panel.
-const Lanes = 16
+const Lanes = asm.Lanes
 
 // A Panel holds Lanes columns of a matrix, one group per row. A matrix with more
 // columns is panels one after another; the missing columns of the last are zero.
@@ -18,9 +20,9 @@ func (t Tier) PackPanels(dst Panel, w []float32, cols int) {
 		panel := dst[p*rows : (p+1)*rows]
 		switch {
 		case rows > 0 && first+Lanes <= cols && t == AVX512:
-			panelAVX512(&panel[0][0], &w[first], rows, cols)
+			asm.PanelAVX512(&panel[0][0], &w[first], rows, cols)
 		case rows > 0 && first+Lanes <= cols && t == AVX2:
-			panelAVX2(&panel[0][0], &w[first], rows, cols)
+			asm.PanelAVX2(&panel[0][0], &w[first], rows, cols)
 		default:
 			for r := range panel {
 				clear(panel[r][copy(panel[r][:], w[r*cols+first:(r+1)*cols]):])

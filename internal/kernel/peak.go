@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // MultiplyAdds does at least n multiply-adds of floats as fast as the tier can,
 // for measuring by how much a kernel misses that, and returns how many. Off
 // does none.
@@ -7,11 +9,11 @@ func (t Tier) MultiplyAdds(n int) int {
 	switch t {
 	case AVX512:
 		loops := n/(16*16) + 1
-		peakAVX512(loops)
+		asm.PeakAVX512(loops)
 		return loops * 16 * 16
 	case AVX2:
 		loops := n/(12*8) + 1
-		peakAVX2(loops)
+		asm.PeakAVX2(loops)
 		return loops * 12 * 8
 	}
 	return 0

@@ -1,5 +1,7 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // AddPoints adds the point of each symbol to acc. Symbols have width bits, 1 to
 // 8, in the upper bits of bytes; there are as many as in acc.
 func (t Tier) AddPoints(acc []float32, symbols []byte, width int, points *[256]float32) {
@@ -7,11 +9,11 @@ func (t Tier) AddPoints(acc []float32, symbols []byte, width int, points *[256]f
 	a, s := acc[:n], symbols[:n]
 	switch {
 	case t == AVX512 && width <= 4:
-		addFewAVX512(a, s, shift, points)
+		asm.AddFewAVX512(a, s, shift, points)
 	case t == AVX512:
-		addManyAVX512(a, s, shift, points)
+		asm.AddManyAVX512(a, s, shift, points)
 	case t == AVX2 && width <= 4:
-		addFewAVX2(a, s, shift, points)
+		asm.AddFewAVX2(a, s, shift, points)
 	default: // AVX2 has too few registers for a table
 		n = 0
 	}

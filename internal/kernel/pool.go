@@ -1,19 +1,21 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // MaxPool computes y, an image of size s, as the largest of each 2×2 pixels of
 // x. A NaN may get lost beside numbers.
 func (t Tier) MaxPool(y, x Plane, s Size) {
 	bottom := x.below()
-	call := channelsCall{
-		planes: [6]*float32{&y.V[0], &x.V[0], &bottom.V[0]},
-		steps:  [6]int{4 * y.Step, 8 * x.Step, 8 * x.Step},
-	}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&y.V[0], &x.V[0], &bottom.V[0]},
+		Steps:  [6]int{4 * y.Step, 8 * x.Step, 8 * x.Step},
+	}}
 	full := call.begin(t, s)
 	if full > 0 {
 		if t == AVX512 {
-			maxPoolAVX512(&call)
+			asm.MaxPoolAVX512(&call.ChannelsCall)
 		} else {
-			maxPoolAVX2(&call)
+			asm.MaxPoolAVX2(&call.ChannelsCall)
 		}
 	}
 	for i := range s.Rows * (s.Channels - full) {
@@ -29,16 +31,16 @@ func (t Tier) MaxPool(y, x Plane, s Size) {
 // have the value y, the first in row order gets dy, the others get 0.
 func (t Tier) MaxPoolGradient(dx, x, y, dy Plane, s Size) {
 	bottom, gradient := x.below(), dx.below()
-	call := channelsCall{
-		planes: [6]*float32{&dx.V[0], &gradient.V[0], &x.V[0], &bottom.V[0], &y.V[0], &dy.V[0]},
-		steps:  [6]int{8 * dx.Step, 8 * dx.Step, 8 * x.Step, 8 * x.Step, 4 * y.Step, 4 * dy.Step},
-	}
+	call := channelsCall{asm.ChannelsCall{
+		Planes: [6]*float32{&dx.V[0], &gradient.V[0], &x.V[0], &bottom.V[0], &y.V[0], &dy.V[0]},
+		Steps:  [6]int{8 * dx.Step, 8 * dx.Step, 8 * x.Step, 8 * x.Step, 4 * y.Step, 4 * dy.Step},
+	}}
 	full := call.begin(t, s)
 	if full > 0 {
 		if t == AVX512 {
-			maxPoolGradientAVX512(&call)
+			asm.MaxPoolGradientAVX512(&call.ChannelsCall)
 		} else {
-			maxPoolGradientAVX2(&call)
+			asm.MaxPoolGradientAVX2(&call.ChannelsCall)
 		}
 	}
 	for i := range s.Rows * s.Pixels {

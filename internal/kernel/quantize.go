@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 
+	"gossiptrainer/internal/kernel/asm"
 	"gossiptrainer/internal/rng"
 )
 
@@ -37,7 +38,7 @@ import (
 // Cutting 1/B to 24 bits and rounding w move T by less than 3/4: the fractions 0
 // and −1 are doubtful, 2 of 2^(16−b).
 type Quantizer struct {
-	words  [225]uint32
+	words  asm.QuantizerWords
 	output Output
 	width  int
 	random bool
@@ -63,14 +64,15 @@ type Lattice struct {
 
 // Step is the number of coordinates that a quantizer does at a time: it begins at
 // a multiple of it and does whole ones.
-const Step = 128
+const Step = asm.Step
 
 // Set prepares q for one output of a lattice and reports whether the lanes can do
 // it: they need a lattice as described, a step far from the ends of float32's
 // range, and for packing 1, 2 or 4 bits.
 func (q *Quantizer) Set(l Lattice, output Output) bool {
 	modulus := l.Step * float64(uint(1)<<l.Bits)
-	if l.Bits < 1 || l.Bits > 8 || !(modulus > 0x1p-60 && modulus < 0x1p60) || l.Shift > 1 || l.Shift < -float64(uint(1)<<l.Bits)/2 {
+	if l.Bits < 1 || l.Bits > 8 || !(modulus > 0x1p-60 && modulus < 0x1p60) || l.Shift > 1 ||
+		l.Shift < -float64(uint(1)<<l.Bits)/2 {
 		return false
 	}
 	if output == OfPacked && (l.Bits > 4 || odd(l.Bits)) {
@@ -96,7 +98,7 @@ type precision struct {
 	own   uint32  // what residues and indices use in their ways
 }
 
-// set fills the constants, in the order that the assembly expects.
+// set fills the words that the assembly reads.
 func (q *Quantizer) set(l Lattice, s precision) {
 	inverse := 1 / (l.Step * float64(uint(1)<<l.Bits))
 	high := float32(inverse)
@@ -108,23 +110,24 @@ func (q *Quantizer) set(l Lattice, s precision) {
 		magic += float64(shift) * 0x1p-22
 	}
 	float := func(v float64) uint32 { return math.Float32bits(float32(v)) }
-	constants := [...]uint32{
-		float(float64(high) * s.first), float(magic),
-		float(0x1p22 * unit), float(3 * 0x1p22 * unit), float(float64(high) * unit), float(float64(low) * unit),
-		uint32(shift), uint32(1)<<rest - 2*s.near, s.own, uint32(rest), uint32(32 - rest), 0,
+	w := &q.words
+	w.First, w.Magic = eight(float(float64(high)*s.first)), eight(float(magic))
+	w.Units, w.Three = eight(float(0x1p22*unit)), eight(float(3*0x1p22*unit))
+	w.High, w.Low = eight(float(float64(high)*unit)), eight(float(float64(low)*unit))
+	w.Shift, w.Test, w.Own = eight(uint32(shift)), eight(uint32(1)<<rest-2*s.near), eight(s.own)
+	w.Rest, w.Noise = eight(uint32(rest)), eight(uint32(32-rest))
+	if l.Noise == nil {
+		return
 	}
-	if l.Noise != nil {
-		constants[11] = l.Noise.K1
-		for i := range uint32(Step) {
-			q.words[96+i] = (i ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
-		}
-		q.words[224] = l.Noise.K0 &^ (Step - 1)
+	w.Key0, w.Key1 = l.Noise.K0&^(Step-1), eight(l.Noise.K1)
+	for i := range w.Products {
+		w.Products[i] = (uint32(i) ^ l.Noise.K0&(Step-1)) * 0x9E3779B1
 	}
-	for i, v := range constants {
-		for lane := range 8 {
-			q.words[8*i+lane] = v
-		}
-	}
+}
+
+// eight returns a word for each lane of AVX2.
+func eight(word uint32) [8]uint32 {
+	return [8]uint32{word, word, word, word, word, word, word, word}
 }
 
 // Residues writes the residues modulo N of x, whose first coordinate has the
@@ -142,13 +145,13 @@ func (t Tier) Residues(dst []byte, x []float32, first int, q *Quantizer, doubt [
 	var doubts, outside uint32
 	switch {
 	case t == AVX512 && q.random:
-		doubts, outside = randomResiduesAVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomResiduesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case t == AVX512:
-		doubts, outside = fixedResiduesAVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedResiduesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random:
-		doubts, outside = randomResiduesAVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomResiduesAVX2(dst, x, uint32(first), &q.words, doubt)
 	default:
-		doubts, outside = fixedResiduesAVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedResiduesAVX2(dst, x, uint32(first), &q.words, doubt)
 	}
 	if outside != 0 {
 		return 0, false
@@ -167,21 +170,21 @@ func (t Tier) Packed(dst []byte, x []float32, first int, q *Quantizer, doubt []b
 	var doubts, outside uint32
 	switch {
 	case t == AVX2 && q.random:
-		doubts, outside = randomPacked1AVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomPacked1AVX2(dst, x, uint32(first), &q.words, doubt)
 	case t == AVX2:
-		doubts, outside = fixedPacked1AVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedPacked1AVX2(dst, x, uint32(first), &q.words, doubt)
 	case q.random && q.width == 1:
-		doubts, outside = randomPacked1AVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomPacked1AVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random && q.width == 2:
-		doubts, outside = randomPacked2AVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomPacked2AVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random:
-		doubts, outside = randomPacked4AVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomPacked4AVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.width == 1:
-		doubts, outside = fixedPacked1AVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedPacked1AVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.width == 2:
-		doubts, outside = fixedPacked2AVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedPacked2AVX512(dst, x, uint32(first), &q.words, doubt)
 	default:
-		doubts, outside = fixedPacked4AVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedPacked4AVX512(dst, x, uint32(first), &q.words, doubt)
 	}
 	if outside != 0 {
 		return 0, false
@@ -200,13 +203,13 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 	var doubts, outside uint32
 	switch {
 	case t == AVX512 && q.random:
-		doubts, outside = randomIndicesAVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomIndicesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case t == AVX512:
-		doubts, outside = fixedIndicesAVX512(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedIndicesAVX512(dst, x, uint32(first), &q.words, doubt)
 	case q.random:
-		doubts, outside = randomIndicesAVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.RandomIndicesAVX2(dst, x, uint32(first), &q.words, doubt)
 	default:
-		doubts, outside = fixedIndicesAVX2(dst, x, uint32(first), &q.words, doubt)
+		doubts, outside = asm.FixedIndicesAVX2(dst, x, uint32(first), &q.words, doubt)
 	}
 	if outside != 0 {
 		return 0, false
@@ -217,7 +220,8 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 // HashedIndices is Indices that also writes the lower bits of the indices, those
 // in mask, to symbols, and continues h with the indices. It may end early, behind
 // doubtful ones: from hashed on nothing has been entered in h.
-func (t Tier) HashedIndices(dst []int32, symbols []byte, x []float32, first int, q *Quantizer, mask byte, doubt []byte, h *Hash) (done, hashed int) {
+func (t Tier) HashedIndices(dst []int32, symbols []byte, x []float32, first int, q *Quantizer, mask byte,
+	doubt []byte, h *Hash) (done, hashed int) {
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t != AVX512 || n == 0 || first%Step != 0 || q.output != OfIndices || h.count%stripe != 0 {
 		done, doubtful := t.Indices(dst, x, first, q, doubt)
@@ -235,9 +239,11 @@ func (t Tier) HashedIndices(dst []int32, symbols []byte, x []float32, first int,
 		products        [Step / 2]uint64
 	)
 	if q.random {
-		left, doubts, outside = randomHashedAVX512(dst[:n], symbols[:n], x[:n], uint32(first), &q.words, uint32(mask), doubt, &lanes, &products)
+		left, doubts, outside = asm.RandomHashedAVX512(dst[:n], symbols[:n], x[:n], uint32(first), &q.words,
+			uint32(mask), doubt, &lanes, &products)
 	} else {
-		left, doubts, outside = fixedHashedAVX512(dst[:n], symbols[:n], x[:n], uint32(first), &q.words, uint32(mask), doubt, &lanes, &products)
+		left, doubts, outside = asm.FixedHashedAVX512(dst[:n], symbols[:n], x[:n], uint32(first), &q.words,
+			uint32(mask), doubt, &lanes, &products)
 	}
 	if outside != 0 {
 		return 0, 0

@@ -1,17 +1,19 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // Rectify and Mask take rows of any contents as pixels of one vector.
 
 // Rectify computes y ← max(y, 0) for the first n floats of so many rows. NaN
 // stays.
 func (t Tier) Rectify(y Plane, rows, n int) {
-	call := channelsCall{planes: [6]*float32{&y.V[0]}, steps: [6]int{4 * y.Step}}
+	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&y.V[0]}, Steps: [6]int{4 * y.Step}}}
 	full := call.begin(t, Size{Rows: rows, Pixels: n / Lanes, Channels: Lanes}) * (n / Lanes)
 	if full > 0 {
 		if t == AVX512 {
-			rectifyAVX512(&call)
+			asm.RectifyAVX512(&call.ChannelsCall)
 		} else {
-			rectifyAVX2(&call)
+			asm.RectifyAVX2(&call.ChannelsCall)
 		}
 	}
 	for r := range rows {
@@ -27,13 +29,13 @@ func (t Tier) Rectify(y Plane, rows, n int) {
 // Mask sets the first n floats of so many rows of u to zero where y is not
 // positive.
 func (t Tier) Mask(u, y Plane, rows, n int) {
-	call := channelsCall{planes: [6]*float32{&u.V[0], &y.V[0]}, steps: [6]int{4 * u.Step, 4 * y.Step}}
+	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&u.V[0], &y.V[0]}, Steps: [6]int{4 * u.Step, 4 * y.Step}}}
 	full := call.begin(t, Size{Rows: rows, Pixels: n / Lanes, Channels: Lanes}) * (n / Lanes)
 	if full > 0 {
 		if t == AVX512 {
-			maskAVX512(&call)
+			asm.MaskAVX512(&call.ChannelsCall)
 		} else {
-			maskAVX2(&call)
+			asm.MaskAVX2(&call.ChannelsCall)
 		}
 	}
 	for r := range rows {

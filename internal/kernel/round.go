@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 
+	"gossiptrainer/internal/kernel/asm"
 	"gossiptrainer/internal/rng"
 )
 
@@ -24,7 +25,7 @@ import (
 // others, one in 4,096, are doubtful and left to the caller. The draw Below is
 // ⌊r + 1 − u⌋ but where u is the fraction of r, which is doubtful.
 type Rounder struct {
-	words  [56]uint32
+	words  asm.RounderWords
 	random bool
 }
 
@@ -50,8 +51,8 @@ type Parts struct {
 const (
 	// Batch is the number of coordinates of which symbols are found in whole
 	// multiples.
-	Batch     = 64
-	roundRest = 22  // fractional bits
+	Batch     = asm.Batch
+	roundRest = asm.RoundFraction
 	roundUnit = 512 // a sum is doubtful within so many units of an integer
 )
 
@@ -72,13 +73,14 @@ func (r *Rounder) Set(p Parts) bool {
 		mask >>= 1
 	}
 	r.random = p.Draw != Nearest
-	for i, v := range [...]uint32{
-		mask, math.Float32bits(p.Low), math.Float32bits(float32((1 << roundRest) / p.Unit)),
-		flip, shift, 1<<roundRest - 2*roundUnit, uint32(p.Sign) * 0x01010101,
-	} {
-		for lane := range 8 {
-			r.words[8*i+lane] = v
-		}
+	r.words = asm.RounderWords{
+		Mask:   eight(mask),
+		Low:    eight(math.Float32bits(p.Low)),
+		Factor: eight(math.Float32bits(float32((1 << roundRest) / p.Unit))),
+		Flip:   eight(flip),
+		Shift:  eight(shift),
+		Test:   eight(1<<roundRest - 2*roundUnit),
+		Sign:   eight(uint32(p.Sign) * 0x01010101),
 	}
 	return true
 }
@@ -87,7 +89,8 @@ func (r *Rounder) Set(p Parts) bool {
 // returns how many it did, a multiple of Batch, and sets the bits in doubt of
 // those it is not certain of; doubtful is false if there are none. In Off it does
 // nothing.
-func (t Tier) Round(symbols []byte, x []float32, first int, r *Rounder, key rng.Key, doubt []byte) (done int, doubtful bool) {
+func (t Tier) Round(symbols []byte, x []float32, first int, r *Rounder, key rng.Key, doubt []byte) (done int,
+	doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
@@ -96,13 +99,13 @@ func (t Tier) Round(symbols []byte, x []float32, first int, r *Rounder, key rng.
 	var doubts uint32
 	switch {
 	case t == AVX512 && r.random:
-		doubts = randomRoundAVX512(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
+		doubts = asm.RandomRoundAVX512(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
 	case t == AVX512:
-		doubts = fixedRoundAVX512(symbols, x, &r.words, doubt)
+		doubts = asm.FixedRoundAVX512(symbols, x, &r.words, doubt)
 	case r.random:
-		doubts = randomRoundAVX2(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
+		doubts = asm.RandomRoundAVX2(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
 	default:
-		doubts = fixedRoundAVX2(symbols, x, &r.words, doubt)
+		doubts = asm.FixedRoundAVX2(symbols, x, &r.words, doubt)
 	}
 	return n, doubts != 0
 }

@@ -1,14 +1,16 @@
 package kernel
 
+import "gossiptrainer/internal/kernel/asm"
+
 // Signs writes a bit for each of x to the ⌈len(x)/8⌉ bytes of dst, the first to
 // the lowest bit: 1 unless it is below limit.
 func (t Tier) Signs(dst []byte, x []float32, limit float32) {
 	n := len(x) &^ 63
 	switch t {
 	case AVX512:
-		signsAVX512(dst, x[:n], limit)
+		asm.SignsAVX512(dst, x[:n], limit)
 	case AVX2:
-		signsAVX2(dst, x[:n], limit)
+		asm.SignsAVX2(dst, x[:n], limit)
 	default:
 		n = 0
 	}

@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"gossiptrainer/internal/kernel/asm"
+)
 
 // Squares returns the sum of x_i² in float64, in the order that suits the tier:
 // products are exact, and n terms have a sum within n·2⁻⁵² of that in any other
@@ -10,9 +14,9 @@ func (t Tier) Squares(x []float32) float64 {
 	n := len(x) &^ 31
 	switch t {
 	case AVX512:
-		squaresAVX512(x[:n], &sums)
+		asm.SquaresAVX512(x[:n], &sums)
 	case AVX2:
-		squaresAVX2(x[:n], &sums)
+		asm.SquaresAVX2(x[:n], &sums)
 	default:
 		n = 0
 	}
@@ -32,9 +36,9 @@ func (t Tier) Magnitudes(x []float32) float64 {
 	n := len(x) &^ 31
 	switch t {
 	case AVX512:
-		magnitudesAVX512(x[:n], &sums)
+		asm.MagnitudesAVX512(x[:n], &sums)
 	case AVX2:
-		magnitudesAVX2(x[:n], &sums)
+		asm.MagnitudesAVX2(x[:n], &sums)
 	default:
 		n = 0
 	}
@@ -55,9 +59,9 @@ func (t Tier) AtLeast(x []float32, limit float32) (sum float64, count int) {
 	n := len(x) &^ 31
 	switch t {
 	case AVX512:
-		atLeastAVX512(x[:n], limit, &sums, &counts)
+		asm.AtLeastAVX512(x[:n], limit, &sums, &counts)
 	case AVX2:
-		atLeastAVX2(x[:n], limit, &sums, &counts)
+		asm.AtLeastAVX2(x[:n], limit, &sums, &counts)
 	default:
 		n = 0
 	}

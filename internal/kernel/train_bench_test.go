@@ -67,7 +67,7 @@ func BenchmarkOuter(b *testing.B) {
 		for r := range win.Rows {
 			for j := 0; j < win.Len; j += 4 {
 				first := max(0, min(j, win.Len-4))
-				quads = append(quads, Quad{r*win.Step + first, (r*win.Len + first) * l.channels})
+				quads = append(quads, Quad{In: r*win.Step + first, Out: (r*win.Len + first) * l.channels})
 			}
 		}
 		sums := make([]float32, win.Rows*win.Len*l.channels)

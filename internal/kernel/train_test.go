@@ -197,9 +197,9 @@ func TestQuadsOfOuterMayOverlap(t *testing.T) {
 		a, b := numbers(7*5, 1), numbers(7*18, 2)
 		w := Walk{Count: [3]int{1, 1, 7}, StepA: [3]int{0, 0, 5}, StepB: [3]int{0, 0, 18}}
 		got, want := make([]float32, 5*18), make([]float32, 8*18)
-		tier.Outer(got, a, b, 18, []Quad{{0, 0}, {1, 18}}, &w)
-		tier.Outer(want, a, b, 18, []Quad{{0, 0}}, &w)
-		tier.Outer(want[4*18:], a, b, 18, []Quad{{1, 0}}, &w)
+		tier.Outer(got, a, b, 18, []Quad{{}, {In: 1, Out: 18}}, &w)
+		tier.Outer(want, a, b, 18, []Quad{{}}, &w)
+		tier.Outer(want[4*18:], a, b, 18, []Quad{{In: 1}}, &w)
 		if !slices.Equal(got[:4*18], want[:4*18]) || !slices.Equal(got[4*18:], want[7*18:]) {
 			t.Errorf("%v: %v, want %v", tier, got, want)
 		}

@@ -8,41 +8,39 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The places of the words of Cells, in bytes: tables of 256, and words eight times.
-const (
-	cStarts  = 0
-	cFactors = 1024 * iota
-	cLow
-	cMask
-	cFlip   = cMask + 32
-	cMirror = cMask + 64
-	cGuard  = cMask + 96
-	cLower  = cMask + 128
-	cUpper  = cMask + 160
-)
+// maxCells is the length of the tables.
+const maxCells = 256
 
-// Predicates of VCMPPS and of VPCMPD.
-const (
-	greaterEqual = operand.U8(13)
-	integerLess  = operand.U8(1)
-)
+// Tables have their entries in reversed order of bits. The other words are there
+// eight times, for all lanes of AVX2.
+var cellWords = layout{"CellWords", "is what kernel.Cells is made of. Its comment has the symbols.", []field{
+	{"Starts", "[256]uint32", "of the cells, floats, for the steps of the search"},
+	{"Factors", "[256]uint32", "1/width, floats"},
+	{"Low", "[256]uint32", "l_j/width, floats"},
+	{"Mask", "[8]uint32", "of x"},
+	{"Flip", "[8]uint32", "of the symbols of negative x, in each byte"},
+	{"Mirror", "[8]uint32", "all bits if u is mirrored for negative x"},
+	{"Guard", "[8]uint32", "twice the distance that is doubtful, as an integer"},
+	{"Lower", "[8]uint32", "twice 16 bytes: symbols by the lower four bits"},
+	{"Upper", "[8]uint32", "the same by the upper four"},
+}}
 
 // cells writes the rounding to a table of each tier, see Cells.
 func cells(c *build.Context) {
 	for _, w := range widths(c, "cells") {
 		for _, steps := range []int{0, 2, 3, 4, 5, 6, 7, 8} {
 			z := &drawer{symbols: symbols{width: w}, steps: steps}
-			if w.wide && steps >= long {
+			if w.wide && steps >= findAlone {
 				z.found = true
-				(&drawer{symbols: symbols{width: w}, steps: steps}).writeSearch(fmt.Sprintf("find%d", 1<<steps))
+				(&drawer{symbols: symbols{width: w}, steps: steps}).writeSearch(fmt.Sprintf("Find%d", 1<<steps))
 			}
-			z.write(fmt.Sprintf("draw%d", 1<<steps))
+			z.write(fmt.Sprintf("Draw%d", 1<<steps))
 		}
 	}
 }
 
-// long is from how many steps on a function of its own finds the cells.
-const long = 6
+// findAlone is from how many steps on a function of its own finds the cells.
+const findAlone = 6
 
 // A drawer writes one function. A search is a chain of look-ups that wait for each
 // other, so with AVX-512 those of four vectors go side by side, and long ones, of
@@ -60,17 +58,18 @@ type drawer struct {
 }
 
 func (z *drawer) write(name string) {
-	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, first, k0, k1 uint32, words *[848]uint32, doubt []byte) (doubts uint32)",
+	function(z.Context, name+z.tier,
+		"func(symbols []byte, x []float32, first, k0, k1 uint32, words *CellWords, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
-	z.loadWords()
+	z.loadWords(cellWords)
 	z.begin()
 	z.stream = z.newStream()
 	z.scale = z.stream.word("scale", map[bool]uint32{false: 0x33800000, true: 0x2F800000}[z.wide]) // 2⁻²⁴, 2⁻³²
 	if z.steps > 0 {
 		z.middle = z.vector()
-		z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
+		z.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)
 	}
-	z.flip = z.constant(cFlip)
+	z.flip = z.constant("Flip")
 	together := 1
 	if z.wide {
 		together = 4
@@ -80,22 +79,25 @@ func (z *drawer) write(name string) {
 
 // writeSearch writes the function that finds cells alone.
 func (z *drawer) writeSearch(name string) {
-	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *[848]uint32)",
+	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *CellWords)",
 		"finds the cells of len(x) coordinates, a multiple of 128.")
-	z.loadWords()
+	z.loadWords(cellWords)
 	z.x, z.dst = z.base("x"), z.base("symbols")
 	z.middle = z.vector()
-	z.VBROADCASTSS(z.words.Offset(cStarts+4), z.middle)
-	mask := z.constant(cMask)
+	z.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)
+	mask := z.constant("Mask")
 	n := z.length("x")
 	z.loop(n, func() {
+		z.Comment("Search for eight vectors side by side.")
 		v := make([]reg.VecVirtual, 8)
 		for i := range v {
 			v[i] = z.vector()
 			z.load(z.x.Offset(i*z.bytes), v[i])
 			z.and(mask, v[i], v[i])
 		}
-		for i, j := range z.search(v) {
+		found := z.search(v)
+		z.Comment("Store the cells.")
+		for i, j := range found {
 			z.VPMOVDB(j, z.dst.Offset(16*i))
 		}
 		z.ADDQ(operand.U32(8*z.bytes), z.x.Base)
@@ -108,8 +110,9 @@ func (z *drawer) writeSearch(name string) {
 // draw finds the cells of vectors, with their bits in reversed order, and keeps
 // p − u of each.
 func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register) {
+	z.Comment("Load coordinates.")
 	v := make([]reg.VecVirtual, len(x))
-	mask := z.constant(cMask)
+	mask := z.constant("Mask")
 	for i := range x {
 		v[i] = z.vector()
 		z.load(x[i], v[i])
@@ -134,14 +137,16 @@ func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register
 
 // rest makes v p − u, and returns where that is too little to be certain of.
 func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Register) {
+	z.Comment("Look up 1/width and l/width of the cells: p, the place in the cell.")
 	upper := z.uppers(z.steps, j)
-	factors := z.find(cFactors, z.steps, j, upper)
-	low := z.find(cLow, z.steps, j, upper)
+	factors := z.find("Factors", 0, z.steps, j, upper)
+	low := z.find("Low", 0, z.steps, j, upper)
 	for i := range v {
 		z.VFMSUB132PS(factors[i], low[i], v[i])
 	}
 	u := z.stream.raw(len(x))
-	mirror, guard := z.constant(cMirror), z.constant(cGuard)
+	z.Comment("Subtract them from p; near 0 it is doubtful.")
+	mirror, guard := z.constant("Mirror"), z.constant("Guard")
 	for i := range u {
 		z.turn(x[i], mirror, u[i])
 	}
@@ -191,17 +196,19 @@ func (z *drawer) turn(x operand.Mem, mirror operand.Op, u reg.VecVirtual) {
 
 // number makes symbols of cells: their bits in order, and one more where u < p.
 func (z *drawer) number(cells reg.VecVirtual) {
+	z.Comment("Put the bits of the cells in order.")
 	if z.steps > 4 {
 		upper := z.vector()
 		z.VPSRLW(operand.U8(4), cells, upper)
 		z.lowerBits(upper)
 		z.lowerBits(cells)
-		z.VPSHUFB(upper, z.bytesAt(cUpper), upper)
-		z.VPSHUFB(cells, z.bytesAt(cLower), cells)
+		z.VPSHUFB(upper, z.bytesOf("Upper"), upper)
+		z.VPSHUFB(cells, z.bytesOf("Lower"), cells)
 		z.VPADDB(upper, cells, cells)
 	} else {
-		z.VPSHUFB(cells, z.bytesAt(cLower), cells)
+		z.VPSHUFB(cells, z.bytesOf("Lower"), cells)
 	}
+	z.Comment("Add 1 where u is below p.")
 	p := z.rests
 	z.rests = nil
 	z.VPACKSSWB(p[2], p[0], p[0])
@@ -225,13 +232,13 @@ func (z *drawer) lowerBits(v reg.VecVirtual) {
 	}
 }
 
-// bytesAt loads one of 16 bytes for each nibble.
-func (z *drawer) bytesAt(at int) reg.VecVirtual {
+// bytesOf loads one of 16 bytes for each nibble.
+func (z *drawer) bytesOf(name string) reg.VecVirtual {
 	v := z.vector()
 	if z.wide {
-		z.VBROADCASTI64X4(z.words.Offset(at), v)
+		z.VBROADCASTI64X4(z.words.field(name, 0), v)
 	} else {
-		z.VMOVDQU(z.words.Offset(at), v)
+		z.VMOVDQU(z.words.field(name, 0), v)
 	}
 	return v
 }

@@ -2,237 +2,262 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // channels writes the passes of normalization over an image, a vector of
 // channels at a time.
 func channels(c *build.Context) {
-	for _, p := range sweeps(c) {
-		p.moments(c)
-		p.maskedMoments(c)
-		p.normalize(c, "normalize"+p.name, 2)
-		p.normalize(c, "normalizeAdd"+p.name, 3)
-		p.combine(c)
-		p.rectify(c)
-		p.mask(c)
+	for _, w := range widths(c, "channels") {
+		p := sweep{w}
+		p.moments()
+		p.maskedMoments()
+		p.normalize("Normalize", 2)
+		p.normalize("NormalizeAdd", 3)
+		p.combine()
+		p.rectify()
+		p.mask()
 	}
 }
 
-// sweeps returns those of the tiers.
-func sweeps(c *build.Context) []sweep {
-	return []sweep{{"AVX512", 64, c.ZMM}, {"AVX2", 32, c.YMM}}
-}
-
 // A sweep goes over the pixels of up to six planes together.
-type sweep struct {
-	name     string
-	width    int // bytes of a vector
-	register func() reg.VecVirtual
-}
+type sweep struct{ width }
 
-// The fields of kernel.channelsCall.
-const (
-	channelsPlanes       = 8 * iota    // [6]*float32
-	channelsSteps        = 8*iota + 40 // [6]int
-	channelsCoefficients = 8*iota + 80 // [3]*float32
-	channelsRows         = 8*iota + 96
-	channelsQuads
-	channelsSingles
-	channelsPixel
-	channelsGroups
-	channelsFloor
-	channelsDone
-)
+var channelsCall = layout{"ChannelsCall",
+	"is what a pass over the pixels of some planes is given. Distances are of bytes.", []field{
+		{"Planes", "[6]*float32", "their first pixels"},
+		{"Steps", "[6]int", "from one row to the next"},
+		{"Coefficients", "[3]*float32", "one of each per channel"},
+		{"Rows", "int", "of each plane"},
+		{"Quads", "int", "pixels of a row, by fours"},
+		{"Singles", "int", "and the rest"},
+		{"Pixel", "int", "from one pixel to the next"},
+		{"Groups", "int", "of channels that fill a vector; the assembly counts it down"},
+		{"Floor", "float32", "of what is written"},
+		{"Done", "int", "bytes of the channels dealt with, which the assembly counts"},
+	}}
 
 // A walk is the state of the loops over an image.
 type walk struct {
 	sweep
-	call   Mem
+	call   call
 	planes []reg.GPVirtual // of the row
 	at     reg.GPVirtual   // bytes to the pixel
 	pixel  reg.GPVirtual   // bytes of a pixel
 }
 
-// pixelOf returns where the pixel of a plane lies.
-func (w *walk) pixelOf(plane int) Mem {
-	return Mem{Base: w.planes[plane], Index: w.at, Scale: 1}
+// A visit is what one function does: begin and end stand before and after the rows
+// of a group of channels; body does one pixel of so many planes with sums i, of as
+// many as chains: four pixels of a row have different ones.
+type visit struct {
+	planes, chains int
+	begin, end     func(w *walk)
+	body           func(w *walk, i int)
 }
 
-// run writes the loops over groups of channels, rows and pixels. begin and end
-// stand before and after the rows of a group; body does one pixel with sums i,
-// of as many as chains: four pixels of a row have different ones.
-func (p sweep) run(c *build.Context, name, doc string, planes, chains int, begin func(w *walk), body func(w *walk, i int), end func(w *walk)) {
-	w := &walk{sweep: p, call: callFunction(c, name, "channelsCall", doc)}
-	c.Label("group")
-	begin(w)
-	w.at, w.pixel = c.GP64(), c.GP64()
-	c.MOVQ(w.call.Offset(channelsPixel), w.pixel)
-	for i := range planes {
-		w.planes = append(w.planes, c.GP64())
-		c.MOVQ(w.call.Offset(channelsPlanes+8*i), w.planes[i])
-		c.ADDQ(w.call.Offset(channelsDone), w.planes[i])
+// pixelOf returns where the pixel of a plane lies.
+func (w *walk) pixelOf(plane int) operand.Mem {
+	return operand.Mem{Base: w.planes[plane], Index: w.at, Scale: 1}
+}
+
+// run writes the loops over groups of channels, rows and pixels.
+func (p sweep) run(name, doc string, do visit) {
+	w := &walk{sweep: p, call: p.called(name, channelsCall, "", doc)}
+	w.Label("group")
+	w.Comment("Begin a group of channels.")
+	if do.begin != nil {
+		do.begin(w)
 	}
-	rows, n := c.GP64(), c.GP64()
-	c.MOVQ(w.call.Offset(channelsRows), rows)
-	c.Label("row")
-	c.XORQ(w.at, w.at)
+	w.at, w.pixel = w.GP64(), w.GP64()
+	w.MOVQ(w.call.field("Pixel", 0), w.pixel)
+	for i := range do.planes {
+		w.planes = append(w.planes, w.GP64())
+		w.MOVQ(w.call.field("Planes", i), w.planes[i])
+		w.ADDQ(w.call.field("Done", 0), w.planes[i])
+	}
+	rows, n := w.GP64(), w.GP64()
+	w.MOVQ(w.call.field("Rows", 0), rows)
+	w.Label("row")
+	w.pixels(do, n)
+	w.Comment("Go on to the next row of each plane.")
+	for i := range do.planes {
+		w.ADDQ(w.call.field("Steps", i), w.planes[i])
+	}
+	w.DECQ(rows)
+	w.JNZ(operand.LabelRef("row"))
+	if do.end != nil {
+		do.end(w)
+	}
+	w.Comment("Count the group, in the call: registers are rare here.")
+	w.ADDQ(operand.U8(p.bytes), w.call.field("Done", 0))
+	w.DECQ(w.call.field("Groups", 0))
+	w.JNZ(operand.LabelRef("group"))
+	w.finish()
+}
+
+// pixels writes the loops over the pixels of a row, with n as the counter: by fours,
+// then one by one.
+func (w *walk) pixels(do visit, n reg.GPVirtual) {
+	w.XORQ(w.at, w.at)
 	for part, label := range []string{"quad", "single"} {
-		c.MOVQ(w.call.Offset(channelsQuads+8*part), n)
-		c.TESTQ(n, n)
-		c.JZ(LabelRef(label + "s"))
-		c.Label(label)
+		w.Comment([]string{"Do the pixels of the row by fours.", "Do what is left one by one."}[part])
+		w.MOVQ(w.call.field([]string{"Quads", "Singles"}[part], 0), n)
+		w.TESTQ(n, n)
+		w.JZ(operand.LabelRef(label + "s"))
+		w.Label(label)
 		for i := range []int{4, 1}[part] {
-			body(w, i%chains)
-			c.ADDQ(w.pixel, w.at)
+			do.body(w, i%do.chains)
+			w.ADDQ(w.pixel, w.at)
 		}
-		c.DECQ(n)
-		c.JNZ(LabelRef(label))
-		c.Label(label + "s")
+		w.DECQ(n)
+		w.JNZ(operand.LabelRef(label))
+		w.Label(label + "s")
 	}
-	for i := range planes {
-		c.ADDQ(w.call.Offset(channelsSteps+8*i), w.planes[i])
-	}
-	c.DECQ(rows)
-	c.JNZ(LabelRef("row"))
-	end(w)
-	c.ADDQ(U8(p.width), w.call.Offset(channelsDone))
-	c.DECQ(w.call.Offset(channelsGroups))
-	c.JNZ(LabelRef("group"))
-	c.VZEROUPPER()
-	c.RET()
 }
 
 // zeros returns n registers and the code that clears them.
-func (p sweep) zeros(c *build.Context, n int) ([]reg.VecVirtual, func(w *walk)) {
-	s := make([]reg.VecVirtual, n)
-	for i := range s {
-		s[i] = p.register()
-	}
+func (p sweep) zeros(n int) ([]reg.VecVirtual, func(w *walk)) {
+	s := p.registers(n)
 	return s, func(*walk) {
 		for _, v := range s {
-			c.VXORPS(v, v, v)
+			p.VXORPS(v, v, v)
 		}
 	}
 }
 
 // writeSums adds up four chains of two sums and writes them to the coefficients.
-func writeSums(c *build.Context, s []reg.VecVirtual) func(w *walk) {
+func (p sweep) writeSums(s []reg.VecVirtual) func(w *walk) {
 	return func(w *walk) {
-		to := c.GP64()
+		p.Comment("Add up the four chains of both sums.")
+		to := p.GP64()
 		for k := range 2 {
-			c.VADDPS(s[2+k], s[k], s[k])
-			c.VADDPS(s[6+k], s[4+k], s[4+k])
-			c.VADDPS(s[4+k], s[k], s[k])
-			c.MOVQ(w.call.Offset(channelsCoefficients+8*k), to)
-			c.ADDQ(w.call.Offset(channelsDone), to)
-			c.VMOVUPS(s[k], Mem{Base: to})
+			p.VADDPS(s[2+k], s[k], s[k])
+			p.VADDPS(s[6+k], s[4+k], s[4+k])
+			p.VADDPS(s[4+k], s[k], s[k])
+			p.MOVQ(w.call.field("Coefficients", k), to)
+			p.ADDQ(w.call.field("Done", 0), to)
+			p.VMOVUPS(s[k], operand.Mem{Base: to})
 		}
 	}
 }
 
 // moments writes Σ u and Σ u·v.
-func (p sweep) moments(c *build.Context) {
-	s, clear := p.zeros(c, 8)
-	p.run(c, "moments"+p.name, "computes the sums of a plane and of its products with another.", 2, 4, clear, func(w *walk, i int) {
-		u := p.register()
-		c.VMOVUPS(w.pixelOf(0), u)
-		c.VADDPS(u, s[2*i], s[2*i])
-		c.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
-	}, writeSums(c, s))
+func (p sweep) moments() {
+	s, clear := p.zeros(8)
+	p.run("Moments", "computes the sums of a plane and of its products with another.", visit{
+		planes: 2, chains: 4, begin: clear, end: p.writeSums(s),
+		body: func(w *walk, i int) {
+			u := p.vector()
+			p.VMOVUPS(w.pixelOf(0), u)
+			p.VADDPS(u, s[2*i], s[2*i])
+			p.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
+		},
+	})
 }
 
 // maskedMoments writes u ← u where y is positive, else 0, then Σ u and Σ u·v.
-func (p sweep) maskedMoments(c *build.Context) {
-	s, clear := p.zeros(c, 8)
-	zero := p.register()
-	begin := func(w *walk) {
-		c.VXORPS(zero, zero, zero)
-		clear(w)
-	}
-	p.run(c, "maskedMoments"+p.name, "clears a plane where a third is not positive and computes its moments.", 3, 4, begin, func(w *walk, i int) {
-		u := p.masked(c, zero, w.pixelOf(0), w.pixelOf(2))
-		c.VADDPS(u, s[2*i], s[2*i])
-		c.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
-	}, writeSums(c, s))
+func (p sweep) maskedMoments() {
+	s, clear := p.zeros(8)
+	zero := p.vector()
+	p.run("MaskedMoments", "clears a plane where a third is not positive and computes its moments.", visit{
+		planes: 3, chains: 4, end: p.writeSums(s),
+		begin: func(w *walk) {
+			p.VXORPS(zero, zero, zero)
+			clear(w)
+		},
+		body: func(w *walk, i int) {
+			u := p.masked(zero, w.pixelOf(0), w.pixelOf(2))
+			p.VADDPS(u, s[2*i], s[2*i])
+			p.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
+		},
+	})
 }
 
 // masked sets u to zero where y is not positive and returns it.
-func (p sweep) masked(c *build.Context, zero reg.VecVirtual, u, y Mem) reg.VecVirtual {
-	const isNotLessOrEqual = 22
-	v := p.register()
-	c.VMOVUPS(y, v)
-	if p.width == 64 {
-		k := c.K()
-		c.VCMPPS(U8(isNotLessOrEqual), zero, v, k)
-		c.VMOVUPS_Z(u, k, v)
+func (p sweep) masked(zero reg.VecVirtual, u, y operand.Mem) reg.VecVirtual {
+	v := p.vector()
+	p.VMOVUPS(y, v)
+	if p.wide {
+		k := p.K()
+		p.VCMPPS(notLessOrEqual, zero, v, k)
+		p.VMOVUPS_Z(u, k, v)
 	} else {
-		c.VCMPPS(U8(isNotLessOrEqual), zero, v, v)
-		c.VANDPS(u, v, v)
+		p.VCMPPS(notLessOrEqual, zero, v, v)
+		p.VANDPS(u, v, v)
 	}
-	c.VMOVUPS(v, u)
+	p.VMOVUPS(v, u)
 	return v
 }
 
 // mask writes u ← u where y is positive, else 0.
-func (p sweep) mask(c *build.Context) {
-	zero, clear := p.zeros(c, 1)
-	p.run(c, "mask"+p.name, "clears a plane where another is not positive.", 2, 1, clear, func(w *walk, _ int) {
-		p.masked(c, zero[0], w.pixelOf(0), w.pixelOf(1))
-	}, func(*walk) {})
+func (p sweep) mask() {
+	zero, clear := p.zeros(1)
+	p.run("Mask", "clears a plane where another is not positive.", visit{
+		planes: 2, chains: 1, begin: clear,
+		body: func(w *walk, _ int) { p.masked(zero[0], w.pixelOf(0), w.pixelOf(1)) },
+	})
 }
 
 // rectify writes y ← max(y, 0).
-func (p sweep) rectify(c *build.Context) {
-	zero, clear := p.zeros(c, 1)
-	p.run(c, "rectify"+p.name, "clears what is negative in a plane.", 1, 1, clear, func(w *walk, _ int) {
-		v := p.register()
-		c.VMOVUPS(w.pixelOf(0), v)
-		c.VMAXPS(v, zero[0], v)
-		c.VMOVUPS(v, w.pixelOf(0))
-	}, func(*walk) {})
+func (p sweep) rectify() {
+	zero, clear := p.zeros(1)
+	p.run("Rectify", "clears what is negative in a plane.", visit{
+		planes: 1, chains: 1, begin: clear,
+		body: func(w *walk, _ int) {
+			v := p.vector()
+			p.VMOVUPS(w.pixelOf(0), v)
+			p.VMAXPS(v, zero[0], v)
+			p.VMOVUPS(v, w.pixelOf(0))
+		},
+	})
 }
 
 // normalize writes y = max(a·z + b + r, floor), without r if there are two
 // planes.
-func (p sweep) normalize(c *build.Context, name string, planes int) {
-	a, b, floor := p.register(), p.register(), p.register()
-	begin := func(w *walk) {
-		p.coefficients(c, w, a, b)
-		c.VBROADCASTSS(w.call.Offset(channelsFloor), floor)
-	}
-	p.run(c, name, "scales and shifts the channels of a plane and takes the maximum with a number.", planes, 1, begin, func(w *walk, _ int) {
-		y := p.register()
-		c.VMOVUPS(w.pixelOf(1), y)
-		c.VFMADD213PS(b, a, y)
-		if planes == 3 {
-			c.VADDPS(w.pixelOf(2), y, y)
-		}
-		c.VMAXPS(y, floor, y)
-		c.VMOVUPS(y, w.pixelOf(0))
-	}, func(*walk) {})
+func (p sweep) normalize(name string, planes int) {
+	a, b, floor := p.vector(), p.vector(), p.vector()
+	p.run(name, "scales and shifts the channels of a plane and takes the maximum with a number.", visit{
+		planes: planes, chains: 1,
+		begin: func(w *walk) {
+			p.coefficients(w, a, b)
+			p.VBROADCASTSS(w.call.field("Floor", 0), floor)
+		},
+		body: func(w *walk, _ int) {
+			y := p.vector()
+			p.VMOVUPS(w.pixelOf(1), y)
+			p.VFMADD213PS(b, a, y)
+			if planes == 3 {
+				p.VADDPS(w.pixelOf(2), y, y)
+			}
+			p.VMAXPS(y, floor, y)
+			p.VMOVUPS(y, w.pixelOf(0))
+		},
+	})
 }
 
 // combine writes dz = k·dy + (p·z + q).
-func (p sweep) combine(c *build.Context) {
-	k, l, q := p.register(), p.register(), p.register()
-	begin := func(w *walk) { p.coefficients(c, w, k, l, q) }
-	p.run(c, "combine"+p.name, "combines the channels of two planes linearly.", 3, 1, begin, func(w *walk, _ int) {
-		z := p.register()
-		c.VMOVUPS(w.pixelOf(2), z)
-		c.VFMADD213PS(q, l, z)
-		c.VFMADD231PS(w.pixelOf(1), k, z)
-		c.VMOVUPS(z, w.pixelOf(0))
-	}, func(*walk) {})
+func (p sweep) combine() {
+	k, l, q := p.vector(), p.vector(), p.vector()
+	p.run("Combine", "combines the channels of two planes linearly.", visit{
+		planes: 3, chains: 1,
+		begin: func(w *walk) { p.coefficients(w, k, l, q) },
+		body: func(w *walk, _ int) {
+			z := p.vector()
+			p.VMOVUPS(w.pixelOf(2), z)
+			p.VFMADD213PS(q, l, z)
+			p.VFMADD231PS(w.pixelOf(1), k, z)
+			p.VMOVUPS(z, w.pixelOf(0))
+		},
+	})
 }
 
 // coefficients reads those of a group of channels.
-func (p sweep) coefficients(c *build.Context, w *walk, to ...reg.VecVirtual) {
-	from := c.GP64()
+func (p sweep) coefficients(w *walk, to ...reg.VecVirtual) {
+	from := p.GP64()
 	for i, v := range to {
-		c.MOVQ(w.call.Offset(channelsCoefficients+8*i), from)
-		c.ADDQ(w.call.Offset(channelsDone), from)
-		c.VMOVUPS(Mem{Base: from}, v)
+		p.MOVQ(w.call.field("Coefficients", i), from)
+		p.ADDQ(w.call.field("Done", 0), from)
+		p.VMOVUPS(operand.Mem{Base: from}, v)
 	}
 }

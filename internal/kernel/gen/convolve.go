@@ -2,119 +2,129 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// convolve writes the sums over windows. A tile is 12 pixels of 32 channels or
-// 24 of 16 with AVX-512, 4 of 16 with AVX2.
-func convolve(c *build.Context) {
-	tile{avx512: true, quads: 3, panels: 2}.convolve(c, "convolve2AVX512")
-	tile{avx512: true, quads: 6, panels: 1, masked: true}.convolve(c, "convolveAVX512")
-	tile{quads: 1, panels: 1}.convolve(c, "convolveAVX2")
-	tile{quads: 1, panels: 1, masked: true}.convolve(c, "convolvePartAVX2")
-}
-
-// The fields of kernel.convolveCall.
+// Quads of a tile: 12 pixels of 32 channels or 24 of 16 with AVX-512, and 4 of 16
+// with AVX2.
 const (
-	convolveIn    = 8 * iota
-	convolveOut   // *float32
-	convolveW     // *float32
-	convolveStart // *float32
-	convolveDone  // bytes of the quads
-	convolveTiles
-	convolveRows
-	convolveLen
-	convolveStep
-	convolvePanel
-	convolveInAt                      // [4]int
-	convolveOutAt = convolveInAt + 32 // [4]int
-	convolveMask  = convolveOutAt + 32
+	convolveTile2 = 3
+	convolveTile1 = 6
 )
 
-func (t tile) convolve(c *build.Context, name string) {
-	call := callFunction(c, name, "convolveCall", "computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.", "quads")
-	k := t.loadMask(c, call.Offset(convolveMask))
-	s, w := t.sums(c), t.row(c)
+// convolve writes the sums over windows.
+func convolve(c *build.Context) {
+	narrow, wide := widths(c, "convolve")[0], widths(c, "convolve")[1]
+	tile{width: wide, quads: convolveTile2, panels: 2}.convolve("Convolve2")
+	tile{width: wide, quads: convolveTile1, panels: 1, masked: true}.convolve("Convolve")
+	tile{width: narrow, quads: 1, panels: 1}.convolve("Convolve")
+	tile{width: narrow, quads: 1, panels: 1, masked: true}.convolve("ConvolvePart")
+}
 
-	c.Label("tile")
-	first := t.inputs(c, call.Offset(convolveDone), call.Offset(convolveIn))
-	t.startSums(c, call, s)
-	weights, next := c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(convolveW), weights)
+var convolveCall = layout{"ConvolveCall", "is what the tiles of a convolution are given. Distances are of bytes.",
+	[]field{
+		{"In", "*float32", "inputs"},
+		{"Out", "*float32", "sums, from the panel's first column on"},
+		{"W", "*float32", "weights of the panel"},
+		{"Start", "*float32", "what the sums begin with"},
+		{"Done", "int", "bytes of the quads dealt with, which the assembly counts"},
+		{"Tiles", "int", "1 or more; the assembly counts it down"},
+		{"Rows", "int", "runs of inputs in a window"},
+		{"Len", "int", "inputs in a run"},
+		{"Step", "int", "from the end of a run to the next"},
+		{"Panel", "int", "from one panel's weights to the next's"},
+		{"InAt", "[4]int", "of the four pixels of a quad"},
+		{"OutAt", "[4]int", "of their sums"},
+		{"Mask", "[16]int32", "all bits of the lanes that are there"},
+	}}
+
+func (t tile) convolve(name string) {
+	call := t.called(name, convolveCall, ", quads *Quad",
+		"computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.")
+	k := t.loadMask(call.field("Mask", 0))
+	s, w := t.sums(), t.row()
+
+	t.Label("tile")
+	first := t.inputs(call.field("Done", 0), call.field("In", 0))
+	t.startSums(call, s)
+	t.Comment("Begin with the first weights and the first input of each pixel.")
+	weights, next := t.GP64(), t.GP64()
+	t.MOVQ(call.field("W", 0), weights)
 	if t.panels > 1 {
-		c.MOVQ(call.Offset(convolvePanel), next)
+		t.MOVQ(call.field("Panel", 0), next)
 	}
 	at := make([]reg.GPVirtual, 4)
 	for i := range at {
-		at[i] = c.GP64()
-		c.MOVQ(call.Offset(convolveInAt+8*i), at[i])
+		at[i] = t.GP64()
+		t.MOVQ(call.field("InAt", i), at[i])
 	}
-	rows, n := c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(convolveRows), rows)
-	c.TESTQ(rows, rows)
-	c.JZ(LabelRef("store"))
+	rows, n := t.GP64(), t.GP64()
+	t.MOVQ(call.field("Rows", 0), rows)
+	t.TESTQ(rows, rows)
+	t.JZ(operand.LabelRef("store"))
 
-	c.Label("row")
-	c.MOVQ(call.Offset(convolveLen), n)
-	c.Label("term")
+	t.Label("row")
+	t.MOVQ(call.field("Len", 0), n)
+	t.Label("term")
+	t.Comment("Load one row of weights.")
 	for v := range w {
-		c.VMOVUPS(t.part(Mem{Base: weights}, v, next), w[v])
+		t.VMOVUPS(t.place(operand.Mem{Base: weights}, v, next), w[v])
 	}
+	t.Comment("Add its products with one input of each pixel to the sums.")
 	for q := range first {
 		for i := range at {
-			t.multiplyAdd(c, s[4*q+i], w, Mem{Base: first[q], Index: at[i], Scale: 1})
+			t.multiplyAdd(s[4*q+i], w, operand.Mem{Base: first[q], Index: at[i], Scale: 1})
 		}
 	}
+	t.Comment("Go on to the next input of the run, and to the next run.")
 	for i := range at {
-		c.ADDQ(U8(4), at[i])
+		t.ADDQ(operand.U8(4), at[i])
 	}
-	c.ADDQ(U8(64), weights)
-	c.DECQ(n)
-	c.JNZ(LabelRef("term"))
+	t.ADDQ(operand.U8(panelBytes), weights)
+	t.DECQ(n)
+	t.JNZ(operand.LabelRef("term"))
 	for i := range at {
-		c.ADDQ(call.Offset(convolveStep), at[i])
+		t.ADDQ(call.field("Step", 0), at[i])
 	}
-	c.DECQ(rows)
-	c.JNZ(LabelRef("row"))
+	t.DECQ(rows)
+	t.JNZ(operand.LabelRef("row"))
 
-	c.Label("store")
-	t.storeQuads(c, call, k, s)
-	c.ADDQ(U8(16*t.quads), call.Offset(convolveDone))
-	c.DECQ(call.Offset(convolveTiles))
-	c.JNZ(LabelRef("tile"))
-	c.VZEROUPPER()
-	c.RET()
+	t.Label("store")
+	t.storeQuads(call, k, s)
+	t.nextTile(call.field("Done", 0), call.field("Tiles", 0))
 }
 
 // startSums gives every row of sums its first value.
-func (t tile) startSums(c *build.Context, call Mem, s [][]reg.VecVirtual) {
-	start := c.GP64()
-	c.MOVQ(call.Offset(convolveStart), start)
+func (t tile) startSums(call call, s [][]reg.VecVirtual) {
+	t.Comment("Begin all sums with the start of their columns.")
+	start := t.GP64()
+	t.MOVQ(call.field("Start", 0), start)
 	for i, row := range s {
 		for v := range row {
 			if i == 0 {
-				c.VMOVUPS(Mem{Base: start, Disp: v * t.width()}, row[v])
+				t.VMOVUPS(operand.Mem{Base: start, Disp: v * t.bytes}, row[v])
 			} else {
-				c.VMOVAPS(s[0][v], row[v])
+				t.VMOVAPS(s[0][v], row[v])
 			}
 		}
 	}
 }
 
 // storeQuads writes the sums of a tile to where its quads say.
-func (t tile) storeQuads(c *build.Context, call Mem, k mask, s [][]reg.VecVirtual) {
-	quads := t.quadTable(c, call.Offset(convolveDone))
-	out, p, at := c.GP64(), c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(convolveOut), out)
+func (t tile) storeQuads(call call, k mask, s [][]reg.VecVirtual) {
+	t.Comment("Store the sums where the quads say.")
+	quads := t.quadTable(call.field("Done", 0))
+	out, p, at := t.GP64(), t.GP64(), t.GP64()
+	t.MOVQ(call.field("Out", 0), out)
 	for i, row := range s {
 		if i%4 == 0 {
-			c.MOVQ(Mem{Base: quads, Disp: 16*(i/4) + 8}, p)
-			c.LEAQ(Mem{Base: out, Index: p, Scale: 4}, p)
+			t.MOVQ(quads.Offset(quadPlaces.size()*(i/4)+quadPlaces.at("Out")), p)
+			t.LEAQ(operand.Mem{Base: out, Index: p, Scale: 4}, p)
 		}
-		c.MOVQ(call.Offset(convolveOutAt+8*(i%4)), at)
+		t.MOVQ(call.field("OutAt", i%4), at)
 		for v := range row {
-			t.store(c, k, v, row[v], Mem{Base: p, Index: at, Scale: 1, Disp: v * t.width()})
+			t.storeLanes(k, v, row[v], operand.Mem{Base: p, Index: at, Scale: 1, Disp: v * t.bytes})
 		}
 	}
 }

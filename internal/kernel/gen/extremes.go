@@ -9,7 +9,9 @@ import (
 // extremes writes the smallest and largest keys, see Tier.Extremes.
 func extremes(c *build.Context) {
 	for _, w := range widths(c, "extremes") {
-		function(c, "extremes"+w.tier, "func(x []float32, low, high *[16]int32)", "lowers low and raises high, in each lane; len(x) is a multiple of 32.")
+		function(c, "Extremes"+w.tier, "func(x []float32, low, high *[16]int32)",
+			"lowers low and raises high, in each lane; len(x) is a multiple of 32.")
+		w.Comment("Load the keys so far, twice: two chains each.")
 		x, n, low, high := w.base("x"), w.length("x"), w.GP64(), w.GP64()
 		w.Load(w.Param("low"), low)
 		w.Load(w.Param("high"), high)
@@ -20,6 +22,7 @@ func extremes(c *build.Context) {
 			w.load(operand.Mem{Base: high}, most[i])
 		}
 		w.loop(n, func() {
+			w.Comment("Make keys of two vectors: integers that are ordered like the floats.")
 			for i := range least {
 				v, t := w.vector(), w.vector()
 				w.load(x.Offset(i*w.bytes), v)
@@ -32,6 +35,7 @@ func extremes(c *build.Context) {
 			w.ADDQ(operand.U32(2*w.bytes), x.Base)
 			w.SUBQ(operand.U32(2*w.bytes/4), n)
 		})
+		w.Comment("Join the chains and store their lanes.")
 		w.VPMINSD(least[1], least[0], least[0])
 		w.VPMAXSD(most[1], most[0], most[0])
 		w.store(least[0], operand.Mem{Base: low})

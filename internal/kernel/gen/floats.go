@@ -14,8 +14,10 @@ func floats(c *build.Context) {
 }
 
 func mixFloats(w width) {
-	function(w.Context, "mixFloats"+w.tier, "func(acc, x []float32, theirs [][]byte, weights []float32, peak *[16]uint32) (moved int)",
+	function(w.Context, "MixFloats"+w.tier,
+		"func(acc, x []float32, theirs [][]byte, weights []float32, peak *[16]uint32) (moved int)",
 		"mixes len(x) coordinates, a multiple of a vector.")
+	w.Comment("Begin at the first coordinate.")
 	acc, x, list, weights := w.base("acc"), w.base("x"), w.base("theirs"), w.base("weights")
 	count, n, at, moved := w.length("weights"), w.length("x"), w.GP64(), w.GP64()
 	w.XORQ(at, at)
@@ -24,6 +26,7 @@ func mixFloats(w width) {
 	w.clear(largest)
 	here := func(base reg.Register) operand.Mem { return operand.Mem{Base: base, Index: at, Scale: 1} }
 	w.loop(n, func() {
+		w.Comment("Begin a vector of coordinates: no sum yet.")
 		sum, far, own := w.vector(), w.vector(), w.vector()
 		w.clear(sum)
 		w.clear(far)
@@ -33,6 +36,7 @@ func mixFloats(w width) {
 		w.MOVQ(weights.Base, weight)
 		w.MOVQ(count, left)
 		w.Label("neighbour")
+		w.Comment("Add weight · difference of one neighbour; keep the largest magnitude.")
 		from, d, t := w.GP64(), w.vector(), w.vector()
 		w.MOVQ(operand.Mem{Base: theirs}, from)
 		w.load(here(from), d)
@@ -46,6 +50,7 @@ func mixFloats(w width) {
 		w.ADDQ(operand.U32(4), weight)
 		w.DECQ(left)
 		w.JNZ(operand.LabelRef("neighbour"))
+		w.Comment("Add the sum to acc once, and count the lanes that moved.")
 		w.VADDPS(here(acc.Base), sum, sum)
 		w.store(sum, here(acc.Base))
 		w.VPMAXUD(far, largest, largest)
@@ -53,6 +58,7 @@ func mixFloats(w width) {
 		w.ADDQ(operand.U32(w.bytes), at)
 		w.SUBQ(operand.U32(w.bytes/4), n)
 	})
+	w.Comment("Store the lanes of the largest magnitude.")
 	peak := w.GP64()
 	w.Load(w.Param("peak"), peak)
 	w.store(largest, operand.Mem{Base: peak})

@@ -54,8 +54,9 @@ func (h chain) enter(product reg.Register) {
 func hash(c *build.Context) {
 	w := widths(c, "hash")[1]
 	for streams := 2; streams <= 4; streams++ {
-		function(c, "hash"+strconv.Itoa(streams)+"AVX512", "func(lanes *[4][4]uint64, data *[4][]int32, stripes int)",
+		function(c, "Hash"+strconv.Itoa(streams)+w.tier, "func(lanes *[4][4]uint64, data *[4][]int32, stripes int)",
 			"hashes stripes of 32 bytes of each stream.")
+		c.Comment("Load the states of all streams and where their data are.")
 		states, data, n, at := c.GP64(), c.GP64(), c.GP64(), c.GP64()
 		c.Load(c.Param("lanes"), states)
 		c.Load(c.Param("data"), data)
@@ -75,12 +76,14 @@ func hash(c *build.Context) {
 			from[s] = operand.Mem{Base: r, Index: at, Scale: 1}
 		}
 		w.loop(n, func() {
+			c.Comment("Enter one stripe of each stream.")
 			for s, h := range chains {
 				h.stripe(from[s])
 			}
 			c.ADDQ(operand.U32(32), at)
 			c.DECQ(n)
 		})
+		c.Comment("Store the states.")
 		for s, h := range chains {
 			h.store(operand.Mem{Base: states, Disp: 32 * s})
 		}

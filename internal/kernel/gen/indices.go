@@ -17,13 +17,16 @@ func indices(c *build.Context) {
 }
 
 func extent(w width) {
-	function(w.Context, "extent"+w.tier, "func(k []int32) (low, high int32)", "returns the least and the largest number; len(k) is a multiple of two vectors, and not 0.")
+	function(w.Context, "Extent"+w.tier, "func(k []int32) (low, high int32)",
+		"returns the least and the largest number; len(k) is a multiple of two vectors, and not 0.")
+	w.Comment("Begin two chains with the first vector.")
 	k, n := w.base("k"), w.length("k")
 	least, largest, least2, largest2 := w.vector(), w.vector(), w.vector(), w.vector()
 	for _, v := range []reg.VecVirtual{least, largest, least2, largest2} {
 		w.load(k, v)
 	}
 	w.loop(n, func() {
+		w.Comment("Take the minimum and the maximum with two vectors.")
 		w.VPMINSD(k, least, least)
 		w.VPMAXSD(k, largest, largest)
 		w.VPMINSD(k.Offset(w.bytes), least2, least2)
@@ -31,6 +34,7 @@ func extent(w width) {
 		w.ADDQ(operand.U32(2*w.bytes), k.Base)
 		w.SUBQ(operand.U32(w.bytes/2), n)
 	})
+	w.Comment("Join the chains, then the lanes, half with half.")
 	w.VPMINSD(least2, least, least)
 	w.VPMAXSD(largest2, largest, largest)
 	w.Store(w.fold(least, func(other, v reg.Register) { w.VPMINSD(other, v, v) }), w.ReturnIndex(0))
@@ -57,15 +61,11 @@ func (w width) fold(v reg.VecVirtual, join func(other, v reg.Register)) reg.GPVi
 }
 
 func narrow(w width) {
-	function(w.Context, "narrow"+w.tier, "func(dst []byte, k []int32, shift uint64, base, mask uint32)", "writes ((k >> shift) − base) & mask, mask ≤ 255; len(dst) is a multiple of a vector of bytes.")
+	function(w.Context, "Narrow"+w.tier, "func(dst []byte, k []int32, shift uint64, base, mask uint32)",
+		"writes ((k >> shift) − base) & mask, mask ≤ 255; len(dst) is a multiple of a vector of bytes.")
+	w.Comment("Fill vectors with base and mask.")
 	dst, k, n := w.base("dst"), w.base("k"), w.length("dst")
-	broadcast := func(name string) reg.VecVirtual {
-		r, v := w.GP32(), w.vector()
-		w.Load(w.Param(name), r)
-		w.spread(r, v)
-		return v
-	}
-	base, mask, order := broadcast("base"), broadcast("mask"), w.vector()
+	base, mask, order := w.argument("base"), w.argument("mask"), w.vector()
 	w.load(w.ordered(), order)
 	r, shift := w.GP64(), w.XMM()
 	w.Load(w.Param("shift"), r)
@@ -73,12 +73,16 @@ func narrow(w width) {
 	w.loop(n, func() {
 		var out [4]reg.VecVirtual
 		for i := range out {
+			if i == 0 {
+				w.Comment("Shift, subtract and mask four vectors of dwords.")
+			}
 			out[i] = w.vector()
 			w.load(k.Offset(i*w.bytes), out[i])
 			w.VPSRAD(shift, out[i], out[i])
 			w.VPSUBD(base, out[i], out[i])
 			w.and(mask, out[i], out[i])
 		}
+		w.Comment("Pack them to bytes, within 128 bits, and put those in order.")
 		w.VPACKUSDW(out[1], out[0], out[0])
 		w.VPACKUSDW(out[3], out[2], out[2])
 		w.VPACKUSWB(out[2], out[0], out[0])
@@ -92,9 +96,12 @@ func narrow(w width) {
 }
 
 func recoverIndices(w width) {
-	function(w.Context, "recover"+w.tier, "func(dst, k []int32, own, low, theirs []byte, shift uint64) (ties uint32)",
-		"writes k plus the difference of the symbols; len(dst) is a multiple of 32. It tells whether there was a tie, which low decides.")
-	dst, k, own, low, theirs, n := w.base("dst"), w.base("k"), w.base("own"), w.base("low"), w.base("theirs"), w.length("dst")
+	function(w.Context, "Recover"+w.tier, "func(dst, k []int32, own, low, theirs []byte, shift uint64) (ties uint32)",
+		"writes k plus the difference of the symbols; len(dst) is a multiple of 32. "+
+			"It tells whether there was a tie, which low decides.")
+	w.Comment("Load the arguments; no tie has been seen.")
+	dst, k, own := w.base("dst"), w.base("k"), w.base("own")
+	low, theirs, n := w.base("low"), w.base("theirs"), w.length("dst")
 	r, shift, ties, top := w.GP64(), w.XMM(), w.YMM(), w.YMM()
 	w.Load(w.Param("shift"), r)
 	w.VMOVQ(r, shift)
@@ -104,6 +111,7 @@ func recoverIndices(w width) {
 	w.VPBROADCASTD(top.AsX(), top)
 	w.VPXOR(ties, ties, ties)
 	w.loop(n, func() {
+		w.Comment("Subtract symbols modulo 256, note ties, and find those that mean +N/2.")
 		bytes, flip, t := w.YMM(), w.YMM(), w.YMM()
 		w.VMOVDQU(theirs, bytes)
 		w.VPSUBB(own, bytes, bytes)
@@ -114,6 +122,7 @@ func recoverIndices(w width) {
 		w.VPCMPEQB(low, t, t)
 		w.VPANDN(flip, t, flip)
 		lanes := w.bytes / 4
+		w.Comment("Spread the differences to dwords and add them to the own indices.")
 		for v := range 32 / lanes {
 			d, f := w.vector(), w.vector()
 			w.VPMOVSXBD(w.part(bytes, v*lanes), d)
@@ -131,6 +140,7 @@ func recoverIndices(w width) {
 		w.ADDQ(operand.U32(32), theirs.Base)
 		w.SUBQ(operand.U32(32), n)
 	})
+	w.Comment("Return which bytes had a tie.")
 	found := w.GP32()
 	w.VPMOVMSKB(ties, found)
 	w.Store(found, w.ReturnIndex(0))

@@ -20,21 +20,17 @@ type links struct {
 
 func (w width) newLinks() links {
 	h := links{width: w, symbols: w.base("symbols"), second: w.ZMM(), order: w.vector()}
+	w.Comment("Load the state of the hash, its primes, and what makes symbols of indices.")
 	r := w.GP64()
 	w.MOVQ(operand.U64(prime2), r)
 	w.VPBROADCASTQ(r, h.second)
-	mask := w.GP32()
-	w.Load(w.Param("mask"), mask)
-	h.mask = w.vector()
-	w.spread(mask, h.mask)
+	h.mask = w.argument("mask")
 	w.load(w.ordered(), h.order)
 	for i := range h.state {
 		h.state[i] = w.GP64()
 	}
 	h.load()
-	products := w.GP64()
-	w.Load(w.Param("products"), products)
-	h.products = operand.Mem{Base: products}
+	h.products = w.pointer("products")
 	h.prime = w.GP64()
 	w.MOVQ(operand.U64(prime1), h.prime)
 	return h
@@ -43,6 +39,7 @@ func (w width) newLinks() links {
 // prepare writes the symbols of the four vectors of indices from vector v of a
 // step on, and the products that their stripes begin with.
 func (h *links) prepare(v int, k [4]reg.VecVirtual) {
+	h.Comment("Multiply for the stripes of the next step; narrow the indices to symbols.")
 	for i := range k {
 		product := h.vector()
 		h.VPMULLQ(h.second, k[i], product)
@@ -60,6 +57,7 @@ func (h *links) prepare(v int, k [4]reg.VecVirtual) {
 
 // enter hashes the products of vector v, two stripes.
 func (h *links) enter(v int) {
+	h.Comment("Hash two stripes of the step before.")
 	for at := v * h.bytes; at < (v+1)*h.bytes; at += 32 {
 		for i, lane := range h.state {
 			h.ADDQ(h.products.Offset(at+8*i), lane)
@@ -71,6 +69,7 @@ func (h *links) enter(v int) {
 
 // begin sets the state behind the first step, in which there were no products.
 func (h *links) begin(left reg.GPVirtual) {
+	h.Comment("Forget the hash of the first step: nothing had been prepared.")
 	whole, err := h.Param("x").Len().Resolve()
 	if err != nil {
 		panic(err)
@@ -83,18 +82,17 @@ func (h *links) begin(left reg.GPVirtual) {
 
 // load takes the state that is given.
 func (h *links) load() {
-	lanes := h.GP64()
-	h.Load(h.Param("lanes"), lanes)
+	lanes := h.pointer("lanes")
 	for i, lane := range h.state {
-		h.MOVQ(operand.Mem{Base: lanes, Disp: 8 * i}, lane)
+		h.MOVQ(lanes.Offset(8*i), lane)
 	}
 }
 
 // store gives the state back.
 func (h *links) store() {
-	lanes := h.GP64()
-	h.Load(h.Param("lanes"), lanes)
+	h.Comment("Store the state of the hash.")
+	lanes := h.pointer("lanes")
 	for i, lane := range h.state {
-		h.MOVQ(lane, operand.Mem{Base: lanes, Disp: 8 * i})
+		h.MOVQ(lane, lanes.Offset(8*i))
 	}
 }

@@ -9,9 +9,11 @@ import (
 // mix writes the two mixers of each tier, see Tier.Mix.
 func mix(c *build.Context) {
 	for _, w := range widths(c, "mix") {
-		(&mixer{width: w}).write("mixNear", "func(acc []float32, own []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
+		(&mixer{width: w}).write("MixNear",
+			"func(acc []float32, own []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
 			"mixes len(own) coordinates, a multiple of a vector of bytes, up to the first vector that has a tie.")
-		(&mixer{width: w, windows: true}).write("mixTies", "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
+		(&mixer{width: w, windows: true}).write("MixTies",
+			"func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (done, moved, largest int)",
 			"mixes len(own) coordinates, a multiple of a vector of bytes.")
 	}
 }
@@ -29,6 +31,7 @@ type mixer struct {
 
 func (m *mixer) write(name, signature, doc string) {
 	function(m.Context, name+m.tier, signature, doc)
+	m.Comment("Load the arguments and what stays the same: byte orders, peaks, counts.")
 	m.acc, m.own, m.theirs, m.scales = m.base("acc"), m.base("own"), m.base("theirs"), m.base("scales")
 	m.count = m.length("scales")
 	if m.windows {
@@ -57,6 +60,7 @@ func (m *mixer) write(name, signature, doc string) {
 		m.ADDQ(operand.U32(m.bytes), at)
 		m.SUBQ(operand.U32(m.bytes), n)
 	})
+	m.Comment("Return the coordinates done, those that moved, and the largest difference.")
 	m.Store(at, m.ReturnIndex(0))
 	m.Store(m.moved, m.ReturnIndex(1))
 	m.Store(m.largestByte(m.peak), m.ReturnIndex(2))
@@ -83,6 +87,7 @@ func (m *mixer) top(v int) operand.Op {
 // block mixes one vector of bytes, four of floats.
 func (m *mixer) block(at reg.GPVirtual) {
 	here := func(base operand.Mem) operand.Mem { return operand.Mem{Base: base.Base, Index: at, Scale: 1} }
+	m.Comment("Load the own symbols of a vector of coordinates, and where the window tells a tie.")
 	own, up := m.vector(), m.vector()
 	m.load(here(m.own), own)
 	if m.windows {
@@ -100,6 +105,7 @@ func (m *mixer) block(at reg.GPVirtual) {
 	m.MOVQ(m.scales.Base, scale)
 	m.MOVQ(m.count, left)
 	m.Label("neighbour")
+	m.Comment("Subtract symbols modulo 256: the difference nearest to 0.")
 	from, difference, t := m.GP64(), m.vector(), m.vector()
 	m.MOVQ(operand.Mem{Base: theirs}, from)
 	m.load(operand.Mem{Base: from, Index: at, Scale: 1}, difference)
@@ -108,9 +114,11 @@ func (m *mixer) block(at reg.GPVirtual) {
 	m.VPMAXUB(t, peak, peak)
 	var flip reg.VecVirtual
 	if m.windows {
+		m.Comment("Find the ties that mean +N/2: their sign is turned.")
 		flip = m.ties(difference, up)
 		m.VPERMD(flip, m.order, flip)
 	}
+	m.Comment("Spread the differences to floats, times 2²⁴, and add them with the scale.")
 	m.VPERMD(difference, m.order, difference)
 	factor := m.vector()
 	m.VBROADCASTSS(operand.Mem{Base: scale}, factor)
@@ -130,8 +138,10 @@ func (m *mixer) block(at reg.GPVirtual) {
 	m.DECQ(left)
 	m.JNZ(operand.LabelRef("neighbour"))
 	if !m.windows {
+		m.Comment("Stop before the block if a difference is a tie.")
 		m.stop(peak)
 	}
+	m.Comment("Add the sums to acc once, and count what moved.")
 	for v, sum := range sums {
 		m.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
 		m.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
@@ -146,7 +156,7 @@ func (m *mixer) upwards(own reg.VecVirtual, low operand.Mem, up reg.VecVirtual) 
 	m.VPSUBB(m.signs, own, up)
 	if m.wide {
 		k := m.K()
-		m.VPCMPB(operand.U8(4), low, up, k) // not equal
+		m.VPCMPB(differs, low, up, k)
 		m.VMOVDQU8_Z(m.signs, k, up)
 		return
 	}

@@ -23,8 +23,10 @@ type bitMixer struct {
 }
 
 func (m *bitMixer) write() {
-	function(m.Context, "mixBits"+m.tier, "func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (moved int)",
+	function(m.Context, "MixBits"+m.tier,
+		"func(acc []float32, own, low []byte, theirs [][]byte, scales []float32) (moved int)",
 		"mixes len(acc) coordinates, a multiple of 64.")
+	m.Comment("Load the arguments; nothing has moved yet.")
 	acc, n := m.base("acc"), m.length("acc")
 	m.own, m.low, m.theirs, m.scales = m.base("own"), m.base("low"), m.base("theirs"), m.base("scales")
 	m.count = m.length("scales")
@@ -35,6 +37,7 @@ func (m *bitMixer) write() {
 	m.XORQ(at, at)
 	m.loop(n, func() {
 		sums := m.sums(at)
+		m.Comment("Add the sums to acc once, and count what moved.")
 		for v, sum := range sums {
 			here := acc.Offset(v * m.bytes)
 			m.VADDPS(here, sum, sum)
@@ -65,6 +68,7 @@ func (m *bitMixer) word(base operand.Mem, at reg.GPVirtual) reg.GPVirtual {
 // one of these differs.
 func (m *bitMixer) sums(at reg.GPVirtual) [4]reg.VecVirtual {
 	var sums, signs [4]reg.VecVirtual
+	m.Comment("Make signs of the bits that differ between own symbols and windows.")
 	own, down := m.word(m.own, at), m.word(m.low, at)
 	m.XORQ(own, down) // the window begins below the own index
 	zero := m.vector()
@@ -81,12 +85,14 @@ func (m *bitMixer) sums(at reg.GPVirtual) [4]reg.VecVirtual {
 	m.MOVQ(m.scales.Base, scale)
 	m.MOVQ(m.count, left)
 	m.Label("neighbour")
+	m.Comment("Find the bits in which one neighbour differs.")
 	from, factor := m.GP64(), m.vector()
 	m.MOVQ(operand.Mem{Base: theirs}, from)
 	differ := m.word(operand.Mem{Base: from}, at)
 	m.XORQ(own, differ)
 	m.ORQ(differ, m.some)
 	m.VBROADCASTSS(operand.Mem{Base: scale}, factor)
+	m.Comment("Add the scale, with the sign of the lane, where it does.")
 	m.each(differ, func(v int, pick func(from, otherwise reg.VecVirtual) reg.VecVirtual) {
 		t := m.vector()
 		m.xor(factor, signs[v], t)

@@ -2,37 +2,38 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
+	"github.com/mmcloughlin/avo/operand"
 )
 
 // momentum writes m, g ← g + µ·m for whole vectors.
 func momentum(c *build.Context) {
-	momentumWith(c, "momentumAVX2", 32, c.YMM)
-	momentumWith(c, "momentumAVX512", 64, c.ZMM)
+	for _, w := range widths(c, "momentum") {
+		w.momentum()
+	}
 }
 
-func momentumWith[V reg.Register](c *build.Context, name string, width int, vector func() V) {
-	function(c, name, "func(g, m []float32, mu float32)", "computes m, g ← g + mu·m; len(g) is a multiple of a vector and not 0.")
-	g, m, n := c.GP64(), c.GP64(), c.GP64()
-	c.Load(c.Param("g").Base(), g)
-	c.Load(c.Param("g").Len(), n)
-	c.Load(c.Param("m").Base(), m)
-	factor, s := vector(), vector()
-	mu, _ := c.Param("mu").Resolve()
-	c.VBROADCASTSS(mu.Addr, factor)
-	c.SHLQ(U8(2), n)
-	c.ADDQ(n, g)
-	c.ADDQ(n, m)
-	c.NEGQ(n)
-	c.Label("loop")
-	from, to := Mem{Base: m, Index: n, Scale: 1}, Mem{Base: g, Index: n, Scale: 1}
-	c.VMULPS(from, factor, s)
-	c.VADDPS(to, s, s)
-	c.VMOVUPS(s, from)
-	c.VMOVUPS(s, to)
-	c.ADDQ(U8(width), n)
-	c.JNZ(LabelRef("loop"))
-	c.VZEROUPPER()
-	c.RET()
+func (w width) momentum() {
+	function(w.Context, "Momentum"+w.tier, "func(g, m []float32, mu float32)",
+		"computes m, g ← g + mu·m; len(g) is a multiple of a vector and not 0.")
+	w.Comment("Count from minus the bytes of the vector up to 0, from the ends of g and m.")
+	g, m, n := w.GP64(), w.GP64(), w.GP64()
+	w.Load(w.Param("g").Base(), g)
+	w.Load(w.Param("g").Len(), n)
+	w.Load(w.Param("m").Base(), m)
+	factor, s := w.vector(), w.vector()
+	w.number("mu", factor)
+	w.SHLQ(operand.U8(2), n)
+	w.ADDQ(n, g)
+	w.ADDQ(n, m)
+	w.NEGQ(n)
+	w.Label("loop")
+	w.Comment("Round the product, add the gradient, and store the sum twice.")
+	from, to := operand.Mem{Base: m, Index: n, Scale: 1}, operand.Mem{Base: g, Index: n, Scale: 1}
+	w.VMULPS(from, factor, s)
+	w.VADDPS(to, s, s)
+	w.VMOVUPS(s, from)
+	w.VMOVUPS(s, to)
+	w.ADDQ(operand.U8(w.bytes), n)
+	w.JNZ(operand.LabelRef("loop"))
+	w.finish()
 }

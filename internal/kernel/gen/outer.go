@@ -2,102 +2,111 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/build"
-	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// outer writes the sums of outer products. A tile is 12 rows of 32 channels or
-// 24 of 16 with AVX-512, 4 of 16 with AVX2 and for what is left.
-func outer(c *build.Context) {
-	tile{avx512: true, quads: 3, panels: 2}.outer(c, "outer2AVX512")
-	tile{avx512: true, quads: 6, panels: 1, masked: true}.outer(c, "outerAVX512")
-	tile{avx512: true, quads: 1, panels: 1, masked: true}.outer(c, "outerRestAVX512")
-	tile{quads: 1, panels: 1}.outer(c, "outerAVX2")
-	tile{quads: 1, panels: 1, masked: true}.outer(c, "outerPartAVX2")
-}
-
-// The fields of kernel.outerCall.
+// Quads of a tile: 12 rows of 32 channels or 24 of 16 with AVX-512, and 4 of 16
+// with AVX2 and for what is left.
 const (
-	outerA    = 8 * iota
-	outerB    // *float32
-	outerSums // *float32
-	outerDone // bytes of the quads
-	outerTiles
-	outerAdd
-	outerColumns
-	outerCount                   // [3]int
-	outerStepA = outerCount + 24 // [3]int
-	outerStepB = outerStepA + 24 // [3]int
-	outerMask  = outerStepB + 24
+	outerTile2 = 3
+	outerTile1 = 6
 )
 
-func (t tile) outer(c *build.Context, name string) {
-	call := callFunction(c, name, "outerCall", "computes the tiles of a call: sums of outer products, from zero or added to what is there.", "quads")
-	k := t.loadMask(c, call.Offset(outerMask))
-	s, b := t.sums(c), t.row(c)
+// outer writes the sums of outer products.
+func outer(c *build.Context) {
+	narrow, wide := widths(c, "outer")[0], widths(c, "outer")[1]
+	tile{width: wide, quads: outerTile2, panels: 2}.outer("Outer2")
+	tile{width: wide, quads: outerTile1, panels: 1, masked: true}.outer("Outer")
+	tile{width: wide, quads: 1, panels: 1, masked: true}.outer("OuterRest")
+	tile{width: narrow, quads: 1, panels: 1}.outer("Outer")
+	tile{width: narrow, quads: 1, panels: 1, masked: true}.outer("OuterPart")
+}
 
-	c.Label("tile")
+var outerCall = layout{"OuterCall", "is what the tiles of a sum of outer products are given. Distances are of bytes.",
+	[]field{
+		{"A", "*float32", "rows"},
+		{"B", "*float32", "columns, from the panel's first on"},
+		{"Sums", "*float32", "from the panel's first column on"},
+		{"Done", "int", "bytes of the quads dealt with, which the assembly counts"},
+		{"Tiles", "int", "1 or more; the assembly counts it down"},
+		{"Add", "int", "to what is there, or 0"},
+		{"Columns", "int", "of a row of sums"},
+		{"Count", "[3]int", "images, rows of one, pixels of one"},
+		{"StepA", "[3]int", "after the last image, row and pixel"},
+		{"StepB", "[3]int", "the same in B"},
+		{"Mask", "[16]int32", "all bits of the lanes that are there"},
+	}}
+
+func (t tile) outer(name string) {
+	call := t.called(name, outerCall, ", quads *Quad",
+		"computes the tiles of a call: sums of outer products, from zero or added to what is there.")
+	k := t.loadMask(call.field("Mask", 0))
+	s, b := t.sums(), t.row()
+
+	t.Label("tile")
+	t.Comment("Begin all sums with zero, or with what is there.")
 	for i := range s {
 		for v := range s[i] {
-			c.VXORPS(s[i][v], s[i][v], s[i][v])
+			t.VXORPS(s[i][v], s[i][v], s[i][v])
 		}
 	}
-	c.CMPQ(call.Offset(outerAdd), U8(0))
-	c.JE(LabelRef("begin"))
-	t.eachSum(c, call, s, func(v int, m Mem, r reg.VecVirtual) { t.load(c, k, v, m, r) })
-	c.Label("begin")
-	first := t.inputs(c, call.Offset(outerDone), call.Offset(outerA))
-	at, column := c.GP64(), c.GP64()
-	c.XORQ(at, at)
-	c.MOVQ(call.Offset(outerB), column)
-	stepA, stepB := c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(outerStepA+16), stepA)
-	c.MOVQ(call.Offset(outerStepB+16), stepB)
+	t.CMPQ(call.field("Add", 0), operand.U8(0))
+	t.JE(operand.LabelRef("begin"))
+	t.eachSum(call, s, func(v int, m operand.Mem, r reg.VecVirtual) { t.loadLanes(k, v, m, r) })
+	t.Label("begin")
+	first := t.inputs(call.field("Done", 0), call.field("A", 0))
+	t.Comment("Begin the walk over images, rows and pixels.")
+	at, column := t.GP64(), t.GP64()
+	t.XORQ(at, at)
+	t.MOVQ(call.field("B", 0), column)
+	stepA, stepB := t.GP64(), t.GP64()
+	t.MOVQ(call.field("StepA", 2), stepA)
+	t.MOVQ(call.field("StepB", 2), stepB)
 	var n [3]reg.GPVirtual
 	for i, label := range []string{"image", "row", "pixel"} {
-		n[i] = c.GP64()
-		c.MOVQ(call.Offset(outerCount+8*i), n[i])
-		c.Label(label)
+		n[i] = t.GP64()
+		t.MOVQ(call.field("Count", i), n[i])
+		t.Label(label)
 	}
+	t.Comment("Load the columns of a pixel, and add their products with its rows to the sums.")
 	for v := range b {
-		t.load(c, k, v, Mem{Base: column, Disp: v * t.width()}, b[v])
+		t.loadLanes(k, v, operand.Mem{Base: column, Disp: v * t.bytes}, b[v])
 	}
 	for i, row := range s {
-		t.multiplyAdd(c, row, b, Mem{Base: first[i/4], Index: at, Scale: 1, Disp: 4 * (i % 4)})
+		t.multiplyAdd(row, b, operand.Mem{Base: first[i/4], Index: at, Scale: 1, Disp: 4 * (i % 4)})
 	}
-	c.ADDQ(stepA, at)
-	c.ADDQ(stepB, column)
-	c.DECQ(n[2])
-	c.JNZ(LabelRef("pixel"))
+	t.Comment("Go on to the next pixel, row and image.")
+	t.ADDQ(stepA, at)
+	t.ADDQ(stepB, column)
+	t.DECQ(n[2])
+	t.JNZ(operand.LabelRef("pixel"))
 	for i, label := range []string{"row", "image"} {
-		c.ADDQ(call.Offset(outerStepA+8*(1-i)), at)
-		c.ADDQ(call.Offset(outerStepB+8*(1-i)), column)
-		c.DECQ(n[1-i])
-		c.JNZ(LabelRef(label))
+		t.ADDQ(call.field("StepA", 1-i), at)
+		t.ADDQ(call.field("StepB", 1-i), column)
+		t.DECQ(n[1-i])
+		t.JNZ(operand.LabelRef(label))
 	}
-	t.eachSum(c, call, s, func(v int, m Mem, r reg.VecVirtual) { t.store(c, k, v, r, m) })
-	c.ADDQ(U8(16*t.quads), call.Offset(outerDone))
-	c.DECQ(call.Offset(outerTiles))
-	c.JNZ(LabelRef("tile"))
-	c.VZEROUPPER()
-	c.RET()
+	t.Comment("Store the sums where the quads say.")
+	t.eachSum(call, s, func(v int, m operand.Mem, r reg.VecVirtual) { t.storeLanes(k, v, r, m) })
+	t.nextTile(call.field("Done", 0), call.field("Tiles", 0))
 }
 
 // eachSum visits the registers of the sums with their places in memory.
-func (t tile) eachSum(c *build.Context, call Mem, s [][]reg.VecVirtual, visit func(v int, m Mem, r reg.VecVirtual)) {
-	quads := t.quadTable(c, call.Offset(outerDone))
-	sums, row, columns := c.GP64(), c.GP64(), c.GP64()
-	c.MOVQ(call.Offset(outerSums), sums)
-	c.MOVQ(call.Offset(outerColumns), columns)
+func (t tile) eachSum(call call, s [][]reg.VecVirtual, visit func(v int, m operand.Mem, r reg.VecVirtual)) {
+	quads := t.quadTable(call.field("Done", 0))
+	sums, row, columns := t.GP64(), t.GP64(), t.GP64()
+	t.MOVQ(call.field("Sums", 0), sums)
+	t.MOVQ(call.field("Columns", 0), columns)
 	for i := range s {
 		if i%4 == 0 {
-			c.MOVQ(Mem{Base: quads, Disp: 16*(i/4) + 8}, row)
-			c.LEAQ(Mem{Base: sums, Index: row, Scale: 4}, row)
+			t.MOVQ(quads.Offset(quadPlaces.size()*(i/4)+quadPlaces.at("Out")), row)
+			t.LEAQ(operand.Mem{Base: sums, Index: row, Scale: 4}, row)
 		} else {
-			c.ADDQ(columns, row)
+			t.ADDQ(columns, row)
 		}
 		for v, r := range s[i] {
-			visit(v, Mem{Base: row, Disp: v * t.width()}, r)
+			visit(v, operand.Mem{Base: row, Disp: v * t.bytes}, r)
 		}
 	}
 }

@@ -17,10 +17,13 @@ func pack(c *build.Context) {
 	for _, w := range all {
 		for _, bits := range []int{1, 2, 4} {
 			name := map[int]string{1: "1", 2: "2", 4: "4"}[bits] + w.tier
-			function(c, "pack"+name, "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of a vector.")
+			function(c, "Pack"+name, "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of a vector.")
+			w.Comment("Load the arguments and the constants.")
 			symbols, dst, n := w.base("symbols"), w.base("dst"), w.length("symbols")
-			write := map[int]func(width) func(symbols, dst operand.Mem){1: width.pack1, 2: width.pack2, 4: width.pack4}[bits](w)
+			write := map[int]func(width) func(symbols, dst operand.Mem){1: width.pack1, 2: width.pack2,
+				4: width.pack4}[bits](w)
 			w.loop(n, func() {
+				w.Comment("Pack one vector.")
 				write(symbols, dst)
 				w.ADDQ(operand.U32(w.bytes), symbols.Base)
 				w.ADDQ(operand.U32(w.bytes*bits/8), dst.Base)
@@ -28,10 +31,14 @@ func pack(c *build.Context) {
 			})
 			w.finish()
 
-			function(c, "unpack"+name, "func(symbols, src []byte)", "unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.")
+			function(c, "Unpack"+name, "func(symbols, src []byte)",
+				"unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.")
+			w.Comment("Load the arguments and the constants.")
 			symbols, src, n := w.base("symbols"), w.base("src"), w.length("symbols")
-			read := map[int]func(width) func(src operand.Mem) reg.VecVirtual{1: width.unpack1, 2: width.unpack2, 4: width.unpack4}[bits](w)
+			read := map[int]func(width) func(src operand.Mem) reg.VecVirtual{1: width.unpack1, 2: width.unpack2,
+				4: width.unpack4}[bits](w)
 			w.loop(n, func() {
+				w.Comment("Unpack one vector.")
 				w.store(read(src), symbols)
 				w.ADDQ(operand.U32(w.bytes), symbols.Base)
 				w.ADDQ(operand.U32(w.bytes*bits/8), src.Base)
@@ -45,12 +52,15 @@ func pack(c *build.Context) {
 
 // raise writes the shift of symbols to the upper bits of their bytes.
 func raise(w width) {
-	function(w.Context, "raise"+w.tier, "func(symbols []byte, count uint64)", "shifts the bytes, a multiple of a vector, to the left; no bit is lost.")
+	function(w.Context, "Raise"+w.tier, "func(symbols []byte, count uint64)",
+		"shifts the bytes, a multiple of a vector, to the left; no bit is lost.")
+	w.Comment("Load the arguments.")
 	symbols, n, count := w.base("symbols"), w.length("symbols"), w.XMM()
 	r := w.GP64()
 	w.Load(w.Param("count"), r)
 	w.VMOVQ(r, count)
 	w.loop(n, func() {
+		w.Comment("Shift words: no bit leaves its byte.")
 		v := w.vector()
 		w.load(symbols, v)
 		w.VPSLLW(count, v, v)
@@ -131,7 +141,8 @@ func (w width) unpack1() func(src operand.Mem) reg.VecVirtual {
 	}
 	spread, bits := w.vector(), w.vector()
 	w.load(w.table("spread", 0, 0, 0x01010101, 0x01010101, 0x02020202, 0x02020202, 0x03030303, 0x03030303), spread)
-	w.load(w.table("bits", 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010), bits)
+	w.load(w.table("bits", 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201, 0x80402010, 0x08040201,
+		0x80402010), bits)
 	return func(src operand.Mem) reg.VecVirtual {
 		v := w.vector()
 		w.VPBROADCASTD(src, v)

@@ -12,15 +12,18 @@ func points(c *build.Context) {
 	const arguments = "func(acc []float32, symbols []byte, shift uint64, points *[256]float32)"
 	all := widths(c, "points")
 	for _, w := range all {
-		function(c, "addFew"+w.tier, arguments, "adds the points of len(symbols) symbols of up to 4 bits, a multiple of 16.")
+		function(c, "AddFew"+w.tier, arguments,
+			"adds the points of len(symbols) symbols of up to 4 bits, a multiple of 16.")
 		w.addPoints(w.few)
 	}
-	function(c, "addManyAVX512", arguments, "adds the points of len(symbols) symbols of up to 8 bits, a multiple of 16.")
+	function(c, "AddMany"+all[1].tier, arguments,
+		"adds the points of len(symbols) symbols of up to 8 bits, a multiple of 16.")
 	all[1].addPoints(all[1].many)
 }
 
 // addPoints writes the loop around a look-up.
 func (w width) addPoints(table func(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual) {
+	w.Comment("Load the table into registers.")
 	acc, symbols, n, lanes := w.base("acc"), w.base("symbols"), w.length("symbols"), w.bytes/4
 	r, shift := w.GP64(), w.XMM()
 	w.Load(w.Param("shift"), r)
@@ -29,6 +32,7 @@ func (w width) addPoints(table func(at operand.Mem) func(index reg.VecVirtual) r
 	w.Load(w.Param("points"), at)
 	point := table(operand.Mem{Base: at})
 	w.loop(n, func() {
+		w.Comment("Look up the points of a vector of symbols and add them.")
 		index, sum := w.vector(), w.vector()
 		w.VPMOVZXBD(symbols, index)
 		w.VPSRLD(shift, index, index)

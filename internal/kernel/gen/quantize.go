@@ -1,37 +1,40 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The places of a Quantizer's words, in bytes. Constants are there eight times.
-const (
-	qFirst = 32 * iota
-	qMagic
-	qUnits
-	qThree
-	qHigh
-	qLow
-	qShift
-	qTest
-	qOwn
-	qRest
-	qNoise
-	qKey1
-	qProducts // 128 different words
-	qKey0     = qProducts + 512
-)
-
 // step is the number of coordinates that all tiers do at a time.
 const step = 128
+
+// Constants are there eight times, for all lanes of AVX2.
+var quantizerWords = layout{"QuantizerWords", "is what kernel.Quantizer is made of. Its comment has the symbols.",
+	[]field{
+		{"First", "[8]uint32", "the scale of w, a float"},
+		{"Magic", "[8]uint32", "3, and what packing adds, a float"},
+		{"Units", "[8]uint32", "2²²⁺ˢ, a float"},
+		{"Three", "[8]uint32", "3 times that"},
+		{"High", "[8]uint32", "2ˢ/B, rounded to a float"},
+		{"Low", "[8]uint32", "the rest of it"},
+		{"Shift", "[8]uint32", "added to T: c, and the zone of doubt"},
+		{"Test", "[8]uint32", "bits that are 0 where T is doubtful"},
+		{"Own", "[8]uint32", "of residues their mask, of indices their bits"},
+		{"Rest", "[8]uint32", "fractional bits of T"},
+		{"Noise", "[8]uint32", "bits that random numbers lose for T"},
+		{"Key1", "[8]uint32", "upper half of the key"},
+		{"Products", "[128]uint32", "of the 128 lower parts of indices"},
+		{"Key0", "uint32", "lower half of the key, above those parts"},
+	}}
 
 // quantize writes the quantizers of each tier, see the comment of Quantizer.
 func quantize(c *build.Context) {
 	for _, w := range widths(c, "quantize") {
 		for _, random := range []bool{false, true} {
-			kind := map[bool]string{false: "fixed", true: "random"}[random]
+			kind := map[bool]string{false: "Fixed", true: "Random"}[random]
 			(&quantizer{width: w, random: random}).write(kind+"Residues", "[]byte")
 			(&quantizer{width: w, random: random, packed: 1}).write(kind+"Packed1", "[]byte")
 			(&quantizer{width: w, random: random, indices: true}).write(kind+"Indices", "[]int32")
@@ -51,7 +54,8 @@ type quantizer struct {
 	packed          int  // bits of the residues of a bit stream, 0 for bytes
 	hashed          bool // indices, their residues and a hash: its chain leaves time for all
 
-	dst, x, q, doubt    operand.Mem
+	dst, x, doubt       operand.Mem
+	q                   call
 	first               reg.GPVirtual // of the random numbers
 	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
 	outside, period     reg.VecVirtual
@@ -69,10 +73,14 @@ type quantizer struct {
 
 func (z *quantizer) write(name, dst string) {
 	if z.hashed {
-		function(z.Context, name+z.tier, "func(dst []int32, symbols []byte, x []float32, first uint32, q *[225]uint32, mask uint32, doubt []byte, lanes *[4]uint64, products *[64]uint64) (left int, doubts, outside uint32)",
-			"rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. It ends behind the first 128 with doubts, which it does not hash.")
+		function(z.Context, name+z.tier,
+			"func(dst []int32, symbols []byte, x []float32, first uint32, q *QuantizerWords, mask uint32, doubt []byte, "+
+				"lanes *[4]uint64, products *["+strconv.Itoa(step/2)+"]uint64) (left int, doubts, outside uint32)",
+			"rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. "+
+				"It ends behind the first 128 with doubts, which it does not hash.")
 	} else {
-		function(z.Context, name+z.tier, "func(dst "+dst+", x []float32, first uint32, q *[225]uint32, doubt []byte) (doubts, outside uint32)",
+		function(z.Context, name+z.tier,
+			"func(dst "+dst+", x []float32, first uint32, q *QuantizerWords, doubt []byte) (doubts, outside uint32)",
 			"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	}
 	z.begin()
@@ -87,6 +95,7 @@ func (z *quantizer) write(name, dst string) {
 		z.step()
 		if z.hashed {
 			z.hash.begin(n)
+			z.Comment("End behind the first step with doubts.")
 			z.TESTQ(z.doubts, z.doubts)
 			z.JNZ(operand.LabelRef("doubtful"))
 			z.ADDQ(operand.U32(step), z.hash.symbols.Base)
@@ -97,6 +106,7 @@ func (z *quantizer) write(name, dst string) {
 		z.SUBQ(operand.U32(step), n)
 	})
 	if z.hashed {
+		z.Comment("Hash the last step.")
 		for v := 0; v < step/16; v++ {
 			z.hash.enter(v)
 		}
@@ -136,6 +146,7 @@ func (z *quantizer) advance() int {
 // verdict stores whether there are doubtful coordinates and such outside of the
 // lanes' range: every bit of an exponent that is not 128 nor 0 would be new.
 func (z *quantizer) verdict() {
+	z.Comment("Return whether there were doubts, and coordinates outside of the range.")
 	far, some := z.GP32(), z.GP32()
 	z.VPSRLD(operand.U8(23), z.outside, z.outside)
 	z.xor(z.everywhere(128), z.outside, z.outside)
@@ -157,27 +168,26 @@ func (z *quantizer) verdict() {
 
 // begin loads what stays the same in all steps.
 func (z *quantizer) begin() {
+	z.Comment("Load the constants that registers hold.")
 	z.dst, z.x, z.doubt = z.base("dst"), z.base("x"), z.base("doubt")
-	q := z.GP64()
-	z.Load(z.Param("q"), q)
-	z.q = operand.Mem{Base: q}
+	z.q = call{quantizerWords, z.pointer("q")}
 	z.doubts = z.GP64()
 	z.XORQ(z.doubts, z.doubts)
-	z.begins, z.magic, z.outside = z.constant(qFirst), z.constant(qMagic), z.constant(qMagic)
+	z.begins, z.magic, z.outside = z.constant("First"), z.constant("Magic"), z.constant("Magic")
 	if z.packed == 0 {
-		z.units, z.high, z.low = z.constant(qUnits), z.constant(qHigh), z.constant(qLow)
-		z.three, z.shift = z.constant(qThree), z.rare(qShift)
+		z.units, z.high, z.low = z.constant("Units"), z.constant("High"), z.constant("Low")
+		z.three, z.shift = z.constant("Three"), z.rare("Shift")
 	}
 	if !z.wide || z.indices {
-		z.test, z.rest = z.rare(qTest), z.rare(qRest)
+		z.test, z.rest = z.rare("Test"), z.rare("Rest")
 	}
 	switch {
 	case z.indices:
-		z.bits = z.rare(qOwn)
+		z.bits = z.rare("Own")
 	case z.wide:
 		z.beginWords()
 	default:
-		z.symbol = z.q.Offset(qOwn)
+		z.symbol = z.q.field("Own", 0)
 	}
 	if !z.wide {
 		z.zero = z.vector()
@@ -186,28 +196,28 @@ func (z *quantizer) begin() {
 	if z.random {
 		z.first = z.GP32()
 		z.Load(z.Param("first"), z.first)
-		z.key1, z.product = z.rare(qKey1), z.vector()
-		z.second, z.third = z.word("second", 0x7FEB352D), z.word("third", 0x846CA68B)
+		z.key1, z.product = z.rare("Key1"), z.vector()
+		z.second, z.third = z.word("second", second), z.word("third", third)
 		if z.indices || !z.wide {
-			z.noise = z.constant(qNoise)
+			z.noise = z.constant("Noise")
 		}
 	}
 }
 
 // constant loads a constant of q.
-func (z *quantizer) constant(at int) reg.VecVirtual {
+func (z *quantizer) constant(name string) reg.VecVirtual {
 	v := z.vector()
-	z.VBROADCASTSS(z.q.Offset(at), v)
+	z.VBROADCASTSS(z.q.field(name, 0), v)
 	return v
 }
 
 // rare returns a constant of q that may stay in memory: AVX2 has half the
 // registers.
-func (z *quantizer) rare(at int) operand.Op {
+func (z *quantizer) rare(name string) operand.Op {
 	if z.wide {
-		return z.constant(at)
+		return z.constant(name)
 	}
-	return z.q.Offset(at)
+	return z.q.field(name, 0)
 }
 
 // word returns a constant of the generator of random numbers.
@@ -221,10 +231,11 @@ func (z *quantizer) word(name string, value uint32) operand.Op {
 // draw prepares the random numbers of one step. An index XOR k0, times a
 // constant, is the product of its upper bits plus one of the 128 in q.
 func (z *quantizer) draw() {
+	z.Comment("Multiply the upper part of the step's indices for its random numbers.")
 	r := z.GP32()
 	z.MOVL(z.first, r)
-	z.XORL(z.q.Offset(qKey0), r)
-	z.IMUL3L(operand.I32(0x9E3779B1-1<<32), r, r)
+	z.XORL(z.q.field("Key0", 0), r)
+	z.IMUL3L(operand.I32(golden-1<<32), r, r)
 	z.spread(r, z.product)
 	z.ADDL(operand.U32(step), z.first)
 }
@@ -236,6 +247,7 @@ func (z *quantizer) four(v int) {
 		doubt [4]reg.OpmaskVirtual
 	)
 	for i := range out {
+		z.Comment("Round one vector to T, and note its doubts.")
 		out[i] = z.one(v + i)
 		if z.hashed {
 			z.hash.enter(v + i)
@@ -254,6 +266,9 @@ func (z *quantizer) four(v int) {
 	}
 	if z.wide {
 		z.noteFour(v, doubt)
+	}
+	if !z.indices {
+		z.Comment("Store the residues of four vectors.")
 	}
 	switch {
 	case z.hashed:
@@ -320,7 +335,7 @@ func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
 	}
 	for i, v := range vectors {
 		r[i], t[i] = z.vector(), z.vector()
-		z.VPADDD(z.q.Offset(qProducts+v*z.bytes), z.product, r[i])
+		z.VPADDD(z.q.field("Products", 0).Offset(v*z.bytes), z.product, r[i])
 	}
 	each(func(r, t reg.VecVirtual) { z.VPSRLD(operand.U8(16), r, t) })
 	each(func(r, t reg.VecVirtual) { z.xor(t, r, r) })

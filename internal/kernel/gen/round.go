@@ -6,22 +6,28 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The places of a Rounder's words, in bytes. Each is there eight times.
-const (
-	rMask = 32 * iota
-	rLow
-	rFactor
-	rFlip
-	rShift
-	rTest
-	rSign
-)
+// batch is the number of coordinates that all tiers do at a time.
+const batch = 64
+
+// roundFraction is the number of fractional bits of what is rounded.
+const roundFraction = 22
+
+// Each word is there eight times, for all lanes of AVX2.
+var rounderWords = layout{"RounderWords", "is what kernel.Rounder is made of.", []field{
+	{"Mask", "[8]uint32", "of x"},
+	{"Low", "[8]uint32", "the least v, a float"},
+	{"Factor", "[8]uint32", "parts per unit of v, a float"},
+	{"Flip", "[8]uint32", "of random numbers"},
+	{"Shift", "[8]uint32", "added to what is rounded"},
+	{"Test", "[8]uint32", "bits that are 0 where a sum is doubtful"},
+	{"Sign", "[8]uint32", "of symbols, in each byte"},
+}}
 
 // round writes the rounding to equal parts of each tier, see Rounder.
 func round(c *build.Context) {
 	for _, w := range widths(c, "round") {
-		(&rounder{symbols: symbols{width: w}}).write("fixedRound", "")
-		(&rounder{symbols: symbols{width: w}, random: true}).write("randomRound", ", first, k0, k1 uint32")
+		(&rounder{symbols: symbols{width: w}}).write("FixedRound", "")
+		(&rounder{symbols: symbols{width: w}, random: true}).write("RandomRound", ", first, k0, k1 uint32")
 	}
 }
 
@@ -35,14 +41,15 @@ type rounder struct {
 }
 
 func (z *rounder) write(name, numbers string) {
-	function(z.Context, name+z.tier, "func(symbols []byte, x []float32"+numbers+", words *[56]uint32, doubt []byte) (doubts uint32)",
+	function(z.Context, name+z.tier,
+		"func(symbols []byte, x []float32"+numbers+", words *RounderWords, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
-	z.loadWords()
-	z.mask, z.low, z.factor, z.shift = z.constant(rMask), z.constant(rLow), z.constant(rFactor), z.constant(rShift)
+	z.loadWords(rounderWords)
+	z.mask, z.low, z.factor, z.shift = z.constant("Mask"), z.constant("Low"), z.constant("Factor"), z.constant("Shift")
 	z.begin()
-	z.test, z.flip = z.constant(rTest), z.constant(rSign)
+	z.test, z.flip = z.constant("Test"), z.constant("Sign")
 	if z.random {
-		z.turned = z.constant(rFlip)
+		z.turned = z.constant("Flip")
 		z.stream = z.newStream()
 	}
 	z.each(2, z.some, nil)
@@ -54,6 +61,7 @@ func (z *rounder) some(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Regis
 	if z.random {
 		raw = z.stream.raw(len(x))
 	}
+	z.Comment("Round some vectors: fractions and symbols as integers, plus noise.")
 	for i, x := range x {
 		e := z.vector()
 		z.load(x, e)
@@ -63,12 +71,12 @@ func (z *rounder) some(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Regis
 		z.VCVTPS2DQ(e, e)
 		if z.random {
 			z.xor(z.turned, raw[i], raw[i])
-			z.VPSRLD(operand.U8(10), raw[i], raw[i])
+			z.VPSRLD(operand.U8(32-roundFraction), raw[i], raw[i])
 			z.VPADDD(raw[i], e, e)
 		}
 		z.VPADDD(z.shift, e, e)
 		out, doubt = append(out, e), append(doubt, z.noBits(e))
-		z.VPSRLD(operand.U8(22), e, e)
+		z.VPSRLD(operand.U8(roundFraction), e, e)
 	}
 	return out, doubt
 }

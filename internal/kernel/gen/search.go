@@ -20,7 +20,9 @@ func (z *drawer) search(v []reg.VecVirtual) []reg.VecVirtual {
 		some := masked(s)
 		for i := 0; i < len(v); i += some {
 			end := min(i+some, len(v))
-			start := z.find(cStarts+4<<s, s, j[i:end], z.uppers(s, j[i:end]))
+			z.Commentf("Step %d of the search, vectors %d to %d: look up starts, and set the bit where v is no less.",
+				s, i, end-1)
+			start := z.find("Starts", 4<<s, s, j[i:end], z.uppers(s, j[i:end]))
 			for k := range start {
 				z.climb(s, v[i+k], start[k], j[i+k])
 			}
@@ -57,10 +59,10 @@ func (z *drawer) climb(s int, v, start, j reg.VecVirtual) {
 // bit returns the bit of step s.
 func (z *drawer) bit(s int) operand.Mem { return z.same(fmt.Sprintf("step%d", s), 1<<s) }
 
-// find looks up one of the 2^bits floats at a place of the words for each of index.
-func (z *drawer) find(at, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
+// find looks up one of the 2^bits floats of a table, from byte on, for each of index.
+func (z *drawer) find(table string, from, bits int, index []reg.VecVirtual, upper [][]reg.Register) []reg.VecVirtual {
 	found := make([]reg.VecVirtual, len(index))
-	words := z.words.Offset(at)
+	words := z.words.field(table, 0).Offset(from)
 	if bits == 0 {
 		only := z.middle
 		if z.steps == 0 {

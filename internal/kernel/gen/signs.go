@@ -7,14 +7,15 @@ import (
 
 // signs writes as bits which floats are no less than another, see Tier.Signs.
 func signs(c *build.Context) {
-	const notLess = operand.U8(5)
 	for _, w := range widths(c, "signs") {
-		function(c, "signs"+w.tier, "func(dst []byte, x []float32, limit float32)", "writes a bit for each of len(x) floats, a multiple of 64.")
+		function(c, "Signs"+w.tier, "func(dst []byte, x []float32, limit float32)",
+			"writes a bit for each of len(x) floats, a multiple of 64.")
+		w.Comment("Fill a vector with the limit.")
 		dst, x, n, limit := w.base("dst"), w.base("x"), w.length("x"), w.vector()
-		argument, _ := w.Param("limit").Resolve()
-		w.VBROADCASTSS(argument.Addr, limit)
+		w.number("limit", limit)
 		lanes := w.bytes / 4
 		w.loop(n, func() {
+			w.Comment("Compare a vector, and store a bit of each lane.")
 			v := w.vector()
 			w.VMOVUPS(x, v)
 			if w.wide {

@@ -5,6 +5,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// The multipliers of package rng, see docs/math.md#the-generator.
+const (
+	golden = 0x9E3779B1
+	second = 0x7FEB352D
+	third  = 0x846CA68B
+)
+
 // A stream draws the random numbers of package rng for consecutive indices, from
 // any on: one vector of raw numbers after another.
 type stream struct {
@@ -15,15 +22,10 @@ type stream struct {
 
 // newStream begins at the argument first, with the key in the arguments k0 and k1.
 func (w width) newStream() stream {
-	argument := func(name string) reg.VecVirtual {
-		r, v := w.GP32(), w.vector()
-		w.Load(w.Param(name), r)
-		w.spread(r, v)
-		return v
-	}
-	s := stream{width: w, index: argument("first"), key0: argument("k0"), key1: argument("k1")}
+	w.Comment("Load the key and the first indices of the random numbers.")
+	s := stream{width: w, index: w.argument("first"), key0: w.argument("k0"), key1: w.argument("k1")}
 	w.VPADDD(w.table("counting", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), s.index, s.index)
-	s.golden, s.second, s.third = s.word("golden", 0x9E3779B1), s.word("second", 0x7FEB352D), s.word("third", 0x846CA68B)
+	s.golden, s.second, s.third = s.word("golden", golden), s.word("second", second), s.word("third", third)
 	s.after = s.word("after"+w.tier, uint32(w.bytes/4))
 	return s
 }
@@ -39,6 +41,7 @@ func (s stream) word(name string, value uint32) operand.Op {
 // raw draws n vectors, side by side: each step waits for the one before. It leaves
 // out the last step of the generator, which changes the lower 16 bits.
 func (s stream) raw(n int) []reg.VecVirtual {
+	s.Comment("Draw random numbers.")
 	r, t := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)
 	each := func(do func(r, t reg.VecVirtual)) {
 		for i := range r {

@@ -9,10 +9,10 @@ import (
 // sums writes sums of squares and of magnitudes in float64, in four chains.
 func sums(c *build.Context) {
 	for _, w := range widths(c, "sums") {
-		w.sum("squares", func() func(v, sum reg.VecVirtual) {
+		w.sum("Squares", func() func(v, sum reg.VecVirtual) {
 			return func(v, sum reg.VecVirtual) { w.VFMADD231PD(v, v, sum) }
 		})
-		w.sum("magnitudes", func() func(v, sum reg.VecVirtual) {
+		w.sum("Magnitudes", func() func(v, sum reg.VecVirtual) {
 			mask, ones := w.vector(), w.everywhere(0xFFFFFFFF)
 			w.VPSRLQ(operand.U8(1), ones, mask)
 			return func(v, sum reg.VecVirtual) {
@@ -26,11 +26,12 @@ func sums(c *build.Context) {
 
 // atLeast writes the sum of numbers that are no less than a limit, and their number.
 func (w width) atLeast() {
-	function(w.Context, "atLeast"+w.tier, "func(x []float32, limit float32, sums, counts *[8]float64)", "writes sums and counts; len(x) is a multiple of 32.")
+	function(w.Context, "AtLeast"+w.tier, "func(x []float32, limit float32, sums, counts *[8]float64)",
+		"writes sums and counts; len(x) is a multiple of 32.")
+	w.Comment("Fill vectors of float64 with the limit and with 1.")
 	x, n := w.base("x"), w.length("x")
 	limit, ones := w.vector(), w.vector()
-	argument, _ := w.Param("limit").Resolve()
-	w.VBROADCASTSS(argument.Addr, limit)
+	w.number("limit", limit)
 	if w.wide {
 		w.VCVTPS2PD(limit.AsY(), limit)
 	} else {
@@ -42,6 +43,7 @@ func (w width) atLeast() {
 	}
 	w.VPSRLQ(operand.U8(54), ones, ones)
 	w.VPSLLQ(operand.U8(52), ones, ones) // 1.0
+	w.Comment("Clear two sums and two counts.")
 	var sum, count [2]reg.VecVirtual
 	for i := range sum {
 		sum[i], count[i] = w.vector(), w.vector()
@@ -49,6 +51,7 @@ func (w width) atLeast() {
 		w.clear(count[i])
 	}
 	w.loop(n, func() {
+		w.Comment("Add four vectors, where they are no less than the limit.")
 		for i := range 4 {
 			v := w.vector()
 			w.VCVTPS2PD(x.Offset(i*w.bytes/2), v)
@@ -69,6 +72,7 @@ func (w width) atLeast() {
 		w.ADDQ(operand.U32(2*w.bytes), x.Base)
 		w.SUBQ(operand.U32(w.bytes/2), n)
 	})
+	w.Comment("Join the chains and store their lanes.")
 	for i, v := range [][2]reg.VecVirtual{sum, count} {
 		w.VADDPD(v[1], v[0], v[0])
 		r := w.GP64()
@@ -81,6 +85,7 @@ func (w width) atLeast() {
 // sum writes one function.
 func (w width) sum(name string, term func() func(v, sum reg.VecVirtual)) {
 	function(w.Context, name+w.tier, "func(x []float32, out *[8]float64)", "writes sums; len(x) is a multiple of 32.")
+	w.Comment("Clear four chains of sums.")
 	x, n, out := w.base("x"), w.length("x"), w.GP64()
 	w.Load(w.Param("out"), out)
 	add := term()
@@ -90,6 +95,7 @@ func (w width) sum(name string, term func() func(v, sum reg.VecVirtual)) {
 		w.clear(chains[i])
 	}
 	w.loop(n, func() {
+		w.Comment("Add a vector of float64 to each chain.")
 		for i, sum := range chains {
 			v := w.vector()
 			w.VCVTPS2PD(x.Offset(i*w.bytes/2), v)
@@ -98,6 +104,7 @@ func (w width) sum(name string, term func() func(v, sum reg.VecVirtual)) {
 		w.ADDQ(operand.U32(2*w.bytes), x.Base)
 		w.SUBQ(operand.U32(w.bytes/2), n)
 	})
+	w.Comment("Join the chains and store their lanes.")
 	w.VADDPD(chains[1], chains[0], chains[0])
 	w.VADDPD(chains[3], chains[2], chains[2])
 	w.VADDPD(chains[2], chains[0], chains[0])

@@ -12,7 +12,7 @@ import (
 // masks.
 type symbols struct {
 	width
-	words         operand.Mem // what a call is given besides coordinates
+	words         call // what a call is given besides coordinates
 	x, dst, doubt operand.Mem
 	doubts        reg.GPVirtual // not 0 if a coordinate is doubtful
 	zero          reg.VecVirtual
@@ -31,19 +31,18 @@ func (z *symbols) begin() {
 }
 
 // loadWords loads the address of the words.
-func (z *symbols) loadWords() {
-	r := z.GP64()
-	z.Load(z.Param("words"), r)
-	z.words = operand.Mem{Base: r}
+func (z *symbols) loadWords(of layout) {
+	z.Comment("Load the words that stay the same.")
+	z.words = call{of, z.pointer("words")}
 }
 
 // constant returns one of the words in all lanes.
-func (z *symbols) constant(at int) operand.Op {
+func (z *symbols) constant(name string) operand.Op {
 	if !z.wide {
-		return z.words.Offset(at)
+		return z.words.field(name, 0)
 	}
 	v := z.vector()
-	z.VBROADCASTSS(z.words.Offset(at), v)
+	z.VBROADCASTSS(z.words.field(name, 0), v)
 	return v
 }
 
@@ -63,7 +62,8 @@ func (z *symbols) noBits(e reg.VecVirtual) reg.Register {
 // each writes the loop. some finds the symbols without sign of some vectors, 1, 2
 // or 4 together, and which are doubtful: masks, or all bits of a lane. Where there
 // is a finish, they are symbols when it has changed them, as bytes out of order.
-func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Register), finish func(bytes reg.VecVirtual)) {
+func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Register),
+	finish func(bytes reg.VecVirtual)) {
 	n, lanes := z.length("x"), z.bytes/4
 	z.loop(n, func() {
 		var (
@@ -90,11 +90,13 @@ func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVi
 		if z.wide {
 			z.note(doubt)
 		}
+		z.Comment("Pack the symbols to bytes.")
 		z.VPACKUSWB(out[2], out[0], out[0])
 		if finish != nil {
 			finish(out[0])
 		}
 		z.sign(out[0])
+		z.Comment("Put the bytes in order and store them.")
 		order := z.vector()
 		z.load(z.ordered(), order)
 		z.VPERMD(out[0], order, out[0])
@@ -104,6 +106,7 @@ func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVi
 		z.ADDQ(operand.U32(4*lanes), z.dst.Base)
 		z.SUBQ(operand.U32(4*lanes), n)
 	})
+	z.Comment("Return whether any coordinate is doubtful.")
 	doubts := z.GP32()
 	z.XORL(doubts, doubts)
 	z.TESTQ(z.doubts, z.doubts)
@@ -114,6 +117,7 @@ func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVi
 
 // noteOne writes which lanes of vector v are doubtful.
 func (z *symbols) noteOne(v int, doubt reg.Register) {
+	z.Comment("Note the doubtful lanes of a vector.")
 	r := z.GP32()
 	z.VMOVMSKPS(doubt, r)
 	z.MOVB(r.As8(), z.doubt.Offset(v))
@@ -122,6 +126,7 @@ func (z *symbols) noteOne(v int, doubt reg.Register) {
 
 // note writes which of four vectors are doubtful.
 func (z *symbols) note(doubt []reg.Register) {
+	z.Comment("Note the doubtful lanes of four vectors.")
 	r := z.GP64()
 	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
 	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
@@ -133,6 +138,7 @@ func (z *symbols) note(doubt []reg.Register) {
 
 // sign flips the symbols other than 0 of negative coordinates.
 func (z *symbols) sign(bytes reg.VecVirtual) {
+	z.Comment("Give the symbols of negative coordinates their sign.")
 	x, y := z.vector(), z.vector()
 	z.load(z.x, x)
 	z.load(z.x.Offset(2*z.bytes), y)

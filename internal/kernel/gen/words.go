@@ -17,9 +17,10 @@ type words struct {
 }
 
 func (z *quantizer) beginWords() {
+	z.Comment("Load the orders that take every other word of two vectors.")
 	z.words.lower, z.words.upper = z.halves("lower", 0), z.halves("upper", 1)
 	z.words.test = z.ZMM()
-	z.VPBROADCASTW(z.q.Offset(qTest), z.words.test)
+	z.VPBROADCASTW(z.q.field("Test", 0), z.words.test)
 	switch z.packed {
 	case 2:
 		z.words.two, z.words.four = z.everywhere(1|1<<(2+16)), z.everywhere(1|1<<(4+16))
@@ -56,6 +57,7 @@ func (z *quantizer) wordStep() {
 			z.storeQuarters(p-1, out[p-1], out[p])
 		}
 	}
+	z.Comment("Note doubtful coordinates, if there are any.")
 	some, more := z.K(), z.K()
 	z.KORD(doubt[0], doubt[1], some)
 	z.KORD(doubt[2], doubt[3], more)
@@ -76,9 +78,11 @@ func (z *quantizer) pair(v int) (symbols reg.VecVirtual, doubt reg.OpmaskVirtual
 	if z.random {
 		noise = z.raw(v, v+1)
 	}
+	z.Comment("Split two vectors of x/B into integers and rests.")
 	a, b := z.quotient(v), z.quotient(v+1)
 	z.VPTERNLOGD(operand.U8(0xFE), a, b, z.outside) // a | b | c
 	if z.packed > 0 {
+		z.Comment("Take T from the mantissas, two vectors as one of words, and add the noise.")
 		z.VPERMT2W(b, z.words.lower, a)
 		if z.random {
 			z.VPERMT2W(noise[1], z.words.upper, noise[0])
@@ -87,6 +91,7 @@ func (z *quantizer) pair(v int) (symbols reg.VecVirtual, doubt reg.OpmaskVirtual
 		}
 		return a, z.doubtful(a)
 	}
+	z.Comment("Make integers T of the rests, and add the noise.")
 	a, b = z.remainder(v, a), z.remainder(v+1, b)
 	if z.random {
 		for i, e := range []reg.VecVirtual{a, b} {
@@ -94,6 +99,7 @@ func (z *quantizer) pair(v int) (symbols reg.VecVirtual, doubt reg.OpmaskVirtual
 			z.VPADDD(noise[i], e, e)
 		}
 	}
+	z.Comment("Part fractions and symbols, two vectors as one of words.")
 	fraction := z.ZMM()
 	z.VMOVDQU32(a, fraction)
 	z.VPERMT2W(b, z.words.lower, fraction)
@@ -110,6 +116,7 @@ func (z *quantizer) doubtful(fraction reg.VecVirtual) reg.OpmaskVirtual {
 
 // storePair writes the symbols of pair p.
 func (z *quantizer) storePair(p int, symbols reg.VecVirtual) {
+	z.Comment("Store the symbols of two vectors.")
 	switch z.packed {
 	case 0:
 		z.VPMOVWB(symbols, z.dst.Offset(32*p))
@@ -126,6 +133,7 @@ func (z *quantizer) storePair(p int, symbols reg.VecVirtual) {
 
 // storeQuarters writes the symbols of two bits of the pairs p and p + 1.
 func (z *quantizer) storeQuarters(p int, a, b reg.VecVirtual) {
+	z.Comment("Store the symbols of four vectors.")
 	for _, symbols := range []reg.VecVirtual{a, b} {
 		z.VPSRLW(operand.U8(14), symbols, symbols)
 		z.VPMADDWD(z.words.two, symbols, symbols)
@@ -138,8 +146,9 @@ func (z *quantizer) storeQuarters(p int, a, b reg.VecVirtual) {
 // mask clears the bits above the symbols in what has been written, unless they
 // fill their bytes.
 func (z *quantizer) mask() {
+	z.Comment("Clear the bits above the symbols, unless they fill their bytes.")
 	dst, n, own := z.base("dst"), z.length("x"), z.GP32()
-	z.MOVBLZX(z.q.Offset(qOwn), own)
+	z.MOVBLZX(z.q.field("Own", 0), own)
 	z.CMPL(own, operand.U32(0xFF))
 	z.JE(operand.LabelRef("masked"))
 	symbol := z.ZMM()

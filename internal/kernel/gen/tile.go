@@ -1,0 +1,170 @@
+package main
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A tile is what one pass of the inner loop keeps in registers: quads × 4 rows
+// of sums, panels × 16 sums wide; 16 floats are one AVX-512 register or two of
+// AVX2. With masked set its last lanes may be missing.
+type tile struct {
+	width
+	quads  int
+	panels int
+	masked bool
+}
+
+// lanes is the number of columns in a panel.
+const lanes = 16
+
+// panelBytes is what one row of a panel takes.
+const panelBytes = 4 * lanes
+
+// A Quad places four rows of a tile.
+var quadPlaces = layout{"Quad", "places four pixels that are computed together, in floats.", []field{
+	{"In", "int", "of the inputs"},
+	{"Out", "int", "of the sums"},
+}}
+
+// vectors returns how many registers one row of sums takes.
+func (t tile) vectors() int { return t.panels * panelBytes / t.bytes }
+
+// row returns the registers of one row.
+func (t tile) row() []reg.VecVirtual { return t.registers(t.vectors()) }
+
+// sums returns the registers of all sums, four rows per quad.
+func (t tile) sums() [][]reg.VecVirtual {
+	s := make([][]reg.VecVirtual, 4*t.quads)
+	for i := range s {
+		s[i] = t.row()
+	}
+	return s
+}
+
+// place returns where vector v of a row lies, if the row's panels begin at m and
+// follow each other in the register next.
+func (t tile) place(m operand.Mem, v int, next reg.Register) operand.Mem {
+	perPanel := t.vectors() / t.panels
+	m = m.Offset(v % perPanel * t.bytes)
+	if v >= perPanel {
+		m.Index, m.Scale = next, 1
+	}
+	return m
+}
+
+// inputs returns pointers to where the inputs of a tile's quads begin. The table
+// of quads is an argument, done how many bytes of it have been dealt with; base
+// holds the address of the inputs.
+func (t tile) inputs(done, base operand.Mem) []reg.Register {
+	t.Comment("Point to the inputs of the tile's quads.")
+	quads, in := t.quadTable(done), t.GP64()
+	t.MOVQ(base, in)
+	first := make([]reg.Register, t.quads)
+	for q := range first {
+		p := t.GP64()
+		t.MOVQ(quads.Offset(q*quadPlaces.size()+quadPlaces.at("In")), p)
+		t.LEAQ(operand.Mem{Base: in, Index: p, Scale: 4}, p)
+		first[q] = p
+	}
+	return first
+}
+
+// quadTable returns a pointer to the tile's quads.
+func (t tile) quadTable(done operand.Mem) operand.Mem {
+	quads := t.pointer("quads")
+	t.ADDQ(done, quads.Base)
+	return quads
+}
+
+// nextTile leaves the loop over tiles when the call has none left.
+func (t tile) nextTile(done, tiles operand.Mem) {
+	t.Comment("Count the tile, in the call: registers are rare here.")
+	t.ADDQ(operand.U8(t.quads*quadPlaces.size()), done)
+	t.DECQ(tiles)
+	t.JNZ(operand.LabelRef("tile"))
+	t.finish()
+}
+
+// A mask holds which lanes of a panel are there.
+type mask struct {
+	k       reg.Register     // AVX-512
+	vectors []reg.VecVirtual // AVX2
+}
+
+// loadMask reads the mask, 16 words with all bits set or none, from m.
+func (t tile) loadMask(m operand.Mem) mask {
+	if !t.masked {
+		return mask{}
+	}
+	t.Comment("Load the mask of the lanes that are there.")
+	if t.wide {
+		k, v := t.K(), t.vector()
+		t.VMOVUPS(m, v)
+		t.VPMOVD2M(v, k)
+		return mask{k: k}
+	}
+	v := t.row()
+	for i := range v {
+		t.VMOVUPS(m.Offset(i*t.bytes), v[i])
+	}
+	return mask{vectors: v}
+}
+
+// loadLanes reads vector i of a row from m; missing lanes are zero and not touched.
+func (t tile) loadLanes(k mask, i int, m operand.Mem, v reg.VecVirtual) {
+	switch {
+	case !t.masked:
+		t.VMOVUPS(m, v)
+	case t.wide:
+		t.VMOVUPS_Z(m, k.k, v)
+	default:
+		t.VMASKMOVPS(m, k.vectors[i], v)
+	}
+}
+
+// storeLanes writes vector i of a row to m, the missing lanes excepted.
+func (t tile) storeLanes(k mask, i int, v reg.VecVirtual, m operand.Mem) {
+	switch {
+	case !t.masked:
+		t.VMOVUPS(v, m)
+	case t.wide:
+		t.VMOVUPS(v, k.k, m)
+	default:
+		t.VMASKMOVPS(v, k.vectors[i], m)
+	}
+}
+
+// multiplyAdd adds the float at m times the row v to the row s.
+func (t tile) multiplyAdd(s, v []reg.VecVirtual, m operand.Mem) {
+	if t.wide && len(v) == 1 {
+		t.VFMADD231PS_BCST(m, v[0], s[0])
+		return
+	}
+	x := t.vector()
+	t.VBROADCASTSS(m, x)
+	for i := range v {
+		t.VFMADD231PS(v[i], x, s[i])
+	}
+}
+
+// called begins a function that is given a call, a struct of so many fields that
+// registers are too few, and returns where it lies. arguments are further ones. The
+// assembly counts in the struct but moves no pointer in it: the garbage collector
+// must find none that points nowhere.
+func (w width) called(name string, of layout, arguments, doc string) call {
+	function(w.Context, name+w.tier, "func(call *"+of.name+arguments+")", doc)
+	w.Comment("Load the address of the call.")
+	return call{of, w.pointer("call")}
+}
+
+// A call is a struct in memory.
+type call struct {
+	layout
+	base operand.Mem
+}
+
+// field returns where a field lies; i is which word of 8 bytes of it.
+func (c call) field(name string, i int) operand.Mem {
+	return c.base.Offset(c.at(name) + 8*i)
+}

@@ -1,0 +1,38 @@
+package moniqua
+
+import (
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
+)
+
+// bitPath takes one bit: symbols differ by N/2 or not at all, so that the windows
+// decide wherever they differ. Then all is done on packed symbols, eight to a byte.
+type bitPath struct{ bytePath }
+
+// mix is path.mix.
+func (bitPath) mix(r round, g gathered) (algos.Mixed, error) {
+	var (
+		low     [laneBlock / 8]byte
+		theirs  [inLanes][]byte
+		scales  [inLanes]float32
+		saw     kernel.Mixed
+		acc, x  = g.acc, g.x
+		in      = g.in
+		windows = r.windows.packer(1, len(x), r.tier)
+	)
+	for j := range in {
+		scales[j] = r.plain.scale(in[j].Weight)
+	}
+	for first := 0; first < len(x); first += laneBlock {
+		end := min(first+laneBlock, len(x))
+		if bad := windows.pack(low[:], x[first:end], first); bad >= 0 {
+			return algos.Mixed{}, r.strange(x[first+bad], first+bad)
+		}
+		for j := range in {
+			theirs[j] = in[j].Payload[first/8:]
+		}
+		one := r.tier.MixBits(acc[first:end], g.mine[first/8:], low[:], theirs[:len(in)], scales[:len(in)])
+		saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
+	}
+	return r.mixed(saw.Largest, saw.Moved), nil
+}

@@ -1,0 +1,48 @@
+package moniqua
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
+)
+
+func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
+	r, err := mustCodec(t, 16, Nearest, 7.5, 1).round(0) // D = 1
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := make([]float32, 300)
+	for _, test := range []struct {
+		quotient int32
+		sound    bool
+	}{{0, true}, {6, true}, {-7, true}, {7, true}, {-8, true}, {-1 << 26, true},
+		{1<<27 - 1, true}, {1 << 27, false}, {-1<<27 - 1, false}} {
+		repair := append(appendQuotients(nil, slices.Repeat([]int32{test.quotient}, len(x))), 7)
+		want := slices.Repeat([]int32{16*test.quotient + 3}, len(x))
+		for _, r.tier = range kernel.Available() {
+			message := algos.Message{Payload: bytes.Repeat([]byte{0x33}, len(x)/2), Repair: repair}
+			got := make([]int32, len(x))
+			var v verification
+			var m laneChecker
+			v.start([]algos.Message{message})
+			m.prepare(&r, len(x))
+			if !m.ownIndices(&r, x, 0, 4) {
+				t.Fatal("no own indices")
+			}
+			err := v.mend(&r, &m, got, 0, message, 0, 4)
+			if sound := err == nil; sound != test.sound || sound &&
+				(!slices.Equal(got, want) || !bytes.Equal(v.rest[0], []byte{7})) {
+				t.Errorf("%v: quotient %d: index %d, %d bytes left, %v", r.tier, test.quotient, got[299],
+					len(v.rest[0]), err)
+			}
+			message.Limit = float32(max(want[0], -want[0])) // as far as it is, though the block may hold farther ones
+			v.start([]algos.Message{message})
+			if err := v.mend(&r, &m, got, 0, message, 0, 4); (err == nil) != test.sound {
+				t.Errorf("%v: quotient %d: within its limit: %v", r.tier, test.quotient, err)
+			}
+		}
+	}
+}
