@@ -14,7 +14,6 @@ var budgetDebts = debt{
 	"node":                8,
 	"node/socket":         1,
 	"quant":               5,
-	"test/chaos":          2,
 }
 
 // shortDebts are files that are too short, by package.
