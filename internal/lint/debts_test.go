@@ -45,7 +45,6 @@ var columnDebts = debt{
 	"internal/sim":           8,
 	"moniqua":                30,
 	"node":                   82,
-	"quant":                  13,
 }
 
 // upwardDebts are references that run upwards, by package.
