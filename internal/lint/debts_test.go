@@ -39,12 +39,10 @@ var columnDebts = debt{
 	"internal/app/machine":   1,
 	"internal/app/runfolder": 4,
 	"internal/experiment":    143,
-	"internal/kernel":        11,
 	"internal/lab":           13,
 	"internal/lint":          3,
 	"internal/registry":      1,
 	"internal/sim":           8,
-	"moniqua":                19,
 	"node":                   82,
 }
 
@@ -54,7 +52,6 @@ var upwardDebts = debt{
 	"configs":             15,
 	"gossip":              13,
 	"internal/experiment": 19,
-	"internal/kernel/gen": 30,
 	"moniqua":             12,
 	"node":                59,
 }
