@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -81,7 +82,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
 		}
 	}
-	n, err := meet(ctx, leash, o)
+	n, err := peer.Meet(ctx, leash, o)
 	if err != nil {
 		return err
 	}
@@ -102,44 +103,6 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	return leash.Done()
-}
-
-// meet starts a node on this machine and joins the others, whom the supervisor
-// knows. The caller must Close it.
-func meet(ctx context.Context, leash *lab.Leash, o node.Options) (*node.Node, error) {
-	o.Roster, o.Listen = nil, []string{loopback(o.Transport)}
-	n, err := node.New(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := introduce(ctx, leash, n); err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	return n, nil
-}
-
-func introduce(ctx context.Context, leash *lab.Leash, n *node.Node) error {
-	contacts, err := leash.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
-	if err != nil {
-		return err
-	}
-	roster := make([]node.Peer, len(contacts))
-	for i, contact := range contacts {
-		roster[i] = node.Peer(contact)
-	}
-	if err := n.SetRoster(roster); err != nil {
-		return err
-	}
-	_, err = n.Join(ctx)
-	return err
-}
-
-// loopback is an address of this machine with a port that is free.
-func loopback(transport string) string {
-	if transport == node.QUIC {
-		return "/ip4/127.0.0.1/udp/0/quic-v1"
-	}
-	return "/ip4/127.0.0.1/tcp/0"
 }
 
 func rankOf(e record.Event) int {

@@ -1,29 +1,24 @@
-package main
+package bench
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"text/tabwriter"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/kernel"
 )
 
-// A stepReport is what "bench step" prints.
-type stepReport struct {
+// A StepReport is what "bench step" prints.
+type StepReport struct {
 	Tier string    `json:"tier"` // of vector instructions
-	Rows []stepRow `json:"rows"`
+	Rows []StepRow `json:"rows"`
 }
 
-// A stepRow is the model and data of one run file.
-type stepRow struct {
+// A StepRow is the model and data of one run file.
+type StepRow struct {
 	Run        string  `json:"run"`
 	Model      string  `json:"model"`
 	Parameters int     `json:"parameters"`
@@ -36,64 +31,33 @@ type stepRow struct {
 // multiplyAdds of one measurement of the peak: some milliseconds.
 const multiplyAdds = 1 << 26
 
-func newBenchStep(c *console) *cobra.Command {
-	var set []string
-	var times int
-	cmd := &cobra.Command{
-		Use:   "step [FILE]...",
-		Short: "time gradients against the machine's peak",
-		Long: `time gradients against the machine's peak
-
-FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. One thread takes the
-gradients of worker 0: mini-batch, forward and backward pass, momentum. The reference
-does nothing but multiply and add in registers, in turns with it.`,
-		Example: "  peer bench step ring8-cifar\n  peer bench step ring8-fashion ring8-cifar --json",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if times < 1 {
-				return advice.Usagef("bench step: --times %d: must be at least 1", times)
-			}
-			if len(args) == 0 {
-				args = []string{defaultPreset}
-			}
-			result := &stepReport{Tier: kernel.Best().String()}
-			for _, name := range args {
-				row, err := benchStep(name, set, times)
-				if err != nil {
-					return err
-				}
-				result.Rows = append(result.Rows, row)
-			}
-			return c.print(result, result.write)
-		},
+// Step takes so many gradients of worker 0 of each run, at least one.
+func Step(runs []*experiment.Run, times int) (*StepReport, error) {
+	result := &StepReport{Tier: kernel.Best().String()}
+	for _, run := range runs {
+		row, err := measureStep(run, times)
+		if err != nil {
+			return nil, err
+		}
+		result.Rows = append(result.Rows, row)
 	}
-	cmd.Flags().StringArrayVar(&set, "set", nil, "override a key of the run files, as in `key=value`; may be repeated")
-	cmd.Flags().IntVar(&times, "times", 31, "`gradients` that are timed")
-	c.addJSON(cmd)
-	return cmd
+	return result, nil
 }
 
-func benchStep(name string, set []string, times int) (stepRow, error) {
-	loaded, err := configs.Load(configs.Source{File: name, Env: os.Environ(), Set: set})
-	if err != nil {
-		return stepRow{}, err
-	}
-	run, err := assemble(loaded)
-	if err != nil {
-		return stepRow{}, err
-	}
+func measureStep(run *experiment.Run, times int) (StepRow, error) {
 	w, err := run.Worker(0)
 	if err != nil {
-		return stepRow{}, err
+		return StepRow{}, err
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var steps, peak sample
 	done, err := timeGradients(w, times, &steps, &peak)
 	if err != nil {
-		return stepRow{}, err
+		return StepRow{}, err
 	}
 	cfg := run.Config()
-	row := stepRow{Run: cfg.Name, Model: cfg.Model.Name, Parameters: run.Dim(), Batch: cfg.Train.Batch}
+	row := StepRow{Run: cfg.Name, Model: cfg.Model.Name, Parameters: run.Dim(), Batch: cfg.Train.Batch}
 	batch := float64(row.Batch)
 	row.Rate = batch / steps.shortest().Seconds()
 	if done == 0 {
@@ -123,7 +87,8 @@ func timeGradients(w *experiment.Worker, times int, steps, peak *sample) (done i
 	return done, nil
 }
 
-func (r *stepReport) write(w io.Writer) error {
+// Write prints the report as a table.
+func (r *StepReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "vector instructions: %s; gradients of one thread, the best; what its peak could do per sample, medians\n\n", r.Tier)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "run\tmodel\tparameters\tbatch\tsamples/s\tpeak GFLOP/s\tpeak MFLOP/sample\t")
