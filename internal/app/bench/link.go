@@ -104,7 +104,8 @@ func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
 
 // Write prints the report as a table.
 func (r *LinkReport) Write(w io.Writer) error {
-	fmt.Fprintf(w, "ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best)\n\n", r.Peers)
+	fmt.Fprintf(w,
+		"ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best)\n\n", r.Peers)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\t")
 	for _, row := range r.Rows {

@@ -69,11 +69,13 @@ func (t LinkTask) worker(rank topology.Rank) (node.Worker, *linkMeasure, error) 
 	}
 	codec, most := algos.Codec(algos.Full{}), 4*t.Dim
 	if t.Bits < 32 {
-		quantized := &moniqua.Codec{Levels: 1 << t.Bits, Theta: func(int) float64 { return theta }, Seed: 1, Rank: rank, Verify: t.Verify}
+		quantized := &moniqua.Codec{Levels: 1 << t.Bits, Theta: func(int) float64 { return theta }, Seed: 1,
+			Rank: rank, Verify: t.Verify}
 		codec, most = quantized, quantized.MaxPayload(t.Dim)
 	}
 	row := graph.Row(rank)
-	machine, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec}, t.Rounds+warmRounds)
+	machine, err := gossip.New(rank, row, &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: codec},
+		t.Rounds+warmRounds)
 	if err != nil {
 		return node.Worker{}, nil, err
 	}

@@ -140,12 +140,14 @@ func heap() int64 {
 
 // Write prints the report as a table.
 func (r *SimReport) Write(w io.Writer) error {
-	fmt.Fprintf(w, "simulated rounds on %d cores, best of each; times over those of the gradients alone, medians (best)\n\n", r.Cores)
+	fmt.Fprintf(w,
+		"simulated rounds on %d cores, best of each; times over those of the gradients alone, medians (best)\n\n", r.Cores)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tevents/s\tover gradients\tmemory\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.0f\t%.2f (%.2f)\t%s\t\n",
-			row.Workers, row.Coordinates, row.Bits, row.Rate, row.Events, row.OverGrads.Median, row.OverGrads.Best, report.Size(row.Memory))
+			row.Workers, row.Coordinates, row.Bits, row.Rate, row.Events, row.OverGrads.Median, row.OverGrads.Best,
+			report.Size(row.Memory))
 	}
 	return t.Flush()
 }

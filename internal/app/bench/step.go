@@ -89,11 +89,13 @@ func timeGradients(w *experiment.Worker, times int, steps, peak *sample) (done i
 
 // Write prints the report as a table.
 func (r *StepReport) Write(w io.Writer) error {
-	fmt.Fprintf(w, "vector instructions: %s; gradients of one thread, the best; what its peak could do per sample, medians\n\n", r.Tier)
+	fmt.Fprintf(w,
+		"vector instructions: %s; gradients of one thread, the best; what its peak could do per sample, medians\n\n", r.Tier)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "run\tmodel\tparameters\tbatch\tsamples/s\tpeak GFLOP/s\tpeak MFLOP/sample\t")
 	for _, row := range r.Rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f\t%.1f\t%.1f\t\n", row.Run, row.Model, row.Parameters, row.Batch, row.Rate, row.Peak, row.PerSample)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f\t%.1f\t%.1f\t\n", row.Run, row.Model, row.Parameters, row.Batch,
+			row.Rate, row.Peak, row.PerSample)
 	}
 	return t.Flush()
 }
