@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -87,11 +88,11 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer n.Close()
-	desk, err := openDesk(run.Config(), filepath.Dir(path), rank, n, c.err)
+	desk, err := status.Open(run.Config(), filepath.Dir(path), rank, n, c.err)
 	if err != nil {
 		return err
 	}
-	defer desk.close()
+	defer desk.Close()
 	final, err := trainOn(ctx, n, run, worker, kept, outlet{
 		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &runfolder.Saver{Log: logger, Stopped: ctx.Done()},
 		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
