@@ -4,7 +4,7 @@ package lint
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
 var budgetDebts = debt{
-	"cmd/peer":            4,
+	"cmd/peer":            3,
 	"gossip":              8,
 	"internal/experiment": 1,
 	"internal/kernel":     17,
@@ -20,7 +20,6 @@ var budgetDebts = debt{
 // shortDebts are files that are too short, by package.
 var shortDebts = debt{
 	"gossip":              1,
-	"internal/app/live":   1,
 	"internal/experiment": 1,
 	"internal/kernel":     6,
 	"internal/sim":        1,
@@ -30,25 +29,22 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":               88,
-	"configs":                150,
-	"docs":                   144,
-	"gossip":                 72,
-	"gossip/replay":          4,
-	"internal/app/live":      1,
-	"internal/app/machine":   1,
-	"internal/app/runfolder": 4,
-	"internal/experiment":    143,
-	"internal/lab":           13,
-	"internal/lint":          3,
-	"internal/registry":      1,
-	"internal/sim":           8,
-	"node":                   82,
+	"cmd/peer":            78,
+	"configs":             150,
+	"docs":                144,
+	"gossip":              72,
+	"gossip/replay":       4,
+	"internal/experiment": 143,
+	"internal/lab":        13,
+	"internal/lint":       3,
+	"internal/registry":   1,
+	"internal/sim":        8,
+	"node":                82,
 }
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            33,
+	"cmd/peer":            27,
 	"configs":             15,
 	"gossip":              13,
 	"internal/experiment": 19,
