@@ -130,7 +130,7 @@ var algorithms = []Algorithm{
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: inPairs, Label: "moniqua-adpsgd"},
 		Takes: Takes{
 			LocalSteps: Permission{Why: "offers one exchange per step"}, Reweight: allowed,
-			Controller: Permission{Why: "has no round in which all workers could switch bits"},
+			Controller: Permission{Why: "has workers with no round in which all could switch bits"},
 		},
 		Theta: Theta{
 			Uncertified: "nothing bounds its mixing time, as pairs meet at random", ByDegree: true,

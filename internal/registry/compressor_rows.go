@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"fmt"
+
 	"gossiptrainer/quant"
 )
 
@@ -117,7 +119,7 @@ var compressors = []Compressor{
 		Takes: []string{"levels", "bucket", "clip"},
 		Check: func(s CompressorSettings) (setting, why string) {
 			if s.Levels < 3 || s.Levels > 129 || (s.Levels-1)&(s.Levels-2) != 0 {
-				return "levels", "orq needs 3, 5, 9, 17, 33, 65 or 129 levels"
+				return "levels", fmt.Sprintf("orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got %d", s.Levels)
 			}
 			return "", ""
 		},
