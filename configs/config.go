@@ -128,12 +128,12 @@ type Data struct {
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema:"enum=quadratic,enum=logistic,enum=mlp,enum=lenet,enum=resnet,enum=vgg16" jsonschema_description:"objective"`
-	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"mlp: widths of the hidden layers, each 1 to 65536"`
-	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"resnet: layers, 6n+2"`
-	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"resnet, vgg16: normalisation; group suits shards that differ"`
-	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"quadratic: number of parameters"`
-	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"quadratic: distance between the workers' optima"`
+	Name   string  `json:"name" jsonschema_description:"objective"`
+	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"<model hidden>: widths of the hidden layers, each 1 to 65536"`
+	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"<model depth>: layers, 6n+2"`
+	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"<model norm>: normalisation; group suits shards that differ"`
+	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"<model dim>: number of parameters"`
+	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"<model spread>: distance between the workers' optima"`
 }
 
 // Train is the local optimizer.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/model"
 )
 
 // An effect is the row of one key: the key has an effect while all its needs
@@ -33,11 +34,11 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"wire.entropy", always},
 
 	{"model.name", always},
-	{"model.hidden", []need{only("model.name", "mlp")}},
-	{"model.depth", []need{only("model.name", "resnet")}},
-	{"model.norm", []need{only("model.name", "resnet", "vgg16")}},
-	{"model.dim", []need{only("model.name", "quadratic")}},
-	{"model.spread", []need{only("model.name", "quadratic")}},
+	{"model.hidden", []need{ofModels("hidden")}},
+	{"model.depth", []need{ofModels("depth")}},
+	{"model.norm", []need{ofModels("norm")}},
+	{"model.dim", []need{ofModels("dim")}},
+	{"model.spread", []need{ofModels("spread")}},
 
 	{"data.name", []need{samples}},
 	{"data.dir", []need{samples, fromFiles}},
@@ -125,6 +126,9 @@ var algorithmEffects = []effect{
 	{"algorithm.clip.liars", []need{of(clips).or(0)}},
 	{"algorithm.local_steps", always},
 }
+
+// ofModels is the need of a setting of some models.
+func ofModels(setting string) need { return only("model.name", model.Names(setting)...) }
 
 // of is the need of a setting of some algorithms.
 func of(fits func(registry.Algorithm) bool) need {

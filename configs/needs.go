@@ -169,8 +169,8 @@ var (
 	}
 	samples = need{
 		on:    []string{"model.name"},
-		holds: func(c *Config, _ string) bool { return c.Model.Name != "quadratic" },
-		why:   func(*Config) string { return "a quadratic has no samples" },
+		holds: func(c *Config, _ string) bool { return c.LearnsFromData() },
+		why:   func(c *Config) string { return "a " + c.Model.Name + " has no samples" },
 		hint:  func(*Config) string { return "leave it out, or set model.name to another" },
 	}
 	fromFiles = need{

@@ -8,10 +8,11 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/model"
 )
 
-// The lists of algorithms and compressors are those of package registry. The schema
-// takes the values of a key from there, and the words in angle brackets of a
+// The lists of algorithms and compressors are those of package registry, that of models
+// is package model's. The schema takes the values of a key from there, and the words in angle brackets of a
 // description.
 
 // row returns the row of the algorithm, one that allows nothing if there is none.
@@ -26,6 +27,12 @@ func (c *Config) compressor() registry.Compressor {
 	return row
 }
 
+// LearnsFromData says whether the objective has samples.
+func (c *Config) LearnsFromData() bool {
+	kind, _ := model.Find(c.Model.Name)
+	return kind.Samples
+}
+
 // listed returns the values of the keys that rows list, nil of any other key.
 func listed(key string) []string {
 	switch key {
@@ -37,6 +44,8 @@ func listed(key string) []string {
 		return registry.Forms()
 	case "algorithm.compressor.name":
 		return registry.CompressorNames("")
+	case "model.name":
+		return model.Names("")
 	}
 	return nil
 }
@@ -73,6 +82,9 @@ func complete(s *jsonschema.Schema, key string) {
 func words(word string) string {
 	if setting, ok := strings.CutPrefix(word, "takes "); ok {
 		return strings.Join(registry.CompressorNames(setting), ", ")
+	}
+	if setting, ok := strings.CutPrefix(word, "model "); ok {
+		return strings.Join(model.Names(setting), ", ")
 	}
 	if setting, ok := strings.CutPrefix(word, "lacks "); ok {
 		all := registry.CompressorNames("")
@@ -125,8 +137,8 @@ func rowsWith(fits func(registry.Algorithm) bool) []string {
 	return all
 }
 
-// ranges says how many bits compressors have: first the range of the default one, then
-// those of the others that differ.
+// ranges says how many bits compressors have: the range of the default one, then those
+// of the others that differ.
 func ranges() string {
 	usual, text := registry.Range{}, ""
 	for _, c := range registry.Compressors() {

@@ -13,6 +13,7 @@ import (
 	"github.com/multiformats/go-multiaddr"
 
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/model"
 )
 
 // judge asks all rules. A file that could not be read, or edges that could
@@ -231,8 +232,12 @@ var controllerRules = []rule{
 
 var otherRules = []rule{
 	{[]string{"model.depth", "model.name"}, func(c *Config, wrong complain) {
-		if c.Model.Name == "resnet" && c.Model.Depth%6 != 2 {
-			wrong("model.depth", "a resnet has 6n+2 layers: 8, 14, 20, 32, 44, 56, 110, ..., got %d", c.Model.Depth)
+		kind, _ := model.Find(c.Model.Name)
+		if kind.Check == nil {
+			return
+		}
+		if setting, why := kind.Check(model.Spec{Depth: c.Model.Depth}); setting == "depth" {
+			wrong("model.depth", "%s", why)
 		}
 	}},
 	{[]string{"model.hidden"}, func(c *Config, wrong complain) {
