@@ -145,7 +145,7 @@ var algorithms = []Algorithm{
 	},
 	{
 		Name: "allreduce", Form: "ring",
-		Text: AlgorithmText{Title: "ring", Paper: "Patarasuk and Yuan, 2009", Sent: "2(n − 1)/n models", Mean: "yes"},
+		Text: AlgorithmText{Title: "ring", Paper: "Patarasuk and Yuan, JPDC 2009", Sent: "2(n − 1)/n models", Mean: "yes"},
 		Sends: Sends{
 			Spans:  func(dim, workers int) int { return (dim + workers - 1) / workers }, // the largest chunk
 			Frames: aroundTheRing,
@@ -162,7 +162,7 @@ var algorithms = []Algorithm{
 	{
 		Name: "allreduce", Form: "allgather",
 		Text: AlgorithmText{
-			Title: "all-gather", Paper: "with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
+			Title: "all-gather", Paper: "Alistarh et al., NeurIPS 2017; with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
 		},
 		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours},
 		Takes: Takes{
