@@ -57,7 +57,7 @@ func Live(run *experiment.Run) live.Run {
 func Describe(run *experiment.Run) string {
 	cfg := run.Config()
 	learns := cfg.Model.Name
-	if learns != "quadratic" {
+	if cfg.LearnsFromData() {
 		learns += " on " + cfg.Data.Name
 	}
 	return fmt.Sprintf("%s: %s, %s, %s with %d parameters, %d rounds",
