@@ -10,7 +10,6 @@ var budgetDebts = debt{
 	"internal/kernel":     17,
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
-	"internal/registry":   1,
 	"moniqua":             6,
 	"node":                8,
 	"node/socket":         1,
@@ -30,14 +29,15 @@ var shortDebts = debt{
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
 	"cmd/peer":            78,
-	"configs":             150,
+	"configs":             147,
 	"docs":                144,
 	"gossip":              72,
 	"gossip/replay":       4,
-	"internal/experiment": 143,
+	"internal/docs":       1,
+	"internal/experiment": 142,
 	"internal/lab":        13,
 	"internal/lint":       3,
-	"internal/registry":   1,
+	"internal/registry":   7,
 	"internal/sim":        8,
 	"node":                82,
 }
@@ -45,7 +45,7 @@ var columnDebts = debt{
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
 	"cmd/peer":            27,
-	"configs":             15,
+	"configs":             13,
 	"gossip":              13,
 	"internal/experiment": 19,
 	"moniqua":             12,
