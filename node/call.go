@@ -3,11 +3,13 @@ package node
 import (
 	"sync"
 	"time"
+
+	"gossiptrainer/node/handshake"
 )
 
 // A call is the conversation with one peer during a roll call.
 type call struct {
-	talk  *talk
+	talk  *handshake.Talk
 	lower bool // the smaller id has opened it
 	out   chan func() error
 	beat  time.Duration // between two ballots
@@ -15,7 +17,7 @@ type call struct {
 	once  sync.Once
 }
 
-func newCall(t *talk, lower bool, detect time.Duration) *call {
+func newCall(t *handshake.Talk, lower bool, detect time.Duration) *call {
 	return &call{talk: t, lower: lower, beat: detect / beatsPerDetect, out: make(chan func() error, 1), done: make(chan struct{})}
 }
 
@@ -33,10 +35,10 @@ func (c *call) tell(b ballot, no *RefusedError) {
 				return nil
 			}
 			said = true
-			return c.talk.sayNo(no) // the other end hangs up when it has read it
+			return c.talk.RefuseOnly(no) // the other end hangs up when it has read it
 		}
-		c.talk.stream.SetWriteDeadline(time.Now().Add(helloTime))
-		return c.talk.say(aboutState, b.append(nil))
+		c.talk.Stream.SetWriteDeadline(time.Now().Add(handshake.Timeout))
+		return c.talk.Say(handshake.AboutBallot, b.append(nil))
 	}
 }
 
@@ -54,7 +56,7 @@ func (c *call) write() {
 			return
 		}
 		if say() != nil {
-			c.talk.stream.Reset()
+			c.talk.Stream.Reset()
 			return
 		}
 	}
@@ -63,6 +65,6 @@ func (c *call) write() {
 func (c *call) hangUp() {
 	c.once.Do(func() {
 		close(c.done)
-		c.talk.stream.Reset()
+		c.talk.Stream.Reset()
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -67,7 +68,7 @@ var frameReasons = []struct {
 	{wire.ErrChecksum, "checksum"},
 	{errEpoch, "epoch"},
 	{errCutOff, "truncated"},
-	{errHalt, "stop"},
+	{handshake.ErrStop, "stop"},
 }
 
 // reasonOf returns the reason for which a frame was not used.

@@ -18,28 +18,9 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
-
-// What is accepted as the end of a run names a worker of it, is fit to print,
-// and can be passed on.
-func FuzzHalt(f *testing.F) {
-	f.Add(encodeHalt(&StoppedError{Rank: 3, Reason: "the cat is on the keyboard"}), 8)
-	f.Add([]byte(`{"rank":-1,"reason":"\u001b[2J"}`), 8)
-	f.Add([]byte(`{"rank":7,"reason":"\ud800"}`), 8)
-	f.Fuzz(func(t *testing.T, text []byte, n int) {
-		why, err := parseHalt(text, n)
-		if err != nil {
-			return
-		}
-		if why.Rank < 0 || int(why.Rank) >= n || printable(why.Reason) != why.Reason {
-			t.Fatalf("accepted %+v in a run of %d", why, n)
-		}
-		if again, err := parseHalt(encodeHalt(why), n); len(why.Reason) <= maxReason && (err != nil || *again != *why) {
-			t.Fatalf("%+v became %+v (%v)", why, again, err)
-		}
-	})
-}
 
 // A bulletin speaks for its sender alone, whatever it holds, and can be noted.
 func FuzzNews(f *testing.F) {
@@ -71,7 +52,7 @@ func FuzzNews(f *testing.F) {
 			return
 		}
 		act()
-		if s := b.theirs[1].Status; s != nil && printable(s.Detail) != s.Detail {
+		if s := b.theirs[1].Status; s != nil && handshake.Printable(s.Detail) != s.Detail {
 			t.Fatalf("unfit to print: %q", s.Detail)
 		}
 		b.finals()
@@ -127,7 +108,7 @@ func FuzzLink(f *testing.F) {
 	f.Add(frame(wire.Header{Kind: wire.Resend, Round: 1 << 31, Hop: 1<<16 - 1}, nil))
 	f.Add(frame(wire.Header{Kind: wire.Durable, Round: 7}, []byte("nobody reads this")))
 	f.Add(frame(wire.Header{Kind: wire.Bye}, nil))
-	f.Add(frame(wire.Header{Kind: wire.Bye}, encodeHalt(&StoppedError{Rank: 1, Reason: "r"})))
+	f.Add(frame(wire.Header{Kind: wire.Bye}, handshake.EncodeStop(&StoppedError{Rank: 1, Reason: "r"})))
 	f.Add(frame(wire.Header{Kind: wire.Repair, Round: 1 << 20, Hop: 1 << 15, Note: 1 << 63}, make([]byte, limit)))
 	f.Add(frame(wire.Header{Kind: wire.Data, Coder: entropy.Zstd}, []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}))
 	f.Fuzz(func(t *testing.T, bytesIn []byte) {

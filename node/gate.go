@@ -17,6 +17,7 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 )
 
@@ -48,7 +49,7 @@ type visitor struct {
 var _ connmgr.ConnectionGater = (*gate)(nil)
 
 // visit is how long a visitor has, for a challenge and a refusal.
-const visit = 2 * helloTime
+const visit = 2 * handshake.Timeout
 
 // Rates, in calls per second and address. All workers of a run may be on one
 // machine and call at once.

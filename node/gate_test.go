@@ -12,6 +12,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"gossiptrainer/node/handshake"
 )
 
 // knock connects a new stranger to n and reports whether it stays connected for
@@ -26,7 +28,7 @@ func knock(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	if err != nil {
 		return false
 	}
-	err = newTalk(stream).greet(&s.admission, s.me, s.me.compareShape)
+	err = handshake.New(stream).Greet(&s.admission, s.me, s.me.CompareShape)
 	return err != nil && strings.Contains(err.Error(), "is not in the roster")
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -143,7 +144,7 @@ func (b *board) stopOthers(why *StoppedError) {
 	if b.control == nil {
 		return
 	}
-	if err := b.control.Publish(b.ctx, encodeHalt(why)); err != nil {
+	if err := b.control.Publish(b.ctx, handshake.EncodeStop(why)); err != nil {
 		b.node.log.Warn("could not stop the others", "err", err)
 	}
 }
@@ -156,7 +157,7 @@ func (b *board) flush(told time.Time) {
 }
 
 func (b *board) readStop(from topology.Rank, text []byte) func() {
-	why, err := parseHalt(text, len(b.roster.ids))
+	why, err := handshake.ParseStop(text, len(b.roster.ids))
 	if err != nil || why.Rank != from {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -31,7 +32,7 @@ func (r *rollCall) members(ctx context.Context, tell func(here int, detail strin
 			return mine.set, nil
 		}
 		if outcast {
-			return nil, &outcastError{detail, advice}
+			return nil, &handshake.UnwantedError{Detail: detail, Advice: advice}
 		}
 		select {
 		case <-r.changed:
@@ -45,14 +46,6 @@ func (r *rollCall) members(ctx context.Context, tell func(here int, detail strin
 		}
 	}
 }
-
-// An outcastError says why a peer gives up looking for others, and what to do.
-type outcastError struct{ detail, advice string }
-
-func (e *outcastError) Error() string { return e.detail }
-
-// Hint says what to do, "" if there is nothing to say.
-func (e *outcastError) Hint() string { return e.advice }
 
 // advice returns what to do about the refusals, the first one that says something.
 func (r *rollCall) advice() string {
@@ -79,7 +72,7 @@ func (r *rollCall) outcast() bool {
 	}
 	against := 0
 	for _, no := range r.refused {
-		if no.authentic() {
+		if no.Authentic() {
 			against++
 		}
 	}
@@ -89,7 +82,7 @@ func (r *rollCall) outcast() bool {
 // release ends the calls when all members know that they are agreed, or after
 // 5 seconds, and closes the connections that the run does not need.
 func (r *rollCall) release(needed func(peer.ID) bool) {
-	for deadline := time.Now().Add(helloTime); !r.settled() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(handshake.Timeout); !r.settled() && time.Now().Before(deadline); {
 		if !socket.Sleep(r.ctx, flushTime) {
 			return
 		}
@@ -173,12 +166,12 @@ func (r *rollCall) names(ids []peer.ID) string {
 // name returns the machine and the id of a peer, for people.
 func (r *rollCall) name(id peer.ID) string {
 	if c := r.calls[id]; c != nil {
-		return machine(c.talk.theirs.Host, short(id))
+		return handshake.MachineName(c.talk.Theirs.Host, handshake.Short(id))
 	}
 	if no := r.refused[id]; no != nil {
-		return machine(no.Host, short(id))
+		return handshake.MachineName(no.Host, handshake.Short(id))
 	}
-	return short(id)
+	return handshake.Short(id)
 }
 
 // callRoll joins a run whose members are not known beforehand.
@@ -194,7 +187,7 @@ func (n *Node) callRoll(ctx context.Context) (*roster, error) {
 	n.mu.Unlock()
 	n.discover(roll.found)
 	set, err := roll.members(ctx, func(here int, detail string) {
-		n.observe(record.Event{Status: &record.Status{Rank: unranked, State: record.Joining, Detail: detail, Here: here}})
+		n.observe(record.Event{Status: &record.Status{Rank: handshake.Unranked, State: record.Joining, Detail: detail, Here: here}})
 	})
 	if err != nil {
 		return nil, &NetworkError{Op: opJoin, Err: err}

@@ -20,6 +20,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -35,14 +36,8 @@ const (
 // defaultDetect is how long a neighbour may be silent where Options do not say.
 const defaultDetect = 15 * time.Second
 
-// Bounds of what peers tell each other when they meet.
-const (
-	maxRunID       = 64
-	maxSections    = 32
-	maxSectionName = 24
-	maxHost        = 63 // a label of a host name, RFC 1035
-	maxWorkers     = 4096
-)
+// A Section is a part of what all peers of a run must have alike.
+type Section = handshake.Section
 
 // A Peer is one entry of the roster; its index is its rank.
 type Peer struct {
@@ -84,9 +79,9 @@ type Node struct {
 	host *socket.Host
 	gate *gate
 	log  *slog.Logger
-	me   hello // what is said to every peer; rank is filled in by Join
+	me   handshake.Hello // what is said to every peer; rank is filled in by Join
 
-	admission admission
+	admission handshake.Admission
 
 	refused refusals
 	vitals  vitals
@@ -109,8 +104,8 @@ func New(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	n := &Node{opts: o, vitals: vitals{rank: unranked}}
-	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", short(o.Identity.id))
+	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.id))
 	n.gate = newGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
 		Key: o.Identity.key, Listen: o.Listen, Transport: o.Transport, Security: o.Security,
@@ -124,11 +119,12 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = h
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
-	n.me = hello{
-		N: o.N, Dim: o.Dim, Rank: unranked, Durable: undurable, Epoch: randomEpoch(),
-		Host: o.Host[:min(len(o.Host), maxHost)], Sections: sumsOf(o.Sections), full: o.Sections,
+	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
+	n.me = handshake.Hello{
+		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: handshake.NoCheckpoint, Epoch: randomEpoch(),
+		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
 	}
+	n.me.Declare(o.Sections)
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {
 			return nil, errors.Join(err, n.Close())
@@ -140,14 +136,14 @@ func New(o Options) (*Node, error) {
 // complete checks the options and fills in what was left open.
 func (o *Options) complete() error {
 	switch {
-	case o.RunID == "" || len(o.RunID) > maxRunID:
-		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, maxRunID)
-	case o.N < 1 || o.N > maxWorkers:
-		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, maxWorkers)
+	case o.RunID == "" || len(o.RunID) > handshake.MaxRunID:
+		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, handshake.MaxRunID)
+	case o.N < 1 || o.N > handshake.MaxWorkers:
+		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, handshake.MaxWorkers)
 	case o.Dim < 1:
 		return fmt.Errorf("node: %d parameters: want at least 1", o.Dim)
-	case len(o.Sections) > maxSections:
-		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), maxSections)
+	case len(o.Sections) > handshake.MaxSections:
+		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), handshake.MaxSections)
 	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
 		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, socket.TCP, socket.QUIC)
 	case o.Transport == QUIC && o.Network.Limited():
@@ -158,8 +154,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("node: security %q: want %q or %q", o.Security, socket.TLS, socket.Noise)
 	}
 	for _, s := range o.Sections {
-		if s.Name == "" || len(s.Name) > maxSectionName {
-			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, maxSectionName)
+		if s.Name == "" || len(s.Name) > handshake.MaxSectionName {
+			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, handshake.MaxSectionName)
 		}
 	}
 	if o.Logger == nil {
@@ -299,10 +295,4 @@ func randomEpoch() uint64 {
 	var b [8]byte
 	rand.Read(b[:])
 	return binary.LittleEndian.Uint64(b[:])
-}
-
-// short is the end of an id, which differs where the beginning does not.
-func short(id peer.ID) string {
-	s := id.String()
-	return s[max(0, len(s)-8):]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	"github.com/libp2p/go-libp2p/core/protocol"
 
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 )
 
@@ -27,8 +28,8 @@ const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
 type rollCall struct {
 	host      *socket.Host
 	log       *slog.Logger
-	me        hello
-	admission *admission
+	me        handshake.Hello
+	admission *handshake.Admission
 	gate      *gate
 	tally     *socket.Refusals
 	detect    time.Duration // silence that the other end of a call is allowed
@@ -44,7 +45,7 @@ type rollCall struct {
 	sought   map[peer.ID]bool  // who was discovered
 	refused  map[peer.ID]*RefusedError
 	last     map[peer.ID]error // why somebody discovered is not there
-	twin     twinTimer
+	twin     handshake.DuplicateTimer
 	twinned  bool          // another process has this identity
 	changed  chan struct{} // signals any of this
 }
@@ -69,7 +70,7 @@ func (r *rollCall) close() {
 	r.cancel()
 	r.mu.Lock()
 	for _, c := range r.calls {
-		c.talk.stream.Reset()
+		c.talk.Stream.Reset()
 	}
 	r.mu.Unlock()
 	r.wg.Wait()
@@ -128,33 +129,33 @@ func (r *rollCall) call(id peer.ID) error {
 	if err != nil {
 		return err
 	}
-	return r.meet(newTalk(s), true)
+	return r.meet(handshake.New(s), true)
 }
 
 // accept answers a call.
 func (r *rollCall) accept(s network.Stream) {
-	t := newTalk(s)
-	r.failed(t.peer, r.meet(t, false))
+	t := handshake.New(s)
+	r.failed(t.Peer, r.meet(t, false))
 }
 
 // meet makes sure of the other end and listens to its ballots.
-func (r *rollCall) meet(t *talk, opened bool) error {
-	defer t.stream.Reset()
-	err := t.greet(r.admission, r.me, func(theirs hello) *RefusedError { return r.judge(t.peer, theirs) })
+func (r *rollCall) meet(t *handshake.Talk, opened bool) error {
+	defer t.Stream.Reset()
+	err := t.Greet(r.admission, r.me, func(theirs handshake.Hello) *RefusedError { return r.judge(t.Peer, theirs) })
 	if err == nil {
-		err = t.agree()
+		err = t.Agree()
 	}
 	if err != nil {
 		return err
 	}
-	r.gate.admitted(t.stream.Conn())
-	return r.converse(newCall(t, opened == (r.host.ID() < t.peer), r.detect))
+	r.gate.admitted(t.Stream.Conn())
+	return r.converse(newCall(t, opened == (r.host.ID() < t.Peer), r.detect))
 }
 
 // judge refuses who knows the secret but has another run file, or comes to a
 // run that has all its members.
-func (r *rollCall) judge(id peer.ID, theirs hello) *RefusedError {
-	if no := r.me.compareShape(theirs); no != nil {
+func (r *rollCall) judge(id peer.ID, theirs handshake.Hello) *RefusedError {
+	if no := r.me.CompareShape(theirs); no != nil {
 		return no
 	}
 	r.mu.Lock()
@@ -179,16 +180,16 @@ func (r *rollCall) converse(c *call) error {
 	defer writing.Wait()
 	defer r.remove(c)
 	for {
-		c.talk.stream.SetReadDeadline(time.Now().Add(r.detect))
-		text, err := c.talk.expect(aboutState, maxMessage)
+		c.talk.Stream.SetReadDeadline(time.Now().Add(r.detect))
+		text, err := c.talk.Expect(handshake.AboutBallot, handshake.MaxMessage)
 		if err != nil {
 			return err
 		}
 		b, err := parseBallot(text, r.me.N)
 		if err != nil {
-			return c.talk.refuse(&RefusedError{Reason: Protocol, Detail: err.Error()})
+			return c.talk.Refuse(handshake.Refusal(Protocol, "%v", err))
 		}
-		r.update(func() { r.assembly.others[c.talk.peer] = b })
+		r.update(func() { r.assembly.others[c.talk.Peer] = b })
 	}
 }
 
@@ -197,15 +198,15 @@ var errSupplanted = errors.New("there is a call with this peer already")
 // enter makes c the call with its peer. Of two at once, both ends keep the one
 // that the smaller id has opened; one with another process is refused.
 func (r *rollCall) enter(c *call) error {
-	id := c.talk.peer
+	id := c.talk.Peer
 	var err error
 	var no *RefusedError
 	r.update(func() {
 		old := r.calls[id]
 		switch {
 		case old == nil:
-		case old.talk.theirs.Epoch != c.talk.theirs.Epoch:
-			no = twinned("peer " + short(id))
+		case old.talk.Theirs.Epoch != c.talk.Theirs.Epoch:
+			no = handshake.Duplicated("peer " + handshake.Short(id))
 			return
 		case old.lower && !c.lower:
 			err = errSupplanted
@@ -220,7 +221,7 @@ func (r *rollCall) enter(c *call) error {
 		c.tell(r.assembly.mine, r.full(id))
 	})
 	if no != nil {
-		return c.talk.refuse(no)
+		return c.talk.Refuse(no)
 	}
 	return err
 }
@@ -228,7 +229,7 @@ func (r *rollCall) enter(c *call) error {
 func (r *rollCall) remove(c *call) {
 	c.hangUp()
 	r.update(func() {
-		if id := c.talk.peer; r.calls[id] == c {
+		if id := c.talk.Peer; r.calls[id] == c {
 			delete(r.calls, id)
 			delete(r.assembly.others, id)
 		}
@@ -264,8 +265,8 @@ func (r *rollCall) failed(id peer.ID, err error) {
 	refused := errors.As(err, &no)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if refused && no.Reason == Twin && no.Remote {
-		r.twinned = r.twin.sure(err, r.detect)
+	if refused && no.Reason == Duplicate && no.Remote {
+		r.twinned = r.twin.Sure(err, r.detect)
 	}
 	known := r.refused[id]
 	switch {
@@ -280,7 +281,7 @@ func (r *rollCall) failed(id peer.ID, err error) {
 		r.tally.Tell(r.log, "peer refused", "refused "+no.Reason.String(), "why", no)
 		return
 	}
-	r.log.Debug("no call", "with", short(id), "err", err)
+	r.log.Debug("no call", "with", handshake.Short(id), "err", err)
 }
 
 func lasting(err error) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -251,7 +252,7 @@ func TestRollCallTellsHowManyPeersAreHere(t *testing.T) {
 	var told []int
 	a := c.settle(t, 2, func(o *Options) {
 		o.Observe = func(e record.Event) {
-			if s := e.Status; s != nil && s.Rank == unranked {
+			if s := e.Status; s != nil && s.Rank == handshake.Unranked {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, s.Here)

@@ -9,6 +9,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	ma "github.com/multiformats/go-multiaddr"
 
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -24,7 +25,7 @@ func newRoster(peers []Peer, n int, self peer.ID) (*roster, error) {
 	if len(peers) != n {
 		return nil, fmt.Errorf("node: roster: %d entries for %d workers", len(peers), n)
 	}
-	r := &roster{self: unranked}
+	r := &roster{self: handshake.Unranked}
 	for i, p := range peers {
 		id, err := peer.Decode(p.ID)
 		if err != nil {
@@ -42,7 +43,7 @@ func newRoster(peers []Peer, n int, self peer.ID) (*roster, error) {
 			r.self = topology.Rank(i)
 		}
 	}
-	if r.self == unranked {
+	if r.self == handshake.Unranked {
 		return nil, &NetworkError{Op: opJoin, Err: fmt.Errorf("this peer's id %s is not in the roster of %d", self, n)}
 	}
 	return r, nil

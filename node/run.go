@@ -13,6 +13,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -147,7 +148,7 @@ func (d *driver) outcast() error {
 	var why []string
 	var advice string
 	for _, s := range d.peers {
-		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Duplicate {
 			return &NetworkError{Op: opJoin, Err: no}
 		}
 		if s.refused == nil || s.cut { // who is cut off may come back as another process
@@ -159,7 +160,7 @@ func (d *driver) outcast() error {
 		}
 	}
 	all := "no neighbour works with this peer: " + strings.Join(why, "; ")
-	return &NetworkError{Op: opJoin, Err: &outcastError{all, advice}}
+	return &NetworkError{Op: opJoin, Err: &handshake.UnwantedError{Detail: all, Advice: advice}}
 }
 
 // returns reports whether this worker has refused a neighbour that came without its

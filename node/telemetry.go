@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -96,7 +97,7 @@ func (b *board) readNews(from topology.Rank, text []byte) func() {
 		return nil
 	}
 	if news.Status != nil {
-		news.Status.Detail = printable(news.Status.Detail)
+		news.Status.Detail = handshake.Printable(news.Status.Detail)
 	}
 	return func() { b.note(from, news) }
 }

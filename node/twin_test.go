@@ -74,19 +74,3 @@ func TestATwinGivesUpItsRollCall(t *testing.T) {
 		<-wait
 	}
 }
-
-func TestATwinIsToldFromOneThatComesBack(t *testing.T) {
-	var timer twinTimer
-	no := twinned("worker 1")
-	no.Remote = true
-	if timer.sure(no, time.Hour) {
-		t.Error("sure at once")
-	}
-	timer.since = timer.since.Add(-3 * time.Hour)
-	if !timer.sure(no, time.Hour) {
-		t.Error("not sure after three hours")
-	}
-	if timer.sure(errors.New("no route"), time.Hour) || !timer.since.IsZero() {
-		t.Error("another error means nothing")
-	}
-}
