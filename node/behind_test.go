@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -126,7 +127,7 @@ func (r *reboot) seated() {
 // TestAWorkerThatBeginsAnewComesBack starts the same process again, as one does whose
 // machine has been down: it is told that the run has gone on, and gets a place.
 func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
-	who, err := EphemeralIdentity()
+	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
 }
 
 // again starts a node in place of one that has died.
-func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *Identity) *Node {
+func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *identity.Identity) *Node {
 	t.Helper()
 	o := c.nodes[rank].opts
 	o.Identity = who

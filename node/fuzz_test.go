@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
@@ -57,30 +54,6 @@ func FuzzNews(f *testing.F) {
 		}
 		b.finals()
 		b.standing()
-	})
-}
-
-// A stranger's bytes in place of a key file are no reason to panic.
-func FuzzIdentity(f *testing.F) {
-	who, err := EphemeralIdentity()
-	if err != nil {
-		f.Fatal(err)
-	}
-	raw, err := crypto.MarshalPrivateKey(who.key)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(raw)
-	f.Add(raw[:len(raw)-1])
-	f.Add([]byte{8, 0, 18, 0})
-	path := filepath.Join(f.TempDir(), "key")
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if who, err := ReadIdentity(path); err == nil && who.id.Validate() != nil {
-			t.Fatalf("a key without an id: %x", raw)
-		}
 	})
 }
 

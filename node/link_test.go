@@ -16,6 +16,7 @@ import (
 
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 )
 
 // eventually waits for something that happens in other goroutines.
@@ -38,9 +39,9 @@ func both(t *testing.T, change func(rank int, o *Options)) *cluster {
 	t.Helper()
 	ids := make([]*Identity, 2)
 	for i := range ids {
-		ids[i], _ = EphemeralIdentity()
+		ids[i], _ = identity.Ephemeral()
 	}
-	slices.SortFunc(ids, func(a, b *Identity) int { return strings.Compare(string(a.id), string(b.id)) })
+	slices.SortFunc(ids, func(a, b *Identity) int { return strings.Compare(string(a.Peer()), string(b.Peer())) })
 	return newCluster(t, 2, 100, func(rank int, o *Options) {
 		o.Identity = ids[rank]
 		if change != nil {

@@ -21,6 +21,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -105,10 +106,10 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
-	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.id))
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
 	n.gate = newGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
-		Key: o.Identity.key, Listen: o.Listen, Transport: o.Transport, Security: o.Security,
+		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
 		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
@@ -168,7 +169,7 @@ func (o *Options) complete() error {
 		o.Observe = func(record.Event) {}
 	}
 	if o.Identity == nil {
-		who, err := EphemeralIdentity()
+		who, err := identity.Ephemeral()
 		if err != nil {
 			return err
 		}

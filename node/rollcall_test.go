@@ -14,6 +14,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -227,7 +228,7 @@ func TestRollCallTimeoutNamesWhatIsMissing(t *testing.T) {
 }
 
 func TestRollCallMemberThatRestartsComesBack(t *testing.T) {
-	who, err := EphemeralIdentity()
+	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}

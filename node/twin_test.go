@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gossiptrainer/node/identity"
 )
 
 // Two processes with one identity: the first one's links do not flap, the
@@ -50,7 +52,7 @@ func TestATwinGivesUpAndTheRunGoesOn(t *testing.T) {
 }
 
 func TestATwinGivesUpItsRollCall(t *testing.T) {
-	who, err := EphemeralIdentity()
+	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestATwinGivesUpItsRollCall(t *testing.T) {
 	eventually(t, "a call", func() bool {
 		first.mu.Lock()
 		defer first.mu.Unlock()
-		return first.roll != nil && first.roll.current(who.id) != nil
+		return first.roll != nil && first.roll.current(who.Peer()) != nil
 	})
 	twin := <-join(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second })) // soon sure
 	var net *NetworkError
