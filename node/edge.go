@@ -74,7 +74,7 @@ func (c *carried) count(kind wire.Kind, payload, streamed int) {
 }
 
 func newEdge(l *links, rank topology.Rank) *edge {
-	id := l.roster.ids[rank]
+	id := l.roster.IDs[rank]
 	return &edge{
 		links: l, rank: rank, id: id, dials: l.host.ID() < id, hears: slices.Contains(l.out, rank),
 		arrived: make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), since: time.Now(),

@@ -41,7 +41,7 @@ func FuzzNews(f *testing.F) {
 			}
 		}
 		b := &board{
-			node: n, roster: &roster{ids: make([]peer.ID, 3)}, theirs: make(map[topology.Rank]bulletin),
+			node: n, roster: handshake.Members{IDs: make([]peer.ID, 3)}, theirs: make(map[topology.Rank]bulletin),
 			heard: make(map[topology.Rank]time.Time), changed: make(chan struct{}),
 		}
 		act := b.readNews(1, text)
@@ -86,7 +86,7 @@ func FuzzLink(f *testing.F) {
 	f.Add(frame(wire.Header{Kind: wire.Data, Coder: entropy.Zstd}, []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}))
 	f.Fuzz(func(t *testing.T, bytesIn []byte) {
 		l := &links{
-			roster: &roster{ids: make([]peer.ID, 2)}, limit: limit, events: make(chan Event, 1+len(bytesIn)/wire.HeaderLen),
+			roster: handshake.Members{IDs: make([]peer.ID, 2)}, limit: limit, events: make(chan Event, 1+len(bytesIn)/wire.HeaderLen),
 			refused: new(refusals), ctx: t.Context(),
 		}
 		k := &link{edge: &edge{links: l, rank: 1}, stream: scriptedStream{}, in: bufio.NewReader(bytes.NewReader(bytesIn)), epoch: epoch}

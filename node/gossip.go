@@ -28,7 +28,7 @@ const (
 // parameter travels this way.
 type board struct {
 	node     *Node
-	roster   *roster
+	roster   handshake.Members
 	ctx      context.Context
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
@@ -51,12 +51,12 @@ type board struct {
 func newBoard(n *Node) (*board, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &board{
-		node: n, roster: n.roster, ctx: ctx, cancel: cancel, stopped: make(chan error, 1),
-		mine: bulletin{Rank: int(n.roster.self), Life: n.me.Epoch}, period: newsPeriod(len(n.roster.ids), n.host.Slowest()),
+		node: n, roster: n.roster.Members, ctx: ctx, cancel: cancel, stopped: make(chan error, 1),
+		mine: bulletin{Rank: int(n.roster.Self), Life: n.me.Epoch}, period: newsPeriod(len(n.roster.IDs), n.host.Slowest()),
 		theirs: make(map[topology.Rank]bulletin), heard: make(map[topology.Rank]time.Time),
 		changed: make(chan struct{}),
 	}
-	if len(n.roster.ids) == 1 {
+	if len(n.roster.IDs) == 1 {
 		return b, nil
 	}
 	if err := b.join(); err != nil {
@@ -71,10 +71,10 @@ func (b *board) join() error {
 	base := "/gossiptrainer/" + b.node.opts.RunID
 	news, control := base+"/telemetry/1", base+"/control/1"
 	inRun := func(id peer.ID, _ string) bool {
-		_, known := b.roster.rank(id)
+		_, known := b.roster.Rank(id)
 		return known
 	}
-	ps, err := pubsub.NewGossipSub(b.ctx, &guardedHost{b.node.host, b.node.gate},
+	ps, err := pubsub.NewGossipSub(b.ctx, b.node.gate.Guard(b.node.host),
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
 		pubsub.WithMaxMessageSize(2*maxGossip),
 		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(news, control)),
@@ -97,7 +97,7 @@ func (b *board) join() error {
 // nil for a message that is no good, otherwise what to do when it arrives.
 func (b *board) listen(ps *pubsub.PubSub, name string, read func(from topology.Rank, text []byte) func()) (*pubsub.Topic, error) {
 	judge := func(_ context.Context, _ peer.ID, m *pubsub.Message) pubsub.ValidationResult {
-		from, known := b.roster.rank(m.GetFrom())
+		from, known := b.roster.Rank(m.GetFrom())
 		if !known || len(m.Data) > maxGossip {
 			return pubsub.ValidationReject
 		}
@@ -125,7 +125,7 @@ func (b *board) listen(ps *pubsub.PubSub, name string, read func(from topology.R
 			if err != nil {
 				return
 			}
-			if from, _ := b.roster.rank(m.GetFrom()); from != b.roster.self {
+			if from, _ := b.roster.Rank(m.GetFrom()); from != b.roster.Self {
 				m.ValidatorData.(func())()
 			}
 		}
@@ -157,7 +157,7 @@ func (b *board) flush(told time.Time) {
 }
 
 func (b *board) readStop(from topology.Rank, text []byte) func() {
-	why, err := handshake.ParseStop(text, len(b.roster.ids))
+	why, err := handshake.ParseStop(text, len(b.roster.IDs))
 	if err != nil || why.Rank != from {
 		return nil
 	}

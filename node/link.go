@@ -209,7 +209,7 @@ func (k *link) read() error {
 			continue
 		}
 		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{
-			From: k.edge.rank, To: links.roster.self, Kind: fromWire[h.Kind],
+			From: k.edge.rank, To: links.roster.Self, Kind: fromWire[h.Kind],
 			Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload,
 		}})
 	}
@@ -219,7 +219,7 @@ func (k *link) read() error {
 // early.
 func (k *link) bye(payload []byte) error {
 	if len(payload) > 0 {
-		why, err := handshake.ParseStop(payload, len(k.edge.links.roster.ids))
+		why, err := handshake.ParseStop(payload, len(k.edge.links.roster.IDs))
 		if err != nil {
 			return k.edge.links.refused.frame(err)
 		}

@@ -32,7 +32,7 @@ type links struct {
 	log       *slog.Logger
 	me        handshake.Hello
 	admission *handshake.Admission
-	roster    *roster
+	roster    handshake.Members
 	limit     int              // bytes of payload
 	paced     bool             // neighbours are in the same exchange or the next
 	out       []topology.Rank  // whom the worker tells, by its row
@@ -68,7 +68,7 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, handshake.MaxStop), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster.Members, limit: max(w.MaxPayload, handshake.MaxStop), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
 		detect: n.opts.Detect, out: w.Row.Out,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
 		refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
@@ -98,7 +98,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 
 // connected wakes the edge with a neighbour that is there, perhaps again.
 func (l *links) connected(_ network.Network, c network.Conn) {
-	if rank, known := l.roster.rank(c.RemotePeer()); known {
+	if rank, known := l.roster.Rank(c.RemotePeer()); known {
 		if e := l.find(rank); e != nil {
 			e.rouse()
 		}
@@ -117,7 +117,7 @@ func neighbours(row topology.Row) []topology.Rank {
 
 // serves reports whether id is a neighbour.
 func (l *links) serves(id peer.ID) bool {
-	rank, known := l.roster.rank(id)
+	rank, known := l.roster.Rank(id)
 	return known && l.find(rank) != nil
 }
 
@@ -132,7 +132,7 @@ func (l *links) hello() handshake.Hello {
 // refusal before anything they send is read.
 func (l *links) accept(s network.Stream) {
 	t := handshake.New(s)
-	rank, known := l.roster.rank(t.Peer)
+	rank, known := l.roster.Rank(t.Peer)
 	e := l.find(rank)
 	if e == nil && known && l.elastic {
 		e = l.meet(rank)

@@ -22,6 +22,7 @@ import (
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
+	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -41,10 +42,7 @@ const defaultDetect = 15 * time.Second
 type Section = handshake.Section
 
 // A Peer is one entry of the roster; its index is its rank.
-type Peer struct {
-	ID    string
-	Addrs []string // multiaddrs, with or without /p2p/ID at the end
-}
+type Peer = join.Peer
 
 // Options say which run this peer takes part in and how it is reached.
 type Options struct {
@@ -78,7 +76,7 @@ type Options struct {
 type Node struct {
 	opts Options
 	host *socket.Host
-	gate *gate
+	gate *join.Gate
 	log  *slog.Logger
 	me   handshake.Hello // what is said to every peer; rank is filled in by Join
 
@@ -93,8 +91,8 @@ type Node struct {
 	observing sync.Mutex // one event at a time
 
 	mu     sync.Mutex
-	roster *roster // nil before it is known
-	roll   *rollCall
+	roster *join.Roster // nil before it is known
+	roll   *join.RollCall
 	links  *links
 	board  *board
 	closed bool
@@ -107,10 +105,10 @@ func New(o Options) (*Node, error) {
 	}
 	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
 	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
-	n.gate = newGate(o.N, &n.refused.Refusals, n.log)
+	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
 		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
-		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.belongs,
+		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.Belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
 		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
@@ -193,7 +191,10 @@ func (n *Node) Addrs() []string {
 // SetRoster names all workers in rank order, before Join. It serves those who
 // learn addresses only when the peers have started.
 func (n *Node) SetRoster(peers []Peer) error {
-	r, err := newRoster(peers, n.opts.N, n.host.ID())
+	r, err := join.ParseRoster(peers, n.opts.N, n.host.ID())
+	if errors.Is(err, join.ErrNotListed) {
+		return &NetworkError{Op: opJoin, Err: err}
+	}
 	if err != nil {
 		return err
 	}
@@ -201,14 +202,14 @@ func (n *Node) SetRoster(peers []Peer) error {
 	return nil
 }
 
-func (n *Node) adopt(r *roster) {
-	r.store(n.host)
-	n.gate.know(r.ids)
-	n.host.Know(r.self, r.ids)
+func (n *Node) adopt(r *join.Roster) {
+	r.Store(n.host)
+	n.gate.Know(r.IDs)
+	n.host.Know(r.Self, r.IDs)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.roster = r
-	n.me.Rank = int(r.self)
+	n.me.Rank = int(r.Self)
 	n.vitals.settle(n.me.Rank)
 }
 
@@ -219,7 +220,7 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 	r := n.roster
 	n.mu.Unlock()
 	if r == nil && n.opts.N == 1 {
-		r = &roster{ids: []peer.ID{n.host.ID()}}
+		r = &join.Roster{Members: handshake.Members{IDs: []peer.ID{n.host.ID()}}}
 		n.adopt(r)
 	}
 	if r == nil {
@@ -229,15 +230,50 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 		}
 		n.adopt(r)
 	}
-	if n.roll == nil && r.incomplete() {
+	if n.roll == nil && r.Incomplete() {
 		n.discover(n.located)
 	}
-	return r.self, nil
+	return r.Self, nil
+}
+
+// callRoll joins a run whose members are not known beforehand.
+func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
+	if n.opts.JoinTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, fmt.Errorf("no agreement within %v", n.opts.JoinTimeout))
+		defer cancel()
+	}
+	roll := join.Call(join.Config{
+		Host: n.host, Gate: n.gate, Hello: n.me, Admission: &n.admission, Detect: n.opts.Detect,
+		Refused: &n.refused.Refusals, Log: n.log,
+	})
+	n.mu.Lock()
+	n.roll = roll
+	n.mu.Unlock()
+	n.discover(roll.Found)
+	r, err := roll.Roster(ctx, func(here int, detail string) {
+		n.observe(record.Event{Status: &record.Status{
+			Rank: handshake.Unranked, State: record.Joining, Detail: detail, Here: here,
+		}})
+	})
+	if err != nil {
+		return nil, &NetworkError{Op: opJoin, Err: err}
+	}
+	return r, nil
+}
+
+// discover looks for peers of the run by multicast until the node is closed.
+func (n *Node) discover(found func(peer.AddrInfo)) {
+	if n.opts.find != nil {
+		n.opts.find(found)
+		return
+	}
+	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
 }
 
 // located takes in where a worker is whom the roster names without address.
 func (n *Node) located(who peer.AddrInfo) {
-	if _, known := n.roster.rank(who.ID); known {
+	if _, known := n.roster.Rank(who.ID); known {
 		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
 	}
 }
@@ -251,7 +287,7 @@ func (n *Node) Stop(reason string) {
 	if b == nil {
 		return
 	}
-	why := &StoppedError{Rank: b.roster.self, Reason: reason}
+	why := &StoppedError{Rank: b.roster.Self, Reason: reason}
 	b.stop(why)
 	b.stopOthers(why)
 	b.flush(time.Now())
@@ -267,7 +303,7 @@ func (n *Node) Close() error {
 		return nil
 	}
 	n.cancel()
-	n.gate.close()
+	n.gate.Close()
 	var errs []error
 	if board != nil {
 		board.close()
@@ -276,7 +312,7 @@ func (n *Node) Close() error {
 		errs = append(errs, links.Close())
 	}
 	if roll != nil {
-		roll.close()
+		roll.Close()
 	}
 	n.wg.Wait()
 	return errors.Join(append(errs, n.host.Close())...)

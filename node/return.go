@@ -80,7 +80,7 @@ func nearest(closing *topology.Closing) []topology.Rank {
 
 // ask asks one worker for a place.
 func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snapshot, error) {
-	s, err := n.host.Open(ctx, n.roster.ids[rank], joinProtocol)
+	s, err := n.host.Open(ctx, n.roster.IDs[rank], joinProtocol)
 	if err != nil {
 		return Guest{}, nil, err
 	}

@@ -65,7 +65,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Lock()
 	r := n.roster
 	n.mu.Unlock()
-	if r == nil || r.self != w.Rank {
+	if r == nil || r.Self != w.Rank {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
 	board, err := n.boarding()
@@ -86,7 +86,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.links = links
 	n.mu.Unlock()
 	if roll := n.roll; roll != nil && first {
-		n.wg.Go(func() { roll.release(n.needs) })
+		n.wg.Go(func() { roll.Release(n.needs) })
 	}
 	d := newDriver(w, links)
 	if d.mending = mending; mending != nil && w.Save != nil {

@@ -47,7 +47,7 @@ type Guest struct {
 // sponsor answers those who come back, for the driver that hears of them.
 func (l *links) sponsor(s network.Stream) {
 	t := handshake.New(s)
-	rank, known := l.roster.rank(t.Peer)
+	rank, known := l.roster.Rank(t.Peer)
 	if !known {
 		l.refuse(t, handshake.Refusal(Stranger, "not in the roster"))
 		return

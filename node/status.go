@@ -162,9 +162,7 @@ func (n *Node) here() int {
 	case roster != nil && roll != nil:
 		return n.opts.N
 	case roll != nil:
-		roll.mu.Lock()
-		defer roll.mu.Unlock()
-		return roll.here()
+		return roll.Here()
 	case board != nil:
 		board.mu.Lock()
 		defer board.mu.Unlock()

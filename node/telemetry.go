@@ -141,9 +141,9 @@ func (b *board) finals() []record.Final {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []record.Final
-	for i := range b.roster.ids {
+	for i := range b.roster.IDs {
 		news := b.theirs[topology.Rank(i)]
-		if topology.Rank(i) == b.roster.self {
+		if topology.Rank(i) == b.roster.Self {
 			news = b.mine
 		}
 		if news.Final != nil {
@@ -216,7 +216,7 @@ func (b *board) collect(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-quiet.C:
-			b.node.log.Warn("some workers have not told their result", "known", len(b.finals()), "of", len(b.roster.ids))
+			b.node.log.Warn("some workers have not told their result", "known", len(b.finals()), "of", len(b.roster.IDs))
 			return nil
 		case err := <-b.stopped:
 			return err
@@ -231,9 +231,9 @@ func (b *board) collect(ctx context.Context) error {
 func (b *board) standing() (all, settled bool) {
 	all, settled = true, true
 	left := false
-	for i := range b.roster.ids {
+	for i := range b.roster.IDs {
 		news := b.theirs[topology.Rank(i)]
-		if topology.Rank(i) == b.roster.self {
+		if topology.Rank(i) == b.roster.Self {
 			continue
 		}
 		all = all && news.Final != nil

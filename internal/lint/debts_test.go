@@ -11,7 +11,7 @@ var budgetDebts = debt{
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
 	"moniqua":             6,
-	"node":                8,
+	"node":                7,
 	"node/socket":         1,
 	"quant":               4,
 	"test/chaos":          2,
@@ -32,7 +32,7 @@ var shortDebts = debt{
 var columnDebts = debt{
 	"cmd/peer":               88,
 	"configs":                150,
-	"docs":                   140,
+	"docs":                   137,
 	"gossip":                 71,
 	"internal/app/live":      1,
 	"internal/app/machine":   1,
@@ -43,7 +43,7 @@ var columnDebts = debt{
 	"internal/lint":          3,
 	"internal/sim":           8,
 	"moniqua":                19,
-	"node":                   72,
+	"node":                   64,
 	"quant":                  13,
 }
 
@@ -55,5 +55,5 @@ var upwardDebts = debt{
 	"internal/experiment": 19,
 	"internal/kernel/gen": 20,
 	"moniqua":             11,
-	"node":                47,
+	"node":                41,
 }

@@ -1,4 +1,4 @@
-package node
+package join
 
 import (
 	"sync"
@@ -6,6 +6,10 @@ import (
 
 	"gossiptrainer/node/handshake"
 )
+
+// ballotsPerDetect is how often a ballot is repeated in the time after which silence would
+// mean that the other end is gone.
+const ballotsPerDetect = 4
 
 // A call is the conversation with one peer during a roll call.
 type call struct {
@@ -18,12 +22,15 @@ type call struct {
 }
 
 func newCall(t *handshake.Talk, lower bool, detect time.Duration) *call {
-	return &call{talk: t, lower: lower, beat: detect / beatsPerDetect, out: make(chan func() error, 1), done: make(chan struct{})}
+	return &call{
+		talk: t, lower: lower, beat: detect / ballotsPerDetect,
+		out: make(chan func() error, 1), done: make(chan struct{}),
+	}
 }
 
 // tell leaves the ballot, or a refusal, for the writer; what it has not said
 // yet is out of date. It is called under the roll call's lock.
-func (c *call) tell(b ballot, no *RefusedError) {
+func (c *call) tell(b ballot, no *handshake.RefusedError) {
 	select {
 	case <-c.out:
 	default:
