@@ -117,15 +117,15 @@ func (r *refusals) blamed() map[topology.Rank]map[string]int64 {
 // Counters returns what has been counted so far.
 func (n *Node) Counters() Counters {
 	n.mu.Lock()
-	links, board := n.links, n.board
+	links, topic := n.links, n.topic
 	n.mu.Unlock()
 	c := Counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
 	if links != nil {
 		c.Links = links.perLink() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()
 	}
-	if board != nil {
-		c.Telemetry = board.received.Load()
+	if topic != nil {
+		c.Telemetry = topic.Received()
 	}
 	return c
 }

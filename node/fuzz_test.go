@@ -3,59 +3,17 @@ package node
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/node/handshake"
-	"gossiptrainer/topology"
 )
-
-// A bulletin speaks for its sender alone, whatever it holds, and can be noted.
-func FuzzNews(f *testing.F) {
-	for _, b := range []bulletin{
-		{Rank: 1, Seq: 3, Step: &record.Step{Rank: 1, Round: 4}},
-		{Rank: 1, Seq: 4, Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{0}}},
-		{Rank: 1, Seq: 5, Final: &record.Final{Rank: 1, Rounds: 9}, HasAll: true},
-		{Rank: 2, Seq: 5, Final: &record.Final{Rank: 1}},
-	} {
-		text, err := json.Marshal(b)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		n := &Node{log: slog.New(slog.DiscardHandler)}
-		n.opts.Observe = func(e record.Event) {
-			if e.Step != nil && e.Step.Rank != 1 || e.Status != nil && e.Status.Rank != 1 || e.Final != nil && e.Final.Rank != 1 {
-				t.Fatalf("%s speaks for others: %+v", text, e)
-			}
-		}
-		b := &board{
-			node: n, roster: handshake.Members{IDs: make([]peer.ID, 3)}, theirs: make(map[topology.Rank]bulletin),
-			heard: make(map[topology.Rank]time.Time), changed: make(chan struct{}),
-		}
-		act := b.readNews(1, text)
-		if act == nil {
-			return
-		}
-		act()
-		if s := b.theirs[1].Status; s != nil && handshake.Printable(s.Detail) != s.Detail {
-			t.Fatalf("unfit to print: %q", s.Detail)
-		}
-		b.finals()
-		b.standing()
-	})
-}
 
 // A scriptedStream is a stream whose other end has sent all that it will.
 type scriptedStream struct{ network.Stream }

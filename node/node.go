@@ -24,6 +24,7 @@ import (
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
+	"gossiptrainer/node/telemetry"
 	"gossiptrainer/topology"
 )
 
@@ -94,7 +95,7 @@ type Node struct {
 	roster *join.Roster // nil before it is known
 	roll   *join.RollCall
 	links  *links
-	board  *board
+	topic  *telemetry.Topic
 	closed bool
 }
 
@@ -281,22 +282,20 @@ func (n *Node) located(who peer.AddrInfo) {
 // Stop ends the run for all workers, this one included; each reports this peer
 // and the reason. Before Run it does nothing.
 func (n *Node) Stop(reason string) {
-	n.mu.Lock()
-	b := n.board
-	n.mu.Unlock()
-	if b == nil {
+	t := n.statusTopic()
+	if t == nil {
 		return
 	}
-	why := &StoppedError{Rank: b.roster.Self, Reason: reason}
-	b.stop(why)
-	b.stopOthers(why)
-	b.flush(time.Now())
+	why := &StoppedError{Rank: n.roster.Self, Reason: reason}
+	t.Stop(why)
+	t.StopOthers(why)
+	t.Flush(time.Now())
 }
 
 // Close ends all that New and Join started.
 func (n *Node) Close() error {
 	n.mu.Lock()
-	done, roll, links, board := n.closed, n.roll, n.links, n.board
+	done, roll, links, topic := n.closed, n.roll, n.links, n.topic
 	n.closed = true
 	n.mu.Unlock()
 	if done {
@@ -305,8 +304,8 @@ func (n *Node) Close() error {
 	n.cancel()
 	n.gate.Close()
 	var errs []error
-	if board != nil {
-		board.close()
+	if topic != nil {
+		topic.Close()
 	}
 	if links != nil {
 		errs = append(errs, links.Close())

@@ -68,7 +68,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if r == nil || r.Self != w.Rank {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
-	board, err := n.boarding()
+	topic, err := n.joinTopic()
 	if err != nil {
 		return record.Final{}, err
 	}
@@ -92,9 +92,9 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if d.mending = mending; mending != nil && w.Save != nil {
 		d.guests = links.guests
 	}
-	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.vitals, d.ending.announce = board.stopped, &n.vitals, board.stopOthers
-	d.ended = func(rank topology.Rank) bool { return board.ended(rank) || w.Through != nil && w.Through(rank) }
+	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
+	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
+	d.ended = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
@@ -102,7 +102,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		d.status(record.Failed, err.Error(), nil)
 		if !isOutcast(err) {
 			d.passOn(err)
-			board.flush(d.ending.told)
+			topic.Flush(d.ending.told)
 		}
 	}
 	if err == nil && w.Arbiter != nil {
@@ -110,18 +110,6 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err
-}
-
-// boarding returns the board of this node, which stays the same if it runs again.
-func (n *Node) boarding() (*board, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.board != nil {
-		return n.board, nil
-	}
-	var err error
-	n.board, err = newBoard(n)
-	return n.board, err
 }
 
 // needs reports whether the connection with id is of use.

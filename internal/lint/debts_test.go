@@ -11,7 +11,7 @@ var budgetDebts = debt{
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
 	"moniqua":             6,
-	"node":                7,
+	"node":                6,
 	"node/socket":         1,
 	"quant":               4,
 	"test/chaos":          2,
@@ -43,7 +43,7 @@ var columnDebts = debt{
 	"internal/lint":          3,
 	"internal/sim":           8,
 	"moniqua":                19,
-	"node":                   64,
+	"node":                   56,
 	"quant":                  13,
 }
 
@@ -55,5 +55,5 @@ var upwardDebts = debt{
 	"internal/experiment": 19,
 	"internal/kernel/gen": 20,
 	"moniqua":             11,
-	"node":                41,
+	"node":                40,
 }
