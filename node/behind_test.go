@@ -11,6 +11,8 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -125,7 +127,7 @@ func (r *reboot) seated() {
 // TestAWorkerThatBeginsAnewComesBack starts the same process again, as one does whose
 // machine has been down: it is told that the run has gone on, and gets a place.
 func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
-	who, err := EphemeralIdentity()
+	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
 }
 
 // again starts a node in place of one that has died.
-func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *Identity) *Node {
+func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *identity.Identity) *Node {
 	t.Helper()
 	o := c.nodes[rank].opts
 	o.Identity = who
@@ -213,7 +215,7 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		return Event{Kind: Refused, Peer: 2, Err: &RefusedError{Reason: reason, Remote: remote}}
 	}
 	up := func(theirs, ours int) Event {
-		return Event{Kind: LinkUp, Peer: 2, Met: Meeting{Theirs: theirs, Ours: ours, Durable: undurable}}
+		return Event{Kind: LinkUp, Peer: 2, Met: Meeting{Theirs: theirs, Ours: ours, Durable: handshake.NoCheckpoint}}
 	}
 	guest := func(w *Worker) { w.Guest = &Guest{Sponsor: 0, Round: 3, Exchange: 3} }
 	tests := map[string]struct {

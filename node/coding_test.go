@@ -116,7 +116,7 @@ func TestBadCodedFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := talk.stream.Write(b); err != nil {
+			if _, err := talk.Stream.Write(b); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the frame is counted", func() bool { return c.nodes[1].Counters().Refused["coding"] == 1 })

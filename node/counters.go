@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -67,7 +68,7 @@ var frameReasons = []struct {
 	{wire.ErrChecksum, "checksum"},
 	{errEpoch, "epoch"},
 	{errCutOff, "truncated"},
-	{errHalt, "stop"},
+	{handshake.ErrStop, "stop"},
 }
 
 // reasonOf returns the reason for which a frame was not used.
@@ -116,15 +117,15 @@ func (r *refusals) blamed() map[topology.Rank]map[string]int64 {
 // Counters returns what has been counted so far.
 func (n *Node) Counters() Counters {
 	n.mu.Lock()
-	links, board := n.links, n.board
+	links, topic := n.links, n.topic
 	n.mu.Unlock()
 	c := Counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
 	if links != nil {
 		c.Links = links.perLink() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()
 	}
-	if board != nil {
-		c.Telemetry = board.received.Load()
+	if topic != nil {
+		c.Telemetry = topic.Received()
 	}
 	return c
 }

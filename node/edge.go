@@ -15,6 +15,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -31,10 +32,10 @@ type edge struct {
 	links   *links
 	rank    topology.Rank
 	id      peer.ID
-	dials   bool          // this end opens the streams
-	hears   bool          // it is sent messages
-	arrived chan *talk    // streams that the other end has opened and both agreed on
-	awake   chan struct{} // signals that there is a connection
+	dials   bool                 // this end opens the streams
+	hears   bool                 // it is sent messages
+	arrived chan *handshake.Talk // streams that the other end has opened and both agreed on
+	awake   chan struct{}        // signals that there is a connection
 	log     *slog.Logger
 
 	sent, received        carried
@@ -47,7 +48,7 @@ type edge struct {
 	life  uint64 // epoch of the process at its other end
 	left  bool   // this worker has gone on without it
 	last  error  // why there is none
-	twin  twinTimer
+	twin  handshake.DuplicateTimer
 	host  string // name of its machine, "" if unknown
 
 	outlaw uint64        // epoch of the last process that was banned
@@ -73,10 +74,10 @@ func (c *carried) count(kind wire.Kind, payload, streamed int) {
 }
 
 func newEdge(l *links, rank topology.Rank) *edge {
-	id := l.roster.ids[rank]
+	id := l.roster.IDs[rank]
 	return &edge{
 		links: l, rank: rank, id: id, dials: l.host.ID() < id, hears: slices.Contains(l.out, rank),
-		arrived: make(chan *talk, 1), awake: make(chan struct{}, 1), since: time.Now(),
+		arrived: make(chan *handshake.Talk, 1), awake: make(chan struct{}, 1), since: time.Now(),
 		log: l.log.With("neighbour", int(rank)),
 	}
 }
@@ -106,7 +107,7 @@ func (e *edge) run() {
 }
 
 // next waits for a stream on which both ends have agreed.
-func (e *edge) next(ctx context.Context) (*talk, error) {
+func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
 	if e.dials {
 		return e.dial(ctx)
 	}
@@ -136,12 +137,12 @@ func (e *edge) rouse() {
 }
 
 // dial opens a stream to the neighbour and greets it.
-func (e *edge) dial(ctx context.Context) (*talk, error) {
+func (e *edge) dial(ctx context.Context) (*handshake.Talk, error) {
 	s, err := e.links.host.Open(ctx, e.id, linkProtocol)
 	if err != nil {
 		return nil, err
 	}
-	t := newTalk(s)
+	t := handshake.New(s)
 	if err := e.settle(t); err != nil {
 		return nil, err
 	}
@@ -149,12 +150,12 @@ func (e *edge) dial(ctx context.Context) (*talk, error) {
 }
 
 // reach says how far the neighbour may be from this worker.
-func (e *edge) reach() reach {
-	r := reach{lead: e.links.lead}
+func (e *edge) reach() handshake.Reach {
+	r := handshake.Reach{Lead: e.links.lead}
 	if j := e.links.journal; j != nil {
-		r.kept = true
+		r.Kept = true
 		if e.hears {
-			r.oldest = j.Base()
+			r.Oldest = j.Base()
 		}
 	}
 	return r
@@ -163,54 +164,54 @@ func (e *edge) reach() reach {
 // recognise refuses a neighbour whose process is banned, one that has a link
 // already, as another process, and one that has been started anew without a
 // checkpoint where its place does not tell: it has lost its model.
-func (e *edge) recognise(theirs hello) *RefusedError {
+func (e *edge) recognise(theirs handshake.Hello) *RefusedError {
 	if no := e.outlawed(theirs); no != nil {
 		return no
 	}
 	if e.current() != nil && e.renewed(theirs) {
-		return twinned(fmt.Sprintf("worker %d", e.rank))
+		return handshake.Duplicated(fmt.Sprintf("worker %d", e.rank))
 	}
 	if e.links.elastic && e.links.paced && theirs.Round > 0 && e.renewed(theirs) { // somebody has given it a place
 		e.forget()
 		return nil
 	}
 	if e.forsaken() {
-		return &RefusedError{Reason: LeftBehind, Detail: fmt.Sprintf("worker %d has gone on without worker %d", e.links.me.Rank, e.rank)}
+		return handshake.Refusal(LeftBehind, "worker %d has gone on without worker %d", e.links.me.Rank, e.rank)
 	}
-	if e.links.paced && !e.links.elastic || theirs.Durable != undurable || !e.renewed(theirs) {
+	if e.links.paced && !e.links.elastic || theirs.Durable != handshake.NoCheckpoint || !e.renewed(theirs) {
 		return nil
 	}
-	return &RefusedError{Reason: LostState, Detail: fmt.Sprintf("worker %d has been started anew and keeps no checkpoint", e.rank)}
+	return handshake.Refusal(LostState, "worker %d has been started anew and keeps no checkpoint", e.rank)
 }
 
 // renewed reports whether theirs is of another process than that of the last link.
-func (e *edge) renewed(theirs hello) bool {
+func (e *edge) renewed(theirs handshake.Hello) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ever && e.life != theirs.Epoch
 }
 
 // settle says hello and agrees or refuses.
-func (e *edge) settle(t *talk) error {
+func (e *edge) settle(t *handshake.Talk) error {
 	mine := e.links.hello()
-	err := t.greet(e.links.admission, mine, func(theirs hello) *RefusedError {
-		if no := mine.compareShape(theirs); no != nil {
+	err := t.Greet(e.links.admission, mine, func(theirs handshake.Hello) *RefusedError {
+		if no := mine.CompareShape(theirs); no != nil {
 			return no
 		}
 		if no := e.recognise(theirs); no != nil {
 			return no
 		}
-		if no := mine.compareRank(theirs, e.rank, e.reach()); no != nil && !(e.links.elastic && no.Reason == LostState) {
+		if no := mine.ComparePlace(theirs, e.rank, e.reach()); no != nil && !(e.links.elastic && no.Reason == LostState) {
 			return no
 		}
 		return nil
 	})
-	e.learn(t.theirs.Host)
+	e.learn(t.Theirs.Host)
 	if err == nil {
-		err = t.agree()
+		err = t.Agree()
 	}
 	if err != nil {
-		t.stream.ResetWithError(codeRefused)
+		t.Stream.ResetWithError(handshake.CodeRefused)
 	}
 	return err
 }
@@ -227,7 +228,7 @@ func (e *edge) learn(host string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if host != "" {
-		e.host = printable(host)
+		e.host = handshake.Printable(host)
 	}
 }
 
@@ -239,7 +240,7 @@ func (e *edge) failed(err error) {
 	e.retries.Add(1)
 	e.mu.Lock()
 	e.last = err
-	twin := e.twin.sure(err, e.links.detect)
+	twin := e.twin.Sure(err, e.links.detect)
 	e.mu.Unlock()
 	var no *RefusedError
 	if !errors.As(err, &no) {
@@ -256,7 +257,7 @@ func (e *edge) failed(err error) {
 // it waits until the other process is gone, or has been given a place.
 func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 	var no *RefusedError
-	if errors.As(err, &no) && no.Permanent() && !(e.links.elastic && no.aboutPlace()) {
+	if errors.As(err, &no) && no.Permanent() && !(e.links.elastic && no.AboutPlace()) {
 		for socket.Sleep(ctx, time.Second) && e.links.host.Network().Connectedness(e.id) == network.Connected {
 		}
 		*wait = socket.FirstRetry
@@ -275,11 +276,11 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 
 // serve runs one link from beginning to end and reports whether the neighbour
 // has left for good.
-func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
+func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 	k := newLink(e, t)
 	met := Meeting{
-		Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Kept: t.mine.Durable,
-		Process: t.theirs.Epoch, Renewed: e.renewed(t.theirs),
+		Theirs: t.Theirs.Round, Ours: t.Mine.Round, Durable: t.Theirs.Durable, Kept: t.Mine.Durable,
+		Process: t.Theirs.Epoch, Renewed: e.renewed(t.Theirs),
 	}
 	e.set(k, nil)
 	e.links.emit(Event{Kind: LinkUp, Peer: e.rank, Met: met})
@@ -289,7 +290,7 @@ func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	case <-k.over:
 	case newer := <-e.arrived:
 		k.fail(errors.New("the neighbour has made a new link"))
-		if old := t.stream.Conn(); old != newer.stream.Conn() {
+		if old := t.Stream.Conn(); old != newer.Stream.Conn() {
 			e.links.hangUp(old) // the neighbour has given it up, or cannot tell us
 		}
 		e.putBack(newer)

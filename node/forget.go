@@ -1,5 +1,7 @@
 package node
 
+import "gossiptrainer/node/handshake"
+
 // forget lets go of messages that no neighbour will ask for again. One without
 // checkpoints needs what it may not have mixed yet.
 func (d *driver) forget() error {
@@ -10,7 +12,7 @@ func (d *driver) forget() error {
 	for _, s := range d.peers {
 		switch {
 		case !s.hears:
-		case s.durable == undurable:
+		case s.durable == handshake.NoCheckpoint:
 			before = min(before, d.journal.Next()-1-d.slots.Lead)
 		default:
 			before = min(before, s.durable)
@@ -28,7 +30,7 @@ func (d *driver) shorten() error {
 		return err
 	}
 	for _, s := range d.peers {
-		if base := d.journal.Base(); s.hears && s.durable != undurable && before <= s.durable && s.durable < base {
+		if base := d.journal.Base(); s.hears && s.durable != handshake.NoCheckpoint && before <= s.durable && s.durable < base {
 			d.log.Warn("the journal is full: a neighbour that takes no checkpoints could not come back",
 				"neighbour", int(s.rank), "its checkpoint", s.durable, "kept from exchange", base)
 		}
@@ -42,7 +44,7 @@ func (d *driver) close() {
 		return
 	}
 	for _, s := range d.peers {
-		if s.hears && s.durable != undurable && s.durable < d.journal.Next() && !d.ended(s.rank) {
+		if s.hears && s.durable != handshake.NoCheckpoint && s.durable < d.journal.Next() && !d.ended(s.rank) {
 			return
 		}
 	}

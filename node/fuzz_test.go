@@ -3,105 +3,17 @@ package node
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/topology"
+	"gossiptrainer/node/handshake"
 )
-
-// What is accepted as the end of a run names a worker of it, is fit to print,
-// and can be passed on.
-func FuzzHalt(f *testing.F) {
-	f.Add(encodeHalt(&StoppedError{Rank: 3, Reason: "the cat is on the keyboard"}), 8)
-	f.Add([]byte(`{"rank":-1,"reason":"\u001b[2J"}`), 8)
-	f.Add([]byte(`{"rank":7,"reason":"\ud800"}`), 8)
-	f.Fuzz(func(t *testing.T, text []byte, n int) {
-		why, err := parseHalt(text, n)
-		if err != nil {
-			return
-		}
-		if why.Rank < 0 || int(why.Rank) >= n || printable(why.Reason) != why.Reason {
-			t.Fatalf("accepted %+v in a run of %d", why, n)
-		}
-		if again, err := parseHalt(encodeHalt(why), n); len(why.Reason) <= maxReason && (err != nil || *again != *why) {
-			t.Fatalf("%+v became %+v (%v)", why, again, err)
-		}
-	})
-}
-
-// A bulletin speaks for its sender alone, whatever it holds, and can be noted.
-func FuzzNews(f *testing.F) {
-	for _, b := range []bulletin{
-		{Rank: 1, Seq: 3, Step: &record.Step{Rank: 1, Round: 4}},
-		{Rank: 1, Seq: 4, Status: &record.Status{Rank: 1, State: record.Waiting, Missing: []int{0}}},
-		{Rank: 1, Seq: 5, Final: &record.Final{Rank: 1, Rounds: 9}, HasAll: true},
-		{Rank: 2, Seq: 5, Final: &record.Final{Rank: 1}},
-	} {
-		text, err := json.Marshal(b)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		n := &Node{log: slog.New(slog.DiscardHandler)}
-		n.opts.Observe = func(e record.Event) {
-			if e.Step != nil && e.Step.Rank != 1 || e.Status != nil && e.Status.Rank != 1 || e.Final != nil && e.Final.Rank != 1 {
-				t.Fatalf("%s speaks for others: %+v", text, e)
-			}
-		}
-		b := &board{
-			node: n, roster: &roster{ids: make([]peer.ID, 3)}, theirs: make(map[topology.Rank]bulletin),
-			heard: make(map[topology.Rank]time.Time), changed: make(chan struct{}),
-		}
-		act := b.readNews(1, text)
-		if act == nil {
-			return
-		}
-		act()
-		if s := b.theirs[1].Status; s != nil && printable(s.Detail) != s.Detail {
-			t.Fatalf("unfit to print: %q", s.Detail)
-		}
-		b.finals()
-		b.standing()
-	})
-}
-
-// A stranger's bytes in place of a key file are no reason to panic.
-func FuzzIdentity(f *testing.F) {
-	who, err := EphemeralIdentity()
-	if err != nil {
-		f.Fatal(err)
-	}
-	raw, err := crypto.MarshalPrivateKey(who.key)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(raw)
-	f.Add(raw[:len(raw)-1])
-	f.Add([]byte{8, 0, 18, 0})
-	path := filepath.Join(f.TempDir(), "key")
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if who, err := ReadIdentity(path); err == nil && who.id.Validate() != nil {
-			t.Fatalf("a key without an id: %x", raw)
-		}
-	})
-}
 
 // A scriptedStream is a stream whose other end has sent all that it will.
 type scriptedStream struct{ network.Stream }
@@ -127,12 +39,12 @@ func FuzzLink(f *testing.F) {
 	f.Add(frame(wire.Header{Kind: wire.Resend, Round: 1 << 31, Hop: 1<<16 - 1}, nil))
 	f.Add(frame(wire.Header{Kind: wire.Durable, Round: 7}, []byte("nobody reads this")))
 	f.Add(frame(wire.Header{Kind: wire.Bye}, nil))
-	f.Add(frame(wire.Header{Kind: wire.Bye}, encodeHalt(&StoppedError{Rank: 1, Reason: "r"})))
+	f.Add(frame(wire.Header{Kind: wire.Bye}, handshake.EncodeStop(&StoppedError{Rank: 1, Reason: "r"})))
 	f.Add(frame(wire.Header{Kind: wire.Repair, Round: 1 << 20, Hop: 1 << 15, Note: 1 << 63}, make([]byte, limit)))
 	f.Add(frame(wire.Header{Kind: wire.Data, Coder: entropy.Zstd}, []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}))
 	f.Fuzz(func(t *testing.T, bytesIn []byte) {
 		l := &links{
-			roster: &roster{ids: make([]peer.ID, 2)}, limit: limit, events: make(chan Event, 1+len(bytesIn)/wire.HeaderLen),
+			roster: handshake.Members{IDs: make([]peer.ID, 2)}, limit: limit, events: make(chan Event, 1+len(bytesIn)/wire.HeaderLen),
 			refused: new(refusals), ctx: t.Context(),
 		}
 		k := &link{edge: &edge{links: l, rank: 1}, stream: scriptedStream{}, in: bufio.NewReader(bytes.NewReader(bytesIn)), epoch: epoch}

@@ -2,21 +2,21 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 	manet "github.com/multiformats/go-multiaddr/net"
+
+	"gossiptrainer/node/handshake"
 )
 
-// knock connects a new stranger to n and reports whether it stays connected for
+// callOn connects a new stranger to n and reports whether it stays connected for
 // as long as it takes to be told something.
-func knock(ctx context.Context, t *testing.T, n *Node) (told bool) {
+func callOn(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	t.Helper()
 	s := both(t, nil).nodes[0]
 	if err := s.host.Connect(ctx, peer.AddrInfo{ID: n.host.ID(), Addrs: n.host.Addrs()}); err != nil {
@@ -26,9 +26,12 @@ func knock(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	if err != nil {
 		return false
 	}
-	err = newTalk(stream).greet(&s.admission, s.me, s.me.compareShape)
+	err = handshake.New(stream).Greet(&s.admission, s.me, s.me.CompareShape)
 	return err != nil && strings.Contains(err.Error(), "is not in the roster")
 }
+
+// fewStrangers are told why they are refused; one more may be every five seconds.
+const fewStrangers = 4
 
 func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
 	c := both(t, nil)
@@ -39,60 +42,22 @@ func TestFewStrangersAreToldWhyAndTheRestTurnedAway(t *testing.T) {
 	go func() { defer close(over); victim.Run(ctx, w) }()
 	eventually(t, "the run", func() bool { return len(victim.Counters().Links) > 0 })
 	told := 0
-	for range 2 * wordBurst {
-		if knock(ctx, t, victim) {
+	for range 2 * fewStrangers {
+		if callOn(ctx, t, victim) {
 			told++
 		}
 	}
-	if told == 0 || told > wordBurst+1 {
-		t.Errorf("%d of %d strangers were told why, want a few", told, 2*wordBurst)
+	if told == 0 || told > fewStrangers+1 {
+		t.Errorf("%d of %d strangers were told why, want a few", told, 2*fewStrangers)
 	}
-	if got := victim.Counters().Refused["refused stranger"]; got < 2*wordBurst { // some call twice
-		t.Errorf("%d strangers counted, want at least %d", got, 2*wordBurst)
+	if got := victim.Counters().Refused["refused stranger"]; got < 2*fewStrangers { // some call twice
+		t.Errorf("%d strangers counted, want at least %d", got, 2*fewStrangers)
 	}
 	if lines := strings.Count(c.logs.String(), "stranger"); lines > 4 {
 		t.Errorf("%d lines about strangers in the log", lines)
 	}
 	cancel()
 	<-over
-}
-
-func TestAnAddressThatCallsTooOftenIsTurnedAway(t *testing.T) {
-	victim := both(t, nil).nodes[1]
-	_, at, err := manet.DialArgs(victim.host.Addrs()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 * (callBurst + 4*2) {
-		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fmt.Fprint(c, "GET / HTTP/1.1\r\n\r\n")
-		c.Close()
-	}
-	eventually(t, "a refusal", func() bool { return victim.Counters().Refused["refused address"] > 0 })
-}
-
-func TestTheOldestVisitorMakesRoom(t *testing.T) {
-	c := both(t, nil)
-	victim, other := c.nodes[1], both(t, nil).nodes[0]
-	victim.gate.mu.Lock()
-	victim.gate.room, victim.gate.members = 1, nil // as before a roll call
-	victim.gate.mu.Unlock()
-	first, second := both(t, nil).nodes[0], other
-	at := peer.AddrInfo{ID: victim.host.ID(), Addrs: victim.host.Addrs()}
-	if err := first.host.Connect(t.Context(), at); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the first", func() bool { return victim.host.Network().Connectedness(first.host.ID()) == network.Connected })
-	if err := second.host.Connect(t.Context(), at); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the first to go", func() bool {
-		there := victim.host.Network()
-		return there.Connectedness(first.host.ID()) != network.Connected && there.Connectedness(second.host.ID()) == network.Connected
-	})
 }
 
 // Strangers that shout change nothing, and nothing of what they say is taken

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/libp2p/go-libp2p/core/network"
+
+	"gossiptrainer/node/handshake"
 )
 
 // knock asks a neighbour that has not called to call: it may not know where this
@@ -14,9 +16,9 @@ func (e *edge) knock(ctx context.Context) {
 	s, err := e.links.host.Open(ctx, e.id, linkProtocol)
 	if err == nil {
 		forget := context.AfterFunc(ctx, func() { s.Reset() }) // it has called
-		t := newTalk(s)
-		if err = t.greet(e.links.admission, e.links.hello(), func(hello) *RefusedError { return nil }); err == nil {
-			err = t.agree()
+		t := handshake.New(s)
+		if err = t.Greet(e.links.admission, e.links.hello(), func(handshake.Hello) *RefusedError { return nil }); err == nil {
+			err = t.Agree()
 		}
 		forget()
 		s.Reset() // it calls on a stream of its own
@@ -29,13 +31,13 @@ func (e *edge) knock(ctx context.Context) {
 }
 
 // answer is what one who opens the streams says to a knock.
-func (e *edge) answer(t *talk) {
-	err := t.greet(e.links.admission, e.links.hello(), func(theirs hello) *RefusedError {
+func (e *edge) answer(t *handshake.Talk) {
+	err := t.Greet(e.links.admission, e.links.hello(), func(theirs handshake.Hello) *RefusedError {
 		if no := e.recognise(theirs); no != nil {
 			return no
 		}
 		e.rouse()
-		return &RefusedError{Reason: NotReady, Detail: "this end calls"}
+		return handshake.Refusal(NotReady, "this end calls")
 	})
 	if no, ok := errors.AsType[*RefusedError](err); ok && no.Reason != NotReady {
 		e.links.refused.Tell(e.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
@@ -43,7 +45,7 @@ func (e *edge) answer(t *talk) {
 }
 
 // greet answers a stream that the neighbour opened and leaves it for run.
-func (e *edge) greet(t *talk) {
+func (e *edge) greet(t *handshake.Talk) {
 	if err := e.settle(t); err != nil {
 		e.failed(err)
 		return
@@ -54,7 +56,7 @@ func (e *edge) greet(t *talk) {
 // deliver leaves a stream for run. It takes the place of an older one, which the
 // neighbour has given up. If run has ended meanwhile, the stream must not stay open:
 // the neighbour would take it for a link.
-func (e *edge) deliver(t *talk) {
+func (e *edge) deliver(t *handshake.Talk) {
 	for {
 		select {
 		case e.arrived <- t:
@@ -63,17 +65,17 @@ func (e *edge) deliver(t *talk) {
 			}
 			return
 		case old := <-e.arrived:
-			old.stream.ResetWithError(network.StreamSupplanted)
+			old.Stream.ResetWithError(network.StreamSupplanted)
 		}
 	}
 }
 
 // putBack leaves a stream that run has taken for its next turn, unless a newer one has come.
-func (e *edge) putBack(t *talk) {
+func (e *edge) putBack(t *handshake.Talk) {
 	select {
 	case e.arrived <- t:
 	default:
-		t.stream.ResetWithError(network.StreamSupplanted)
+		t.Stream.ResetWithError(network.StreamSupplanted)
 	}
 }
 
@@ -81,7 +83,7 @@ func (e *edge) putBack(t *talk) {
 func (e *edge) clear() {
 	select {
 	case t := <-e.arrived:
-		t.stream.ResetWithError(network.StreamSupplanted)
+		t.Stream.ResetWithError(network.StreamSupplanted)
 	default:
 	}
 }

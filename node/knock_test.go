@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/libp2p/go-libp2p/core/network"
+
+	"gossiptrainer/node/handshake"
 )
 
 // A resetStream notes that it was reset.
@@ -21,14 +23,14 @@ func (s *resetStream) ResetWithError(network.StreamErrorCode) error {
 // A neighbour takes an open stream for a link: none may stay open that nobody reads.
 func TestStreamsThatNobodyTakesAreReset(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	e := &edge{links: &links{ctx: ctx}, arrived: make(chan *talk, 1)}
+	e := &edge{links: &links{ctx: ctx}, arrived: make(chan *handshake.Talk, 1)}
 	var older, newer, taken, late resetStream
-	e.deliver(&talk{stream: &older})
-	e.deliver(&talk{stream: &newer})
+	e.deliver(&handshake.Talk{Stream: &older})
+	e.deliver(&handshake.Talk{Stream: &newer})
 	if !older.reset || newer.reset {
 		t.Errorf("reset: the older stream %v, the newer one %v; want only the older one", older.reset, newer.reset)
 	}
-	e.putBack(&talk{stream: &taken})
+	e.putBack(&handshake.Talk{Stream: &taken})
 	if !taken.reset || newer.reset {
 		t.Errorf("reset: a stream that run puts back %v, a newer one %v; want only the first", taken.reset, newer.reset)
 	}
@@ -37,7 +39,7 @@ func TestStreamsThatNobodyTakesAreReset(t *testing.T) {
 	if !newer.reset {
 		t.Error("run has ended and left a stream open")
 	}
-	e.deliver(&talk{stream: &late})
+	e.deliver(&handshake.Talk{Stream: &late})
 	if !late.reset {
 		t.Error("a stream that came after the end of run stays open")
 	}

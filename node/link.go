@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 )
 
@@ -47,12 +48,12 @@ type link struct {
 	told, heard bool // Bye was sent, was received
 }
 
-func newLink(e *edge, t *talk) *link {
+func newLink(e *edge, t *handshake.Talk) *link {
 	k := &link{
-		edge: e, stream: t.stream, in: t.in, epoch: t.theirs.Epoch,
+		edge: e, stream: t.Stream, in: t.In, epoch: t.Theirs.Epoch,
 		out: newQueue(), over: make(chan struct{}),
 	}
-	k.silence = socket.Silence(t.stream.Conn())
+	k.silence = socket.Silence(t.Stream.Conn())
 	return k
 }
 
@@ -208,7 +209,7 @@ func (k *link) read() error {
 			continue
 		}
 		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{
-			From: k.edge.rank, To: links.roster.self, Kind: fromWire[h.Kind],
+			From: k.edge.rank, To: links.roster.Self, Kind: fromWire[h.Kind],
 			Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload,
 		}})
 	}
@@ -218,7 +219,7 @@ func (k *link) read() error {
 // early.
 func (k *link) bye(payload []byte) error {
 	if len(payload) > 0 {
-		why, err := parseHalt(payload, len(k.edge.links.roster.ids))
+		why, err := handshake.ParseStop(payload, len(k.edge.links.roster.IDs))
 		if err != nil {
 			return k.edge.links.refused.frame(err)
 		}
@@ -308,6 +309,6 @@ func (k *link) readError(err error) error {
 		k.edge.links.hangUp(k.stream.Conn()) // another stream of it would be no better
 		return &silentError{k.edge.links.detect}
 	default:
-		return fmt.Errorf("receive: %w", remoteReset(err))
+		return fmt.Errorf("receive: %w", handshake.Explain(err))
 	}
 }

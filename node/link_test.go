@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +15,8 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 )
 
 // eventually waits for something that happens in other goroutines.
@@ -38,9 +39,9 @@ func both(t *testing.T, change func(rank int, o *Options)) *cluster {
 	t.Helper()
 	ids := make([]*Identity, 2)
 	for i := range ids {
-		ids[i], _ = EphemeralIdentity()
+		ids[i], _ = identity.Ephemeral()
 	}
-	slices.SortFunc(ids, func(a, b *Identity) int { return strings.Compare(string(a.id), string(b.id)) })
+	slices.SortFunc(ids, func(a, b *Identity) int { return strings.Compare(string(a.Peer()), string(b.Peer())) })
 	return newCluster(t, 2, 100, func(rank int, o *Options) {
 		o.Identity = ids[rank]
 		if change != nil {
@@ -136,7 +137,7 @@ func TestOwnIDMustBeInTheRoster(t *testing.T) {
 }
 
 // An adversary is a peer that is in the roster but sends what it likes.
-func adversary(t *testing.T, ctx context.Context, c *cluster) *talk {
+func adversary(t *testing.T, ctx context.Context, c *cluster) *handshake.Talk {
 	t.Helper()
 	me, victim := c.nodes[0], c.nodes[1]
 	for {
@@ -144,10 +145,10 @@ func adversary(t *testing.T, ctx context.Context, c *cluster) *talk {
 		if err != nil {
 			continue // the victim is not running yet
 		}
-		talk := newTalk(s)
-		err = talk.greet(&me.admission, me.me, me.me.compareShape)
+		talk := handshake.New(s)
+		err = talk.Greet(&me.admission, me.me, me.me.CompareShape)
 		if err == nil {
-			err = talk.agree()
+			err = talk.Agree()
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -186,11 +187,11 @@ func TestBadFramesAreCountedAndTheLinkIsLost(t *testing.T) {
 			wg.Go(func() { c.nodes[1].Run(ctx, w) })
 			talk := adversary(t, ctx, c)
 			b := frame(c.nodes[0].me.Epoch, test.change)
-			if _, err := talk.stream.Write(b[:len(b)-test.cut]); err != nil {
+			if _, err := talk.Stream.Write(b[:len(b)-test.cut]); err != nil {
 				t.Fatal(err)
 			}
-			talk.stream.CloseWrite()
-			io.Copy(io.Discard, talk.in) // until the victim ends the link
+			talk.Stream.CloseWrite()
+			io.Copy(io.Discard, talk.In) // until the victim ends the link
 			eventually(t, "the frame is counted", func() bool { return c.nodes[1].Counters().Refused[reason] == 1 })
 			cancel()
 			wg.Wait()
@@ -213,9 +214,9 @@ func TestReturningWithoutItsModelIsRefused(t *testing.T) {
 		if openErr != nil {
 			return false
 		}
-		talk := newTalk(s)
-		if err = talk.greet(&c.nodes[0].admission, me, me.compareShape); err == nil {
-			err = talk.agree()
+		talk := handshake.New(s)
+		if err = talk.Greet(&c.nodes[0].admission, me, me.CompareShape); err == nil {
+			err = talk.Agree()
 		}
 		return true
 	})
@@ -340,40 +341,4 @@ func TestFailureStopsTheOthers(t *testing.T) {
 			t.Errorf("worker %d: %v, want that worker 1 stopped the run", i, err)
 		}
 	}
-}
-
-func FuzzHello(f *testing.F) {
-	h := hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Host: "alpha", Sections: []sectionSum{{Name: "s"}}}
-	f.Add(h.append(nil))
-	f.Add((&hello{Rank: unranked}).append(nil))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		h, err := parseHello(b)
-		if err != nil {
-			return
-		}
-		if again := h.append(nil); !bytes.Equal(again, b) {
-			t.Fatalf("%x became %x", b, again)
-		}
-	})
-}
-
-func FuzzMessage(f *testing.F) {
-	f.Add([]byte{1, 2, 0, 0, 0, 7, 7}, 100)
-	no := RefusedError{Reason: OtherSection, Section: "s", Detail: "d"}
-	f.Add(append([]byte{2, 28, 0, 0, 0}, no.append(nil)...), 0)
-	f.Fuzz(func(t *testing.T, b []byte, limit int) {
-		limit = max(0, min(limit, maxMessage))
-		about, body, err := readMessage(bytes.NewReader(b), limit)
-		if err != nil {
-			return
-		}
-		if len(body) > max(limit, refusalMax) {
-			t.Fatalf("%d bytes, limit %d", len(body), limit)
-		}
-		if about == aboutNo {
-			if e := parseRefusal(body, "x"); e.Error() == "" || strings.ContainsAny(e.Error(), "\x00\x1b\n") {
-				t.Fatalf("unfit to print: %q", e.Error())
-			}
-		}
-	})
 }

@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -29,9 +30,9 @@ const linkProtocol protocol.ID = "/gossiptrainer/link/1.0.0"
 type links struct {
 	host      *socket.Host
 	log       *slog.Logger
-	me        hello
-	admission *admission
-	roster    *roster
+	me        handshake.Hello
+	admission *handshake.Admission
+	roster    handshake.Members
 	limit     int              // bytes of payload
 	paced     bool             // neighbours are in the same exchange or the next
 	out       []topology.Rank  // whom the worker tells, by its row
@@ -67,12 +68,12 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster.Members, limit: max(w.MaxPayload, handshake.MaxStop), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
 		detect: n.opts.Detect, out: w.Row.Out,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
 		refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
-	l.durable.Store(undurable)
+	l.durable.Store(handshake.NoCheckpoint)
 	if c := w.Checkpoints; c != nil {
 		l.journal = c.Journal
 		l.durable.Store(int64(w.slots().Of(c.Round, 0)))
@@ -97,7 +98,7 @@ func newLinks(n *Node, w *Worker, c *coding) *links {
 
 // connected wakes the edge with a neighbour that is there, perhaps again.
 func (l *links) connected(_ network.Network, c network.Conn) {
-	if rank, known := l.roster.rank(c.RemotePeer()); known {
+	if rank, known := l.roster.Rank(c.RemotePeer()); known {
 		if e := l.find(rank); e != nil {
 			e.rouse()
 		}
@@ -116,12 +117,12 @@ func neighbours(row topology.Row) []topology.Rank {
 
 // serves reports whether id is a neighbour.
 func (l *links) serves(id peer.ID) bool {
-	rank, known := l.roster.rank(id)
+	rank, known := l.roster.Rank(id)
 	return known && l.find(rank) != nil
 }
 
 // hello returns what to say of this peer now.
-func (l *links) hello() hello {
+func (l *links) hello() handshake.Hello {
 	h := l.me
 	h.Round, h.Durable = int(l.place.Load()), int(l.durable.Load())
 	return h
@@ -130,18 +131,18 @@ func (l *links) hello() hello {
 // accept answers a stream that another peer has opened. Strangers get a
 // refusal before anything they send is read.
 func (l *links) accept(s network.Stream) {
-	t := newTalk(s)
-	rank, known := l.roster.rank(t.peer)
+	t := handshake.New(s)
+	rank, known := l.roster.Rank(t.Peer)
 	e := l.find(rank)
 	if e == nil && known && l.elastic {
 		e = l.meet(rank)
 	}
 	switch {
 	case !known:
-		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("peer %s is not in the roster of run %s", t.peer, printable(l.admission.run))})
+		l.refuse(t, handshake.Refusal(Stranger, "peer %s is not in the roster of run %s", t.Peer, handshake.Printable(l.admission.Run)))
 		s.Conn().Close()
 	case e == nil:
-		l.refuse(t, &RefusedError{Reason: Stranger, Detail: fmt.Sprintf("worker %d is no neighbour of worker %d", rank, l.me.Rank)})
+		l.refuse(t, handshake.Refusal(Stranger, "worker %d is no neighbour of worker %d", rank, l.me.Rank))
 	case e.dials:
 		e.answer(t)
 	default:
@@ -149,10 +150,10 @@ func (l *links) accept(s network.Stream) {
 	}
 }
 
-func (l *links) refuse(t *talk, no *RefusedError) {
-	no.Peer = t.peer.String()
+func (l *links) refuse(t *handshake.Talk, no *RefusedError) {
+	no.Peer = t.Peer.String()
 	l.refused.Tell(l.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
-	t.refuse(no)
+	t.Refuse(no)
 }
 
 // emit delivers an event, or gives up when the transport is closed.
@@ -207,7 +208,7 @@ func (l *links) Tell(peer topology.Rank, n Notice) {
 
 // Stop says on all links that the run is over early.
 func (l *links) Stop(why *StoppedError) {
-	text := encodeHalt(why)
+	text := handshake.EncodeStop(why)
 	for _, e := range l.all() {
 		if k := e.current(); k != nil {
 			k.out.only(outgoing{bye: true, frame: gossip.Frame{Payload: text}})

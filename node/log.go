@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"log/slog"
+
+	"gossiptrainer/node/handshake"
 )
 
 // A placedHandler adds to each line where its worker is: its rank when it has
@@ -16,7 +18,7 @@ type placedHandler struct {
 func (h *placedHandler) Handle(ctx context.Context, r slog.Record) error {
 	rank, round, training := h.vitals.place()
 	r = r.Clone()
-	if rank != unranked {
+	if rank != handshake.Unranked {
 		r.AddAttrs(slog.Int("rank", rank))
 	}
 	if training {

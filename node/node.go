@@ -20,7 +20,11 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
+	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
+	"gossiptrainer/node/telemetry"
 	"gossiptrainer/topology"
 )
 
@@ -35,20 +39,11 @@ const (
 // defaultDetect is how long a neighbour may be silent where Options do not say.
 const defaultDetect = 15 * time.Second
 
-// Bounds of what peers tell each other when they meet.
-const (
-	maxRunID       = 64
-	maxSections    = 32
-	maxSectionName = 24
-	maxHost        = 63 // a label of a host name, RFC 1035
-	maxWorkers     = 4096
-)
+// A Section is a part of what all peers of a run must have alike.
+type Section = handshake.Section
 
 // A Peer is one entry of the roster; its index is its rank.
-type Peer struct {
-	ID    string
-	Addrs []string // multiaddrs, with or without /p2p/ID at the end
-}
+type Peer = join.Peer
 
 // Options say which run this peer takes part in and how it is reached.
 type Options struct {
@@ -82,11 +77,11 @@ type Options struct {
 type Node struct {
 	opts Options
 	host *socket.Host
-	gate *gate
+	gate *join.Gate
 	log  *slog.Logger
-	me   hello // what is said to every peer; rank is filled in by Join
+	me   handshake.Hello // what is said to every peer; rank is filled in by Join
 
-	admission admission
+	admission handshake.Admission
 
 	refused refusals
 	vitals  vitals
@@ -97,10 +92,10 @@ type Node struct {
 	observing sync.Mutex // one event at a time
 
 	mu     sync.Mutex
-	roster *roster // nil before it is known
-	roll   *rollCall
+	roster *join.Roster // nil before it is known
+	roll   *join.RollCall
 	links  *links
-	board  *board
+	topic  *telemetry.Topic
 	closed bool
 }
 
@@ -109,12 +104,12 @@ func New(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	n := &Node{opts: o, vitals: vitals{rank: unranked}}
-	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", short(o.Identity.id))
-	n.gate = newGate(o.N, &n.refused.Refusals, n.log)
+	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
+	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
-		Key: o.Identity.key, Listen: o.Listen, Transport: o.Transport, Security: o.Security,
-		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.belongs,
+		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
+		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.Belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
 		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
@@ -124,11 +119,12 @@ func New(o Options) (*Node, error) {
 	}
 	n.host = h
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.admission = admission{self: h.ID(), run: o.RunID, secret: []byte(o.JoinSecret)}
-	n.me = hello{
-		N: o.N, Dim: o.Dim, Rank: unranked, Durable: undurable, Epoch: randomEpoch(),
-		Host: o.Host[:min(len(o.Host), maxHost)], Sections: sumsOf(o.Sections), full: o.Sections,
+	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
+	n.me = handshake.Hello{
+		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: handshake.NoCheckpoint, Epoch: randomEpoch(),
+		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
 	}
+	n.me.Declare(o.Sections)
 	if len(o.Roster) > 0 {
 		if err := n.SetRoster(o.Roster); err != nil {
 			return nil, errors.Join(err, n.Close())
@@ -140,14 +136,14 @@ func New(o Options) (*Node, error) {
 // complete checks the options and fills in what was left open.
 func (o *Options) complete() error {
 	switch {
-	case o.RunID == "" || len(o.RunID) > maxRunID:
-		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, maxRunID)
-	case o.N < 1 || o.N > maxWorkers:
-		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, maxWorkers)
+	case o.RunID == "" || len(o.RunID) > handshake.MaxRunID:
+		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, handshake.MaxRunID)
+	case o.N < 1 || o.N > handshake.MaxWorkers:
+		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, handshake.MaxWorkers)
 	case o.Dim < 1:
 		return fmt.Errorf("node: %d parameters: want at least 1", o.Dim)
-	case len(o.Sections) > maxSections:
-		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), maxSections)
+	case len(o.Sections) > handshake.MaxSections:
+		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), handshake.MaxSections)
 	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
 		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, socket.TCP, socket.QUIC)
 	case o.Transport == QUIC && o.Network.Limited():
@@ -158,8 +154,8 @@ func (o *Options) complete() error {
 		return fmt.Errorf("node: security %q: want %q or %q", o.Security, socket.TLS, socket.Noise)
 	}
 	for _, s := range o.Sections {
-		if s.Name == "" || len(s.Name) > maxSectionName {
-			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, maxSectionName)
+		if s.Name == "" || len(s.Name) > handshake.MaxSectionName {
+			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, handshake.MaxSectionName)
 		}
 	}
 	if o.Logger == nil {
@@ -172,7 +168,7 @@ func (o *Options) complete() error {
 		o.Observe = func(record.Event) {}
 	}
 	if o.Identity == nil {
-		who, err := EphemeralIdentity()
+		who, err := identity.Ephemeral()
 		if err != nil {
 			return err
 		}
@@ -196,7 +192,10 @@ func (n *Node) Addrs() []string {
 // SetRoster names all workers in rank order, before Join. It serves those who
 // learn addresses only when the peers have started.
 func (n *Node) SetRoster(peers []Peer) error {
-	r, err := newRoster(peers, n.opts.N, n.host.ID())
+	r, err := join.ParseRoster(peers, n.opts.N, n.host.ID())
+	if errors.Is(err, join.ErrNotListed) {
+		return &NetworkError{Op: opJoin, Err: err}
+	}
 	if err != nil {
 		return err
 	}
@@ -204,14 +203,14 @@ func (n *Node) SetRoster(peers []Peer) error {
 	return nil
 }
 
-func (n *Node) adopt(r *roster) {
-	r.store(n.host)
-	n.gate.know(r.ids)
-	n.host.Know(r.self, r.ids)
+func (n *Node) adopt(r *join.Roster) {
+	r.Store(n.host)
+	n.gate.Know(r.IDs)
+	n.host.Know(r.Self, r.IDs)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.roster = r
-	n.me.Rank = int(r.self)
+	n.me.Rank = int(r.Self)
 	n.vitals.settle(n.me.Rank)
 }
 
@@ -222,7 +221,7 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 	r := n.roster
 	n.mu.Unlock()
 	if r == nil && n.opts.N == 1 {
-		r = &roster{ids: []peer.ID{n.host.ID()}}
+		r = &join.Roster{Members: handshake.Members{IDs: []peer.ID{n.host.ID()}}}
 		n.adopt(r)
 	}
 	if r == nil {
@@ -232,15 +231,50 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 		}
 		n.adopt(r)
 	}
-	if n.roll == nil && r.incomplete() {
+	if n.roll == nil && r.Incomplete() {
 		n.discover(n.located)
 	}
-	return r.self, nil
+	return r.Self, nil
+}
+
+// callRoll joins a run whose members are not known beforehand.
+func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
+	if n.opts.JoinTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, fmt.Errorf("no agreement within %v", n.opts.JoinTimeout))
+		defer cancel()
+	}
+	roll := join.Call(join.Config{
+		Host: n.host, Gate: n.gate, Hello: n.me, Admission: &n.admission, Detect: n.opts.Detect,
+		Refused: &n.refused.Refusals, Log: n.log,
+	})
+	n.mu.Lock()
+	n.roll = roll
+	n.mu.Unlock()
+	n.discover(roll.Found)
+	r, err := roll.Roster(ctx, func(here int, detail string) {
+		n.observe(record.Event{Status: &record.Status{
+			Rank: handshake.Unranked, State: record.Joining, Detail: detail, Here: here,
+		}})
+	})
+	if err != nil {
+		return nil, &NetworkError{Op: opJoin, Err: err}
+	}
+	return r, nil
+}
+
+// discover looks for peers of the run by multicast until the node is closed.
+func (n *Node) discover(found func(peer.AddrInfo)) {
+	if n.opts.find != nil {
+		n.opts.find(found)
+		return
+	}
+	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
 }
 
 // located takes in where a worker is whom the roster names without address.
 func (n *Node) located(who peer.AddrInfo) {
-	if _, known := n.roster.rank(who.ID); known {
+	if _, known := n.roster.Rank(who.ID); known {
 		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
 	}
 }
@@ -248,38 +282,36 @@ func (n *Node) located(who peer.AddrInfo) {
 // Stop ends the run for all workers, this one included; each reports this peer
 // and the reason. Before Run it does nothing.
 func (n *Node) Stop(reason string) {
-	n.mu.Lock()
-	b := n.board
-	n.mu.Unlock()
-	if b == nil {
+	t := n.statusTopic()
+	if t == nil {
 		return
 	}
-	why := &StoppedError{Rank: b.roster.self, Reason: reason}
-	b.stop(why)
-	b.stopOthers(why)
-	b.flush(time.Now())
+	why := &StoppedError{Rank: n.roster.Self, Reason: reason}
+	t.Stop(why)
+	t.StopOthers(why)
+	t.Flush(time.Now())
 }
 
 // Close ends all that New and Join started.
 func (n *Node) Close() error {
 	n.mu.Lock()
-	done, roll, links, board := n.closed, n.roll, n.links, n.board
+	done, roll, links, topic := n.closed, n.roll, n.links, n.topic
 	n.closed = true
 	n.mu.Unlock()
 	if done {
 		return nil
 	}
 	n.cancel()
-	n.gate.close()
+	n.gate.Close()
 	var errs []error
-	if board != nil {
-		board.close()
+	if topic != nil {
+		topic.Close()
 	}
 	if links != nil {
 		errs = append(errs, links.Close())
 	}
 	if roll != nil {
-		roll.close()
+		roll.Close()
 	}
 	n.wg.Wait()
 	return errors.Join(append(errs, n.host.Close())...)
@@ -299,10 +331,4 @@ func randomEpoch() uint64 {
 	var b [8]byte
 	rand.Read(b[:])
 	return binary.LittleEndian.Uint64(b[:])
-}
-
-// short is the end of an id, which differs where the beginning does not.
-func short(id peer.ID) string {
-	s := id.String()
-	return s[max(0, len(s)-8):]
 }

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 )
 
 // What comes from a neighbour and cannot be used is counted against it. The
@@ -79,7 +80,7 @@ func mistimed(err error) bool {
 // forged reports whether a link ended because of what its other end has sent.
 func forged(err error) bool {
 	return isOne(err, wire.ErrVersion, wire.ErrKind, wire.ErrCoder, wire.ErrRange, wire.ErrTooLong, wire.ErrChecksum,
-		entropy.ErrCoded, errEpoch, errHalt)
+		entropy.ErrCoded, errEpoch, handshake.ErrStop)
 }
 
 func isOne(err error, of ...error) bool {
@@ -121,7 +122,7 @@ func (d *driver) cutOff(s *standing, why error) error {
 }
 
 // outlawed refuses a process that was banned.
-func (e *edge) outlawed(theirs hello) *RefusedError {
+func (e *edge) outlawed(theirs handshake.Hello) *RefusedError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.banned == nil || e.outlaw != theirs.Epoch {

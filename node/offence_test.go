@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -121,14 +122,14 @@ func TestOffencesAreForgotten(t *testing.T) {
 
 func TestABanIsOnAProcess(t *testing.T) {
 	e := &edge{links: &links{paced: true}, life: 7, ever: true}
-	if no := e.recognise(hello{Epoch: 7}); no != nil {
+	if no := e.recognise(handshake.Hello{Epoch: 7}); no != nil {
 		t.Fatal(no)
 	}
-	e.ban(&RefusedError{Reason: Misbehaved, Detail: "enough"})
-	if no := e.recognise(hello{Epoch: 7}); no == nil || no.Reason != Misbehaved || !no.Permanent() {
+	e.ban(handshake.Refusal(Misbehaved, "enough"))
+	if no := e.recognise(handshake.Hello{Epoch: 7}); no == nil || no.Reason != Misbehaved || !no.Permanent() {
 		t.Errorf("%v, want a lasting refusal", no)
 	}
-	if no := e.recognise(hello{Epoch: 8}); no != nil {
+	if no := e.recognise(handshake.Hello{Epoch: 8}); no != nil {
 		t.Errorf("another process: %v", no)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -128,14 +129,14 @@ func TestANeighbourStartedAnewIsRefusedWhereRoundsDoNotTell(t *testing.T) {
 		saved int
 		want  bool
 	}{
-		{"first link", false, false, 8, undurable, true},
-		{"the same process", false, true, 7, undurable, true},
-		{"another process", false, true, 8, undurable, false},
+		{"first link", false, false, 8, handshake.NoCheckpoint, true},
+		{"the same process", false, true, 7, handshake.NoCheckpoint, true},
+		{"another process", false, true, 8, handshake.NoCheckpoint, false},
 		{"another process with a checkpoint", false, true, 8, 0, true},
-		{"another process, but rounds tell", true, true, 8, undurable, true},
+		{"another process, but rounds tell", true, true, 8, handshake.NoCheckpoint, true},
 	} {
 		e := &edge{links: &links{paced: c.paced}, ever: c.ever, life: 7}
-		no := e.recognise(hello{Epoch: c.epoch, Durable: c.saved})
+		no := e.recognise(handshake.Hello{Epoch: c.epoch, Durable: c.saved})
 		if (no == nil) != c.want || no != nil && no.Reason != LostState {
 			t.Errorf("%s: %v", c.name, no)
 		}

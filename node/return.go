@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -79,45 +80,45 @@ func nearest(closing *topology.Closing) []topology.Rank {
 
 // ask asks one worker for a place.
 func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snapshot, error) {
-	s, err := n.host.Open(ctx, n.roster.ids[rank], joinProtocol)
+	s, err := n.host.Open(ctx, n.roster.IDs[rank], joinProtocol)
 	if err != nil {
 		return Guest{}, nil, err
 	}
 	defer s.Close()
-	t := newTalk(s)
-	err = t.greet(&n.admission, n.me, func(theirs hello) *RefusedError {
-		if no := n.me.compareShape(theirs); no != nil {
+	t := handshake.New(s)
+	err = t.Greet(&n.admission, n.me, func(theirs handshake.Hello) *RefusedError {
+		if no := n.me.CompareShape(theirs); no != nil {
 			return no
 		}
-		return n.me.compareRoster(theirs, rank)
+		return n.me.CompareRoster(theirs, rank)
 	})
 	if err != nil {
 		return Guest{}, nil, err
 	}
-	return t.take(rank, n.opts.Dim)
+	return take(t, rank, n.opts.Dim)
 }
 
 // stateOf bounds the bytes of the state of a model of dim parameters.
 func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
 
 // take receives what give sends.
-func (t *talk) take(sponsor topology.Rank, dim int) (Guest, *state.Snapshot, error) {
-	t.stream.SetDeadline(time.Now().Add(joinTime))
-	head, err := t.expect(aboutPlace, 24)
+func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Guest, *state.Snapshot, error) {
+	t.Stream.SetDeadline(time.Now().Add(joinTime))
+	head, err := t.Expect(handshake.AboutPlace, 24)
 	if err != nil {
 		return Guest{}, nil, err
 	}
 	if len(head) != 24 {
-		return Guest{}, nil, t.refuse(&RefusedError{Reason: Protocol, Detail: "malformed place"})
+		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "malformed place"))
 	}
 	round, exchange := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
 	size := binary.LittleEndian.Uint64(head[16:])
 	if round > 1<<32 || exchange > round || size > uint64(stateOf(dim)) {
-		return Guest{}, nil, t.refuse(&RefusedError{Reason: Protocol, Detail: fmt.Sprintf("place at round %d, exchange %d with a state of %d bytes", round, exchange, size)})
+		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "place at round %d, exchange %d with a state of %d bytes", round, exchange, size))
 	}
-	s, err := checkpoint.Decode(t.in, int64(size))
+	s, err := checkpoint.Decode(t.In, int64(size))
 	if err != nil {
 		return Guest{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
 	}
-	return Guest{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.say(aboutYes, nil)
+	return Guest{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.Say(handshake.AboutYes, nil)
 }

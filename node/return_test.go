@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -32,7 +33,7 @@ type fleet struct {
 	dir    string                   // of the journals
 
 	mu    sync.Mutex
-	ids   []*Identity
+	ids   []*identity.Identity
 	known []Peer
 	kill  []func()
 	dying []bool // in this life
@@ -60,7 +61,7 @@ func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	}
 	f.job.slow = f.watch
 	for range job.n {
-		who, err := EphemeralIdentity()
+		who, err := identity.Ephemeral()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -204,7 +204,7 @@ func (d *driver) denied(s *standing, why error) (mutual bool, err error) {
 		return false, nil
 	}
 	var no *RefusedError
-	if !errors.As(why, &no) || !no.aboutPlace() {
+	if !errors.As(why, &no) || !no.AboutPlace() {
 		return false, nil
 	}
 	if no.Remote && d.anew() && !s.met {

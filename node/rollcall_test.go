@@ -13,6 +13,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -64,8 +66,8 @@ type joined struct {
 	err  error
 }
 
-// join starts joining and returns where the outcome will be.
-func join(ctx context.Context, n *Node) <-chan joined {
+// joining starts joining and returns where the outcome will be.
+func joining(ctx context.Context, n *Node) <-chan joined {
 	out := make(chan joined, 1)
 	go func() {
 		rank, err := n.Join(ctx)
@@ -85,7 +87,7 @@ func TestRollCallGivesRanksInIDOrderAndTrains(t *testing.T) {
 		slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(string(a.host.ID()), string(b.host.ID())) })
 		var waits []<-chan joined
 		for _, p := range nodes {
-			waits = append(waits, join(t.Context(), p))
+			waits = append(waits, joining(t.Context(), p))
 		}
 		for i, wait := range waits {
 			if got := <-wait; got.err != nil || int(got.rank) != i {
@@ -125,8 +127,8 @@ func TestRollCallRefusesAndBothEndsSayWhy(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := new(town)
-			first := join(t.Context(), c.settle(t, 2, nil))
-			other := join(t.Context(), c.settle(t, 2, test.change))
+			first := joining(t.Context(), c.settle(t, 2, nil))
+			other := joining(t.Context(), c.settle(t, 2, test.change))
 			for _, wait := range []<-chan joined{first, other} {
 				got := <-wait
 				var net *NetworkError
@@ -153,7 +155,7 @@ func TestStrangersDoNotEndARollCall(t *testing.T) {
 			defer cancel()
 			c := new(town)
 			peers := []*Node{c.settle(t, 2, nil), c.settle(t, 2, test.change)}
-			waits := []<-chan joined{join(ctx, peers[0]), join(ctx, peers[1])}
+			waits := []<-chan joined{joining(ctx, peers[0]), joining(ctx, peers[1])}
 			for _, p := range peers {
 				eventually(t, "a refusal", func() bool { return p.Counters().Refused["refused "+test.reason.String()] > 0 })
 			}
@@ -177,13 +179,13 @@ func TestStrangersDoNotEndARollCall(t *testing.T) {
 func TestRollCallIsFull(t *testing.T) {
 	c := new(town)
 	a, b := c.settle(t, 2, nil), c.settle(t, 2, nil)
-	waitA, waitB := join(t.Context(), a), join(t.Context(), b)
+	waitA, waitB := joining(t.Context(), a), joining(t.Context(), b)
 	for _, wait := range []<-chan joined{waitA, waitB} {
 		if got := <-wait; got.err != nil {
 			t.Fatal(got.err)
 		}
 	}
-	late := <-join(t.Context(), c.settle(t, 2, nil))
+	late := <-joining(t.Context(), c.settle(t, 2, nil))
 	var net *NetworkError
 	if !errors.As(late.err, &net) || !strings.Contains(late.err.Error(), "run is full (2 of 2)") {
 		t.Errorf("error %v, want that the run is full", late.err)
@@ -194,7 +196,7 @@ func TestRollCallOneTooMany(t *testing.T) {
 	c := new(town)
 	var waits []<-chan joined
 	for range 4 {
-		waits = append(waits, join(t.Context(), c.settle(t, 3, nil)))
+		waits = append(waits, joining(t.Context(), c.settle(t, 3, nil)))
 	}
 	in := 0
 	for _, wait := range waits {
@@ -215,7 +217,7 @@ func TestRollCallTimeoutNamesWhatIsMissing(t *testing.T) {
 	c := new(town)
 	soon := func(o *Options) { o.JoinTimeout = 10 * time.Second }
 	a, b := c.settle(t, 3, soon), c.settle(t, 3, soon)
-	waitA, waitB := join(t.Context(), a), join(t.Context(), b)
+	waitA, waitB := joining(t.Context(), a), joining(t.Context(), b)
 	for _, wait := range []<-chan joined{waitA, waitB} {
 		got := <-wait
 		var net *NetworkError
@@ -226,20 +228,20 @@ func TestRollCallTimeoutNamesWhatIsMissing(t *testing.T) {
 }
 
 func TestRollCallMemberThatRestartsComesBack(t *testing.T) {
-	who, err := EphemeralIdentity()
+	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := new(town)
 	same := func(o *Options) { o.Identity = who }
 	a, b := c.settle(t, 2, nil), c.settle(t, 2, same)
-	waitA, waitB := join(t.Context(), a), join(t.Context(), b)
+	waitA, waitB := joining(t.Context(), a), joining(t.Context(), b)
 	first := <-waitB
 	if got := <-waitA; got.err != nil || first.err != nil {
 		t.Fatal(got.err, first.err)
 	}
 	b.Close()
-	again := <-join(t.Context(), c.settle(t, 2, same))
+	again := <-joining(t.Context(), c.settle(t, 2, same))
 	if again.err != nil || again.rank != first.rank {
 		t.Errorf("rank %d, error %v, want rank %d again", again.rank, again.err, first.rank)
 	}
@@ -251,7 +253,7 @@ func TestRollCallTellsHowManyPeersAreHere(t *testing.T) {
 	var told []int
 	a := c.settle(t, 2, func(o *Options) {
 		o.Observe = func(e record.Event) {
-			if s := e.Status; s != nil && s.Rank == unranked {
+			if s := e.Status; s != nil && s.Rank == handshake.Unranked {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, s.Here)
@@ -261,7 +263,7 @@ func TestRollCallTellsHowManyPeersAreHere(t *testing.T) {
 	if got := a.Status(); got.Here != 1 || got.Peers != 2 {
 		t.Errorf("%d of %d peers are here, want this one of 2", got.Here, got.Peers)
 	}
-	for _, wait := range []<-chan joined{join(t.Context(), a), join(t.Context(), c.settle(t, 2, nil))} {
+	for _, wait := range []<-chan joined{joining(t.Context(), a), joining(t.Context(), c.settle(t, 2, nil))} {
 		if got := <-wait; got.err != nil {
 			t.Fatal(got.err)
 		}

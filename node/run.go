@@ -13,6 +13,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -64,10 +65,10 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.mu.Lock()
 	r := n.roster
 	n.mu.Unlock()
-	if r == nil || r.self != w.Rank {
+	if r == nil || r.Self != w.Rank {
 		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
 	}
-	board, err := n.boarding()
+	topic, err := n.joinTopic()
 	if err != nil {
 		return record.Final{}, err
 	}
@@ -85,15 +86,15 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	n.links = links
 	n.mu.Unlock()
 	if roll := n.roll; roll != nil && first {
-		n.wg.Go(func() { roll.release(n.needs) })
+		n.wg.Go(func() { roll.Release(n.needs) })
 	}
 	d := newDriver(w, links)
 	if d.mending = mending; mending != nil && w.Save != nil {
 		d.guests = links.guests
 	}
-	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); board.post(e) }
-	d.stopped, d.vitals, d.ending.announce = board.stopped, &n.vitals, board.stopOthers
-	d.ended = func(rank topology.Rank) bool { return board.ended(rank) || w.Through != nil && w.Through(rank) }
+	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
+	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
+	d.ended = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
@@ -101,7 +102,7 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		d.status(record.Failed, err.Error(), nil)
 		if !isOutcast(err) {
 			d.passOn(err)
-			board.flush(d.ending.told)
+			topic.Flush(d.ending.told)
 		}
 	}
 	if err == nil && w.Arbiter != nil {
@@ -109,18 +110,6 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	}
 	err = errors.Join(err, links.Close())
 	return d.final(), err
-}
-
-// boarding returns the board of this node, which stays the same if it runs again.
-func (n *Node) boarding() (*board, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.board != nil {
-		return n.board, nil
-	}
-	var err error
-	n.board, err = newBoard(n)
-	return n.board, err
 }
 
 // needs reports whether the connection with id is of use.
@@ -147,7 +136,7 @@ func (d *driver) outcast() error {
 	var why []string
 	var advice string
 	for _, s := range d.peers {
-		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Twin {
+		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Duplicate {
 			return &NetworkError{Op: opJoin, Err: no}
 		}
 		if s.refused == nil || s.cut { // who is cut off may come back as another process
@@ -159,7 +148,7 @@ func (d *driver) outcast() error {
 		}
 	}
 	all := "no neighbour works with this peer: " + strings.Join(why, "; ")
-	return &NetworkError{Op: opJoin, Err: &outcastError{all, advice}}
+	return &NetworkError{Op: opJoin, Err: &handshake.UnwantedError{Detail: all, Advice: advice}}
 }
 
 // returns reports whether this worker has refused a neighbour that came without its

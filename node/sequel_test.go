@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -233,7 +234,7 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	}
 	// A neighbour that keeps no checkpoints needs what it may not have mixed.
 	r.event(Event{Kind: LinkDown, Peer: 2})
-	r.event(Event{Kind: LinkUp, Peer: 2, Met: Meeting{Theirs: 10, Ours: 10, Durable: undurable}})
+	r.event(Event{Kind: LinkUp, Peer: 2, Met: Meeting{Theirs: 10, Ours: 10, Durable: handshake.NoCheckpoint}})
 	durable(0, 10)
 	if base := r.d.journal.Base(); base != 9 {
 		t.Errorf("kept from %d on, want 9", base)
@@ -316,9 +317,9 @@ func TestJournalsThatGrowMakeCheckpoints(t *testing.T) {
 }
 
 func TestWhoCannotBeHelpedIsRefused(t *testing.T) {
-	none, log, deaf := reach{lead: 1}, reach{lead: 1, kept: true, oldest: 30}, reach{lead: 1, kept: true}
+	none, log, deaf := handshake.Reach{Lead: 1}, handshake.Reach{Lead: 1, Kept: true, Oldest: 30}, handshake.Reach{Lead: 1, Kept: true}
 	tests := map[string]struct {
-		reach        reach
+		reach        handshake.Reach
 		ours, theirs int
 		want         string // "": welcome
 	}{
@@ -333,8 +334,8 @@ func TestWhoCannotBeHelpedIsRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			mine := hello{Rank: 3, Round: test.ours}
-			no := mine.compareRank(hello{Rank: 4, Round: test.theirs}, 4, test.reach)
+			mine := handshake.Hello{Rank: 3, Round: test.ours}
+			no := mine.ComparePlace(handshake.Hello{Rank: 4, Round: test.theirs}, 4, test.reach)
 			if (no == nil) != (test.want == "") || no != nil && (no.Reason != LostState || !no.Permanent() || !strings.Contains(no.Detail, test.want)) {
 				t.Errorf("%v, want %q", no, test.want)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -45,19 +46,19 @@ type Guest struct {
 
 // sponsor answers those who come back, for the driver that hears of them.
 func (l *links) sponsor(s network.Stream) {
-	t := newTalk(s)
-	rank, known := l.roster.rank(t.peer)
+	t := handshake.New(s)
+	rank, known := l.roster.Rank(t.Peer)
 	if !known {
-		l.refuse(t, &RefusedError{Reason: Stranger, Detail: "not in the roster"})
+		l.refuse(t, handshake.Refusal(Stranger, "not in the roster"))
 		return
 	}
 	mine, process := l.hello(), uint64(0)
-	err := t.greet(l.admission, mine, func(theirs hello) *RefusedError {
-		if no := mine.compareShape(theirs); no != nil {
+	err := t.Greet(l.admission, mine, func(theirs handshake.Hello) *RefusedError {
+		if no := mine.CompareShape(theirs); no != nil {
 			return no
 		}
 		process = theirs.Epoch
-		return mine.compareRoster(theirs, rank)
+		return mine.CompareRoster(theirs, rank)
 	})
 	if err != nil {
 		l.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
@@ -68,13 +69,13 @@ func (l *links) sponsor(s network.Stream) {
 	switch {
 	case in.over:
 		l.log.Info("guest turned away: the run is over", "neighbour", int(rank))
-		_ = t.refuse(&RefusedError{Reason: RunOver, Detail: "no exchange is left to begin with"})
+		_ = t.Refuse(handshake.Refusal(RunOver, "no exchange is left to begin with"))
 		return
 	case !ok || in.state == nil:
-		_ = t.refuse(&RefusedError{Reason: NotReady, Detail: "no place next to this worker now"})
+		_ = t.Refuse(handshake.Refusal(NotReady, "no place next to this worker now"))
 		return
 	}
-	if err := t.give(in); err != nil {
+	if err := give(t, in); err != nil {
 		l.log.Warn("guest has not got its state", "neighbour", int(rank), "err", err)
 		g.failed = true
 		l.invite(g)
@@ -101,23 +102,23 @@ func (l *links) invite(g guest) (in invitation, ok bool) {
 
 // give sends what a guest begins with: round, exchange and size of the state, each
 // u64, and the state as in a checkpoint.
-func (t *talk) give(in invitation) error {
+func give(t *handshake.Talk, in invitation) error {
 	var body bytes.Buffer
 	if err := checkpoint.Encode(&body, in.state); err != nil {
 		return err
 	}
-	t.stream.SetDeadline(time.Now().Add(joinTime))
+	t.Stream.SetDeadline(time.Now().Add(joinTime))
 	head := binary.LittleEndian.AppendUint64(nil, uint64(in.Round))
 	head = binary.LittleEndian.AppendUint64(head, uint64(in.Exchange))
 	head = binary.LittleEndian.AppendUint64(head, uint64(body.Len()))
-	if err := t.say(aboutPlace, head); err != nil {
+	if err := t.Say(handshake.AboutPlace, head); err != nil {
 		return err
 	}
-	if _, err := t.stream.Write(body.Bytes()); err != nil {
+	if _, err := t.Stream.Write(body.Bytes()); err != nil {
 		return err
 	}
-	_, err := t.expect(aboutYes, 0)
-	return errors.Join(err, t.stream.Close())
+	_, err := t.Expect(handshake.AboutYes, 0)
+	return errors.Join(err, t.Stream.Close())
 }
 
 // host gives a guest a place at the next boundary, if there is one.

@@ -156,19 +156,15 @@ func (n *Node) Status() Status {
 // has heard of.
 func (n *Node) here() int {
 	n.mu.Lock()
-	roll, roster, board := n.roll, n.roster, n.board
+	roll, roster, topic := n.roll, n.roster, n.topic
 	n.mu.Unlock()
 	switch {
 	case roster != nil && roll != nil:
 		return n.opts.N
 	case roll != nil:
-		roll.mu.Lock()
-		defer roll.mu.Unlock()
-		return roll.here()
-	case board != nil:
-		board.mu.Lock()
-		defer board.mu.Unlock()
-		return 1 + len(board.theirs)
+		return roll.Here()
+	case topic != nil:
+		return 1 + topic.Others()
 	}
 	return 1
 }

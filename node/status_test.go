@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/handshake"
 )
 
 func TestLogLinesSayWhereTheirWorkerIs(t *testing.T) {
 	var text bytes.Buffer
-	v := &vitals{rank: unranked}
+	v := &vitals{rank: handshake.Unranked}
 	log := slog.New(&placedHandler{slog.NewTextHandler(&text, nil), v}).With("run", "tulip", "peer", "abc")
 	line := func() string {
 		text.Reset()

@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "node/socket", "node"},
+	{"internal/sim", "node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry", "node"},
 	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
@@ -44,8 +44,13 @@ var siblings = map[string][]string{
 	"moniqua":             {"algos"},         // it implements algos.Codec
 	"internal/journal":    {"internal/wire"}, // its records are frames
 	"internal/work":       {"internal/wire"}, // a task names the coder of its payloads
-	"node":                {"node/socket"},   // its rooms; none of them looks up
 	"internal/experiment": {"configs"},       // it assembles what a run file names
+
+	// the rooms of node: none of them looks up
+	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
+	"node/join":      {"node/socket", "node/handshake"},
+	"node/telemetry": {"node/socket", "node/handshake"},
+	"node":           {"node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no

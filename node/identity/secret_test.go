@@ -1,4 +1,4 @@
-package node
+package identity
 
 import (
 	"errors"
@@ -37,7 +37,8 @@ func TestReadSecret(t *testing.T) {
 		got, err := ReadSecret(path)
 		var wrong *SecretError
 		switch {
-		case test.bad && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want)):
+		case test.bad && (!errors.As(err, &wrong) ||
+			!strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want)):
 			t.Errorf("%s: error %v, want %q", name, err, test.want)
 		case !test.bad && (err != nil || got != test.want):
 			t.Errorf("%s: %q, error %v, want %q", name, got, err, test.want)

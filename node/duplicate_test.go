@@ -7,11 +7,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gossiptrainer/node/identity"
 )
 
 // Two processes with one identity: the first one's links do not flap, the
 // second one ends and says why, be it the one that calls or the one that is called.
-func TestATwinGivesUpAndTheRunGoesOn(t *testing.T) {
+func TestADuplicateGivesUpAndTheRunGoesOn(t *testing.T) {
 	for rank := range 2 {
 		job := task{n: 2, dim: 100, rounds: 1 << 30}
 		c := both(t, nil)
@@ -23,20 +25,20 @@ func TestATwinGivesUpAndTheRunGoesOn(t *testing.T) {
 		}
 		eventually(t, "training", func() bool { return c.nodes[1].Counters().Sent.Stream > 10_000 })
 		first, other := c.nodes[rank], c.nodes[1-rank]
-		twin, err := New(Options{
+		duplicate, err := New(Options{
 			RunID: first.opts.RunID, N: 2, Dim: 100, Detect: time.Second, Sections: first.opts.Sections,
 			Identity: first.opts.Identity, Listen: []string{"/ip4/127.0.0.1/tcp/0"},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer twin.Close()
+		defer duplicate.Close()
 		roster := []Peer{{ID: c.nodes[0].ID()}, {ID: c.nodes[1].ID()}}
 		roster[1-rank].Addrs = other.Addrs()
-		if err := twin.SetRoster(roster); err != nil {
+		if err := duplicate.SetRoster(roster); err != nil {
 			t.Fatal(err)
 		}
-		_, err = twin.Run(t.Context(), job.worker(t, rank))
+		_, err = duplicate.Run(t.Context(), job.worker(t, rank))
 		var net *NetworkError
 		if !errors.As(err, &net) || !strings.Contains(err.Error(), "another process with the same identity") {
 			t.Errorf("worker %d: error %v, want that there are two", rank, err)
@@ -49,8 +51,8 @@ func TestATwinGivesUpAndTheRunGoesOn(t *testing.T) {
 	}
 }
 
-func TestATwinGivesUpItsRollCall(t *testing.T) {
-	who, err := EphemeralIdentity()
+func TestADuplicateGivesUpItsRollCall(t *testing.T) {
+	who, err := identity.Ephemeral()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,35 +60,17 @@ func TestATwinGivesUpItsRollCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	same := func(o *Options) { o.Identity = who }
 	first := c.settle(t, 3, nil)
-	waits := []<-chan joined{join(ctx, first), join(ctx, c.settle(t, 3, same))}
+	waits := []<-chan joined{joining(ctx, first), joining(ctx, c.settle(t, 3, same))}
 	eventually(t, "a call", func() bool {
-		first.mu.Lock()
-		defer first.mu.Unlock()
-		return first.roll != nil && first.roll.current(who.id) != nil
+		return first.Status().Here == 2
 	})
-	twin := <-join(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second })) // soon sure
+	duplicate := <-joining(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second })) // soon sure
 	var net *NetworkError
-	if !errors.As(twin.err, &net) || !strings.Contains(twin.err.Error(), "another process with the same identity") {
-		t.Errorf("error %v, want that there are two", twin.err)
+	if !errors.As(duplicate.err, &net) || !strings.Contains(duplicate.err.Error(), "another process with the same identity") {
+		t.Errorf("error %v, want that there are two", duplicate.err)
 	}
 	cancel()
 	for _, wait := range waits {
 		<-wait
-	}
-}
-
-func TestATwinIsToldFromOneThatComesBack(t *testing.T) {
-	var timer twinTimer
-	no := twinned("worker 1")
-	no.Remote = true
-	if timer.sure(no, time.Hour) {
-		t.Error("sure at once")
-	}
-	timer.since = timer.since.Add(-3 * time.Hour)
-	if !timer.sure(no, time.Hour) {
-		t.Error("not sure after three hours")
-	}
-	if timer.sure(errors.New("no route"), time.Hour) || !timer.since.IsZero() {
-		t.Error("another error means nothing")
 	}
 }

@@ -1,7 +1,6 @@
-package node
+package handshake
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,14 +9,6 @@ import (
 
 	"gossiptrainer/internal/settings"
 )
-
-// A Section is a part of what all peers of a run must have alike. Peers compare hashes; where two differ, both ends
-// tell each other the text, which must hold no secret.
-type Section struct {
-	Name   string // at most 24 bytes
-	JSON   []byte // canonical: equal exactly if the sections are
-	Advice string // what to do where it differs; "" for a section of the run file
-}
 
 const (
 	maxSettings = 1 << 15 // bytes of the settings that peers tell each other
@@ -30,48 +21,40 @@ const sameFile = "all machines need the same run file; only the section node, da
 
 var errSettingsForm = errors.New("malformed settings")
 
-func sumsOf(sections []Section) []sectionSum {
-	sums := make([]sectionSum, len(sections))
-	for i, s := range sections {
-		sums[i] = sectionSum{s.Name, sha256.Sum256(s.JSON)}
-	}
-	return sums
-}
-
 // compareSections has both ends name the settings in which they differ. Equal hashes cost nothing; unequal ones make
 // both ends tell the sections, which only a peer that has proven the secret gets to see.
-func (t *talk) compareSections() error {
-	names := differing(t.mine.Sections, t.theirs.Sections)
+func (t *Talk) compareSections() error {
+	names := differing(t.Mine.Sections, t.Theirs.Sections)
 	if len(names) == 0 {
 		return nil
 	}
-	mine := t.mine.settings(names)
+	mine := t.Mine.settings(names)
 	text, err := json.Marshal(mine)
 	if err != nil || len(text) > maxSettings {
 		text, mine = []byte("{}"), nil
 	}
-	if err := t.say(aboutSettings, text); err != nil {
+	if err := t.Say(aboutSettings, text); err != nil {
 		return err
 	}
-	if text, err = t.expect(aboutSettings, maxSettings); err != nil {
+	if text, err = t.Expect(aboutSettings, maxSettings); err != nil {
 		return err
 	}
 	theirs, err := parseSettings(text)
 	if err != nil {
-		return t.refuse(&RefusedError{Reason: Protocol, Detail: err.Error()})
+		return t.Refuse(Refusal(Protocol, "%v", err))
 	}
-	return t.refuse(&RefusedError{
+	return t.Refuse(&RefusedError{
 		Reason: OtherSection, Section: names[0],
-		Detail: describeDifferences(names, mine, theirs), Advice: t.mine.advice(names),
+		Detail: describeDifferences(names, mine, theirs), Advice: t.Mine.advice(names),
 	})
 }
 
 // differing returns the names of the sections that are not alike, in order: the same list at both ends.
-func differing(mine, theirs []sectionSum) []string {
+func differing(mine, theirs []SectionSum) []string {
 	var names []string
 	for _, s := range slices.Concat(mine, theirs) {
 		if !(slices.Contains(mine, s) && slices.Contains(theirs, s)) {
-			names = append(names, printable(s.Name))
+			names = append(names, Printable(s.Name))
 		}
 	}
 	slices.Sort(names)
@@ -79,7 +62,7 @@ func differing(mine, theirs []sectionSum) []string {
 }
 
 // settings returns the sections of those names, without those that would make a message too long.
-func (h *hello) settings(names []string) map[string]json.RawMessage {
+func (h *Hello) settings(names []string) map[string]json.RawMessage {
 	told, room := make(map[string]json.RawMessage), maxSettings-len("{}")
 	for _, s := range h.full {
 		size := len(s.Name) + len(s.JSON) + len(`"":,`)
@@ -92,7 +75,7 @@ func (h *hello) settings(names []string) map[string]json.RawMessage {
 }
 
 // advice returns what to do about sections that differ. Other data may follow from another run file.
-func (h *hello) advice(names []string) string {
+func (h *Hello) advice(names []string) string {
 	advice := sameFile
 	for _, s := range h.full {
 		switch {
@@ -109,7 +92,7 @@ func (h *hello) advice(names []string) string {
 // parseSettings reads what a peer that was admitted tells of its sections.
 func parseSettings(text []byte) (map[string]json.RawMessage, error) {
 	var told map[string]json.RawMessage
-	if err := json.Unmarshal(text, &told); err != nil || len(told) > maxSections {
+	if err := json.Unmarshal(text, &told); err != nil || len(told) > MaxSections {
 		return nil, errSettingsForm
 	}
 	return told, nil
@@ -154,13 +137,5 @@ func fit(s string) string {
 	if runes := []rune(s); len(runes) > widest {
 		s = string(runes[:widest]) + "..."
 	}
-	return printable(s)
-}
-
-// machine names the machine of a peer, as far as it is known.
-func machine(host, id string) string {
-	if host == "" {
-		return id
-	}
-	return fmt.Sprintf("%s (%s)", printable(host), id)
+	return Printable(s)
 }

@@ -1,13 +1,19 @@
-package node
+package join
 
 import (
 	"sync"
 	"time"
+
+	"gossiptrainer/node/handshake"
 )
+
+// ballotsPerDetect is how often a ballot is repeated in the time after which silence would
+// mean that the other end is gone.
+const ballotsPerDetect = 4
 
 // A call is the conversation with one peer during a roll call.
 type call struct {
-	talk  *talk
+	talk  *handshake.Talk
 	lower bool // the smaller id has opened it
 	out   chan func() error
 	beat  time.Duration // between two ballots
@@ -15,13 +21,16 @@ type call struct {
 	once  sync.Once
 }
 
-func newCall(t *talk, lower bool, detect time.Duration) *call {
-	return &call{talk: t, lower: lower, beat: detect / beatsPerDetect, out: make(chan func() error, 1), done: make(chan struct{})}
+func newCall(t *handshake.Talk, lower bool, detect time.Duration) *call {
+	return &call{
+		talk: t, lower: lower, beat: detect / ballotsPerDetect,
+		out: make(chan func() error, 1), done: make(chan struct{}),
+	}
 }
 
 // tell leaves the ballot, or a refusal, for the writer; what it has not said
 // yet is out of date. It is called under the roll call's lock.
-func (c *call) tell(b ballot, no *RefusedError) {
+func (c *call) tell(b ballot, no *handshake.RefusedError) {
 	select {
 	case <-c.out:
 	default:
@@ -33,10 +42,10 @@ func (c *call) tell(b ballot, no *RefusedError) {
 				return nil
 			}
 			said = true
-			return c.talk.sayNo(no) // the other end hangs up when it has read it
+			return c.talk.RefuseOnly(no) // the other end hangs up when it has read it
 		}
-		c.talk.stream.SetWriteDeadline(time.Now().Add(helloTime))
-		return c.talk.say(aboutState, b.append(nil))
+		c.talk.Stream.SetWriteDeadline(time.Now().Add(handshake.Timeout))
+		return c.talk.Say(handshake.AboutBallot, b.append(nil))
 	}
 }
 
@@ -54,7 +63,7 @@ func (c *call) write() {
 			return
 		}
 		if say() != nil {
-			c.talk.stream.Reset()
+			c.talk.Stream.Reset()
 			return
 		}
 	}
@@ -63,6 +72,6 @@ func (c *call) write() {
 func (c *call) hangUp() {
 	c.once.Do(func() {
 		close(c.done)
-		c.talk.stream.Reset()
+		c.talk.Stream.Reset()
 	})
 }

@@ -1,4 +1,4 @@
-package node
+package identity
 
 import (
 	"errors"
@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/libp2p/go-libp2p/core/crypto"
 )
 
 func TestIdentityIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys", "peer.key")
-	first, err := OpenIdentity(path)
+	first, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +28,7 @@ func TestIdentityIsKept(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := OpenIdentity(path)
+	again, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,17 +40,17 @@ func TestIdentityIsKept(t *testing.T) {
 
 func TestIdentityInUseIsRefusedWithTheProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "peer.key")
-	first, err := OpenIdentity(path)
+	first, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if _, err := OpenIdentity(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("pid %d", os.Getpid())) {
 		t.Errorf("error %v, want who uses it", err)
 	} else if !strings.Contains(err.Error(), "node.key") {
 		t.Errorf("error %v, want the key that helps", err)
 	}
-	if _, err := ReadIdentity(path); err != nil {
+	if _, err := Read(path); err != nil {
 		t.Errorf("reading alone claims nothing: %v", err)
 	}
 }
@@ -56,10 +58,10 @@ func TestIdentityInUseIsRefusedWithTheProcess(t *testing.T) {
 func TestIdentityRefusesBadFiles(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good")
-	if _, err := CreateIdentity(good); err != nil {
+	if _, err := Create(good); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CreateIdentity(good); !errors.Is(err, fs.ErrExist) {
+	if _, err := Create(good); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("made over another: %v", err)
 	}
 	wide := filepath.Join(dir, "wide")
@@ -83,11 +85,35 @@ func TestIdentityRefusesBadFiles(t *testing.T) {
 		if err := os.Chmod(path, file.mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenIdentity(path); err == nil || !strings.Contains(err.Error(), file.want) {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), file.want) {
 			t.Errorf("%s: error %v, want %q", name, err, file.want)
 		}
 	}
-	if _, err := ReadIdentity(wide + "r"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Read(wide + "r"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want that there is none", err)
 	}
+}
+
+// A stranger's bytes in place of a key file are no reason to panic.
+func FuzzIdentity(f *testing.F) {
+	who, err := Ephemeral()
+	if err != nil {
+		f.Fatal(err)
+	}
+	raw, err := crypto.MarshalPrivateKey(who.key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Add(raw[:len(raw)-1])
+	f.Add([]byte{8, 0, 18, 0})
+	path := filepath.Join(f.TempDir(), "key")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if who, err := Read(path); err == nil && who.id.Validate() != nil {
+			t.Fatalf("a key without an id: %x", raw)
+		}
+	})
 }

@@ -1,4 +1,10 @@
-package node
+// Package join is how a peer comes into a run: the gate that decides how far a connection
+// gets, the roster, discovery by multicast, and the roll call by which peers without a
+// roster agree on who takes part.
+//
+// It ends with a Roster, which says who has which rank and where. It makes no links between
+// workers: package link does.
+package join
 
 import (
 	"log/slog"
@@ -17,26 +23,27 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 	manet "github.com/multiformats/go-multiaddr/net"
 
+	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 )
 
-// A gate decides how far a connection from outside comes: by its address
+// A Gate decides how far a connection from outside comes: by its address
 // before a byte is read, by its id when the handshake is over, and, of those
 // whom nobody knows yet, by whether they show in time that they belong.
 //
-// Who is not on the roster is mostly somebody with the wrong file. So a few are
-// let in, to be told so in words; the rest find a closed connection.
-type gate struct {
+// A caller that is not on the roster mostly has the wrong file. So a few are let in, to be
+// told so in words; the rest find a closed connection.
+type Gate struct {
 	refused *socket.Refusals
 	log     *slog.Logger
 	callers *rate.Limiter // handshakes, which cost about a millisecond each
 	words   *rate.Limiter // strangers who are told why
 
-	mu      sync.Mutex
-	members map[peer.ID]bool // nil: not known yet
-	porch   []*visitor       // the oldest first
-	room    int
-	closed  bool
+	mu       sync.Mutex
+	members  map[peer.ID]bool // nil: not known yet
+	visitors []*visitor       // the oldest first
+	room     int
+	closed   bool
 }
 
 // A visitor has a connection, and has not shown yet that it belongs.
@@ -45,10 +52,10 @@ type visitor struct {
 	out  *time.Timer
 }
 
-var _ connmgr.ConnectionGater = (*gate)(nil)
+var _ connmgr.ConnectionGater = (*Gate)(nil)
 
 // visit is how long a visitor has, for a challenge and a refusal.
-const visit = 2 * helloTime
+const visit = 2 * handshake.Timeout
 
 // Rates, in calls per second and address. All workers of a run may be on one
 // machine and call at once.
@@ -57,8 +64,9 @@ const (
 	wordRate, wordBurst = 0.2, 4
 )
 
-func newGate(n int, refused *socket.Refusals, log *slog.Logger) *gate {
-	return &gate{
+// NewGate returns the gate of a peer in a run of n, which counts what it refuses.
+func NewGate(n int, refused *socket.Refusals, log *slog.Logger) *Gate {
+	return &Gate{
 		refused: refused, log: log, room: 16 + 2*n,
 		callers: perAddress(rate.Limit{RPS: callRate, Burst: callBurst + 4*n}),
 		words:   perAddress(rate.Limit{RPS: wordRate, Burst: wordBurst}),
@@ -75,58 +83,62 @@ func perAddress(l rate.Limit) *rate.Limiter {
 	}}
 }
 
-// know names the members: from now on the others are strangers.
-func (g *gate) know(ids []peer.ID) {
+// Know names the members: from now on the others are strangers.
+func (g *Gate) Know(ids []peer.ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.members = make(map[peer.ID]bool, len(ids))
 	for _, id := range ids {
 		g.members[id] = true
 	}
-	g.porch = slices.DeleteFunc(g.porch, func(v *visitor) bool { return g.members[v.conn.RemotePeer()] && v.out.Stop() })
+	g.visitors = slices.DeleteFunc(g.visitors, func(v *visitor) bool {
+		return g.members[v.conn.RemotePeer()] && v.out.Stop()
+	})
 }
 
-// standing says whether id is a member, and whether that is known.
-func (g *gate) standing(id peer.ID) (member, known bool) {
+// member says whether id is a member, and whether that is known.
+func (g *Gate) member(id peer.ID) (member, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.members[id], g.members != nil
 }
 
-// belongs reports whether id is known to be a member.
-func (g *gate) belongs(id peer.ID) bool {
-	member, _ := g.standing(id)
+// Belongs reports whether id is known to be a member.
+func (g *Gate) Belongs(id peer.ID) bool {
+	member, _ := g.member(id)
 	return member
 }
 
-// InterceptPeerDial lets this peer call whom it likes.
-func (g *gate) InterceptPeerDial(peer.ID) bool { return true }
+// InterceptPeerDial lets this peer call any other.
+func (g *Gate) InterceptPeerDial(peer.ID) bool { return true }
 
 // InterceptAddrDial lets this peer call where it likes.
-func (g *gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
+func (g *Gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
 
 // InterceptAccept bounds the handshakes that an address gets.
-func (g *gate) InterceptAccept(c network.ConnMultiaddrs) bool {
+func (g *Gate) InterceptAccept(c network.ConnMultiaddrs) bool {
 	if g.callers.Allow(address(c)) {
 		return true
 	}
-	g.refused.Tell(g.log, "refused a connection: too many from its address", "refused address", "address", c.RemoteMultiaddr())
+	g.refused.Tell(g.log, "refused a connection: too many from its address", "refused address",
+		"address", c.RemoteMultiaddr())
 	return false
 }
 
 // InterceptSecured turns strangers away, but for a few who will be told why.
-func (g *gate) InterceptSecured(dir network.Direction, id peer.ID, c network.ConnMultiaddrs) bool {
-	member, known := g.standing(id)
+func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.ConnMultiaddrs) bool {
+	member, known := g.member(id)
 	if dir == network.DirOutbound || member || !known || g.words.Allow(address(c)) {
 		return true
 	}
-	g.refused.Tell(g.log, "refused a stranger without a word", "refused stranger", "stranger", id, "address", c.RemoteMultiaddr())
+	g.refused.Tell(g.log, "refused a stranger without a word", "refused stranger",
+		"stranger", id, "address", c.RemoteMultiaddr())
 	return false
 }
 
 // InterceptUpgraded gives a visitor its time. Where there are too many, the
 // oldest goes: who belongs shows it within milliseconds.
-func (g *gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
+func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -135,33 +147,33 @@ func (g *gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason
 	if c.Stat().Direction == network.DirOutbound || g.members[c.RemotePeer()] {
 		return true, 0
 	}
-	g.porch = slices.DeleteFunc(g.porch, func(v *visitor) bool { return v.conn.IsClosed() && v.out.Stop() })
-	if len(g.porch) >= g.room {
-		g.porch[0].out.Reset(0)
-		g.porch = g.porch[1:]
+	g.visitors = slices.DeleteFunc(g.visitors, func(v *visitor) bool { return v.conn.IsClosed() && v.out.Stop() })
+	if len(g.visitors) >= g.room {
+		g.visitors[0].out.Reset(0)
+		g.visitors = g.visitors[1:]
 	}
 	v := &visitor{conn: c}
 	v.out = time.AfterFunc(visit, func() { g.expel(v) })
-	g.porch = append(g.porch, v)
+	g.visitors = append(g.visitors, v)
 	return true, 0
 }
 
 // expel closes the connection of a visitor that has shown nothing.
-func (g *gate) expel(v *visitor) {
+func (g *Gate) expel(v *visitor) {
 	g.leave(v.conn)
-	if !v.conn.IsClosed() && !g.belongs(v.conn.RemotePeer()) {
+	if !v.conn.IsClosed() && !g.Belongs(v.conn.RemotePeer()) {
 		g.refused.Tell(g.log, "closed a connection that nobody vouched for", "refused idle", "stranger", v.conn.RemotePeer())
 		v.conn.Close()
 	}
 }
 
-// admitted says that the peer of c has shown that it belongs.
-func (g *gate) admitted(c network.Conn) { g.leave(c) }
+// Admitted says that the peer of c has shown that it belongs.
+func (g *Gate) Admitted(c network.Conn) { g.leave(c) }
 
-func (g *gate) leave(c network.Conn) {
+func (g *Gate) leave(c network.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.porch = slices.DeleteFunc(g.porch, func(v *visitor) bool {
+	g.visitors = slices.DeleteFunc(g.visitors, func(v *visitor) bool {
 		if v.conn != c {
 			return false
 		}
@@ -170,15 +182,15 @@ func (g *gate) leave(c network.Conn) {
 	})
 }
 
-// close lets nobody in any more.
-func (g *gate) close() {
+// Close lets nobody in any more.
+func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
-	for _, v := range g.porch {
+	for _, v := range g.visitors {
 		v.out.Stop()
 	}
-	g.porch = nil
+	g.visitors = nil
 }
 
 // address returns the IP address of the other end, the zero Addr if it has none.
@@ -191,11 +203,14 @@ func address(c network.ConnMultiaddrs) netip.Addr {
 	return a.Unmap()
 }
 
-// A guardedHost serves streams of members alone: it is for libraries that do
+// Guard returns a host that serves streams of members alone: it is for libraries that do
 // not ask who speaks to them.
+func (g *Gate) Guard(h host.Host) host.Host { return &guardedHost{h, g} }
+
+// A guardedHost serves streams of members alone.
 type guardedHost struct {
 	host.Host
-	gate *gate
+	gate *Gate
 }
 
 // SetStreamHandler is that of a host, for members.
@@ -210,7 +225,7 @@ func (h *guardedHost) SetStreamHandlerMatch(p protocol.ID, match func(protocol.I
 
 func (h *guardedHost) guard(serve network.StreamHandler) network.StreamHandler {
 	return func(s network.Stream) {
-		if !h.gate.belongs(s.Conn().RemotePeer()) {
+		if !h.gate.Belongs(s.Conn().RemotePeer()) {
 			s.Reset()
 			return
 		}

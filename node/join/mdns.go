@@ -1,4 +1,4 @@
-package node
+package join
 
 import (
 	"context"
@@ -28,19 +28,13 @@ type notifee func(peer.AddrInfo)
 
 func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
 
-// discover looks for peers of the run by multicast until the node is closed.
-// What is announced are the addresses as of now: the host listens already.
-func (n *Node) discover(found func(peer.AddrInfo)) {
-	if n.opts.find != nil {
-		n.opts.find(found)
-		return
+// Discover looks for peers of a run by multicast until ctx ends. What is announced are the
+// addresses as of now: the host must listen already.
+func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
+	if s := startMDNS(ctx, h, serviceName(run), found, log); s != nil {
+		<-ctx.Done()
+		s.Close()
 	}
-	n.wg.Go(func() {
-		if s := startMDNS(n.ctx, n.host, serviceName(n.opts.RunID), found, n.log); s != nil {
-			<-n.ctx.Done()
-			s.Close()
-		}
-	})
 }
 
 // startMDNS announces h and looks for others. Where no interface has

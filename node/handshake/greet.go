@@ -1,0 +1,41 @@
+package handshake
+
+import "time"
+
+// Greet makes sure of the other end and exchanges hellos. Both ends speak first,
+// which also makes libp2p settle the protocol of a new stream. judge may refuse
+// what it hears.
+func (t *Talk) Greet(a *Admission, mine Hello, judge func(theirs Hello) *RefusedError) error {
+	if err := t.admit(a); err != nil {
+		return err
+	}
+	t.Mine = mine
+	if err := t.Say(aboutMe, mine.append(nil)); err != nil {
+		return err
+	}
+	body, err := t.Expect(aboutMe, helloMax)
+	if err != nil {
+		return err
+	}
+	if t.Theirs, err = parseHello(body); err != nil {
+		return t.Refuse(Refusal(Protocol, "%v", err))
+	}
+	if err := t.compareSections(); err != nil {
+		return err
+	}
+	if no := judge(t.Theirs); no != nil {
+		return t.Refuse(no)
+	}
+	return nil
+}
+
+// Agree says yes and waits for theirs.
+func (t *Talk) Agree() error {
+	if err := t.Say(AboutYes, nil); err != nil {
+		return err
+	}
+	if _, err := t.Expect(AboutYes, 0); err != nil {
+		return err
+	}
+	return t.Stream.SetDeadline(time.Time{})
+}

@@ -1,0 +1,178 @@
+package handshake
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"gossiptrainer/topology"
+)
+
+// version is that of what peers say to each other before they trust each
+// other; frames have one of their own.
+const version = 3
+
+// Unranked is the rank of a peer that does not know it yet.
+const Unranked = -1
+
+// NoCheckpoint stands for the checkpoint of a peer that keeps none: it does not come
+// back.
+const NoCheckpoint = -1
+
+// A Section is a part of what all peers of a run must have alike. Peers compare hashes.
+// Where two differ, both ends tell each other the text, which must hold no secret.
+type Section struct {
+	Name   string // at most 24 bytes
+	JSON   []byte // canonical: equal exactly if the sections are
+	Advice string // what to do where it differs; "" for a section of the run file
+}
+
+// A Hello is what a peer says of itself when it has been admitted.
+type Hello struct {
+	N        int
+	Dim      int
+	Rank     int // Unranked before the roll call
+	Round    int // exchanges finished
+	Durable  int // of these, as many as the newest checkpoint knows of; NoCheckpoint without one
+	Epoch    uint64
+	Host     string // name of its machine
+	Sections []SectionSum
+
+	full []Section // what the sums of this end stand for
+}
+
+// Declare sets what this end compares with others.
+func (h *Hello) Declare(sections []Section) { h.full, h.Sections = sections, sumsOf(sections) }
+
+func sumsOf(sections []Section) []SectionSum {
+	sums := make([]SectionSum, len(sections))
+	for i, s := range sections {
+		sums[i] = SectionSum{s.Name, sha256.Sum256(s.JSON)}
+	}
+	return sums
+}
+
+// A SectionSum stands for a section.
+type SectionSum struct {
+	Name string
+	Hash [32]byte
+}
+
+// The layout, little-endian: n u32, rank u32 (all ones: none), dim u64, round
+// u64, durable u64 (all ones: none), epoch u64, host (length u8, 63 bytes), sections u8,
+// then per section name (length u8, 24 bytes) and hash (32 bytes).
+const (
+	helloFixed   = helloHost + (1 + MaxHost) + 1
+	helloHost    = 4 + 4 + 8 + 8 + 8 + 8
+	helloSection = (1 + MaxSectionName) + 32
+	helloMax     = helloFixed + MaxSections*helloSection
+	noRank       = 1<<32 - 1
+	noDurable    = 1<<64 - 1
+)
+
+var errHelloForm = errors.New("malformed hello")
+
+// append encodes h, whose parts New has checked.
+func (h *Hello) append(dst []byte) []byte {
+	rank := uint32(noRank)
+	if h.Rank != Unranked {
+		rank = uint32(h.Rank)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(h.N))
+	dst = binary.LittleEndian.AppendUint32(dst, rank)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Dim))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // NoCheckpoint has all bits set
+	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
+	dst = appendPadded(dst, h.Host, MaxHost)
+	dst = append(dst, byte(len(h.Sections)))
+	for _, s := range h.Sections {
+		dst = appendPadded(dst, s.Name, MaxSectionName)
+		dst = append(dst, s.Hash[:]...)
+	}
+	return dst
+}
+
+// parseHello decodes what a peer that was admitted has sent.
+func parseHello(b []byte) (Hello, error) {
+	if len(b) < helloFixed {
+		return Hello{}, errHelloForm
+	}
+	n, rank := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	dim, round := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
+	durable := binary.LittleEndian.Uint64(b[24:])
+	if n > MaxWorkers || rank != noRank && rank >= n ||
+		dim > 1<<62 || round > 1<<62 || durable != noDurable && durable > 1<<62 {
+		return Hello{}, errHelloForm
+	}
+	h := Hello{
+		N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Durable: int(durable),
+		Epoch: binary.LittleEndian.Uint64(b[32:]),
+	}
+	if rank == noRank {
+		h.Rank = Unranked
+	}
+	var ok bool
+	if h.Host, b, ok = takePadded(b[helloHost:], MaxHost); !ok {
+		return Hello{}, errHelloForm
+	}
+	count := int(b[0])
+	b = b[1:]
+	if count > MaxSections || len(b) != count*helloSection {
+		return Hello{}, errHelloForm
+	}
+	for range count {
+		var s SectionSum
+		if s.Name, b, ok = takePadded(b, MaxSectionName); !ok {
+			return Hello{}, errHelloForm
+		}
+		b = b[copy(s.Hash[:], b):]
+		h.Sections = append(h.Sections, s)
+	}
+	return h, nil
+}
+
+// CompareShape says whether two peers have models and graphs of one size.
+func (h *Hello) CompareShape(theirs Hello) *RefusedError {
+	if theirs.N == h.N && theirs.Dim == h.Dim {
+		return nil
+	}
+	return Refusal(OtherShape,
+		"sizes differ: ours is %d workers of %d parameters, theirs %d of %d", h.N, h.Dim, theirs.N, theirs.Dim)
+}
+
+// CompareRoster checks that both know the other end by the same rank.
+func (h *Hello) CompareRoster(theirs Hello, want topology.Rank) *RefusedError {
+	if theirs.Rank == int(want) {
+		return nil
+	}
+	return Refusal(OtherRank, "rosters differ: we know them as worker %d, they say %d", want, theirs.Rank)
+}
+
+// A Reach says how far apart two neighbours may be.
+type Reach struct {
+	Lead   int  // exchanges that one can be ahead of the other if none has come back
+	Kept   bool // what is sent is kept, for one that has
+	Oldest int  // that is kept; 0 if there is nothing to send to this one
+}
+
+// compareRank checks what a neighbour says of its place and its progress. Of
+// synchronous neighbours that are further apart than lead, one has come back, and
+// it must find its messages in what the other has kept.
+func (h *Hello) ComparePlace(theirs Hello, want topology.Rank, r Reach) *RefusedError {
+	if no := h.CompareRoster(theirs, want); no != nil {
+		return no
+	}
+	gap, why := theirs.Round-h.Round, ""
+	switch {
+	case !r.Kept && (gap < -r.Lead || gap > r.Lead):
+		why = "no log of messages is kept here: set checkpoint in the run file"
+	case r.Kept && r.Oldest > theirs.Round:
+		why = fmt.Sprintf("the log of worker %d begins at exchange %d", h.Rank, r.Oldest)
+	default:
+		return nil
+	}
+	return Refusal(LostState, "lost its place: worker %d has finished %d exchanges, worker %d has finished %d; %s",
+		h.Rank, h.Round, theirs.Rank, theirs.Round, why)
+}

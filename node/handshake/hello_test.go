@@ -1,0 +1,84 @@
+package handshake
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+func TestProofIsBoundToEverything(t *testing.T) {
+	a, b := peer.ID("a"), peer.ID("b")
+	with := func(secret, run string) *Admission { return &Admission{Run: run, Secret: []byte(secret)} }
+	n1, n2, bound := []byte("n1"), []byte("n2"), []byte("session")
+	base := with("s", "run").proof(a, b, n1, n2, bound)
+	if !slices.Equal(base, with("s", "run").proof(a, b, n1, n2, bound)) {
+		t.Fatal("the same parts give another proof")
+	}
+	others := map[string][]byte{
+		"the other direction": with("s", "run").proof(b, a, n2, n1, bound),
+		"another verifier":    with("s", "run").proof(a, "c", n1, n2, bound),
+		"another secret":      with("t", "run").proof(a, b, n1, n2, bound),
+		"another run":         with("s", "rum").proof(a, b, n1, n2, bound),
+		"another own nonce":   with("s", "run").proof(a, b, []byte("n3"), n2, bound),
+		"another nonce":       with("s", "run").proof(a, b, n1, []byte("n3"), bound),
+		"another session":     with("s", "run").proof(a, b, n1, n2, []byte("sessiom")),
+		"no session":          with("s", "run").proof(a, b, n1, n2, nil),
+		"parts cut elsewhere": with("s", "ru").proof("na", b, n1, n2, bound),
+	}
+	for name, other := range others {
+		if slices.Equal(base, other) {
+			t.Errorf("%s gives the same proof", name)
+		}
+	}
+}
+
+func FuzzChallenge(f *testing.F) {
+	a := &Admission{Run: "run"}
+	f.Add(a.challenge(make([]byte, nonceLen)))
+	f.Add([]byte{2})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		nonce, no := a.understand(b)
+		if no == nil && !bytes.Equal(a.challenge(nonce), b) {
+			t.Fatalf("%x is taken for a challenge", b)
+		}
+	})
+}
+
+func FuzzHello(f *testing.F) {
+	h := Hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Host: "alpha", Sections: []SectionSum{{Name: "s"}}}
+	f.Add(h.append(nil))
+	f.Add((&Hello{Rank: Unranked}).append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := parseHello(b)
+		if err != nil {
+			return
+		}
+		if again := h.append(nil); !bytes.Equal(again, b) {
+			t.Fatalf("%x became %x", b, again)
+		}
+	})
+}
+
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte{1, 2, 0, 0, 0, 7, 7}, 100)
+	no := RefusedError{Reason: OtherSection, Section: "s", Detail: "d"}
+	f.Add(append([]byte{2, 28, 0, 0, 0}, no.append(nil)...), 0)
+	f.Fuzz(func(t *testing.T, b []byte, limit int) {
+		limit = max(0, min(limit, MaxMessage))
+		about, body, err := readMessage(bytes.NewReader(b), limit)
+		if err != nil {
+			return
+		}
+		if len(body) > max(limit, refusalMax) {
+			t.Fatalf("%d bytes, limit %d", len(body), limit)
+		}
+		if about == aboutNo {
+			if e := parseRefusal(body, "x"); e.Error() == "" || strings.ContainsAny(e.Error(), "\x00\x1b\n") {
+				t.Fatalf("unfit to print: %q", e.Error())
+			}
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package handshake
+
+import (
+	"fmt"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// A Reason says why one peer refuses another.
+type Reason uint8
+
+// Reasons of a refusal. All but NotReady and Duplicate are permanent: they hold as
+// long as both processes live.
+const (
+	NotReady Reason = iota // the peer is not there yet, or has this connection already
+	Stranger               // the id is not in the roster
+	Protocol               // another protocol version, or bytes that are no hello
+	OtherRun               // another run id
+	OtherSection
+	OtherShape // another number of workers or of parameters
+	OtherRank  // the roster gives that id another rank
+	OtherSecret
+	RunFull
+	LostState  // a peer came back without the model it had
+	Misbehaved // too much of what its process has sent was refused
+	Duplicate  // another process has the same identity
+	LeftBehind // the others have gone on without it
+	RunOver    // there is no round left to come back to
+)
+
+var reasonNames = [...]string{
+	NotReady: "not ready", Stranger: "stranger", Protocol: "protocol", OtherRun: "run", OtherSection: "section",
+	OtherShape: "shape", OtherRank: "rank", OtherSecret: "join secret", RunFull: "run is full", LostState: "lost state",
+	Misbehaved: "misbehaved", Duplicate: "duplicate identity", LeftBehind: "left behind", RunOver: "run is over",
+}
+
+// String names the reason in a word or two.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("reason %d", uint8(r))
+}
+
+// A RefusedError says that two peers cannot work together, and why. Both ends
+// have one, each in its own words.
+type RefusedError struct {
+	Peer    string // id of the other end
+	Host    string // name of its machine, "" before it has proven the secret
+	Reason  Reason
+	Section string // OtherSection: the first one that differs
+	Detail  string // for people
+	Advice  string // what to do
+	Remote  bool   // the other end said so
+}
+
+// Refusal returns a refusal whose Detail is a format and what it takes, as for fmt.Sprintf.
+func Refusal(why Reason, format string, args ...any) *RefusedError {
+	return &RefusedError{Reason: why, Detail: fmt.Sprintf(format, args...)}
+}
+
+func (e *RefusedError) Error() string {
+	who := "refused peer "
+	if e.Remote {
+		who = "refused by peer "
+	}
+	return who + MachineName(e.Host, e.Peer) + ": " + e.Detail
+}
+
+// Hint says what to do, "" if there is nothing to say.
+func (e *RefusedError) Hint() string { return e.Advice }
+
+// Permanent reports whether trying again is pointless while both processes live.
+func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Duplicate }
+
+// AboutPlace reports whether a place in the run is what the refused process lacks:
+// under Reweight it may get one.
+func (e *RefusedError) AboutPlace() bool { return e.Reason == LostState || e.Reason == LeftBehind }
+
+// Authentic reports whether the refusal is between peers that know the same
+// secret; in a roll call nothing else is compared before.
+func (e *RefusedError) Authentic() bool {
+	switch e.Reason {
+	case NotReady, Stranger, Protocol, OtherRun, OtherSecret:
+		return false
+	}
+	return true
+}
+
+// maxDetail bounds the text of a refusal, in bytes.
+const maxDetail = 256
+
+// refusalMax bounds reason u8, section (length u8, 24 bytes), detail.
+const refusalMax = 1 + 1 + MaxSectionName + maxDetail
+
+func (e *RefusedError) append(dst []byte) []byte {
+	dst = append(dst, byte(e.Reason))
+	dst = appendPadded(dst, e.Section[:min(len(e.Section), MaxSectionName)], MaxSectionName)
+	return append(dst, e.Detail[:min(len(e.Detail), maxDetail)]...)
+}
+
+// parseRefusal reads what a peer says against this one.
+func parseRefusal(b []byte, from peer.ID) *RefusedError {
+	e := &RefusedError{Peer: from.String(), Reason: Protocol, Detail: "no reason that could be read", Remote: true}
+	if len(b) < 1+1+MaxSectionName || len(b) > refusalMax {
+		return e
+	}
+	section, detail, ok := takePadded(b[1:], MaxSectionName)
+	if !ok {
+		return e
+	}
+	e.Reason, e.Section, e.Detail = Reason(b[0]), Printable(section), Printable(string(detail))
+	return e
+}
+
+// An UnwantedError says why a peer gives up: no other works with it. Advice is what to do.
+type UnwantedError struct{ Detail, Advice string }
+
+func (e *UnwantedError) Error() string { return e.Detail }
+
+// Hint says what to do, "" if there is nothing to say.
+func (e *UnwantedError) Hint() string { return e.Advice }

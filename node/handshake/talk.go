@@ -1,0 +1,143 @@
+// Package handshake is what two peers say to each other in words, before their first frame
+// and with their last: the proof that both belong to a run, the hello, the settings in
+// which they differ, the refusal, and the word that a run stops.
+//
+// It exchanges and judges messages on one stream. It opens no stream, keeps no connection
+// and decides nothing about a run: packages join and link do.
+package handshake
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+)
+
+// Timeout bounds the first words of two peers.
+const Timeout = 5 * time.Second
+
+// CodeRefused is the stream error a refusing peer leaves behind, for those who
+// miss its words; codes from 0x1000 on are libp2p's own.
+const CodeRefused network.StreamErrorCode = 0x401
+
+// A Subject is what a message is about, before the frames of a link or in a roll call.
+type Subject uint8
+
+// Subjects of messages.
+const (
+	aboutMe    Subject = 1 + iota // hello
+	aboutNo                       // refusal
+	AboutYes                      // consent
+	aboutNonce                    // challenge
+	aboutProof
+	AboutBallot   // of a roll call
+	AboutPlace    // in a run that goes on
+	aboutSettings // of sections that differ
+)
+
+// MaxMessage bounds a message, in bytes: a roll call's ballot with MaxWorkers ids.
+const MaxMessage = 1 << 18
+
+// A Talk is an exchange of short messages on a stream: subject u8, length u32
+// little-endian, that many bytes.
+type Talk struct {
+	Stream network.Stream
+	In     *bufio.Reader
+	Peer   peer.ID
+	Mine   Hello // after Greet
+	Theirs Hello // after Greet
+}
+
+// New begins to talk on a stream, at either end.
+func New(s network.Stream) *Talk {
+	return &Talk{Stream: s, In: bufio.NewReader(s), Peer: s.Conn().RemotePeer()}
+}
+
+// Say sends one message.
+func (t *Talk) Say(about Subject, body []byte) error {
+	msg := binary.LittleEndian.AppendUint32([]byte{byte(about)}, uint32(len(body)))
+	_, err := t.Stream.Write(append(msg, body...))
+	return err
+}
+
+// hear reads one message of at most limit bytes. A refusal comes back as the
+// *RefusedError it tells of.
+func (t *Talk) hear(limit int) (Subject, []byte, error) {
+	about, body, err := readMessage(t.In, limit)
+	if err != nil {
+		return 0, nil, Explain(err)
+	}
+	if about == aboutNo {
+		no := parseRefusal(body, t.Peer)
+		no.Host = Printable(t.Theirs.Host)
+		return about, nil, no
+	}
+	return about, body, nil
+}
+
+// Expect reads one message of at most limit bytes about want. A refusal comes back as the
+// *RefusedError it tells of; any other message is refused.
+func (t *Talk) Expect(want Subject, limit int) ([]byte, error) {
+	about, body, err := t.hear(limit)
+	if err != nil {
+		return nil, err
+	}
+	if about != want {
+		return nil, t.Refuse(Refusal(Protocol, "message about %d, want %d", about, want))
+	}
+	return body, nil
+}
+
+func readMessage(r io.Reader, limit int) (Subject, []byte, error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := binary.LittleEndian.Uint32(head[1:])
+	if int64(n) > int64(max(limit, refusalMax)) {
+		return 0, nil, fmt.Errorf("message of %d bytes, at most %d", n, limit)
+	}
+	body := make([]byte, n)
+	_, err := io.ReadFull(r, body)
+	return Subject(head[0]), body, err
+}
+
+// Refuse tells the other end why and returns the refusal, or theirs if this
+// process has a duplicate, of which all else is a consequence. It waits until the
+// other end has read it, because a reset would overtake the words.
+func (t *Talk) Refuse(no *RefusedError) error {
+	t.Stream.SetReadDeadline(time.Now().Add(Timeout))
+	if t.RefuseOnly(no) == nil {
+		_, _, err := t.hear(refusalMax)
+		if theirs, ok := errors.AsType[*RefusedError](err); ok && theirs.Reason == Duplicate {
+			no = theirs
+		}
+		io.Copy(io.Discard, io.LimitReader(t.In, MaxMessage))
+	}
+	t.Stream.ResetWithError(CodeRefused)
+	return no
+}
+
+// RefuseOnly tells the other end why and says nothing more.
+func (t *Talk) RefuseOnly(no *RefusedError) error {
+	no.Peer, no.Host = t.Peer.String(), Printable(t.Theirs.Host)
+	t.Stream.SetWriteDeadline(time.Now().Add(Timeout))
+	if err := t.Say(aboutNo, no.append(nil)); err != nil {
+		return err
+	}
+	return t.Stream.CloseWrite()
+}
+
+// Explain turns the code of a reset stream into words where there are any.
+func Explain(err error) error {
+	var reset *network.StreamError
+	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == CodeRefused {
+		return errors.New("refused, for a reason that got lost")
+	}
+	return err
+}

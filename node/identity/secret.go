@@ -1,0 +1,40 @@
+package identity
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+)
+
+// longestSecret bounds a join secret, in bytes: what is longer is another file.
+const longestSecret = 4096
+
+// ReadSecret reads the join secret in path: all of the file, but for the end of
+// its last line. A file that others than its owner may read is refused. Its
+// errors are of type *SecretError.
+func ReadSecret(path string) (string, error) {
+	text, err := readPrivate(path)
+	if err != nil {
+		return "", err
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	if len(bytes.TrimSpace(text)) == 0 {
+		return "", &SecretError{path, errors.New("there is no secret in the file: remove it, then peer id secret makes it")}
+	}
+	if len(text) > longestSecret {
+		return "", &SecretError{path, fmt.Errorf("a join secret has 1 to %d bytes, got %d", longestSecret, len(text))}
+	}
+	return string(text), nil
+}
+
+// CreateSecret makes a join secret of 256 random bits and writes it to path with mode 0600. It fails with fs.ErrExist
+// where there is a file.
+func CreateSecret(path string) error {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	if err := writeNew(path, fmt.Appendf(nil, "%x\n", secret)); err != nil {
+		return fmt.Errorf("identity: join secret: %w", err)
+	}
+	return nil
+}
