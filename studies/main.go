@@ -66,7 +66,7 @@ func studies() []study {
 		{"faults", "go run ./test/chaos -o docs/results/faults.md", []string{"docs/results/faults.md"}, []string{root}, 20},
 		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md",
 			[]string{"docs/results/soak.md"}, []string{root}, 65},
-		{"performance", "studies/pytorch/rounds.sh", below("docs/performance/", "link.txt", "sim.txt", "round.txt"),
+		{"rounds", "studies/pytorch/rounds.sh", below("docs/performance/", "link.txt", "sim.txt", "round.txt"),
 			[]string{idle}, 5},
 		{"training", "studies/pytorch/training.sh",
 			below("docs/performance/", "steps.txt", "kernels.txt", "profile.txt", "pytorch.md"), []string{torch}, 10},
