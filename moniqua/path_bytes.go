@@ -48,7 +48,7 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 		rest      [inLanes][]byte
 		scales    [inLanes]float32
 		quantizer kernel.Quantizer
-		q         *kernel.Quantizer // nil before the first tie
+		lows      = laner{rounder: &r.windows, width: r.width, tier: r.tier} // without q before the first tie
 		saw       kernel.Mixed
 		acc, x    = g.acc, g.x
 		mine, in  = g.mine, g.in
@@ -60,9 +60,9 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	}
 	for first := 0; first < len(x); first += block {
 		n := min(block, len(x)-first)
-		own := r.symbols(memory[:n], mine, first, width)
+		own := r.sent(memory[:n], mine, first)
 		for j := range in {
-			theirs[j] = r.symbols(memory[(j+1)*block:][:n], in[j].Payload, first, width)
+			theirs[j] = r.sent(memory[(j+1)*block:][:n], in[j].Payload, first)
 		}
 		mix := func(from, to int, low []byte) int {
 			for j := range in {
@@ -78,13 +78,13 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 				break
 			}
 			begin := at &^ (kernel.Step - 1)
-			if q == nil {
-				q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
+			if lows.q == nil {
+				lows.q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
 			}
 			ties *= 2 // ties come in crowds
 			low := windows[:min(ties, n-begin)]
 			part := x[first+begin:][:len(low)]
-			if bad := r.windows.residues(low, part, first+begin, width, r.tier, q); bad >= 0 {
+			if bad := lows.residues(low, part, first+begin); bad >= 0 {
 				return algos.Mixed{}, r.strange(part[bad], first+begin+bad)
 			}
 			r.tier.Raise(low, width)
@@ -94,13 +94,13 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	return r.mixed(saw.Largest, saw.Moved), nil
 }
 
-// symbols returns the symbols of payload from coordinate first on, in the upper
-// bits of bytes: in place if they fill them, else unpacked to dst.
-func (r *round) symbols(dst, payload []byte, first, width int) []byte {
-	if width == 8 {
+// sent returns the symbols of payload from coordinate first on, in the upper bits
+// of bytes: in place if they fill them, else unpacked to dst.
+func (r *round) sent(dst, payload []byte, first int) []byte {
+	if r.width == 8 {
 		return payload[first : first+len(dst)]
 	}
-	r.tier.Unpack(dst, width, payload[first/8*width:])
+	r.tier.Unpack(dst, r.width, payload[first/8*r.width:])
 	return dst
 }
 
@@ -130,7 +130,8 @@ func (p *packer) symbols(dst []byte, x []float32, first int) int {
 	if p.does {
 		q = &p.bytes
 	}
-	return p.residues(dst, x, first, p.width, p.tier, q)
+	l := laner{p.rounder, p.width, p.tier, q}
+	return l.residues(dst, x, first)
 }
 
 // pack is symbols for a bit stream.
@@ -194,24 +195,32 @@ func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int)
 	return q
 }
 
+// A laner rounds in lanes where they can, else in fixed point.
+type laner struct {
+	*rounder
+	width int // of residues
+	tier  kernel.Tier
+	q     *kernel.Quantizer // for what is asked of it; nil: the lanes cannot do these
+}
+
 // residues writes the integers of x modulo 2^width to dst, of the same length, at
 // most laneBlock. It returns the position of the first coordinate that has none,
 // or −1.
-func (r *rounder) residues(dst []byte, x []float32, first, width int, tier kernel.Tier, q *kernel.Quantizer) int {
+func (l *laner) residues(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
 	done, doubtful := 0, false
-	if q != nil {
-		done, doubtful = tier.Residues(dst, x, first, q, doubt[:])
+	if l.q != nil {
+		done, doubtful = l.tier.Residues(dst, x, first, l.q, doubt[:])
 	}
 	if doubtful {
 		kernel.Doubtful(doubt[:done/8], func(at int) bool {
-			dst[at] = byte(int64(r.exact(x[at], first+at))) & byte(1<<width-1)
+			dst[at] = byte(int64(l.exact(x[at], first+at))) & byte(1<<l.width-1)
 			return true
 		})
 	}
 	for ; done < len(x); done += blockLen {
 		end := min(done+blockLen, len(x))
-		if at := r.residuesExactly(dst[done:end], x[done:end], first+done, width); at >= 0 {
+		if at := l.residuesExactly(dst[done:end], x[done:end], first+done, l.width); at >= 0 {
 			return done + at
 		}
 	}

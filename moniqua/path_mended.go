@@ -20,30 +20,35 @@ type mendPath struct{ bytePath }
 // payload and the repair, which begins with this block. It returns how far they are
 // from the own indices at most, and the rest of the repair; without reach, which is
 // positive, dst is of no use.
-func (m *laneChecker) lastBytes(r *round, dst, repair, payload []byte, first, width int) (reach int64, rest []byte,
-	err error) {
+func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach int64, rest []byte, err error) {
 	low, size, body, rest, err := cutQuotients(repair, len(dst))
 	if err != nil {
 		return 0, nil, err
 	}
-	least, most := int64(low)<<width, (int64(low)+1<<size)<<width-1
+	least, most := int64(low)<<m.width, (int64(low)+1<<size)<<m.width-1
 	reach = max(most-int64(m.least), int64(m.most)-least)
 	if size > 8 || reach > math.MaxInt8 {
 		return 0, nil, nil
 	}
 	var memory [blockLen]byte
-	quotients := memory[:len(dst)]
+	quotients := raised{memory[:len(dst)], size}
 	if size > 0 {
-		r.tier.Unpack(quotients, size, body)
+		m.tier.Unpack(quotients.bytes, size, body)
 	}
-	joinBytes(dst, quotients, r.symbols(m.buffer[:len(dst)], payload, first, width), byte(low), size, width)
+	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:len(dst)], payload, first), m.width})
 	return reach, rest, nil
 }
 
-// joinBytes writes the last bytes of (low + q)·2^width + s to dst: q and s are in
-// the upper size and width bits of bytes.
-func joinBytes(dst, q, s []byte, low byte, size, width int) {
+// raised are numbers of width bits, in the upper ones of bytes.
+type raised struct {
+	bytes []byte
+	width int
+}
+
+// joinBytes writes the last bytes of (low + q)·N + s to dst, for symbols s of N values.
+func joinBytes(dst []byte, low byte, quotients, symbols raised) {
 	const every, highest = 0x0101010101010101, 0x8080808080808080
+	q, size, s, width := quotients.bytes, quotients.width, symbols.bytes, symbols.width
 	quotient, symbol := every*uint64(1<<size-1), every*uint64(1<<width-1)
 	lows := every * uint64(low)
 	for len(dst) >= 8 {
@@ -58,42 +63,41 @@ func joinBytes(dst, q, s []byte, low byte, size, width int) {
 	}
 }
 
-// mend writes the indices of message j of all, over one block, to dst. It refuses
-// what is not believed.
-func (v *verification) mend(r *round, m *laneChecker, dst []int32, j int, message algos.Message, first,
-	width int) error {
+// mend writes the indices of a message over one block to dst, from its repair, of
+// which it leaves the rest. It refuses what is not believed.
+func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, first int) error {
 	n := len(dst)
-	reach, rest, err := m.lastBytes(r, m.last[:n], v.rest[j], message.Payload, first, width)
+	reach, rest, err := m.lastBytes(m.last[:n], *repair, message.Payload, first)
 	if err == nil && reach > 0 {
-		own := m.own[:n]
-		r.tier.Narrow(own, m.index[:n], 0, 0, math.MaxUint8)
-		r.tier.Recover(dst, m.index[:n], own, own, m.last[:n], 8)
+		own := m.ownLast[:n]
+		m.tier.Narrow(own, m.index[:n], 0, 0, math.MaxUint8)
+		m.tier.Recover(dst, m.index[:n], own, own, m.last[:n], 8)
 	} else if err == nil {
-		rest, err = m.mendAny(r, dst, v.rest[j], message.Payload, first)
+		rest, err = m.mendAny(dst, *repair, message.Payload, first)
 		reach = farthest(dst, m.index[:n])
 	}
 	if err != nil {
-		return &algos.MessageError{From: message.From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
+		return &algos.MessageError{From: message.From, Err: fmt.Errorf("%w (round %d)", err, m.k)}
 	}
-	v.rest[j] = rest
-	step := r.grid.Step()
+	*repair = rest
+	step := m.grid.Step()
 	if message.Believe(float32(step*float64(reach))) == nil { // of which it is no nearer
 		return nil
 	}
 	if err := message.Believe(float32(step * float64(farthest(dst, m.index[:n])))); err != nil {
-		return fmt.Errorf("moniqua: round %d: repair: %w", r.k, err)
+		return fmt.Errorf("moniqua: round %d: repair: %w", m.k, err)
 	}
 	return nil
 }
 
 // mendAny is mend for any indices.
-func (m *laneChecker) mendAny(r *round, dst []int32, repair, payload []byte, first int) (rest []byte, err error) {
+func (m *laneChecker) mendAny(dst []int32, repair, payload []byte, first int) (rest []byte, err error) {
 	var symbols [blockLen]uint16
-	from, to := r.packing.Len(first), r.packing.Len(first+len(dst))
-	if err := r.packing.Unpack(symbols[:len(dst)], payload[from:to]); err != nil {
+	from, to := m.packing.Len(first), m.packing.Len(first+len(dst))
+	if err := m.packing.Unpack(symbols[:len(dst)], payload[from:to]); err != nil {
 		return nil, err
 	}
-	return r.mend(dst, repair, symbols[:len(dst)])
+	return m.round.mend(dst, repair, symbols[:len(dst)])
 }
 
 // farthest returns how far indices of a neighbour are from the own ones at most.
@@ -132,7 +136,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 		end := min(first+blockLen, len(x))
 		var before [inLanes][]byte
 		copy(before[:], g.repairs)
-		near, err := m.near(&r, &g, first, end)
+		near, err := m.near(&g, first, end)
 		var one kernel.Mixed
 		switch {
 		case err != nil:
@@ -140,7 +144,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 			for j := range in {
 				theirs[j] = m.theirs[j][:end-first]
 			}
-			one = r.tier.Mix(acc[first:end], m.own[:end-first], nil, theirs[:len(in)], scales[:len(in)], 8)
+			one = r.tier.Mix(acc[first:end], m.ownLast[:end-first], nil, theirs[:len(in)], scales[:len(in)], 8)
 		default:
 			copy(g.repairs, before[:])
 			if err = m.any.block(&r, &g, first, end); err == nil {
@@ -158,17 +162,17 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 
 // near writes the last bytes of all indices of one block and reports whether they
 // tell the differences.
-func (m *mendMixer) near(r *round, g *gathered, first, end int) (bool, error) {
+func (m *mendMixer) near(g *gathered, first, end int) (bool, error) {
 	x, in, repairs := g.x[first:end], g.in, g.repairs
-	n, width, known := len(x), r.width, false
-	if !m.ownIndices(r, x, first, width) {
+	n := len(x)
+	if !m.ownIndices(x, first) {
 		return false, nil
 	}
-	r.tier.Narrow(m.own[:n], m.index[:n], 0, 0, math.MaxUint8)
+	m.tier.Narrow(m.ownLast[:n], m.index[:n], 0, 0, math.MaxUint8)
 	for j := range in {
 		last := m.theirs[j][:n]
 		if in[j].Repair != nil {
-			reach, rest, err := m.lastBytes(r, last, repairs[j], in[j].Payload, first, width)
+			reach, rest, err := m.lastBytes(last, repairs[j], in[j].Payload, first)
 			if err != nil || reach == 0 {
 				return false, err
 			}
@@ -176,10 +180,10 @@ func (m *mendMixer) near(r *round, g *gathered, first, end int) (bool, error) {
 			continue
 		}
 		indices := m.laneChecker.theirs[0][:n]
-		if err := m.recover(r, indices, x, in[j].Payload, first, width, &known); err != nil {
+		if err := m.recover(indices, x, in[j].Payload, first); err != nil {
 			return false, err
 		}
-		r.tier.Narrow(last, indices, 0, 0, math.MaxUint8)
+		m.tier.Narrow(last, indices, 0, 0, math.MaxUint8)
 	}
 	return true, nil
 }

@@ -156,7 +156,7 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 // recover hashes the indices of all messages.
 func (v *verification) recover(r *round, x []float32, in []algos.Message) error {
 	if r.width > 0 {
-		return v.recoverBytes(r, x, in, r.width)
+		return v.recoverBytes(r, x, in)
 	}
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
 		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {

@@ -18,19 +18,19 @@ import (
 // integers writes the integers of x to dst, of the same length, at most blockLen.
 // It returns the position of the first coordinate whose integer reaches ±2³¹ or
 // that has none, or −1.
-func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer) int {
+func (l *laner) integers(dst []int32, x []float32, first int) int {
 	var doubt [blockLen / 8]byte
 	done, doubtful := 0, false
-	if q != nil {
-		done, doubtful = tier.Indices(dst, x, first, q, doubt[:])
+	if l.q != nil {
+		done, doubtful = l.tier.Indices(dst, x, first, l.q, doubt[:])
 	}
 	if doubtful {
 		kernel.Doubtful(doubt[:done/8], func(at int) bool {
-			dst[at] = int32(r.exact(x[at], first+at))
+			dst[at] = int32(l.exact(x[at], first+at))
 			return true
 		})
 	}
-	if at := r.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
+	if at := l.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
 		return done + at
 	}
 	return -1
@@ -42,30 +42,29 @@ const hashLen = 4 * blockLen
 
 // hashed is integers, for at most hashLen coordinates, that also writes their
 // residues modulo 2^width to symbols and continues h with them.
-func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width int, tier kernel.Tier,
-	q *kernel.Quantizer, h *kernel.Hash) int {
+func (l *laner) hashed(dst []int32, symbols []byte, x []float32, first int, h *kernel.Hash) int {
 	var doubt [hashLen / 8]byte
-	mask := byte(1<<width - 1)
+	mask := byte(1<<l.width - 1)
 	for at := 0; at < len(x); {
 		done, hashed := 0, 0
-		if q != nil {
-			done, hashed = tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, q, mask, doubt[:], h)
+		if l.q != nil {
+			done, hashed = l.tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, l.q, mask, doubt[:], h)
 		}
 		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
 			i += at + hashed
-			dst[i] = int32(r.exact(x[i], first+i))
+			dst[i] = int32(l.exact(x[i], first+i))
 			symbols[i] = byte(dst[i]) & mask
 			return true
 		})
 		end := at + done
 		if done == 0 {
 			end = min(at+blockLen, len(x))
-			if bad := r.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
+			if bad := l.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
 				return at + bad
 			}
-			tier.Narrow(symbols[at:end], dst[at:end], 0, 0, mask)
+			l.tier.Narrow(symbols[at:end], dst[at:end], 0, 0, mask)
 		}
-		tier.Hash(h, dst[at+hashed:end])
+		l.tier.Hash(h, dst[at+hashed:end])
 		at = end
 	}
 	return -1
@@ -98,12 +97,12 @@ func (v *verification) encodeBytes(r *round, payload []byte, x []float32) error 
 		quantizer kernel.Quantizer
 		indices   [hashLen]int32
 		bytes     [hashLen]byte
-		q         = r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))
+		l         = laner{&r.encode, width, r.tier, r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))}
 	)
 	for first := 0; first < len(x); first += hashLen {
 		part := x[first:min(first+hashLen, len(x))]
 		index, symbols := indices[:len(part)], bytes[:len(part)]
-		if at := r.encode.hashed(index, symbols, part, first, width, r.tier, q, &v.hash); at >= 0 {
+		if at := l.hashed(index, symbols, part, first, &v.hash); at >= 0 {
 			return r.strange(part[at], first+at)
 		}
 		r.tier.Pack(payload[first/8*width:], width, symbols)
@@ -144,48 +143,51 @@ const together = 4
 
 // A laneChecker is the working memory of checking messages, on its stack.
 type laneChecker struct {
-	integers, middles kernel.Quantizer
-	rounds, decodes   bool // whether the lanes can do these
+	round
+	quantizer, lowQuantizer kernel.Quantizer // to the own indices, and to the low ends of windows
+	owns, windowed          bool             // whether the lanes can do these
 
 	index       [blockLen]int32
 	least, most int32 // of them
 	symbols     [blockLen]byte
 	buffer      [blockLen]byte
-	last, own   [blockLen]byte // of the indices of a repaired message, and of the own ones: their last bytes
-	low         [blockLen]byte // of the windows, once there was a tie
+	last        [blockLen]byte // of the indices of a repaired message: their last bytes
+	ownLast     [blockLen]byte // of the own ones
+	low         [blockLen]byte // of the windows
+	known       bool           // whether low is: from the first tie in the block on
 	theirs      [together][blockLen]int32
 }
 
 // prepare readies m for models of d coordinates.
 func (m *laneChecker) prepare(r *round, d int) {
-	m.rounds = r.encode.lanes(&m.integers, kernel.OfIndices, r.width, d) != nil
-	m.decodes = r.windows.lanes(&m.middles, kernel.OfResidues, r.width, d) != nil
+	m.round = *r
+	m.owns = r.encode.lanes(&m.quantizer, kernel.OfIndices, r.width, d) != nil
+	m.windowed = r.windows.lanes(&m.lowQuantizer, kernel.OfResidues, r.width, d) != nil
 }
 
 // recoverBytes hashes the indices of all messages, where symbols are bytes.
-func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, width int) error {
+func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message) error {
 	var m laneChecker
 	m.prepare(r, len(x))
 	for first := 0; first < len(x); first += blockLen {
 		part := x[first:min(first+blockLen, len(x))]
 		n := len(part)
-		if !m.ownIndices(r, part, first, width) {
+		if !m.ownIndices(part, first) {
 			if err := v.block(r, part, first, in); err != nil {
 				return err
 			}
 			continue
 		}
-		known := false
 		for from := 0; from < len(in); from += together {
 			var views [together][]int32
 			group := in[from:min(from+together, len(in))]
 			for j := range group {
 				views[j] = m.theirs[j][:n]
 				if group[j].Repair != nil {
-					if err := v.mend(r, &m, views[j], from+j, group[j], first, width); err != nil {
+					if err := m.mend(views[j], &v.rest[from+j], group[j], first); err != nil {
 						return err
 					}
-				} else if err := m.recover(r, views[j], part, group[j].Payload, first, width, &known); err != nil {
+				} else if err := m.recover(views[j], part, group[j].Payload, first); err != nil {
 					return err
 				}
 			}
@@ -195,45 +197,46 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, w
 	return nil
 }
 
-// ownIndices computes the own indices and symbols of a block, and reports whether
-// those of neighbours are below 2³¹ too.
-func (m *laneChecker) ownIndices(r *round, x []float32, first, width int) bool {
+// ownIndices begins a block: it computes the own indices and symbols, and reports
+// whether the indices of neighbours are below 2³¹ too.
+func (m *laneChecker) ownIndices(x []float32, first int) bool {
 	index := m.index[:len(x)]
-	var q *kernel.Quantizer
-	if m.rounds {
-		q = &m.integers
+	m.known = false
+	own := laner{&m.encode, m.width, m.tier, nil}
+	if m.owns {
+		own.q = &m.quantizer
 	}
-	if r.encode.integers(index, x, first, r.tier, q) >= 0 {
+	if own.integers(index, x, first) >= 0 {
 		return false
 	}
-	if m.least, m.most = r.tier.Extent(index); m.least < -math.MaxInt32+256 || m.most > math.MaxInt32-256 {
+	if m.least, m.most = m.tier.Extent(index); m.least < -math.MaxInt32+256 || m.most > math.MaxInt32-256 {
 		return false
 	}
-	r.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<width-1))
-	r.tier.Raise(m.symbols[:len(x)], width)
+	m.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<m.width-1))
+	m.tier.Raise(m.symbols[:len(x)], m.width)
 	return true
 }
 
 // recover computes the indices of one message. The windows become known with
 // the first tie.
-func (m *laneChecker) recover(r *round, dst []int32, x []float32, payload []byte, first, width int, known *bool) error {
+func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first int) error {
 	n := len(x)
 	low, own := m.low[:n], m.symbols[:n]
-	sent := r.symbols(m.buffer[:n], payload, first, width)
-	if *known || width > 1 { // two bits that differ are a tie
-		if tied := r.tier.Recover(dst, m.index[:n], own, low, sent, width); !tied || *known {
+	sent := m.sent(m.buffer[:n], payload, first)
+	if m.known || m.width > 1 { // two bits that differ are a tie
+		if tied := m.tier.Recover(dst, m.index[:n], own, low, sent, m.width); !tied || m.known {
 			return nil
 		}
 	}
-	var q *kernel.Quantizer
-	if m.decodes {
-		q = &m.middles
+	lows := laner{&m.windows, m.width, m.tier, nil}
+	if m.windowed {
+		lows.q = &m.lowQuantizer
 	}
-	if at := r.windows.residues(low, x, first, width, r.tier, q); at >= 0 {
-		return r.strange(x[at], first+at)
+	if at := lows.residues(low, x, first); at >= 0 {
+		return m.strange(x[at], first+at)
 	}
-	r.tier.Raise(low, width)
-	*known = true
-	r.tier.Recover(dst, m.index[:n], own, low, sent, width)
+	m.tier.Raise(low, m.width)
+	m.known = true
+	m.tier.Recover(dst, m.index[:n], own, low, sent, m.width)
 	return nil
 }

@@ -11,7 +11,6 @@ var budgetDebts = debt{
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
 	"internal/registry":   1,
-	"moniqua":             6,
 	"node":                8,
 	"node/socket":         1,
 	"quant":               4,
@@ -24,7 +23,7 @@ var shortDebts = debt{
 	"internal/experiment": 1,
 	"internal/kernel":     6,
 	"internal/sim":        1,
-	"quant":               2,
+	"quant":               1,
 	"quant/levels":        1,
 }
 
@@ -39,12 +38,10 @@ var columnDebts = debt{
 	"internal/app/machine":   1,
 	"internal/app/runfolder": 4,
 	"internal/experiment":    143,
-	"internal/kernel":        11,
 	"internal/lab":           13,
 	"internal/lint":          3,
 	"internal/registry":      1,
 	"internal/sim":           8,
-	"moniqua":                19,
 	"node":                   82,
 }
 
@@ -54,7 +51,6 @@ var upwardDebts = debt{
 	"configs":             15,
 	"gossip":              13,
 	"internal/experiment": 19,
-	"internal/kernel/gen": 30,
 	"moniqua":             12,
 	"node":                59,
 }
