@@ -1,7 +1,6 @@
 package moniqua
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -15,101 +14,6 @@ import (
 // the own ones, and are computed eight at a time. Blocks of which that is not
 // certain are worked on as in anyPath.
 type mendPath struct{ bytePath }
-
-// lastBytes writes the last bytes of the indices of a message to dst, from its
-// payload and the repair, which begins with this block. It returns how far they are
-// from the own indices at most, and the rest of the repair; without reach, which is
-// positive, dst is of no use.
-func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach int64, rest []byte, err error) {
-	low, size, body, rest, err := cutQuotients(repair, len(dst))
-	if err != nil {
-		return 0, nil, err
-	}
-	least, most := int64(low)<<m.width, (int64(low)+1<<size)<<m.width-1
-	reach = max(most-int64(m.least), int64(m.most)-least)
-	if size > 8 || reach > math.MaxInt8 {
-		return 0, nil, nil
-	}
-	var memory [blockLen]byte
-	quotients := raised{memory[:len(dst)], size}
-	if size > 0 {
-		m.tier.Unpack(quotients.bytes, size, body)
-	}
-	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:len(dst)], payload, first), m.width})
-	return reach, rest, nil
-}
-
-// raised are numbers of width bits, in the upper ones of bytes.
-type raised struct {
-	bytes []byte
-	width int
-}
-
-// joinBytes writes the last bytes of (low + q)·N + s to dst, for symbols s of N values.
-func joinBytes(dst []byte, low byte, quotients, symbols raised) {
-	const every, highest = 0x0101010101010101, 0x8080808080808080
-	q, size, s, width := quotients.bytes, quotients.width, symbols.bytes, symbols.width
-	quotient, symbol := every*uint64(1<<size-1), every*uint64(1<<width-1)
-	lows := every * uint64(low)
-	for len(dst) >= 8 {
-		a := binary.LittleEndian.Uint64(q) >> (8 - size) & quotient
-		m := (a&^highest + lows&^highest) ^ (a^lows)&highest // no byte carries into the next
-		k := m<<width&^symbol | binary.LittleEndian.Uint64(s)>>(8-width)&symbol
-		binary.LittleEndian.PutUint64(dst, k)
-		dst, q, s = dst[8:], q[8:], s[8:]
-	}
-	for i := range dst {
-		dst[i] = (low+q[i]>>(8-size))<<width | s[i]>>(8-width)
-	}
-}
-
-// mend writes the indices of a message over one block to dst, from its repair, of
-// which it leaves the rest. It refuses what is not believed.
-func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, first int) error {
-	n := len(dst)
-	reach, rest, err := m.lastBytes(m.last[:n], *repair, message.Payload, first)
-	if err == nil && reach > 0 {
-		own := m.ownLast[:n]
-		m.tier.Narrow(own, m.index[:n], 0, 0, math.MaxUint8)
-		m.tier.Recover(dst, m.index[:n], own, own, m.last[:n], 8)
-	} else if err == nil {
-		rest, err = m.mendAny(dst, *repair, message.Payload, first)
-		reach = farthest(dst, m.index[:n])
-	}
-	if err != nil {
-		return &algos.MessageError{From: message.From, Err: fmt.Errorf("%w (round %d)", err, m.k)}
-	}
-	*repair = rest
-	step := m.grid.Step()
-	if message.Believe(float32(step*float64(reach))) == nil { // of which it is no nearer
-		return nil
-	}
-	if err := message.Believe(float32(step * float64(farthest(dst, m.index[:n])))); err != nil {
-		return fmt.Errorf("moniqua: round %d: repair: %w", m.k, err)
-	}
-	return nil
-}
-
-// mendAny is mend for any indices.
-func (m *laneChecker) mendAny(dst []int32, repair, payload []byte, first int) (rest []byte, err error) {
-	var symbols [blockLen]uint16
-	from, to := m.packing.Len(first), m.packing.Len(first+len(dst))
-	if err := m.packing.Unpack(symbols[:len(dst)], payload[from:to]); err != nil {
-		return nil, err
-	}
-	return m.round.mend(dst, repair, symbols[:len(dst)])
-}
-
-// farthest returns how far indices of a neighbour are from the own ones at most.
-func farthest(theirs, own []int32) int64 {
-	theirs = theirs[:len(own)]
-	low, high := int64(0), int64(0)
-	for i, k := range own {
-		difference := int64(theirs[i]) - int64(k)
-		low, high = min(low, difference), max(high, difference)
-	}
-	return max(-low, high)
-}
 
 // A mendMixer is the working memory of mix, on its stack.
 type mendMixer struct {

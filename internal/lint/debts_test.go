@@ -51,6 +51,5 @@ var upwardDebts = debt{
 	"configs":             15,
 	"gossip":              13,
 	"internal/experiment": 19,
-	"moniqua":             12,
 	"node":                59,
 }
