@@ -324,7 +324,7 @@ func (r *run) checkFirstMessages(t *testing.T) {
 			if diff := gocmp.Diff(want.Symbols[p], symbols); diff != "" {
 				t.Errorf("%s symbols (-want +got):\n%s", what, diff)
 			}
-			if hash := fmt.Sprintf("%016x", quant.HashIndices(indices)); hash != want.Hash[p] {
+			if hash := hashOf(indices); hash != want.Hash[p] {
 				t.Errorf("%s hash %s, want %s", what, hash, want.Hash[p])
 			}
 		}
