@@ -162,7 +162,8 @@ var algorithms = []Algorithm{
 	{
 		Name: "allreduce", Form: "allgather",
 		Text: AlgorithmText{
-			Title: "all-gather", Paper: "Alistarh et al., NeurIPS 2017; with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
+			Title: "all-gather", Paper: "Alistarh et al., NeurIPS 2017; with feedback Karimireddy et al., ICML 2019",
+			Sent: "n − 1 messages", Mean: "yes",
 		},
 		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{

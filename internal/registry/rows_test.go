@@ -27,11 +27,12 @@ func TestRowsAreWhole(t *testing.T) {
 			"the codec full beside any other":              !a.ByCodec() || slices.Contains(a.Sends.Codecs, Full),
 			"a label with moniqua":                         a.ByMoniqua() == (a.Sends.Label != ""),
 			"the noise of moniqua":                         a.ByMoniqua() == (a.Theta.Noise != nil),
-			"a certificate, or why not":                    a.ByMoniqua() == (a.Theta.Certificate != nil || a.Theta.Uncertified != ""),
+			"a certificate, or why not":                    a.ByMoniqua() == certified(a.Theta),
 			"a compressor for feedback":                    a.Sends.Feedback == NoCompressor || a.Compresses(),
 			"a compressor for gamma":                       a.Gamma == nil || a.Compresses(),
 			"no reason for what is allowed":                unexplained(a.Takes),
-			"a need of W with its spectrum":                (a.On.Need == "") == (a.On.Met == nil) && (a.On.Met == nil) == (a.On.Most == nil),
+			"a need of W with how to know it":              (a.On.Need == "") == (a.On.Met == nil),
+			"the slack for a need of W":                    (a.On.Met == nil) == (a.On.Most == nil),
 			"title, what is sent, and the mean, in words":  a.Text.Title != "" && a.Text.Sent != "" && a.Text.Mean != "",
 			"forms of a name that has several rows, alone": (a.Form == "") == (len(rowsOf(a.Name)) == 1),
 		} {
@@ -41,6 +42,8 @@ func TestRowsAreWhole(t *testing.T) {
 		}
 	}
 }
+
+func certified(t Theta) bool { return t.Certificate != nil || t.Uncertified != "" }
 
 func unexplained(t Takes) bool {
 	for _, p := range []Permission{t.LocalSteps, t.Reweight, t.Controller} {
@@ -100,6 +103,9 @@ func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []top
 	t.Helper()
 	if hops := made.Plan().Hops; hops != len(a.Sends.Frames(rows).Most) {
 		t.Errorf("%s: %d hops, its row has %d", a, hops, len(a.Sends.Frames(rows).Most))
+	}
+	if hops := made.Plan().Hops; a.ByMoniqua() && hops != 1 {
+		t.Errorf("%s: %d hops by the codec moniqua, whose noise is addressed by the round alone", a, hops)
 	}
 	if _, ok := made.(gossip.Local); a.Takes.LocalSteps.Given && !ok {
 		t.Errorf("%s: its row allows local steps, and it is not gossip.Local", a)
