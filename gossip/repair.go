@@ -25,7 +25,9 @@ type Repairs struct {
 // Repairs returns what has been counted so far.
 func (w *Worker) Repairs() Repairs {
 	r := w.repair
-	r.Verified = w.verify != nil
+	for _, l := range w.lanes {
+		r.Verified = r.Verified || l.verify != nil
+	}
 	return r
 }
 
@@ -50,7 +52,8 @@ func (w *Worker) ask(from topology.Rank) {
 
 // answer sends the repair that a request asks for, or says why not.
 func (w *Worker) answer(f Frame) error {
-	if w.verify == nil {
+	verify := w.lane(f.Hop).verify
+	if verify == nil {
 		return ErrUnasked
 	}
 	if f.Round >= w.rounds || f.Round/w.every > w.k/w.every {
@@ -61,7 +64,7 @@ func (w *Worker) answer(f Frame) error {
 	}
 	// The codec's own copy is not sent: a request that is none, from a worker
 	// that is ahead, would let it be rewritten while it is on its way.
-	repair, ok := w.verify.AppendRepair(nil, f.Round)
+	repair, ok := verify.AppendRepair(nil, f.Round)
 	if !ok {
 		return ErrUnasked
 	}

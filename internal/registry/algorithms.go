@@ -21,7 +21,7 @@ var algorithms = []Algorithm{
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
-			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codec, Order: p.Order, Clip: p.Clip}, nil
+			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Order: p.Order, Clip: p.Clip}, nil
 		},
 	},
 	{
@@ -41,7 +41,7 @@ var algorithms = []Algorithm{
 		Theta:  Theta{Certificate: d2Sums, Noise: topology.Spectrum.D2Noise},
 		Vector: Vectors{Own: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
-			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codec, Every: p.LocalSteps}, nil
+			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Every: p.LocalSteps}, nil
 		},
 	},
 	{

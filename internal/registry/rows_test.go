@@ -28,6 +28,7 @@ func TestRowsAreWhole(t *testing.T) {
 			"a label with moniqua":                         a.ByMoniqua() == (a.Sends.Label != ""),
 			"the noise of moniqua":                         a.ByMoniqua() == (a.Theta.Noise != nil),
 			"a certificate, or why not":                    a.ByMoniqua() == certified(a.Theta),
+			"no certificate for several lanes":             len(a.Lanes()) < 2 || a.Theta.Certificate == nil,
 			"a compressor for feedback":                    a.Sends.Feedback == NoCompressor || a.Compresses(),
 			"a compressor for gamma":                       a.Gamma == nil || a.Compresses(),
 			"no reason for what is allowed":                unexplained(a.Takes),
@@ -80,7 +81,8 @@ func workers(t *testing.T, a Algorithm, feedback bool) []*gossip.Worker {
 	var all []*gossip.Worker
 	for i, row := range rows {
 		made, err := a.Build(Parts{
-			Rank: topology.Rank(i), Workers: len(rows), Row: row, X: make([]float32, dim), Codec: algos.Full{},
+			Rank: topology.Rank(i), Workers: len(rows), Row: row, X: make([]float32, dim),
+			Codecs:     slices.Repeat([]algos.Codec{algos.Full{}}, len(a.Lanes())),
 			Alpha:      func(int) float32 { return 0.1 },
 			Compressor: func(topology.Rank) (quant.Compressor, error) { return quant.NewSign(0) },
 			Settings:   Settings{Gamma: 0.5, LocalSteps: 1, Slack: 0.5, Feedback: feedback},
@@ -104,8 +106,8 @@ func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []top
 	if hops := made.Plan().Hops; hops != len(a.Sends.Frames(rows).Most) {
 		t.Errorf("%s: %d hops, its row has %d", a, hops, len(a.Sends.Frames(rows).Most))
 	}
-	if hops := made.Plan().Hops; a.ByMoniqua() && hops != 1 {
-		t.Errorf("%s: %d hops by the codec moniqua, whose noise is addressed by the round alone", a, hops)
+	if hops := made.Plan().Hops; a.ByMoniqua() && hops != len(a.Lanes()) {
+		t.Errorf("%s: %d hops in %d lanes, each of which needs noise of its own", a, hops, len(a.Lanes()))
 	}
 	if _, ok := made.(gossip.Local); a.Takes.LocalSteps.Given && !ok {
 		t.Errorf("%s: its row allows local steps, and it is not gossip.Local", a)
