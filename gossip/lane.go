@@ -15,9 +15,12 @@ type lane struct {
 	name   string   // in a state: codec, codec1, codec2, ...
 }
 
+// lanes are those of an update rule, by hop; none unless it is a Carrier.
+type lanes []lane
+
 // newLanes asks the codecs once what they can do.
-func newLanes(codecs []algos.Codec) []lane {
-	var all []lane
+func newLanes(codecs []algos.Codec) lanes {
+	var all lanes
 	for hop, c := range codecs {
 		l := lane{codec: c, name: "codec"}
 		if hop > 0 {
@@ -32,10 +35,17 @@ func newLanes(codecs []algos.Codec) []lane {
 	return all
 }
 
-// lane returns that of a hop.
-func (w *Worker) lane(hop int) lane {
-	if hop >= len(w.lanes) {
+// at returns that of a hop.
+func (l lanes) at(hop int) lane {
+	if hop >= len(l) {
 		return lane{}
 	}
-	return w.lanes[hop]
+	return l[hop]
+}
+
+// Repairs counts the messages that a worker recovered wrongly.
+type Repairs struct {
+	Violations int64 // messages found to be wrong, and asked for
+	Repaired   int64 // those of them that were mixed in the end
+	Verified   bool  // whether wrong messages would be found at all
 }

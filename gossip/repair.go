@@ -15,13 +15,6 @@ import (
 // The sender still knows the answer. It cannot be more than Lead slots ahead of
 // one who has not mixed, as in outbox, and is told when a link broke.
 
-// Repairs counts the messages that a worker recovered wrongly.
-type Repairs struct {
-	Violations int64 // messages found to be wrong, and asked for
-	Repaired   int64 // those of them that were mixed in the end
-	Verified   bool  // whether wrong messages would be found at all
-}
-
 // Repairs returns what has been counted so far.
 func (w *Worker) Repairs() Repairs {
 	r := w.repair
@@ -52,7 +45,7 @@ func (w *Worker) ask(from topology.Rank) {
 
 // answer sends the repair that a request asks for, or says why not.
 func (w *Worker) answer(f Frame) error {
-	verify := w.lane(f.Hop).verify
+	verify := w.lanes.at(f.Hop).verify
 	if verify == nil {
 		return ErrUnasked
 	}

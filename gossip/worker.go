@@ -28,8 +28,8 @@ const (
 type Worker struct {
 	self   topology.Rank
 	alg    Algorithm
-	local  Local      // alg, if H > 1
-	lanes  []lane     // by hop; empty unless alg is a Carrier
+	local  Local // alg, if H > 1
+	lanes  lanes
 	agreed *Agreement // nil unless the bits change
 	plan   algos.Plan
 	rounds int
@@ -200,7 +200,7 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
 // Codec returns the codec that carries the messages of a hop, nil where there is none.
-func (w *Worker) Codec(hop int) algos.Codec { return w.lane(hop).codec }
+func (w *Worker) Codec(hop int) algos.Codec { return w.lanes.at(hop).codec }
 
 // ExtraMemory returns the algorithm's and that of verification.
 func (w *Worker) ExtraMemory() int {
@@ -295,7 +295,7 @@ func (w *Worker) tell() error {
 		return w.fail(w.located(err))
 	}
 	f := Frame{Round: w.k, Hop: w.hop, Payload: payload}
-	if noter := w.lane(w.hop).noter; noter != nil {
+	if noter := w.lanes.at(w.hop).noter; noter != nil {
 		f.Note = uint64(noter.Note(w.k))
 	}
 	if w.agreed != nil {
@@ -319,7 +319,7 @@ func (w *Worker) mix() (done bool, err error) {
 	w.mixed = mixed
 	w.guard.mixed(mixed)
 	w.repair.Repaired += int64(repaired)
-	if noter := w.lane(w.hop).noter; noter != nil {
+	if noter := w.lanes.at(w.hop).noter; noter != nil {
 		noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
 	}
 	if w.agreed != nil {
