@@ -7,7 +7,6 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/wire"
 )
 
 // Checkpoints say how a worker's state gets to safety while it trains. Between two
@@ -223,10 +222,10 @@ func (d *driver) kept(n keeping) error {
 		return nil
 	}
 	oldest := k.enter(n.round)
-	d.t.Durable(d.slots.Of(oldest, 0))
+	d.introduce()
 	for _, s := range d.peers {
 		if s.up {
-			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: oldest})
+			d.tell(gossip.Frame{To: s.rank, Kind: gossip.Durable, Round: oldest})
 		}
 	}
 	return d.broken(d.forget())

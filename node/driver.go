@@ -28,6 +28,7 @@ const (
 type driver struct {
 	w       Worker
 	t       Transport
+	meter   meter
 	refused *refusals
 	log     *slog.Logger
 	observe func(record.Event)
@@ -87,9 +88,15 @@ type standing struct {
 // spent is where the time of a round goes.
 type spent struct{ compute, wait, codec time.Duration }
 
-func newDriver(w Worker, t Transport) *driver {
+// A reporter is a transport that tells how it is.
+type reporter interface {
+	Transport
+	meter
+}
+
+func newDriver(w Worker, t reporter) *driver {
 	d := &driver{
-		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {},
+		w: w, t: t, meter: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {},
 		ending: ending{announce: func(*StoppedError) {}}, vitals: new(vitals), jobs: make(chan job, 1),
 		outcomes: make(chan outcome, 1), verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
 	}
@@ -198,12 +205,18 @@ func (d *driver) advance() error {
 	return nil
 }
 
+// tell tells a neighbour something about this worker, after what was sent before.
+func (d *driver) tell(f gossip.Frame) {
+	f.From = d.w.Rank
+	d.t.Send([]gossip.Frame{f})
+}
+
 // part says bye on every link that has not heard it, after its last frame.
 func (d *driver) part() {
 	for i := range d.peers {
 		if s := &d.peers[i]; s.up && !s.told && !d.owes(s) {
 			s.told = true
-			d.t.Bye(s.rank)
+			d.tell(gossip.Frame{To: s.rank, Kind: gossip.Bye})
 		}
 	}
 }
@@ -288,10 +301,11 @@ func (d *driver) handle(e Event) error {
 		}
 		s.refused = e.Err
 		return d.outcast()
-	case Noticed:
-		d.heard(e.Peer, e.Notice)
-		return d.notice(s, e.Notice)
 	case FrameIn:
+		if e.Frame.Kind >= gossip.Place {
+			d.heard(e.Peer, e.Frame)
+			return d.notice(s, e.Frame)
+		}
 		if s.cut { // came before the link ended
 			d.t.Recycle(e.Frame.Payload)
 			return nil
@@ -316,7 +330,7 @@ func (d *driver) handle(e Event) error {
 }
 
 // linked notes that there is a new link.
-func (d *driver) linked(s *standing, m Meeting, now time.Time) error {
+func (d *driver) linked(s *standing, m gossip.Meeting, now time.Time) error {
 	if d.outrun(s, m) {
 		return leftBehind(fmt.Errorf("worker %d has finished %d exchanges", s.rank, m.Theirs))
 	}
@@ -346,7 +360,7 @@ func (d *driver) judge(err error) error {
 	case errors.As(err, &bad):
 		d.refused.frame(err)
 		d.log.Warn("message could not be used", "why", err)
-		d.t.Drop(bad.From, err)
+		d.t.Control(gossip.Control{Kind: gossip.DropLink, Peer: bad.From, Why: err})
 		return d.blame(d.standing(bad.From), err)
 	default:
 		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
@@ -365,10 +379,10 @@ func (d *driver) look(now time.Time) error {
 				return err
 			}
 		case d.done && gone >= farewell && (d.keeper == nil || d.ended(s.rank)):
-			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
+			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.meter.Trouble(s.rank))
 			s.left = true
 		case d.w.Lost == Fail && s.met && gone >= grace:
-			return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, s.rank, d.t.Trouble(s.rank))}
+			return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, s.rank, d.meter.Trouble(s.rank))}
 		}
 	}
 	if !d.computing && now.Sub(d.progress) >= patience && now.Sub(d.noted) >= patience {
@@ -387,7 +401,7 @@ func (d *driver) tellMissing(idle time.Duration) {
 			continue
 		}
 		missing = append(missing, int(s.rank))
-		text := d.t.Trouble(s.rank)
+		text := d.meter.Trouble(s.rank)
 		if s.refused != nil {
 			text = s.refused.Error()
 		}

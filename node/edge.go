@@ -14,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
@@ -277,7 +278,7 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 // has left for good.
 func (e *edge) serve(ctx context.Context, t *talk) (left bool) {
 	k := newLink(e, t)
-	met := Meeting{
+	met := gossip.Meeting{
 		Theirs: t.theirs.Round, Ours: t.mine.Round, Durable: t.theirs.Durable, Kept: t.mine.Durable,
 		Process: t.theirs.Epoch, Renewed: e.renewed(t.theirs),
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/topology"
 )
 
@@ -17,7 +18,7 @@ const unranked = -1
 
 // undurable stands for the checkpoint of a peer that keeps none: it does not come
 // back.
-const undurable = -1
+const undurable = gossip.Undurable
 
 // A hello is what a peer says of itself when it has been admitted.
 type hello struct {

@@ -57,7 +57,7 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 		node.mu.Lock()
 		links := node.links
 		node.mu.Unlock()
-		links.Drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
+		links.drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
 	}
 	models, finals, errs := make([][]float32, n), make([]record.Final, n), make([]error, n)
 	machines := make([]*gossip.PairWorker, n)

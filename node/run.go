@@ -179,8 +179,8 @@ func isOutcast(err error) bool {
 
 // final is the result as far as the worker knows it.
 func (d *driver) final() record.Final {
-	sent, _ := d.t.Bytes()
-	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.t.Messages(), Time: d.took})
+	sent, _ := d.meter.Bytes()
+	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.meter.Messages(), Time: d.took})
 }
 
 // A job is a gradient to compute, an outcome what came of it.

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/wire"
 )
 
 // A worker that has come back from a checkpoint does its last rounds once more,
@@ -45,7 +44,7 @@ type sequel struct {
 }
 
 // meet begins a sequel: the link with s is new.
-func (d *driver) meet(s *standing, m Meeting) {
+func (d *driver) meet(s *standing, m gossip.Meeting) {
 	if r, ok := d.w.Machine.(gossip.Renewer); ok && m.Renewed {
 		r.Renew(s.rank)
 	}
@@ -58,7 +57,7 @@ func (d *driver) meet(s *standing, m Meeting) {
 		until: math.MaxInt, behind: s.hears, telling: s.speaks, knows: m.Ours, mended: -1,
 	}
 	if d.slots.Of(d.keeper.oldest, 0) > m.Kept { // since it was told on meeting
-		d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: d.keeper.oldest})
+		d.tell(gossip.Frame{To: s.rank, Kind: gossip.Durable, Round: d.keeper.oldest})
 	}
 	if s.hears && s.speaks {
 		s.until = max(m.Theirs, m.Ours) + d.slots.Lead + 1
@@ -75,8 +74,17 @@ func (d *driver) move(r gossip.Ready) bool {
 		return false
 	}
 	d.place = place
-	d.t.Place(place)
+	d.introduce()
 	return true
+}
+
+// introduce says where this worker is, for neighbours that it meets.
+func (d *driver) introduce() {
+	c := gossip.Control{Kind: gossip.Introduce, Place: d.place, Durable: undurable}
+	if d.keeper != nil {
+		c.Durable = d.slots.Of(d.keeper.oldest, 0)
+	}
+	d.t.Control(c)
 }
 
 // direct returns the frames that are sent as they are. The others come from the
@@ -115,7 +123,7 @@ func (d *driver) follow(r gossip.Ready, moved bool) (asked bool, err error) {
 		s := &d.peers[i]
 		if s.telling && s.up && (moved || s.knows != d.place) && d.overdue(s) {
 			s.knows, s.telling = d.place, d.place < s.until
-			d.t.Tell(s.rank, Notice{Kind: wire.Resend, Round: r.Round, Hop: r.Hop})
+			d.tell(gossip.Frame{To: s.rank, Kind: gossip.Place, Round: r.Round, Hop: r.Hop})
 		}
 		if err := d.feed(s); err != nil {
 			return false, err
@@ -171,7 +179,8 @@ func (d *driver) askRepairs(first int) (asked bool, err error) {
 // feed sends s what it lacks, as far as it can take it.
 func (d *driver) feed(s *standing) error {
 	if s.up && s.behind && s.next < d.journal.Base() { // a full disk, and memory is short, too
-		d.t.Drop(s.rank, fmt.Errorf("messages from exchange %d on are not kept any more", s.next))
+		why := fmt.Errorf("messages from exchange %d on are not kept any more", s.next)
+		d.t.Control(gossip.Control{Kind: gossip.DropLink, Peer: s.rank, Why: why})
 		return nil
 	}
 	for s.up && s.behind && s.next < min(s.room, d.journal.Next()) {
@@ -193,12 +202,12 @@ func (d *driver) feed(s *standing) error {
 func (d *driver) owes(s *standing) bool { return s.behind && s.next < d.journal.Next() }
 
 // notice takes in what s has told of itself.
-func (d *driver) notice(s *standing, n Notice) error {
+func (d *driver) notice(s *standing, n gossip.Frame) error {
 	if d.journal == nil {
 		return nil
 	}
 	slot := d.slots.Of(n.Round, n.Hop)
-	if n.Kind == wire.Durable {
+	if n.Kind == gossip.Durable {
 		s.durable = max(s.durable, slot)
 		return d.broken(d.forget())
 	}
@@ -241,7 +250,7 @@ func (d *driver) misplaced(s *standing, f gossip.Frame, why error) {
 	d.log.Debug("frame not used", "why", why)
 	d.t.Recycle(f.Payload)
 	if early && f.Kind == gossip.Data {
-		d.t.Drop(s.rank, why)
+		d.t.Control(gossip.Control{Kind: gossip.DropLink, Peer: s.rank, Why: why})
 	}
 }
 

@@ -50,12 +50,12 @@ func (r *rehearsal) event(e Event) {
 
 func (r *rehearsal) meet(peer topology.Rank, theirs int) {
 	r.t.Helper()
-	r.event(Event{Kind: LinkUp, Peer: peer, Met: Meeting{Theirs: theirs, Ours: r.d.place}})
+	r.event(Event{Kind: LinkUp, Peer: peer, Met: gossip.Meeting{Theirs: theirs, Ours: r.d.place}})
 }
 
 func (r *rehearsal) place(peer topology.Rank, k int) {
 	r.t.Helper()
-	r.event(Event{Kind: Noticed, Peer: peer, Notice: Notice{Kind: wire.Resend, Round: k}})
+	r.event(Event{Kind: FrameIn, Peer: peer, Frame: gossip.Frame{Kind: gossip.Place, Round: k}})
 }
 
 // round completes a round.
@@ -161,7 +161,7 @@ func TestAlongACycleNobodyIsSentMoreThanItCanTake(t *testing.T) {
 	}
 	sent := 0
 	for theirs := range r.d.place - slots.Lead {
-		r.event(Event{Kind: Noticed, Peer: 2, Notice: Notice{Kind: wire.Resend, Round: theirs / slots.Hops, Hop: theirs % slots.Hops}})
+		r.event(Event{Kind: FrameIn, Peer: 2, Frame: gossip.Frame{Kind: gossip.Place, Round: theirs / slots.Hops, Hop: theirs % slots.Hops}})
 		sent += len(r.gets(2))
 		if want := min(theirs+slots.Lead+1, r.d.place); sent != want {
 			t.Fatalf("worker 2 is at exchange %d and was sent %d, want %d", theirs, sent, want)
@@ -169,8 +169,8 @@ func TestAlongACycleNobodyIsSentMoreThanItCanTake(t *testing.T) {
 	}
 	told := 0
 	for _, n := range r.told {
-		if n.peer != 0 {
-			t.Errorf("worker %d, who sends nothing, was told of a place", n.peer)
+		if n.To != 0 {
+			t.Errorf("worker %d, who sends nothing, was told of a place", n.To)
 		}
 		told++
 	}
@@ -192,10 +192,10 @@ func TestPlacesAreToldUntilBothAreInStep(t *testing.T) {
 	}
 	var heard [3][]int
 	for _, n := range r.told {
-		if n.Kind != wire.Resend {
-			t.Errorf("told worker %d %v", n.peer, n.Kind)
+		if n.Kind != gossip.Place {
+			t.Errorf("told worker %d %v", n.To, n.Kind)
 		}
-		heard[n.peer] = append(heard[n.peer], n.Round)
+		heard[n.To] = append(heard[n.To], n.Round)
 	}
 	if want := []int{1, 2, 3, 4, 5, 6}; !slices.Equal(heard[0], want) {
 		t.Errorf("the one in front was told of rounds %v, want %v", heard[0], want)
@@ -215,7 +215,7 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	r.meet(0, 0)
 	r.meet(2, 0)
 	durable := func(peer topology.Rank, k int) {
-		r.event(Event{Kind: Noticed, Peer: peer, Notice: Notice{Kind: wire.Durable, Round: k}})
+		r.event(Event{Kind: FrameIn, Peer: peer, Frame: gossip.Frame{Kind: gossip.Durable, Round: k}})
 	}
 	for range 10 {
 		r.round()
@@ -233,7 +233,7 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	}
 	// A neighbour that keeps no checkpoints needs what it may not have mixed.
 	r.event(Event{Kind: LinkDown, Peer: 2})
-	r.event(Event{Kind: LinkUp, Peer: 2, Met: Meeting{Theirs: 10, Ours: 10, Durable: undurable}})
+	r.event(Event{Kind: LinkUp, Peer: 2, Met: gossip.Meeting{Theirs: 10, Ours: 10, Durable: undurable}})
 	durable(0, 10)
 	if base := r.d.journal.Base(); base != 9 {
 		t.Errorf("kept from %d on, want 9", base)
@@ -246,10 +246,10 @@ func TestWhatBecameSafeWhileALinkWasMadeIsTold(t *testing.T) {
 	r.d.keeper.enter(7)
 	for _, test := range []struct{ said, want int }{{0, 1}, {6, 1}, {7, 0}} {
 		r.told = nil
-		r.event(Event{Kind: LinkUp, Peer: 0, Met: Meeting{Theirs: 3, Kept: test.said}})
+		r.event(Event{Kind: LinkUp, Peer: 0, Met: gossip.Meeting{Theirs: 3, Kept: test.said}})
 		n := 0
 		for _, notice := range r.told {
-			if notice.Kind == wire.Durable && notice.Round == 7 && notice.peer == 0 {
+			if notice.Kind == gossip.Durable && notice.Round == 7 && notice.To == 0 {
 				n++
 			}
 		}
@@ -273,7 +273,7 @@ func TestJournalsAreBounded(t *testing.T) {
 	r.meet(0, 0)
 	r.meet(2, 0)
 	for k := range 30 {
-		r.event(Event{Kind: Noticed, Peer: 2, Notice: Notice{Kind: wire.Durable, Round: k}})
+		r.event(Event{Kind: FrameIn, Peer: 2, Frame: gossip.Frame{Kind: gossip.Durable, Round: k}})
 		r.round()
 		if k%5 == 4 {
 			if err := r.d.journal.Sync(); err != nil { // as at the checkpoints of this worker

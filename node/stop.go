@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"gossiptrainer/gossip"
 )
 
 // A worker that is told to end is like one whose process is killed, but for a
@@ -122,7 +124,7 @@ func (d *driver) passOn(err error) {
 	if !errors.As(err, &why) {
 		why = &StoppedError{Rank: d.w.Rank, Reason: d.reason(err)}
 	}
-	d.t.Stop(why)
+	d.t.Control(gossip.Control{Kind: gossip.StopRun, Why: why})
 	if why.Rank == d.w.Rank {
 		d.ending.announce(why)
 	}
