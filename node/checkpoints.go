@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
 )
 
@@ -221,14 +220,7 @@ func (d *driver) kept(n keeping) error {
 	if n.err != nil {
 		return nil
 	}
-	oldest := k.enter(n.round)
-	d.introduce()
-	for _, s := range d.peers {
-		if s.up {
-			d.tell(gossip.Frame{To: s.rank, Kind: gossip.Durable, Round: oldest})
-		}
-	}
-	return d.broken(d.forget())
+	return d.judge(d.core.Saved(k.enter(n.round)))
 }
 
 // tell logs that checkpoints are not written, and that they are again. A full disk
@@ -261,13 +253,14 @@ func (k *keeper) enter(round int) (oldest int) {
 
 // room is how long the journal may become: twice what neighbours need that take
 // checkpoints as this worker does.
-func (k *keeper) room() int64 { return 2 * k.growth * int64(max(1, k.Keep)+1) }
+func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1) }
 
-// slots says how the exchanges of w are numbered. One without rounds has a place
-// of its own: its steps.
-func (w *Worker) slots() gossip.Slots {
-	if m, ok := w.Machine.(interface{ Slots() gossip.Slots }); ok {
-		return m.Slots()
+// close removes the journal at the end of a run, if nobody can come back to it.
+func (k *keeper) close(over bool, log *slog.Logger) {
+	if k == nil || k.Journal == nil || !over {
+		return
 	}
-	return gossip.Slots{Every: 1, Hops: 1, Lead: 1}
+	if err := k.Journal.Remove(); err != nil {
+		log.Warn("the journal is of no use any more, but cannot be removed", "why", err)
+	}
 }

@@ -312,7 +312,7 @@ func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
 	if err := d.handle(refusal); !errors.As(err, &net) {
 		t.Errorf("without a log of messages: error %v, want that no neighbour works with it", err)
 	}
-	log, err := journal.Open(t.TempDir(), w.slots(), 0)
+	log, err := journal.Open(t.TempDir(), gossip.SlotsOf(w.Machine), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func (e *edge) reach() reach {
 	if j := e.links.journal; j != nil {
 		r.kept = true
 		if e.hears {
-			r.oldest = j.Base()
+			r.oldest, _ = j.Span()
 		}
 	}
 	return r

@@ -70,22 +70,14 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster, limit: max(w.MaxPayload, maxHalt), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: gossip.SlotsOf(w.Machine).Lead,
 		detect: n.opts.Detect, out: w.Row.Out,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
 		refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
-	l.durable.Store(undurable)
-	if c := w.Checkpoints; c != nil {
-		l.journal = c.Journal
-		l.durable.Store(int64(w.slots().Of(c.Round, 0)))
-	}
-	if l.paced {
-		l.place.Store(max(0, l.durable.Load()))
-	}
-	if w.Guest != nil {
-		l.place.Store(int64(w.Guest.Exchange))
-	}
+	l.journal = w.journal()
+	l.durable.Store(int64(w.durable()))
+	l.place.Store(int64(w.place()))
 	for _, rank := range neighbours(w.Row) {
 		l.meet(rank)
 	}

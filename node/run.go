@@ -167,7 +167,7 @@ func (d *driver) outcast() error {
 // started again, from its checkpoint.
 func (d *driver) returns(refused error) bool {
 	no, ok := errors.AsType[*RefusedError](refused)
-	return ok && no.Reason == LostState && !no.Remote && d.journal != nil
+	return ok && no.Reason == LostState && !no.Remote && d.w.journal() != nil
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in

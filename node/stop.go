@@ -41,7 +41,9 @@ func (d *driver) interrupted(ctx context.Context) error {
 // halted ends a worker because of what a neighbour has said, from which no answer comes any
 // more.
 func (d *driver) halted(e Event) error {
-	d.w.Machine.Link(e.Peer, false)
+	if err := d.judge(d.core.Parted(e.Peer, e.Err)); err != nil {
+		return err
+	}
 	return d.stop(e.Err)
 }
 
