@@ -27,7 +27,8 @@ func TestAnAuditCountsWhatIsRecoveredWrongly(t *testing.T) {
 				}
 			}
 			for i := range x {
-				if !slices.Equal(mixedWith(t, seen[i], k, x[i], sent[i], sent[1-i]), mixedWith(t, plain[i], k, x[i], sent[i], sent[1-i])) {
+				if !slices.Equal(mixedWith(t, seen[i], k, x[i], sent[i], sent[1-i]),
+					mixedWith(t, plain[i], k, x[i], sent[i], sent[1-i])) {
 					t.Fatalf("%d levels: the audit changes the model", levels)
 				}
 				own, got := make([]int32, dim), make([]int32, dim)
@@ -56,7 +57,8 @@ func TestAnAuditCountsWhatIsRecoveredWrongly(t *testing.T) {
 // codecPair returns the codecs of two workers.
 func codecPair(levels int, audit *Audit) (c [2]*Codec) {
 	for i := range c {
-		c[i] = &Codec{Levels: levels, Theta: func(int) float64 { return 0.1 }, Seed: 3, Rank: topology.Rank(i), Audit: audit}
+		c[i] = &Codec{Levels: levels, Theta: func(int) float64 { return 0.1 }, Seed: 3, Rank: topology.Rank(i),
+			Audit: audit}
 	}
 	return c
 }

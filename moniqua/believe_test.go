@@ -22,7 +22,8 @@ func TestRepairsFarBeyondBeliefAreRefused(t *testing.T) {
 		in := []algos.Message{{From: 7, Weight: 0.5, Payload: payload, Repair: repair, Limit: limit}}
 		_, err := honest.Mix(acc, 3, x, mine, in)
 		var bad *algos.MessageError
-		if refused := errors.As(err, &bad) && bad.From == 7 && errors.Is(err, algos.ErrAbsurd); refused != (limit < 1e7) {
+		if refused := errors.As(err, &bad) && bad.From == 7 &&
+			errors.Is(err, algos.ErrAbsurd); refused != (limit < 1e7) {
 			t.Errorf("limit %v: error %v", limit, err)
 		}
 		if limit < 1e7 && !slices.Equal(acc, x) {

@@ -40,10 +40,12 @@ func (c Certified) Check() error {
 		return err
 	}
 	if !(c.S >= 0 && c.S1 >= 0 && c.Rho >= 0 && c.Rho < 1) || math.IsInf(c.S, 0) || math.IsInf(c.S1, 0) {
-		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: no sums of a mixing matrix that converges", c.S, c.S1, c.Rho)
+		return fmt.Errorf("moniqua: certified rule: S %v, S1 %v, rho %v: no sums of a mixing matrix that converges",
+			c.S, c.S1, c.Rho)
 	}
 	if feedback := c.S1 * c.amplification(); feedback > 1-1e-9 { // sums are cut off: a 1 comes out slightly below
-		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: grid errors return %.3g-fold, which must be below 1: use %s",
+		return fmt.Errorf("moniqua: certified rule: %d levels with %v rounding have no certificate on this graph: "+
+			"grid errors return %.3g-fold, which must be below 1: use %s",
 			c.Levels, c.Rounding, feedback, c.remedy())
 	}
 	return nil

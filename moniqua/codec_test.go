@@ -183,7 +183,9 @@ func TestEncodeRefusesWhatHasNoIndex(t *testing.T) {
 	}{
 		{"NaN", float32(math.NaN()), "coordinate 1500: NaN"},
 		{"Inf", float32(math.Inf(-1)), "coordinate 1500: -Inf"},
-		{"index 2³¹", 1 << 31, "coordinate 1500: 2.1474836e+09 is 2³¹ or more steps of 1 from 0: the model exploded or theta 1.5 is far too small"},
+		{"index 2³¹", 1 << 31,
+			"coordinate 1500: 2.1474836e+09 is 2³¹ or more steps of 1 from 0: " +
+				"the model exploded or theta 1.5 is far too small"},
 		{"index −2³¹", -(1 << 31), "coordinate 1500"},
 		{"index 2³²", 1 << 32, "coordinate 1500"},
 		{"very large", math.MaxFloat32, "coordinate 1500"},

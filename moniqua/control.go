@@ -88,7 +88,8 @@ func Measured(plan ControlPlan) (*Control, error) {
 func newControl(plan ControlPlan, rule controlRule) (*Control, error) {
 	switch {
 	case plan.Diameter < 0 || plan.Every < 1 || plan.Unit == nil:
-		return nil, fmt.Errorf("moniqua: theta control: diameter %d, exchange every %d rounds: want at least 0 and 1, and a unit", plan.Diameter, plan.Every)
+		return nil, fmt.Errorf("moniqua: theta control: diameter %d, exchange every %d rounds: "+
+			"want at least 0 and 1, and a unit", plan.Diameter, plan.Every)
 	case !(plan.Start > 0) || math.IsInf(plan.Start, 0):
 		return nil, fmt.Errorf("moniqua: theta control: start %v: must be finite and greater than 0", plan.Start)
 	case !(plan.Step >= 0) || math.IsInf(plan.Step, 0):

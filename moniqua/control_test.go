@@ -107,7 +107,8 @@ func TestMeasuredTakesTwiceTheLargestGap(t *testing.T) {
 
 func TestNotesOfStrangersDoNoHarm(t *testing.T) {
 	for name, n := range map[string]uint32{
-		"NaN": math.Float32bits(float32(math.NaN())), "infinity": math.Float32bits(float32(math.Inf(1))), "all bits": math.MaxUint32,
+		"NaN":      math.Float32bits(float32(math.NaN())),
+		"infinity": math.Float32bits(float32(math.Inf(1))), "all bits": math.MaxUint32,
 	} {
 		c := mustControl(t, Adaptive, ControlPlan{Every: 1, Start: 1, Unit: one})
 		for k := range 500 {

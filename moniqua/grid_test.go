@@ -76,7 +76,8 @@ func TestBadThetaOfALaterRoundIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Encode(nil, 1, []float32{0}); err == nil || !strings.Contains(err.Error(), "theta 0: must be finite and greater than 0 (round 1)") {
+	if _, err := c.Encode(nil, 1, []float32{0}); err == nil ||
+		!strings.Contains(err.Error(), "theta 0: must be finite and greater than 0 (round 1)") {
 		t.Errorf("Encode: error %v", err)
 	}
 	if _, err := c.Mix(nil, 1, nil, nil, nil); err == nil {
@@ -91,7 +92,8 @@ func TestRoundingNames(t *testing.T) {
 			t.Errorf("ParseRounding(%q) = %v, %v", name, r, err)
 		}
 	}
-	if _, err := ParseRounding("Nearest"); err == nil || !strings.Contains(err.Error(), "dither, nearest, stochastic, shared") {
+	if _, err := ParseRounding("Nearest"); err == nil ||
+		!strings.Contains(err.Error(), "dither, nearest, stochastic, shared") {
 		t.Errorf("unknown name: error %v", err)
 	}
 	if got := Rounding(9).String(); got != "Rounding(9)" {

@@ -80,7 +80,8 @@ func TestMixFollowsTheFormula(t *testing.T) {
 						peak = max(peak, difference, -difference)
 					}
 					if want := float64(all[0][i]) + sum; math.Abs(float64(got[i])-want) > 1e-6 {
-						t.Fatalf("%d neighbours, %d levels, %v: coordinate %d: %v, want %v", neighbours, levels, rounding, i, got[i], want)
+						t.Fatalf("%d neighbours, %d levels, %v: coordinate %d: %v, want %v", neighbours, levels,
+							rounding, i, got[i], want)
 					}
 					largest = max(largest, peak)
 					if peak > 0 {
@@ -178,7 +179,8 @@ func TestFailedMixLeavesTheModel(t *testing.T) {
 		{"message too long", 256, long(d), long(d + 1), 0, "2501 bytes", 7},
 		{"message empty", 256, long(d), nil, 0, "0 bytes", 7},
 		{"message with padding", 2, long(313), append(long(312), 0x10), 0, "must be zero", 7},
-		{"message with an impossible group", 3, long(500), append(long(496), 255, 255, 255, 255), 0, "group of symbol 2480", 7},
+		{"message with an impossible group", 3, long(500), append(long(496), 255, 255, 255, 255), 0,
+			"group of symbol 2480", 7},
 		{"own payload too short", 256, long(d - 1), long(d), 0, "own payload", -1},
 		{"own model not finite", 256, long(d), long(d), float32(math.NaN()), "coordinate 2400: NaN", -1},
 		{"own model out of range", 256, long(d), long(d), 1e30, "coordinate 2400: 1e+30", -1},
@@ -193,7 +195,8 @@ func TestFailedMixLeavesTheModel(t *testing.T) {
 			if test.from < 0 {
 				good = test.third
 			}
-			_, err := c.Mix(acc, 5, x, test.mine, []algos.Message{{From: 2, Weight: 0.3, Payload: good}, {From: 7, Weight: 0.3, Payload: test.third}})
+			_, err := c.Mix(acc, 5, x, test.mine,
+				[]algos.Message{{From: 2, Weight: 0.3, Payload: good}, {From: 7, Weight: 0.3, Payload: test.third}})
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "round 5") {
 				t.Fatalf("error %v, want %q and the round", err, test.want)
 			}

@@ -31,7 +31,8 @@ const (
 // checkPairTheta says what is wrong with the θ of an exchange.
 func checkPairTheta(theta float64) error {
 	if !(theta >= smallestPairTheta && theta <= largestPairTheta) {
-		return fmt.Errorf("moniqua: theta %v of an exchange: must be %.3g to %.3g", theta, smallestPairTheta, largestPairTheta)
+		return fmt.Errorf("moniqua: theta %v of an exchange: must be %.3g to %.3g", theta, smallestPairTheta,
+			largestPairTheta)
 	}
 	return nil
 }

@@ -53,7 +53,8 @@ func TestPairsAdaptAtOnce(t *testing.T) {
 }
 
 func TestPairsFollowTheStepSize(t *testing.T) {
-	c := mustPairControl(t, Adaptive, ControlPlan{Start: 4, Unit: func(clock int) float64 { return 1 / float64(1+clock) }})
+	c := mustPairControl(t, Adaptive,
+		ControlPlan{Start: 4, Unit: func(clock int) float64 { return 1 / float64(1+clock) }})
 	got := meetings(c, 10, func(e int) float64 { return 2 / float64(1+e) })
 	for e, theta := range got {
 		if want := 4 / float64(1+e); math.Abs(theta-want) > 1e-6*want {
@@ -124,7 +125,8 @@ func TestBothEndsTakeTheSameTheta(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(offer) != c.size || len(reply) != c.size || len(offer) > one.MaxPayload(3) {
-			t.Errorf("%s: payloads of %d and %d bytes, at most %d, want %d", name, len(offer), len(reply), one.MaxPayload(3), c.size)
+			t.Errorf("%s: payloads of %d and %d bytes, at most %d, want %d", name, len(offer), len(reply),
+				one.MaxPayload(3), c.size)
 		}
 		sum := []float32{0, 0, 0}
 		if _, err := one.Mix(sum, 4, x, offer, []algos.Message{{From: 1, Weight: 0.5, Payload: reply}}); err != nil {

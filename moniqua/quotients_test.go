@@ -45,7 +45,8 @@ func TestQuotientsComeBack(t *testing.T) {
 // Any indices are joined again from quotients and symbols.
 func TestQuotientsAndSymbolsAreTheIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Codec{Levels: rapid.SampledFrom([]int{2, 3, 5, 16, 100, 65536}).Draw(t, "levels"), Theta: func(int) float64 { return 1 }}
+		c := &Codec{Levels: rapid.SampledFrom([]int{2, 3, 5, 16, 100, 65536}).Draw(t, "levels"),
+			Theta: func(int) float64 { return 1 }}
 		r, err := c.round(0)
 		if err != nil {
 			t.Fatal(err)

@@ -92,7 +92,8 @@ func TestBlocksRefuseWhatIsNoNumber(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1 << 33, -(1 << 34), math.MaxFloat32} {
+		for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1 << 33,
+			-(1 << 34), math.MaxFloat32} {
 			if at := r.encode.round(make([]int64, 4), []float32{0, 1, bad, 2}, 0); at != 2 {
 				t.Errorf("%v: %v refused at %d, want 2", rounding, bad, at)
 			}

@@ -27,11 +27,14 @@ func (t Theorem) Check() error {
 	case t.Workers < 1:
 		return fmt.Errorf("moniqua: theorem rule: %d workers: must be at least 1", t.Workers)
 	case !(t.Rho >= 0 && t.Rho < 1):
-		return fmt.Errorf("moniqua: theorem rule: rho %v: must be in [0, 1): the graph must be connected and W admit no sign-flipping mode", t.Rho)
+		return fmt.Errorf("moniqua: theorem rule: rho %v: must be in [0, 1): "+
+			"the graph must be connected and W admit no sign-flipping mode", t.Rho)
 	case !(c >= 1 && eta >= 1) || math.IsInf(c, 0):
-		return fmt.Errorf("moniqua: theorem rule: C %v, eta %v: step sizes that do not grow have both at least 1", c, eta)
+		return fmt.Errorf("moniqua: theorem rule: C %v, eta %v: step sizes that do not grow have both at least 1",
+			c, eta)
 	case eta*t.Rho >= 1:
-		return fmt.Errorf("moniqua: theorem rule: eta·rho %v: must be below 1: take slower falling step sizes or a denser graph", eta*t.Rho)
+		return fmt.Errorf("moniqua: theorem rule: eta·rho %v: must be below 1: "+
+			"take slower falling step sizes or a denser graph", eta*t.Rho)
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ func TestLargestStepOfTheMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		alphas := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 60).Draw(t, "alphas")
 		memory := rapid.IntRange(0, 70).Draw(t, "memory")
-		u := Updates{Step: func(k int) float64 { return alphas[k] }, Rounds: rapid.IntRange(-1, len(alphas)).Draw(t, "rounds"), Bound: 1}
+		u := Updates{Step: func(k int) float64 { return alphas[k] },
+			Rounds: rapid.IntRange(-1, len(alphas)).Draw(t, "rounds"), Bound: 1}
 		largest := largestStep(u, memory)
 		for k := range alphas {
 			want := 0.0
@@ -107,7 +108,8 @@ func TestCertificateOnTheEdgeIsNone(t *testing.T) {
 
 func TestFewestLevelsHaveACertificate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := Certified{S: 1, S1: rapid.Float64Range(2, 100).Draw(t, "S1"), Rounding: Rounding(rapid.IntRange(0, 3).Draw(t, "rounding"))}
+		c := Certified{S: 1, S1: rapid.Float64Range(2, 100).Draw(t, "S1"),
+			Rounding: Rounding(rapid.IntRange(0, 3).Draw(t, "rounding"))}
 		c.Levels = c.fewestLevels()
 		if err := c.Check(); err != nil && c.S1*c.amplification() < 1-1e-6 {
 			t.Fatal(err)
@@ -180,7 +182,8 @@ func TestTheoremBitsAreTheFewest(t *testing.T) {
 		bits := theorem.Bits(r)
 		delta := func(bits int) float64 { return Grid{Levels: 1 << bits, Rounding: r}.Delta() }
 		if delta(bits) > theorem.Delta() || delta(bits-1) <= theorem.Delta() {
-			t.Fatalf("%d bits have δ %v, one less %v, the limit is %v", bits, delta(bits), delta(bits-1), theorem.Delta())
+			t.Fatalf("%d bits have δ %v, one less %v, the limit is %v", bits, delta(bits), delta(bits-1),
+				theorem.Delta())
 		}
 		// Wrap-around saves at most one bit over the printed count.
 		if paper := theorem.PaperBits(); bits > paper+r.spread()-1 || bits < paper-1 {

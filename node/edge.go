@@ -14,6 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
@@ -155,7 +156,7 @@ func (e *edge) reach() handshake.Reach {
 	if j := e.links.journal; j != nil {
 		r.Kept = true
 		if e.hears {
-			r.Oldest = j.Base()
+			r.Oldest, _ = j.Span()
 		}
 	}
 	return r
@@ -178,7 +179,7 @@ func (e *edge) recognise(theirs handshake.Hello) *RefusedError {
 	if e.forsaken() {
 		return handshake.Refusal(LeftBehind, "worker %d has gone on without worker %d", e.links.me.Rank, e.rank)
 	}
-	if e.links.paced && !e.links.elastic || theirs.Durable != handshake.NoCheckpoint || !e.renewed(theirs) {
+	if e.links.paced && !e.links.elastic || theirs.Durable != gossip.Undurable || !e.renewed(theirs) {
 		return nil
 	}
 	return handshake.Refusal(LostState, "worker %d has been started anew and keeps no checkpoint", e.rank)
@@ -278,7 +279,7 @@ func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
 // has left for good.
 func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 	k := newLink(e, t)
-	met := Meeting{
+	met := gossip.Meeting{
 		Theirs: t.Theirs.Round, Ours: t.Mine.Round, Durable: t.Theirs.Durable, Kept: t.Mine.Durable,
 		Process: t.Theirs.Epoch, Renewed: e.renewed(t.Theirs),
 	}

@@ -95,7 +95,7 @@ func (k *link) write() error {
 		if !ok {
 			return nil
 		}
-		if o.notice.Kind == wire.Alive && k.parted() {
+		if o.alive && k.parted() {
 			continue
 		}
 		h := k.header(o)
@@ -109,7 +109,7 @@ func (k *link) write() error {
 		}
 		k.edge.sent.count(h.Kind, len(o.frame.Payload), len(payload))
 		o.close()
-		if o.bye {
+		if h.Kind == wire.Bye {
 			if err := k.parting(func() { k.told = true }); err != nil {
 				return err
 			}
@@ -119,18 +119,21 @@ func (k *link) write() error {
 
 // The kinds of frames of a machine, on the wire.
 var (
-	toWire   = map[gossip.FrameKind]wire.Kind{gossip.Data: wire.Data, gossip.Request: wire.Request, gossip.Repair: wire.Repair}
-	fromWire = map[wire.Kind]gossip.FrameKind{wire.Data: gossip.Data, wire.Request: gossip.Request, wire.Repair: gossip.Repair}
+	toWire = [...]wire.Kind{
+		gossip.Data: wire.Data, gossip.Request: wire.Request, gossip.Repair: wire.Repair,
+		gossip.Place: wire.Resend, gossip.Durable: wire.Durable, gossip.Member: wire.Member, gossip.Bye: wire.Bye,
+	}
+	fromWire = map[wire.Kind]gossip.FrameKind{
+		wire.Data: gossip.Data, wire.Request: gossip.Request, wire.Repair: gossip.Repair,
+		wire.Resend: gossip.Place, wire.Durable: gossip.Durable, wire.Member: gossip.Member,
+	}
 )
 
 // header describes what is to be sent.
 func (k *link) header(o outgoing) wire.Header {
 	epoch := k.edge.links.me.Epoch
-	if o.bye {
-		return wire.Header{Kind: wire.Bye, Epoch: epoch}
-	}
-	if n := o.notice; n.Kind != 0 {
-		return wire.Header{Kind: n.Kind, Round: n.Round, Hop: n.Hop, Epoch: epoch}
+	if o.alive {
+		return wire.Header{Kind: wire.Alive, Epoch: epoch}
 	}
 	f := o.frame
 	return wire.Header{Kind: toWire[f.Kind], Round: f.Round, Hop: f.Hop, Note: f.Note, Epoch: epoch}
@@ -205,8 +208,7 @@ func (k *link) read() error {
 			continue
 		case wire.Resend, wire.Durable, wire.Member:
 			links.pool.put(payload)
-			links.emit(Event{Kind: Noticed, Peer: k.edge.rank, Notice: Notice{Kind: h.Kind, Round: h.Round, Hop: h.Hop}})
-			continue
+			payload = nil
 		}
 		links.emit(Event{Kind: FrameIn, Peer: k.edge.rank, Frame: gossip.Frame{
 			From: k.edge.rank, To: links.roster.Self, Kind: fromWire[h.Kind],

@@ -59,7 +59,10 @@ type links struct {
 	closed bool
 }
 
-var _ Transport = (*links)(nil)
+var (
+	_ Transport = (*links)(nil)
+	_ meter     = (*links)(nil)
+)
 
 // eventRoom is how many events may wait for the worker; readers wait beyond.
 const eventRoom = 64
@@ -68,22 +71,14 @@ const eventRoom = 64
 func newLinks(n *Node, w *Worker, c *coding) *links {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &links{
-		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster.Members, limit: max(w.MaxPayload, handshake.MaxStop), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: w.slots().Lead,
+		host: n.host, log: n.log, me: n.me, admission: &n.admission, roster: n.roster.Members, limit: max(w.MaxPayload, handshake.MaxStop), paced: !w.Asynchronous, elastic: w.Lost == Reweight, lead: gossip.SlotsOf(w.Machine).Lead,
 		detect: n.opts.Detect, out: w.Row.Out,
 		edges: make(map[topology.Rank]*edge), events: make(chan Event, eventRoom), guests: make(chan guest),
 		refused: &n.refused, coding: c, ctx: ctx, cancel: cancel,
 	}
-	l.durable.Store(handshake.NoCheckpoint)
-	if c := w.Checkpoints; c != nil {
-		l.journal = c.Journal
-		l.durable.Store(int64(w.slots().Of(c.Round, 0)))
-	}
-	if l.paced {
-		l.place.Store(max(0, l.durable.Load()))
-	}
-	if w.Guest != nil {
-		l.place.Store(int64(w.Guest.Exchange))
-	}
+	l.journal = w.journal()
+	l.durable.Store(int64(w.durable()))
+	l.place.Store(int64(w.place()))
 	for _, rank := range neighbours(w.Row) {
 		l.meet(rank)
 	}
@@ -192,35 +187,42 @@ func (l *links) sendOne(same []gossip.Frame) {
 	}
 }
 
-// Bye says that the worker has sent peer all that it will.
-func (l *links) Bye(peer topology.Rank) {
-	if k := l.edge(peer).current(); k != nil {
-		k.out.put(outgoing{bye: true})
+// Control does something to links.
+func (l *links) Control(c gossip.Control) {
+	switch c.Kind {
+	case gossip.CallPeer:
+		l.meet(c.Peer)
+	case gossip.LeavePeer:
+		l.leave(c.Peer)
+	case gossip.DropLink:
+		l.drop(c.Peer, c.Why)
+	case gossip.BanPeer:
+		l.edge(c.Peer).ban(c.Why)
+		l.drop(c.Peer, c.Why)
+	case gossip.Introduce:
+		l.place.Store(int64(c.Place))
+		l.durable.Store(int64(c.Durable))
+	case gossip.StopRun:
+		l.stop(c.Why)
 	}
 }
 
-// Tell tells peer something about this worker.
-func (l *links) Tell(peer topology.Rank, n Notice) {
-	if k := l.edge(peer).current(); k != nil {
-		k.out.put(outgoing{notice: n})
+// stop says on all links that the run is over early.
+func (l *links) stop(err error) {
+	why, ok := errors.AsType[*StoppedError](err)
+	if !ok {
+		panic(fmt.Sprintf("internal error: node: a run is stopped by %T", err))
 	}
-}
-
-// Stop says on all links that the run is over early.
-func (l *links) Stop(why *StoppedError) {
 	text := handshake.EncodeStop(why)
 	for _, e := range l.all() {
 		if k := e.current(); k != nil {
-			k.out.only(outgoing{bye: true, frame: gossip.Frame{Payload: text}})
+			k.out.only(outgoing{frame: gossip.Frame{Kind: gossip.Bye, Payload: text}})
 		}
 	}
 }
 
-// Drop ends the link to peer.
-func (l *links) Drop(peer topology.Rank, why error) {
-	if no, banned := errors.AsType[*RefusedError](why); banned {
-		l.edge(peer).ban(no)
-	}
+// drop ends the link to peer.
+func (l *links) drop(peer topology.Rank, why error) {
 	if k := l.edge(peer).current(); k != nil {
 		k.fail(why)
 	}
@@ -239,12 +241,6 @@ func (l *links) Recycle(payload []byte) { l.pool.put(payload) }
 
 // Events delivers what happens on the links.
 func (l *links) Events() <-chan Event { return l.events }
-
-// Place enters the exchanges finished into the hellos to come.
-func (l *links) Place(finished int) { l.place.Store(int64(finished)) }
-
-// Durable enters those of the newest checkpoint.
-func (l *links) Durable(finished int) { l.durable.Store(int64(finished)) }
 
 // Trouble says how the link to peer is.
 func (l *links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble() }

@@ -40,16 +40,13 @@ func (l *links) all() []*edge {
 	return edges
 }
 
-// Call begins to make links to a worker that is no neighbour.
-func (l *links) Call(peer topology.Rank) { l.meet(peer) }
-
-// Leave ends the link to peer and refuses others.
-func (l *links) Leave(peer topology.Rank) {
+// leave ends the link to peer and refuses others.
+func (l *links) leave(peer topology.Rank) {
 	e := l.edge(peer)
 	e.mu.Lock()
 	e.left = true
 	e.mu.Unlock()
-	l.Drop(peer, errLeft)
+	l.drop(peer, errLeft)
 }
 
 // forget takes the neighbour back: it is another process.

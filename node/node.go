@@ -18,6 +18,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/node/handshake"
@@ -121,7 +122,7 @@ func New(o Options) (*Node, error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
 	n.me = handshake.Hello{
-		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: handshake.NoCheckpoint, Epoch: randomEpoch(),
+		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: gossip.Undurable, Epoch: randomEpoch(),
 		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
 	}
 	n.me.Declare(o.Sections)

@@ -115,7 +115,7 @@ func (d *driver) cutOff(s *standing, why error) error {
 	no := &RefusedError{Peer: fmt.Sprintf("of worker %d", s.rank), Reason: Misbehaved, Detail: text}
 	d.refused.Count("cut off")
 	s.refused, s.cut, s.ledger = no, true, ledger{}
-	d.t.Drop(s.rank, no)
+	d.t.Control(gossip.Control{Kind: gossip.BanPeer, Peer: s.rank, Why: no})
 	d.log.Error("cut off a neighbour", "neighbour", int(s.rank), "why", text)
 	d.status(record.Waiting, fmt.Sprintf("%s; it is let in again when its process has been started anew", text), []int{int(s.rank)})
 	return nil
@@ -133,8 +133,12 @@ func (e *edge) outlawed(theirs handshake.Hello) *RefusedError {
 }
 
 // ban refuses the process at the other end from now on.
-func (e *edge) ban(why *RefusedError) {
+func (e *edge) ban(why error) {
+	no, ok := errors.AsType[*RefusedError](why)
+	if !ok {
+		no = &RefusedError{Reason: Misbehaved, Detail: why.Error()}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.outlaw, e.banned = e.life, why
+	e.outlaw, e.banned = e.life, no
 }

@@ -58,7 +58,7 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 		node.mu.Lock()
 		links := node.links
 		node.mu.Unlock()
-		links.Drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
+		links.drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
 	}
 	models, finals, errs := make([][]float32, n), make([]record.Final, n), make([]error, n)
 	machines := make([]*gossip.PairWorker, n)
@@ -129,11 +129,11 @@ func TestANeighbourStartedAnewIsRefusedWhereRoundsDoNotTell(t *testing.T) {
 		saved int
 		want  bool
 	}{
-		{"first link", false, false, 8, handshake.NoCheckpoint, true},
-		{"the same process", false, true, 7, handshake.NoCheckpoint, true},
-		{"another process", false, true, 8, handshake.NoCheckpoint, false},
+		{"first link", false, false, 8, gossip.Undurable, true},
+		{"the same process", false, true, 7, gossip.Undurable, true},
+		{"another process", false, true, 8, gossip.Undurable, false},
 		{"another process with a checkpoint", false, true, 8, 0, true},
-		{"another process, but rounds tell", true, true, 8, handshake.NoCheckpoint, true},
+		{"another process, but rounds tell", true, true, 8, gossip.Undurable, true},
 	} {
 		e := &edge{links: &links{paced: c.paced}, ever: c.ever, life: 7}
 		no := e.recognise(handshake.Hello{Epoch: c.epoch, Durable: c.saved})

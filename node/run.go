@@ -156,7 +156,7 @@ func (d *driver) outcast() error {
 // started again, from its checkpoint.
 func (d *driver) returns(refused error) bool {
 	no, ok := errors.AsType[*RefusedError](refused)
-	return ok && no.Reason == LostState && !no.Remote && d.journal != nil
+	return ok && no.Reason == LostState && !no.Remote && d.w.journal() != nil
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in
@@ -168,8 +168,8 @@ func isOutcast(err error) bool {
 
 // final is the result as far as the worker knows it.
 func (d *driver) final() record.Final {
-	sent, _ := d.t.Bytes()
-	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.t.Messages(), Time: d.took})
+	sent, _ := d.meter.Bytes()
+	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.meter.Messages(), Time: d.took})
 }
 
 // A job is a gradient to compute, an outcome what came of it.

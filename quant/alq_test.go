@@ -313,7 +313,9 @@ func TestAdaptiveLevelsRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range [][2]float64{{0.6, 0.5}, {-0.1, 0.5}, {0.5, 1.1}, {math.NaN(), 0.5}, {0.5, math.NaN()}, {0.5, math.Inf(1)}} {
+	for _, table := range [][2]float64{
+		{0.6, 0.5}, {-0.1, 0.5}, {0.5, 1.1}, {math.NaN(), 0.5}, {0.5, math.NaN()}, {0.5, math.Inf(1)},
+	} {
 		bad := bytes.Clone(payload)
 		for i, level := range table {
 			binary.LittleEndian.PutUint32(bad[len(bad)-8+4*i:], math.Float32bits(float32(level)))

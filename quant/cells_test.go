@@ -10,7 +10,8 @@ import (
 
 // tables draws ascending levels, some of them equal.
 func tables(t *rapid.T) []float64 {
-	levels := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 1e-50}), rapid.Float64Range(-2, 2)), 2, maxLevels).Draw(t, "levels")
+	level := rapid.OneOf(rapid.SampledFrom([]float64{0, 1, -1, 1e-50}), rapid.Float64Range(-2, 2))
+	levels := rapid.SliceOfN(level, 2, maxLevels).Draw(t, "levels")
 	slices.Sort(levels)
 	return levels
 }

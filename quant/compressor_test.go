@@ -136,7 +136,8 @@ func TestCompressorsAreExactAtBothEnds(t *testing.T) {
 			if !bytes.HasPrefix(payload, []byte("header")) || len(payload) != 6+c.Len(len(z)) {
 				t.Errorf("%s of %s: %d bytes, Len says %d", name, what, len(payload)-6, c.Len(len(z)))
 			}
-			sender, receiver := decoded(t, c, 3, len(z), payload[6:]), decoded(t, zoo(len(z))[name], 3, len(z), bytes.Clone(payload[6:]))
+			sender := decoded(t, c, 3, len(z), payload[6:])
+			receiver := decoded(t, zoo(len(z))[name], 3, len(z), bytes.Clone(payload[6:]))
 			for i, v := range sender {
 				if math.Float32bits(v) != math.Float32bits(receiver[i]) || !finite(v) {
 					t.Fatalf("%s of %s: coordinate %d: %v at the sender, %v at the receiver", name, what, i, v, receiver[i])
@@ -304,7 +305,8 @@ func TestCompressorsRefuse(t *testing.T) {
 			}
 		}
 	}
-	if got, err := must(NewLinear(1e-6, Nearest, 0)).Compress([]byte{9}, 0, []float32{0, 3000}); err == nil || len(got) != 1 {
+	got, err := must(NewLinear(1e-6, Nearest, 0)).Compress([]byte{9}, 0, []float32{0, 3000})
+	if err == nil || len(got) != 1 {
 		t.Errorf("an index beyond int32: % x, %v", got, err)
 	}
 	if _, err := must(NewRandomK(1, Amplified, 0)).Compress(nil, 0, []float32{3e38, 3e38, 3e38}); err == nil {

@@ -32,7 +32,10 @@ func drawTiered(t *rapid.T) tiered {
 	norm := Norm(rapid.IntRange(0, 1).Draw(t, "norm"))
 	form := Form(rapid.IntRange(0, 1).Draw(t, "form"))
 	seed := rapid.Uint64().Draw(t, "seed")
-	switch rapid.SampledFrom([]string{"qsgd", "minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb", "bingrad_b"}).Draw(t, "name") {
+	names := []string{
+		"qsgd", "minmax", "sign", "nuqsgd", "levels", "terngrad", "orq", "linear_s", "bingrad_pb", "bingrad_b",
+	}
+	switch rapid.SampledFrom(names).Draw(t, "name") {
 	case "qsgd":
 		return laned(NewQSGD(bits, bucket, norm, seed))
 	case "minmax":
@@ -137,7 +140,8 @@ func TestLanesAllocateNothing(t *testing.T) {
 			"qsgd": laned(NewQSGD(4, 1000, LInf, 1)), "minmax": laned(NewMinMax(8, 1000, Stochastic, 1)),
 			"sign": laned(NewSign(1000)), "nuqsgd": laned(NewNUQSGD(4, 1000, L2, Zero, 1)),
 			"nuqsgd/8": laned(NewNUQSGD(8, 1000, L2, Zero, 1)), "nuqsgd/8/sym": laned(NewNUQSGD(8, 1000, L2, Symmetric, 1)),
-			"terngrad": laned(NewTernGrad(1000, 1)), "orq": laned(NewORQ(9, 1000, 1)), "bingrad_pb": laned(NewBinGradPB(1000, 1)),
+			"terngrad": laned(NewTernGrad(1000, 1)), "orq": laned(NewORQ(9, 1000, 1)),
+			"bingrad_pb": laned(NewBinGradPB(1000, 1)),
 		} {
 			c.useLanes(tier)
 			payload, k := []byte(nil), 0

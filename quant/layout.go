@@ -39,7 +39,8 @@ func (l Layout) Check() error {
 	case l == Layout{}:
 		return nil
 	case !symbols && !words:
-		return fmt.Errorf("%w: %d levels and words of %d bytes: must be 2 to %d levels or 1 to %d bytes", errLayout, l.Levels, l.Word, MaxLevels, maxWord)
+		return fmt.Errorf("%w: %d levels and words of %d bytes: must be 2 to %d levels or 1 to %d bytes",
+			errLayout, l.Levels, l.Word, MaxLevels, maxWord)
 	case l.Count < 0 || l.Count > math.MaxInt32 || l.Bucket < 0 || l.Bucket > math.MaxInt32:
 		return fmt.Errorf("%w: %d symbols in buckets of %d", errLayout, l.Count, l.Bucket)
 	case l.Head < 0 || l.Head > math.MaxUint16 || l.Tail < 0 || l.Tail > math.MaxUint16:

@@ -64,7 +64,8 @@ func (l *Linear) Compress(dst []byte, k int, z []float32) ([]byte, error) {
 		}
 		index := l.Index(v, u)
 		if index < math.MinInt32 || index > math.MaxInt32 {
-			return dst[:start], fmt.Errorf("quant: linear: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0", k, c, v, l.step)
+			return dst[:start], fmt.Errorf("quant: linear: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0",
+				k, c, v, l.step)
 		}
 		binary.LittleEndian.PutUint32(dst[start+4*c:], uint32(int32(index)))
 	}

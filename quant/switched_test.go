@@ -45,7 +45,8 @@ func TestSwitchedIsExactAtBothEnds(t *testing.T) {
 						t.Fatal(err)
 					}
 					if len(payload) > sender.Len(d) || int(payload[len(payload)-1]) != bits[k] {
-						t.Fatalf("round %d: %d bytes naming %d bits, want at most %d and %d", k, len(payload), payload[len(payload)-1], sender.Len(d), bits[k])
+						t.Fatalf("round %d: %d bytes naming %d bits, want at most %d and %d", k, len(payload),
+							payload[len(payload)-1], sender.Len(d), bits[k])
 					}
 					plain, _ := of(bits[k])
 					alone, err := plain.Compress(nil, k, z)
@@ -111,7 +112,8 @@ func TestSwitchedRefuses(t *testing.T) {
 		t.Errorf("9 bits: %q, error %v", dst, err)
 	}
 	for name, payload := range map[string][]byte{
-		"nothing": nil, "0 bits": {1, 2, 3, 0}, "9 bits": {1, 2, 3, 9}, "bits of another payload": append(make([]byte, 10), 3),
+		"nothing": nil, "0 bits": {1, 2, 3, 0}, "9 bits": {1, 2, 3, 9},
+		"bits of another payload": append(make([]byte, 10), 3),
 	} {
 		acc := []float32{1, 2, 3, 4, 5, 6, 7, 8}
 		if s.Check(len(acc), payload) == nil || s.AddTo(acc, 1, 0, payload) == nil {
@@ -126,7 +128,8 @@ func TestSwitchedRefuses(t *testing.T) {
 			t.Errorf("%d to %d bits: accepted", r[0], r[1])
 		}
 	}
-	if _, err := NewSwitched(1, 8, everyRound, switchable["qsgd"]); err == nil || !strings.Contains(err.Error(), "switched: 1 bits") {
+	_, err := NewSwitched(1, 8, everyRound, switchable["qsgd"])
+	if err == nil || !strings.Contains(err.Error(), "switched: 1 bits") {
 		t.Errorf("a compressor that has no 1 bit: error %v", err)
 	}
 }

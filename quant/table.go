@@ -140,7 +140,8 @@ func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Level
 // payloads made and read from now on. The table is copied into the old one.
 func (l *Levels) SetTable(t Table) error {
 	if t.Form != l.form || len(t.Levels) != len(l.levels) {
-		return fmt.Errorf("quant: %s: a table of %d levels cannot replace one of %d, or one of another form", l.name, len(t.Levels), len(l.levels))
+		return fmt.Errorf("quant: %s: a table of %d levels cannot replace one of %d, or one of another form",
+			l.name, len(t.Levels), len(l.levels))
 	}
 	if _, err := t.Bits(); err != nil {
 		return err

@@ -104,7 +104,9 @@ func TestTablesMayBeReplaced(t *testing.T) {
 	if got, want := decoded(t, changed, 3, len(z), a), decoded(t, fresh, 3, len(z), b); !slices.Equal(got, want) {
 		t.Error("the caller's table is used, not a copy")
 	}
-	for _, other := range []Table{{Zero, []float64{0, 1}}, {Symmetric, []float64{-1, -0.5, 0.5, 1}}, {Zero, []float64{0, 0.6, 0.5, 1}}} {
+	for _, other := range []Table{
+		{Zero, []float64{0, 1}}, {Symmetric, []float64{-1, -0.5, 0.5, 1}}, {Zero, []float64{0, 0.6, 0.5, 1}},
+	} {
 		if changed.SetTable(other) == nil {
 			t.Errorf("%v replaces %v", other, second)
 		}

@@ -126,7 +126,8 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 
 func TestCellsRefuseWhatLanesCannotDo(t *testing.T) {
 	var c Cells
-	for _, levels := range [][]float64{nil, {1}, {0, 0x1p101}, {math.Inf(-1), 0}, {0, math.NaN()}, make([]float64, MaxCells+2)} {
+	for _, levels := range [][]float64{nil, {1}, {0, 0x1p101}, {math.Inf(-1), 0}, {0, math.NaN()},
+		make([]float64, MaxCells+2)} {
 		if c.Set(levels, 0) {
 			t.Errorf("%v were accepted", levels)
 		}

@@ -31,12 +31,16 @@ type passCase struct {
 
 var passes = []passCase{
 	{"Moments", func(t Tier, p []Plane, k [][]float32, s Size) { t.Moments(k[0], k[1], p[0], p[1], s) }},
-	{"MaskedMoments", func(t Tier, p []Plane, k [][]float32, s Size) { t.MaskedMoments(k[0], k[1], p[0], p[1], p[2], s) }},
+	{"MaskedMoments", func(t Tier, p []Plane, k [][]float32, s Size) {
+		t.MaskedMoments(k[0], k[1], p[0], p[1], p[2], s)
+	}},
 	{"Normalize", func(t Tier, p []Plane, k [][]float32, s Size) { t.Normalize(p[0], p[1], k[0], k[1], 0, s) }},
 	{"Normalize without a floor", func(t Tier, p []Plane, k [][]float32, s Size) {
 		t.Normalize(p[0], p[1], k[0], k[1], float32(math.Inf(-1)), s)
 	}},
-	{"NormalizeAdd", func(t Tier, p []Plane, k [][]float32, s Size) { t.NormalizeAdd(p[0], p[1], p[2], k[0], k[1], 0, s) }},
+	{"NormalizeAdd", func(t Tier, p []Plane, k [][]float32, s Size) {
+		t.NormalizeAdd(p[0], p[1], p[2], k[0], k[1], 0, s)
+	}},
 	{"Combine", func(t Tier, p []Plane, k [][]float32, s Size) { t.Combine(p[0], p[1], p[2], k[0], k[1], k[2], s) }},
 	{"Rectify", func(t Tier, p []Plane, _ [][]float32, s Size) { t.Rectify(p[0], s.Rows, s.Pixels*s.Channels) }},
 	{"MaxPool", func(t Tier, p []Plane, _ [][]float32, s Size) { t.MaxPool(p[0], p[1], s) }},

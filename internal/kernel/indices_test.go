@@ -15,7 +15,8 @@ func TestIndicesAreWorkedOnAlikeInEveryTier(t *testing.T) {
 		for i, v := range random(rapid.Uint64().Draw(t, "k"), n) {
 			k[i] = int32(v * (1 << 31))
 		}
-		shift, base, mask := rapid.IntRange(0, 31).Draw(t, "shift"), rapid.Int32().Draw(t, "base"), rapid.Byte().Draw(t, "mask")
+		shift, base := rapid.IntRange(0, 31).Draw(t, "shift"), rapid.Int32().Draw(t, "base")
+		mask := rapid.Byte().Draw(t, "mask")
 		own, low, theirs := drawTop(t, width, n), drawTop(t, width, n), drawTop(t, width, n)
 		narrowed, recovered, tied := make([]byte, n), make([]int32, n), false
 		for i, v := range k {

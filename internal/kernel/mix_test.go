@@ -32,7 +32,8 @@ func TestMixingIsTheSameInEveryTier(t *testing.T) {
 		tieFrom := rapid.SampledFrom([]int{0, n / 2, n}).Draw(t, "ties from")
 		for j := range theirs {
 			theirs[j] = drawTop(t, width, n)
-			scales[j] = rapid.OneOf(rapid.Float32Range(-1, 1), rapid.SampledFrom([]float32{0, 1e-44, 1e-38, 1e30})).Draw(t, "scale")
+			scales[j] = rapid.OneOf(rapid.Float32Range(-1, 1),
+				rapid.SampledFrom([]float32{0, 1e-44, 1e-38, 1e30})).Draw(t, "scale")
 			for i := range theirs[j] {
 				if theirs[j][i]-own[i] != 128 {
 					continue
@@ -81,7 +82,8 @@ func TestBitsAreMixedLikeBytes(t *testing.T) {
 		theirs, theirBits, scales := make([][]byte, neighbours), make([][]byte, neighbours), make([]float32, neighbours)
 		for j := range theirs {
 			theirs[j], theirBits[j] = draw()
-			scales[j] = rapid.OneOf(rapid.Float32Range(-1, 1), rapid.SampledFrom([]float32{0, 1e-44, 1e30})).Draw(t, "scale")
+			scales[j] = rapid.OneOf(rapid.Float32Range(-1, 1),
+				rapid.SampledFrom([]float32{0, 1e-44, 1e30})).Draw(t, "scale")
 		}
 		x := random(4, n)
 		if n > 0 {

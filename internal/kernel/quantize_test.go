@@ -103,7 +103,8 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 				t.Fatalf("%d of %d hashed: %x, want %x", hashed, done, h.Sum(), want.Sum())
 			}
 			return done, hashed < done, func(at int) bool {
-				return float64(indices[at]) == l.integer(x[at], first+at) && symbols[at] == byte(indices[at])&byte(1<<l.Bits-1)
+				return float64(indices[at]) == l.integer(x[at], first+at) &&
+					symbols[at] == byte(indices[at])&byte(1<<l.Bits-1)
 			}
 		},
 	} {
@@ -120,7 +121,8 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 		}
 		for i := range n {
 			if !unsure[i] && !right(i) {
-				t.Fatalf("%s: %v at %d: lattice %+v, definition %v, lanes %d %d", name, x[i], first+i, l, l.integer(x[i], first+i), residues[i], indices[i])
+				t.Fatalf("%s: %v at %d: lattice %+v, definition %v, lanes %d %d", name, x[i], first+i, l,
+					l.integer(x[i], first+i), residues[i], indices[i])
 			}
 		}
 	}

@@ -49,9 +49,11 @@ func choose(name string, best Tier) choice {
 	tier := Tier(slices.Index(strings.Fields(tierNames), name)) // 255 if it is none
 	switch {
 	case tier > AVX512:
-		return choice{err: fmt.Errorf("kernel: %s=%q: want one of %s", Variable, name, strings.ReplaceAll(tierNames, " ", ", "))}
+		return choice{err: fmt.Errorf("kernel: %s=%q: want one of %s", Variable, name,
+			strings.ReplaceAll(tierNames, " ", ", "))}
 	case tier > best:
-		return choice{err: fmt.Errorf("kernel: %s=%v: this build on this machine has only %v: unset it", Variable, tier, best)}
+		return choice{err: fmt.Errorf("kernel: %s=%v: this build on this machine has only %v: unset it", Variable,
+			tier, best)}
 	}
 	return choice{tier: tier}
 }

@@ -23,7 +23,8 @@ func TestTheVariableChoosesATier(t *testing.T) {
 		{"OFF", AVX512, Off, "want one of"},
 	} {
 		got := choose(c.name, c.best)
-		if got.tier != c.want || (got.err != nil) != (c.err != "") || got.err != nil && !strings.Contains(got.err.Error(), c.err) {
+		if got.tier != c.want || (got.err != nil) != (c.err != "") || got.err != nil &&
+			!strings.Contains(got.err.Error(), c.err) {
 			t.Errorf("%q with %v: %v, %v; want %v, %q", c.name, c.best, got.tier, got.err, c.want, c.err)
 		}
 	}

@@ -49,7 +49,8 @@ func (s windowCase) build() (in []float32, win *Window, f *Filter, quads []Quad)
 		}
 	}
 	w := numbers(s.k*s.k*s.c*s.channels, 2)
-	f = &Filter{Weights: make(Panel, Panels(s.channels)*s.k*s.k*s.c), Start: make(Panel, Panels(s.channels)), Channels: s.channels}
+	f = &Filter{Weights: make(Panel, Panels(s.channels)*s.k*s.k*s.c), Start: make(Panel, Panels(s.channels)),
+		Channels: s.channels}
 	Off.PackPanels(f.Weights, w, s.channels)
 	Off.PackPanels(f.Start, numbers(s.channels, 3), s.channels)
 	return in, win, f, quads
@@ -87,7 +88,8 @@ func TestPanelsHoldTheMatrix(t *testing.T) {
 						want = w[r*s.cols+c]
 					}
 					if got[i][lane] != want || turned[i][lane] != want {
-						t.Fatalf("%v %+v: row %d column %d is %v, transposed %v, want %v", tier, s, r, c, got[i][lane], turned[i][lane], want)
+						t.Fatalf("%v %+v: row %d column %d is %v, transposed %v, want %v", tier, s, r, c,
+							got[i][lane], turned[i][lane], want)
 					}
 				}
 			}
@@ -149,7 +151,8 @@ func TestConvolveOfAnEmptyWindowIsItsStart(t *testing.T) {
 }
 
 func TestOuterIsItsDefinition(t *testing.T) {
-	for _, s := range []struct{ quads, columns int }{{1, 1}, {2, 16}, {3, 32}, {4, 33}, {7, 10}, {6, 16}, {8, 64}, {13, 49}} {
+	for _, s := range []struct{ quads, columns int }{{1, 1}, {2, 16}, {3, 32}, {4, 33}, {7, 10}, {6, 16}, {8, 64},
+		{13, 49}} {
 		const wide = 3
 		w := Walk{Count: [3]int{2, 3, wide}, StepA: [3]int{400, 90, 7}, StepB: [3]int{1000, 230, 70}}
 		a, b := numbers(800, 5), numbers(2000, 6)

@@ -53,7 +53,7 @@ func TestPeersKeepTheirPromises(t *testing.T) {
 			if err := available(); s.place == lan && err != nil {
 				t.Skipf("%v: NOTHING of this was tested", err)
 			}
-			effects, err := s.play(t.Context(), peer, 1, t.Logf)
+			effects, err := rig{peer: peer, seed: 1, log: t.Logf}.play(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}

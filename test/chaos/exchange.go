@@ -4,17 +4,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
-	"os"
-	"runtime"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // An exchange passes the bytes between peers on. It knows nothing of what they
@@ -54,25 +49,6 @@ func openExchange(hub string, peers int, seed uint64) (*exchange, error) {
 		}
 	}
 	return x, nil
-}
-
-// within calls f in a network namespace; what it opens stays there.
-func within[T any](space string, f func() (T, error)) (T, error) {
-	var result T
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for ever: the thread ends with the goroutine, since it is where no other may be
-		file, err := os.Open("/run/netns/" + space)
-		if err == nil {
-			err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
-			file.Close()
-		}
-		if err == nil {
-			result, err = f()
-		}
-		done <- err
-	}()
-	return result, <-done
 }
 
 // dial connects to the port where a peer listens.
@@ -208,20 +184,4 @@ func (x *exchange) flood(rank int) (heal func() error) {
 func (x *exchange) close() {
 	x.cancel()
 	x.wg.Wait()
-}
-
-// errNoNamespaces is why nothing that needs the network can be done.
-var errNoNamespaces = errors.New("needs root, ip and tc")
-
-// available reports whether a lan can be made on this machine.
-func available() error {
-	if os.Geteuid() != 0 {
-		return errNoNamespaces
-	}
-	for _, tool := range []string{"ip", "tc"} {
-		if command(tool, "-V") != nil {
-			return errNoNamespaces
-		}
-	}
-	return nil
 }

@@ -40,29 +40,13 @@ type lanSite struct {
 }
 
 const (
-	listenPort   = 4001
-	exchangePort = 5000             // + rank
-	metricsAt    = "127.0.0.1:9464" // in the namespace of each peer
-	diskSize     = 256 << 20
+	metricsAt = "127.0.0.1:9464" // in the namespace of each peer
+	diskSize  = 256 << 20
 )
-
-// ip runs the command of this name.
-func ip(words string, args ...any) error {
-	return command("ip", strings.Fields(fmt.Sprintf(words, args...))...)
-}
-
-func command(name string, args ...string) error {
-	if text, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(text)))
-	}
-	return nil
-}
 
 func (s *lanSite) hub() string            { return s.prefix + "hub" }
 func (s *lanSite) space(rank int) string  { return s.prefix + strconv.Itoa(rank) }
 func (s *lanSite) home(rank int) string   { return filepath.Join(s.dir, strconv.Itoa(rank)) }
-func address(rank int) string             { return fmt.Sprintf("10.79.%d.2", rank) }
-func gate(rank int) string                { return fmt.Sprintf("10.79.%d.1", rank) }
 func (s *lanSite) programs() []*program   { return s.running }
 func (s *lanSite) key(rank int) string    { return filepath.Join(s.home(rank), "key") }
 func (s *lanSite) output(rank int) string { return filepath.Join(s.home(rank), "runs") }

@@ -26,22 +26,30 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
-	pattern := flag.String("run", "", "`regexp` of the scenarios to play; all without it")
-	seed := flag.Uint64("seed", 1, "draws whom a fault strikes, and when")
-	program := flag.String("peer", "", "`program` to test; without it, it is built")
-	soak := flag.Duration("soak", 0, "random faults for this long instead of the scenarios")
+	o := options{rig: rig{log: say}}
+	flag.StringVar(&o.output, "o", "", "`file` to write; standard output without it")
+	flag.StringVar(&o.pattern, "run", "", "`regexp` of the scenarios to play; all without it")
+	flag.Uint64Var(&o.seed, "seed", 1, "draws whom a fault strikes, and when")
+	flag.StringVar(&o.peer, "peer", "", "`program` to test; without it, it is built")
+	flag.DurationVar(&o.length, "soak", 0, "random faults for this long instead of the scenarios")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *program, *output, *pattern, *seed, *soak); err != nil {
+	if err := o.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, peer, output, pattern string, seed uint64, soak time.Duration) error {
-	chosen, err := regexp.Compile(pattern)
+// options are the settings of the command line.
+type options struct {
+	rig
+	output, pattern string
+	length          time.Duration // of a soak; 0: the scenarios are played
+}
+
+func (o options) run(ctx context.Context) error {
+	chosen, err := regexp.Compile(o.pattern)
 	if err != nil {
 		return err
 	}
@@ -50,21 +58,21 @@ func run(ctx context.Context, peer, output, pattern string, seed uint64, soak ti
 		return err
 	}
 	defer os.RemoveAll(work)
-	if peer == "" {
-		if peer, err = build(ctx, work); err != nil {
+	if o.peer == "" {
+		if o.peer, err = build(ctx, work); err != nil {
 			return err
 		}
 	}
 	var text string
-	if soak > 0 {
-		text, err = soakFor(ctx, peer, soak, seed)
+	if o.length > 0 {
+		text, err = o.soak(ctx, o.length)
 	} else {
-		text, err = playAll(ctx, peer, chosen, seed)
+		text, err = o.playAll(ctx, chosen)
 	}
 	if text != "" {
-		if output == "" {
+		if o.output == "" {
 			fmt.Print(text)
-		} else if writeErr := os.WriteFile(output, []byte(text), 0o666); writeErr != nil {
+		} else if writeErr := os.WriteFile(o.output, []byte(text), 0o666); writeErr != nil {
 			return writeErr
 		}
 	}
@@ -86,7 +94,7 @@ func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args.
 
 // playAll plays the scenarios whose names match and returns the document; an
 // error says that a promise was not kept.
-func playAll(ctx context.Context, peer string, chosen *regexp.Regexp, seed uint64) (string, error) {
+func (r rig) playAll(ctx context.Context, chosen *regexp.Regexp) (string, error) {
 	var effects []effect
 	var skipped []string
 	broken := 0
@@ -95,27 +103,27 @@ func playAll(ctx context.Context, peer string, chosen *regexp.Regexp, seed uint6
 			continue
 		}
 		if err := available(); s.place == lan && err != nil {
-			say("SKIPPED: %s: %v: nothing was tested", s.name, err)
+			r.log("SKIPPED: %s: %v: nothing was tested", s.name, err)
 			skipped = append(skipped, s.name)
 			continue
 		}
-		got, err := s.play(ctx, peer, seed, say)
+		got, err := r.play(ctx, s)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", s.name, err)
 		}
 		for _, t := range tallies(got) {
-			say("%s", strings.Join(t.cells(), ", "))
+			r.log("%s", strings.Join(t.cells(), ", "))
 		}
 		for _, e := range got {
 			for _, why := range e.broken {
-				say("BROKEN: %s", why)
+				r.log("BROKEN: %s", why)
 				broken++
 			}
 		}
 		effects = append(effects, got...)
 	}
 	if broken > 0 {
-		return document(effects, seed, skipped), fmt.Errorf("%d promises were not kept", broken)
+		return document(effects, r.seed, skipped), fmt.Errorf("%d promises were not kept", broken)
 	}
-	return document(effects, seed, skipped), nil
+	return document(effects, r.seed, skipped), nil
 }

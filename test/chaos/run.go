@@ -5,9 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -15,50 +13,17 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A trial is one scenario as it is played once.
-type trial struct {
-	scenario
-	dir   string // of its own
-	site  site
-	watch *watch
-	rand  *rand.Rand
-	log   func(format string, args ...any)
-
-	broken []string // invariants that did not hold
-}
-
-// An effect is what came of one fault: a row of the table.
-type effect struct {
-	fault
-	scenario  string
-	noticed   time.Duration // until a neighbour said so; < 0: none did
-	recovered time.Duration // from the fault's end until all train again; < 0: never
-	lost      string
-	broken    []string
-}
-
-// total bounds a whole run, which does not hang: the faults and what peers may
-// take to get over them, and three times what the rounds take where the machine
-// has other things to do.
-func (s scenario) total() time.Duration {
-	total := 60*time.Second + time.Duration(s.rounds)*30*time.Millisecond
-	for _, f := range s.faults {
-		total += f.lasts + s.within
-	}
-	return total
-}
-
 // play runs a scenario with the faults that the seed draws. An error is what
 // kept it from being played.
-func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(string, ...any)) ([]effect, error) {
-	t, err := s.trial(peer, seed, log)
+func (r rig) play(ctx context.Context, s scenario) ([]effect, error) {
+	t, err := r.trial(s)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(t.dir)
 	var want record.Summary
 	if s.ends != stopped {
-		if want, err = s.undisturbed(ctx, peer, t.dir); err != nil {
+		if want, err = s.undisturbed(ctx, r.peer, t.dir); err != nil {
 			return nil, err
 		}
 	}
@@ -80,28 +45,6 @@ func (s scenario) play(ctx context.Context, peer string, seed uint64, log func(s
 	last := &effects[len(effects)-1]
 	last.broken = append(last.broken, t.broken...)
 	return effects, nil
-}
-
-// trial prepares to play a scenario, in a folder of its own.
-func (s scenario) trial(peer string, seed uint64, log func(string, ...any)) (*trial, error) {
-	dir, err := os.MkdirTemp("", "chaos-")
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		return nil, err
-	}
-	t := &trial{scenario: s, dir: dir, watch: newWatch(s.peers), rand: rand.New(rand.NewPCG(seed, 0)), log: log}
-	t.site = s.site(peer, dir, seed)
-	return t, nil
-}
-
-// site makes the place of a scenario in a folder.
-func (s scenario) site(peer, dir string, seed uint64) site {
-	if s.place == lab {
-		return &labSite{scenario: s, peer: peer, dir: dir}
-	}
-	return &lanSite{scenario: s, peer: peer, dir: dir, prefix: fmt.Sprintf("chaos%d-", os.Getpid()), seed: seed}
 }
 
 // strike waits for the round of a fault, brings it about, and sees what comes of
@@ -157,16 +100,6 @@ func (t *trial) inflict(ctx context.Context, e *effect) (healed time.Time, err e
 	}
 	pause(ctx, f.lasts)
 	return time.Now(), heal()
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // stormTimes is how often a restart storm kills a peer.
@@ -301,34 +234,4 @@ func (t *trial) leaks(ctx context.Context, e *effect, before map[int]footprint) 
 				old.goroutines))
 		}
 	}
-}
-
-// footprints returns what the peers hold, by process.
-func (t *trial) footprints() map[int]footprint {
-	all := make(map[int]footprint)
-	for rank := range t.peers {
-		pid := t.site.pid(rank)
-		if f, ok := measure(pid); ok {
-			f.goroutines = t.site.goroutines(rank)
-			all[pid] = f
-		}
-	}
-	return all
-}
-
-// anyOver reports whether a program of the run has ended that should not. The caller
-// holds the lock of the watch.
-func (t *trial) anyOver() bool {
-	return slices.ContainsFunc(t.site.programs(),
-		func(p *program) bool { return p != nil && p.over() && !t.watch.gone[p.rank] })
-}
-
-// allOver reports whether no program of the run is left.
-func (t *trial) allOver() bool {
-	for _, p := range t.site.programs() {
-		if p == nil || !p.over() {
-			return false
-		}
-	}
-	return true
 }

@@ -21,23 +21,33 @@ import (
 
 // A site is where the peers of a run live, and what can be done to them there.
 type site interface {
-	// start starts all peers; w follows them until ctx ends.
-	start(ctx context.Context, w *watch) error
-	// pid returns the process of a peer, 0 if it has none.
-	pid(rank int) int
-	// goroutines returns how many a peer says it has, 0 if it does not say.
-	goroutines(rank int) int
+	house
+	view
 	// harm begins a fault of the network or the disk and returns what ends it.
 	harm(f fault) (heal func() error, err error)
 	// revive sees to it that a peer that was killed comes back.
 	revive(rank int) error
+}
+
+// A house has the peers of a run as long as the run lasts.
+type house interface {
+	// start starts all peers; w follows them until ctx ends.
+	start(ctx context.Context, w *watch) error
 	// programs are the processes that were started here and not by others, with
 	// their last lives.
 	programs() []*program
-	// record matches the files where a peer records what it does.
-	record(rank int) string
 	// close kills what is left and removes what was made.
 	close()
+}
+
+// A view shows single peers from outside.
+type view interface {
+	// pid returns the process of a peer, 0 if it has none.
+	pid(rank int) int
+	// goroutines returns how many a peer says it has, 0 if it does not say.
+	goroutines(rank int) int
+	// record matches the files where a peer records what it does.
+	record(rank int) string
 }
 
 // A program is a process with its results.

@@ -37,24 +37,24 @@ func soakKinds(p place) []fault {
 	return kinds
 }
 
-// soakFor plays random faults for about so long and returns what came of them;
-// an error says that a promise was not kept.
-func soakFor(ctx context.Context, peer string, d time.Duration, seed uint64) (string, error) {
+// soak plays random faults for about so long and returns what came of them; an
+// error says that a promise was not kept.
+func (r rig) soak(ctx context.Context, d time.Duration) (string, error) {
 	s := scenario{
 		name: "soak", place: lan, peers: 8, rounds: max(4*soakRest, int(d.Seconds()*soakPace)), noticed: whenever(),
 		within:   30 * time.Second,
 		settings: kept("limit.latency="+soakLatency, "train.schedule=constant"), faults: []fault{{lasts: 2 * d}},
 	}
 	if err := available(); err != nil {
-		say("faults of the network: SKIPPED: %v", err)
+		r.log("faults of the network: SKIPPED: %v", err)
 		s.place = lab
 	}
-	t, err := s.trial(peer, seed, say)
+	t, err := r.trial(s)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(t.dir)
-	want, err := s.undisturbed(ctx, peer, t.dir)
+	want, err := s.undisturbed(ctx, r.peer, t.dir)
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,9 @@ type crowd struct {
 	made, met, taken atomic.Int64
 }
 
+// A target is where a peer listens, host:port, and its id.
+type target struct{ addr, id string }
+
 const (
 	polite  = 100 // one of so many speaks libp2p
 	atOnce  = 16
@@ -98,4 +101,9 @@ func (c *crowd) speak(ctx context.Context, at target, text []byte) {
 	s.SetDeadline(time.Now().Add(patient))
 	n, _ := s.Write(text)
 	c.taken.Add(int64(n))
+}
+
+func multiaddr(at string) string {
+	host, port, _ := net.SplitHostPort(at) // what a listener said
+	return "/ip4/" + host + "/tcp/" + port
 }

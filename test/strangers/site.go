@@ -25,9 +25,6 @@ type site struct {
 	targets           []target // by rank
 }
 
-// A target is where a peer listens, host:port, and its id.
-type target struct{ addr, id string }
-
 // An outcome is what a run took.
 type outcome struct {
 	digest string
@@ -74,11 +71,6 @@ func freePort() (string, error) {
 	}
 	defer l.Close()
 	return l.Addr().String(), nil
-}
-
-func multiaddr(at string) string {
-	host, port, _ := net.SplitHostPort(at) // what a listener said
-	return "/ip4/" + host + "/tcp/" + port
 }
 
 // run starts the peers and, when all of them listen, the crowd.

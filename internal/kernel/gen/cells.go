@@ -8,23 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// maxCells is the length of the tables.
-const maxCells = 256
-
-// Tables have their entries in reversed order of bits. The other words are there
-// eight times, for all lanes of AVX2.
-var cellWords = layout{"CellWords", "is what kernel.Cells is made of. Its comment has the symbols.", []field{
-	{"Starts", "[256]uint32", "of the cells, floats, for the steps of the search"},
-	{"Factors", "[256]uint32", "1/width, floats"},
-	{"Low", "[256]uint32", "l_j/width, floats"},
-	{"Mask", "[8]uint32", "of x"},
-	{"Flip", "[8]uint32", "of the symbols of negative x, in each byte"},
-	{"Mirror", "[8]uint32", "all bits if u is mirrored for negative x"},
-	{"Guard", "[8]uint32", "twice the distance that is doubtful, as an integer"},
-	{"Lower", "[8]uint32", "twice 16 bytes: symbols by the lower four bits"},
-	{"Upper", "[8]uint32", "the same by the upper four"},
-}}
-
 // cells writes the rounding to a table of each tier, see Cells.
 func cells(c *build.Context) {
 	for _, w := range widths(c, "cells") {
@@ -38,9 +21,6 @@ func cells(c *build.Context) {
 		}
 	}
 }
-
-// findAlone is from how many steps on a function of its own finds the cells.
-const findAlone = 6
 
 // A drawer writes one function. A search is a chain of look-ups that wait for each
 // other, so with AVX-512 those of four vectors go side by side, and long ones, of
@@ -61,7 +41,7 @@ func (z *drawer) write(name string) {
 	function(z.Context, name+z.tier,
 		"func(symbols []byte, x []float32, first, k0, k1 uint32, words *CellWords, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
-	z.loadWords(cellWords)
+	z.loadWords(cellWords())
 	z.begin()
 	z.stream = z.newStream()
 	z.scale = z.stream.word("scale", map[bool]uint32{false: 0x33800000, true: 0x2F800000}[z.wide]) // 2⁻²⁴, 2⁻³²
@@ -81,7 +61,7 @@ func (z *drawer) write(name string) {
 func (z *drawer) writeSearch(name string) {
 	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *CellWords)",
 		"finds the cells of len(x) coordinates, a multiple of 128.")
-	z.loadWords(cellWords)
+	z.loadWords(cellWords())
 	z.x, z.dst = z.base("x"), z.base("symbols")
 	z.middle = z.vector()
 	z.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)

@@ -24,20 +24,6 @@ func channels(c *build.Context) {
 // A sweep goes over the pixels of up to six planes together.
 type sweep struct{ width }
 
-var channelsCall = layout{"ChannelsCall",
-	"is what a pass over the pixels of some planes is given. Distances are of bytes.", []field{
-		{"Planes", "[6]*float32", "their first pixels"},
-		{"Steps", "[6]int", "from one row to the next"},
-		{"Coefficients", "[3]*float32", "one of each per channel"},
-		{"Rows", "int", "of each plane"},
-		{"Quads", "int", "pixels of a row, by fours"},
-		{"Singles", "int", "and the rest"},
-		{"Pixel", "int", "from one pixel to the next"},
-		{"Groups", "int", "of channels that fill a vector; the assembly counts it down"},
-		{"Floor", "float32", "of what is written"},
-		{"Done", "int", "bytes of the channels dealt with, which the assembly counts"},
-	}}
-
 // A walk is the state of the loops over an image.
 type walk struct {
 	sweep
@@ -63,7 +49,7 @@ func (w *walk) pixelOf(plane int) operand.Mem {
 
 // run writes the loops over groups of channels, rows and pixels.
 func (p sweep) run(name, doc string, do visit) {
-	w := &walk{sweep: p, call: p.called(name, channelsCall, "", doc)}
+	w := &walk{sweep: p, call: p.called(name, channelsCall(), "", doc)}
 	w.Label("group")
 	w.Comment("Begin a group of channels.")
 	if do.begin != nil {

@@ -6,13 +6,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Quads of a tile: 12 pixels of 32 channels or 24 of 16 with AVX-512, and 4 of 16
-// with AVX2.
-const (
-	convolveTile2 = 3
-	convolveTile1 = 6
-)
-
 // convolve writes the sums over windows.
 func convolve(c *build.Context) {
 	narrow, wide := widths(c, "convolve")[0], widths(c, "convolve")[1]
@@ -22,25 +15,8 @@ func convolve(c *build.Context) {
 	tile{width: narrow, quads: 1, panels: 1, masked: true}.convolve("ConvolvePart")
 }
 
-var convolveCall = layout{"ConvolveCall", "is what the tiles of a convolution are given. Distances are of bytes.",
-	[]field{
-		{"In", "*float32", "inputs"},
-		{"Out", "*float32", "sums, from the panel's first column on"},
-		{"W", "*float32", "weights of the panel"},
-		{"Start", "*float32", "what the sums begin with"},
-		{"Done", "int", "bytes of the quads dealt with, which the assembly counts"},
-		{"Tiles", "int", "1 or more; the assembly counts it down"},
-		{"Rows", "int", "runs of inputs in a window"},
-		{"Len", "int", "inputs in a run"},
-		{"Step", "int", "from the end of a run to the next"},
-		{"Panel", "int", "from one panel's weights to the next's"},
-		{"InAt", "[4]int", "of the four pixels of a quad"},
-		{"OutAt", "[4]int", "of their sums"},
-		{"Mask", "[16]int32", "all bits of the lanes that are there"},
-	}}
-
 func (t tile) convolve(name string) {
-	call := t.called(name, convolveCall, ", quads *Quad",
+	call := t.called(name, convolveCall(), ", quads *Quad",
 		"computes the tiles of a call: the sums of windows of inputs with one or two panels of weights.")
 	k := t.loadMask(call.field("Mask", 0))
 	s, w := t.sums(), t.row()
@@ -119,7 +95,7 @@ func (t tile) storeQuads(call call, k mask, s [][]reg.VecVirtual) {
 	t.MOVQ(call.field("Out", 0), out)
 	for i, row := range s {
 		if i%4 == 0 {
-			t.MOVQ(quads.Offset(quadPlaces.size()*(i/4)+quadPlaces.at("Out")), p)
+			t.MOVQ(quads.Offset(quadPlaces().size()*(i/4)+quadPlaces().at("Out")), p)
 			t.LEAQ(operand.Mem{Base: out, Index: p, Scale: 4}, p)
 		}
 		t.MOVQ(call.field("OutAt", i%4), at)

@@ -8,12 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The primes of XXH64 that its stripes use.
-const (
-	prime1 = 0x9E3779B185EBCA87
-	prime2 = 0xC2B2AE3D27D4EB4F
-)
-
 // A chain is the state of one hash.
 type chain struct {
 	width

@@ -100,6 +100,23 @@ func (m *mixer) block(at reg.GPVirtual) {
 	}
 	peak := m.vector()
 	m.clear(peak)
+	m.neighbours(at, own, up, peak, sums)
+	if !m.windows {
+		m.Comment("Stop before the block if a difference is a tie.")
+		m.stop(peak)
+	}
+	m.Comment("Add the sums to acc once, and count what moved.")
+	for v, sum := range sums {
+		m.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
+		m.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
+	}
+	m.VPMAXUB(peak, m.peak, m.peak)
+	m.countMoved(peak)
+}
+
+// neighbours writes the loop over the neighbours of one block: sums and peak of the
+// differences to own.
+func (m *mixer) neighbours(at reg.GPVirtual, own, up, peak reg.VecVirtual, sums [4]reg.VecVirtual) {
 	theirs, scale, left := m.GP64(), m.GP64(), m.GP64()
 	m.MOVQ(m.theirs.Base, theirs)
 	m.MOVQ(m.scales.Base, scale)
@@ -137,17 +154,6 @@ func (m *mixer) block(at reg.GPVirtual) {
 	m.ADDQ(operand.U32(4), scale)
 	m.DECQ(left)
 	m.JNZ(operand.LabelRef("neighbour"))
-	if !m.windows {
-		m.Comment("Stop before the block if a difference is a tie.")
-		m.stop(peak)
-	}
-	m.Comment("Add the sums to acc once, and count what moved.")
-	for v, sum := range sums {
-		m.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
-		m.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
-	}
-	m.VPMAXUB(peak, m.peak, m.peak)
-	m.countMoved(peak)
 }
 
 // upwards sets the top bit of the bytes of up whose window begins above

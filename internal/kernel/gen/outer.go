@@ -6,13 +6,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Quads of a tile: 12 rows of 32 channels or 24 of 16 with AVX-512, and 4 of 16
-// with AVX2 and for what is left.
-const (
-	outerTile2 = 3
-	outerTile1 = 6
-)
-
 // outer writes the sums of outer products.
 func outer(c *build.Context) {
 	narrow, wide := widths(c, "outer")[0], widths(c, "outer")[1]
@@ -23,23 +16,8 @@ func outer(c *build.Context) {
 	tile{width: narrow, quads: 1, panels: 1, masked: true}.outer("OuterPart")
 }
 
-var outerCall = layout{"OuterCall", "is what the tiles of a sum of outer products are given. Distances are of bytes.",
-	[]field{
-		{"A", "*float32", "rows"},
-		{"B", "*float32", "columns, from the panel's first on"},
-		{"Sums", "*float32", "from the panel's first column on"},
-		{"Done", "int", "bytes of the quads dealt with, which the assembly counts"},
-		{"Tiles", "int", "1 or more; the assembly counts it down"},
-		{"Add", "int", "to what is there, or 0"},
-		{"Columns", "int", "of a row of sums"},
-		{"Count", "[3]int", "images, rows of one, pixels of one"},
-		{"StepA", "[3]int", "after the last image, row and pixel"},
-		{"StepB", "[3]int", "the same in B"},
-		{"Mask", "[16]int32", "all bits of the lanes that are there"},
-	}}
-
 func (t tile) outer(name string) {
-	call := t.called(name, outerCall, ", quads *Quad",
+	call := t.called(name, outerCall(), ", quads *Quad",
 		"computes the tiles of a call: sums of outer products, from zero or added to what is there.")
 	k := t.loadMask(call.field("Mask", 0))
 	s, b := t.sums(), t.row()
@@ -100,7 +78,7 @@ func (t tile) eachSum(call call, s [][]reg.VecVirtual, visit func(v int, m opera
 	t.MOVQ(call.field("Columns", 0), columns)
 	for i := range s {
 		if i%4 == 0 {
-			t.MOVQ(quads.Offset(quadPlaces.size()*(i/4)+quadPlaces.at("Out")), row)
+			t.MOVQ(quads.Offset(quadPlaces().size()*(i/4)+quadPlaces().at("Out")), row)
 			t.LEAQ(operand.Mem{Base: sums, Index: row, Scale: 4}, row)
 		} else {
 			t.ADDQ(columns, row)

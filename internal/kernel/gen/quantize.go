@@ -8,28 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// step is the number of coordinates that all tiers do at a time.
-const step = 128
-
-// Constants are there eight times, for all lanes of AVX2.
-var quantizerWords = layout{"QuantizerWords", "is what kernel.Quantizer is made of. Its comment has the symbols.",
-	[]field{
-		{"First", "[8]uint32", "the scale of w, a float"},
-		{"Magic", "[8]uint32", "3, and what packing adds, a float"},
-		{"Units", "[8]uint32", "2²²⁺ˢ, a float"},
-		{"Three", "[8]uint32", "3 times that"},
-		{"High", "[8]uint32", "2ˢ/B, rounded to a float"},
-		{"Low", "[8]uint32", "the rest of it"},
-		{"Shift", "[8]uint32", "added to T: c, and the zone of doubt"},
-		{"Test", "[8]uint32", "bits that are 0 where T is doubtful"},
-		{"Own", "[8]uint32", "of residues their mask, of indices their bits"},
-		{"Rest", "[8]uint32", "fractional bits of T"},
-		{"Noise", "[8]uint32", "bits that random numbers lose for T"},
-		{"Key1", "[8]uint32", "upper half of the key"},
-		{"Products", "[128]uint32", "of the 128 lower parts of indices"},
-		{"Key0", "uint32", "lower half of the key, above those parts"},
-	}}
-
 // quantize writes the quantizers of each tier, see the comment of Quantizer.
 func quantize(c *build.Context) {
 	for _, w := range widths(c, "quantize") {
@@ -170,7 +148,7 @@ func (z *quantizer) verdict() {
 func (z *quantizer) begin() {
 	z.Comment("Load the constants that registers hold.")
 	z.dst, z.x, z.doubt = z.base("dst"), z.base("x"), z.base("doubt")
-	z.q = call{quantizerWords, z.pointer("q")}
+	z.q = call{quantizerWords(), z.pointer("q")}
 	z.doubts = z.GP64()
 	z.XORQ(z.doubts, z.doubts)
 	z.begins, z.magic, z.outside = z.constant("First"), z.constant("Magic"), z.constant("Magic")

@@ -6,23 +6,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// batch is the number of coordinates that all tiers do at a time.
-const batch = 64
-
-// roundFraction is the number of fractional bits of what is rounded.
-const roundFraction = 22
-
-// Each word is there eight times, for all lanes of AVX2.
-var rounderWords = layout{"RounderWords", "is what kernel.Rounder is made of.", []field{
-	{"Mask", "[8]uint32", "of x"},
-	{"Low", "[8]uint32", "the least v, a float"},
-	{"Factor", "[8]uint32", "parts per unit of v, a float"},
-	{"Flip", "[8]uint32", "of random numbers"},
-	{"Shift", "[8]uint32", "added to what is rounded"},
-	{"Test", "[8]uint32", "bits that are 0 where a sum is doubtful"},
-	{"Sign", "[8]uint32", "of symbols, in each byte"},
-}}
-
 // round writes the rounding to equal parts of each tier, see Rounder.
 func round(c *build.Context) {
 	for _, w := range widths(c, "round") {
@@ -44,7 +27,7 @@ func (z *rounder) write(name, numbers string) {
 	function(z.Context, name+z.tier,
 		"func(symbols []byte, x []float32"+numbers+", words *RounderWords, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
-	z.loadWords(rounderWords)
+	z.loadWords(rounderWords())
 	z.mask, z.low, z.factor, z.shift = z.constant("Mask"), z.constant("Low"), z.constant("Factor"), z.constant("Shift")
 	z.begin()
 	z.test, z.flip = z.constant("Test"), z.constant("Sign")

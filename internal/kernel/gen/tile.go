@@ -15,17 +15,8 @@ type tile struct {
 	masked bool
 }
 
-// lanes is the number of columns in a panel.
-const lanes = 16
-
 // panelBytes is what one row of a panel takes.
 const panelBytes = 4 * lanes
-
-// A Quad places four rows of a tile.
-var quadPlaces = layout{"Quad", "places four pixels that are computed together, in floats.", []field{
-	{"In", "int", "of the inputs"},
-	{"Out", "int", "of the sums"},
-}}
 
 // vectors returns how many registers one row of sums takes.
 func (t tile) vectors() int { return t.panels * panelBytes / t.bytes }
@@ -63,7 +54,7 @@ func (t tile) inputs(done, base operand.Mem) []reg.Register {
 	first := make([]reg.Register, t.quads)
 	for q := range first {
 		p := t.GP64()
-		t.MOVQ(quads.Offset(q*quadPlaces.size()+quadPlaces.at("In")), p)
+		t.MOVQ(quads.Offset(q*quadPlaces().size()+quadPlaces().at("In")), p)
 		t.LEAQ(operand.Mem{Base: in, Index: p, Scale: 4}, p)
 		first[q] = p
 	}
@@ -80,7 +71,7 @@ func (t tile) quadTable(done operand.Mem) operand.Mem {
 // nextTile leaves the loop over tiles when the call has none left.
 func (t tile) nextTile(done, tiles operand.Mem) {
 	t.Comment("Count the tile, in the call: registers are rare here.")
-	t.ADDQ(operand.U8(t.quads*quadPlaces.size()), done)
+	t.ADDQ(operand.U8(t.quads*quadPlaces().size()), done)
 	t.DECQ(tiles)
 	t.JNZ(operand.LabelRef("tile"))
 	t.finish()

@@ -192,3 +192,16 @@ func (w width) finish() {
 	w.VZEROUPPER()
 	w.RET()
 }
+
+// function begins a leaf function that leaves its slices to the caller.
+func function(c *build.Context, name, arguments, doc string) {
+	c.Function(name)
+	c.Attributes(attr.NOSPLIT)
+	s, err := signature(arguments)
+	if err != nil {
+		panic("gen: " + name + ": " + err.Error())
+	}
+	c.Signature(s)
+	c.Pragma("noescape")
+	c.Doc(name + " " + doc)
+}
