@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/gossip/replay"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -103,7 +104,7 @@ func newDriver(w Worker, t reporter) *driver {
 		d.round = w.Guest.Round
 	}
 	d.core, d.over = w.layers(func(rank topology.Rank) bool { return d.ended(rank) })
-	for _, rank := range neighbours(w.Row) {
+	for _, rank := range link.Neighbours(w.Row) {
 		d.peers = append(d.peers, standing{rank: rank})
 	}
 	return d
@@ -327,7 +328,7 @@ func (d *driver) handle(e Event) error {
 		if err := d.judge(d.core.Parted(e.Peer, e.Err)); err != nil {
 			return err
 		}
-		if err := d.parted(e.Peer); err != nil || !forged(e.Err) {
+		if err := d.parted(e.Peer); err != nil || !link.Forged(e.Err) {
 			return err
 		}
 		return d.blame(s, e.Err)

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -68,7 +69,7 @@ func (s *script) Bytes() (sent, received record.Bytes) { return record.Bytes{}, 
 func (s *script) Close() error                         { return nil }
 func (s *script) up(peers ...topology.Rank)            { s.each(LinkUp, peers) }
 func (s *script) down(peers ...topology.Rank)          { s.each(LinkDown, peers) }
-func (s *script) each(kind EventKind, p []topology.Rank) {
+func (s *script) each(kind link.EventKind, p []topology.Rank) {
 	for _, peer := range p {
 		s.events <- Event{Kind: kind, Peer: peer}
 	}

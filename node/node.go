@@ -24,6 +24,7 @@ import (
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
+	"gossiptrainer/node/link"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/node/telemetry"
 	"gossiptrainer/topology"
@@ -95,7 +96,7 @@ type Node struct {
 	mu     sync.Mutex
 	roster *join.Roster // nil before it is known
 	roll   *join.RollCall
-	links  *links
+	links  *link.Links
 	topic  *telemetry.Topic
 	closed bool
 }

@@ -23,8 +23,6 @@ const (
 	heartbeat  = 100 * time.Millisecond
 )
 
-var errLeft = errors.New("this worker has gone on without that one")
-
 // A mending is what a driver needs to go on without neighbours.
 type mending struct {
 	machine gossip.Elastic

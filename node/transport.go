@@ -3,6 +3,7 @@ package node
 import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -38,24 +39,20 @@ type meter interface {
 	Messages() record.Messages
 }
 
-// An EventKind tells events apart.
-type EventKind int
-
-// Kinds of events.
-const (
-	LinkUp   EventKind = iota // a link was made; what the last one held is lost
-	LinkDown                  // a link was lost, see Err
-	FrameIn                   // Frame came in, of any kind but gossip.Bye
-	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
-	Refused                   // one end refused the other, see Err (*RefusedError)
-	Stopped                   // the neighbour says that the run is over early, see Err (*StoppedError)
+var (
+	_ Transport = (*link.Links)(nil)
+	_ meter     = (*link.Links)(nil)
 )
 
-// An Event is what happens on the link to Peer.
-type Event struct {
-	Kind  EventKind
-	Peer  topology.Rank
-	Frame gossip.Frame   // FrameIn; the receiver owns the payload until Recycle
-	Met   gossip.Meeting // LinkUp
-	Err   error
-}
+// An Event is what happens on the link to a neighbour, see package link.
+type Event = link.Event
+
+// Kinds of events, see package link.
+const (
+	LinkUp   = link.Up
+	LinkDown = link.Down
+	FrameIn  = link.FrameIn
+	PeerDone = link.PeerDone
+	Refused  = link.Refused
+	Stopped  = link.Stopped
+)

@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"sync"
@@ -12,7 +12,7 @@ import (
 type outgoing struct {
 	frame   gossip.Frame
 	mailing *mailing // nil: the payload travels as it is
-	message uint64   // what heads call it
+	message uint64   // its number in the header cache
 	alive   bool     // a sign of life
 }
 
