@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gossiptrainer/internal/registry"
 )
 
 // A comparisonReader turns a document into a Comparison and notes what is wrong
@@ -179,8 +181,10 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 func (r *comparisonReader) lengthen(at string, entry map[string]any) {
 	name, _ := entry["name"].(string)
 	reduce, _ := entry["reduce"].(string)
-	gathers := name == "allreduce" && reduce != "" && reduce != "ring"
-	if name == "" || takesCodec(name) || name == "allreduce" && !gathers {
+	if reduce == "" {
+		reduce = Default().Algorithm.Reduce
+	}
+	if row, ok := registry.Find(name, reduce); !ok || !row.Compresses() {
 		return
 	}
 	compressor, ok := entry["compressor"].(map[string]any)

@@ -1,9 +1,7 @@
 package configs
 
 import (
-	"strings"
-
-	"gossiptrainer/quant"
+	"gossiptrainer/internal/registry"
 )
 
 // compressorRules say which settings a compressor cannot have. What follows
@@ -11,10 +9,9 @@ import (
 // made.
 var compressorRules = []rule{
 	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
-		a := c.Algorithm.Compressor
-		signed := a.Name == "qsgd" || a.Name == "nuqsgd" || adaptive(a.Name)
-		if signed && (a.Bits < 2 || a.Bits > 8) {
-			wrong("algorithm.compressor.bits", "%s needs 2 to 8 bits, got %d", a.Name, a.Bits)
+		row, bits := c.compressor(), c.Algorithm.Compressor.Bits
+		if r := row.Bits; row.Has("bits") && (bits < r.Least || bits > r.Most) {
+			wrong("algorithm.compressor.bits", "%s needs %d to %d bits, got %d", row.Name, r.Least, r.Most, bits)
 		}
 	}},
 	{[]string{"algorithm.compressor.refit_at"}, func(c *Config, wrong complain) {
@@ -24,28 +21,25 @@ var compressorRules = []rule{
 			}
 		}
 	}},
-	{[]string{"algorithm.compressor.levels", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
-		a := c.Algorithm.Compressor
-		if a.Name == "orq" && (a.Levels < 3 || a.Levels > 129 || (a.Levels-1)&(a.Levels-2) != 0) {
-			wrong("algorithm.compressor.levels", "orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got %d", a.Levels)
-		}
-	}},
-	{[]string{"algorithm.compressor.table", "algorithm.compressor.variant", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
-		a := c.Algorithm.Compressor
-		if a.Name != "levels" {
-			return
-		}
-		form, err := quant.ParseForm(a.Variant)
-		if err == nil {
-			_, err = quant.Table{Form: form, Levels: a.Table}.Bits()
-		}
-		if err != nil {
-			wrong("algorithm.compressor.table", "the compressor levels cannot use the table: %v", err)
-		}
-	}},
+	checked("levels"),
+	checked("table", "variant"),
 }
 
-// adaptive says whether a compressor fits its levels while the run goes on.
-func adaptive(name string) bool {
-	return strings.HasPrefix(name, "alq") || strings.HasPrefix(name, "amq")
+// checked is the rule of a setting that rows check themselves, perhaps together with
+// other settings.
+func checked(setting string, others ...string) rule {
+	const section = "algorithm.compressor."
+	keys := []string{section + setting}
+	for _, other := range others {
+		keys = append(keys, section+other)
+	}
+	return rule{append(keys, section+"name"), func(c *Config, wrong complain) {
+		row := c.compressor()
+		if row.Check == nil {
+			return
+		}
+		if wrongOne, why := row.Check(registry.CompressorSettings(c.Algorithm.Compressor)); wrongOne == setting {
+			wrong(section+setting, "%s", why)
+		}
+	}}
 }

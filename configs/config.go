@@ -47,21 +47,21 @@ type Topology struct {
 
 // Algorithm says what a round does.
 type Algorithm struct {
-	Name       string     `json:"name" jsonschema:"enum=dpsgd,enum=d2,enum=choco,enum=deepsqueeze,enum=dcd,enum=ecd,enum=naive,enum=adpsgd,enum=allreduce" jsonschema_description:"update rule"`
-	Codec      string     `json:"codec" jsonschema:"enum=moniqua,enum=full" jsonschema_description:"how dpsgd, d2 and adpsgd send a model: modulo quantized or float32; full for every other algorithm"`
+	Name       string     `json:"name" jsonschema_description:"update rule"`
+	Codec      string     `json:"codec" jsonschema_description:"how <by codec> send a model: modulo quantized or float32; full for every other algorithm"`
 	Bits       int        `json:"bits" jsonschema:"enum=1,enum=2,enum=3,enum=4,enum=5,enum=6,enum=7,enum=8,enum=9,enum=10,enum=11,enum=12,enum=13,enum=14,enum=15,enum=16,enum=32" jsonschema_description:"bits per parameter on the wire; 32 = full precision whatever the codec"`
 	Levels     int        `json:"levels" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"symbols per parameter, 2 to 65536, instead of bits; 0 = 2^bits"`
 	Rounding   string     `json:"rounding" jsonschema:"enum=dither,enum=nearest,enum=shared,enum=stochastic" jsonschema_description:"moniqua: how a value becomes a grid index; shared and stochastic need 3 levels"`
 	Theta      Theta      `json:"theta" jsonschema_description:"moniqua: bound on the difference of neighbours"`
-	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"dpsgd: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
-	Gamma      Auto       `json:"gamma" jsonschema_description:"consensus step of choco, eta of deepsqueeze; the coarser the compressor, the smaller; auto = from what the compressor loses"`
-	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of choco, deepsqueeze, dcd, ecd, naive, and of allreduce by allgather or server"`
+	Order      string     `json:"order" jsonschema:"enum=cta,enum=atc" jsonschema_description:"<order>: combine then adapt (gradient overlaps the exchange) or adapt then combine"`
+	Gamma      Auto       `json:"gamma" jsonschema_description:"<gamma>: the consensus step, eta in the paper of deepsqueeze; the coarser the compressor, the smaller; auto = from what the compressor loses"`
+	Compressor Compressor `json:"compressor" jsonschema_description:"C(.) of <by compressor>"`
 	Controller Controller `json:"controller" jsonschema_description:"choice of bits while a run goes on"`
-	Clip       Clip       `json:"clip" jsonschema_description:"dpsgd: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
-	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for dcd, ecd, adpsgd and allreduce"`
+	Clip       Clip       `json:"clip" jsonschema_description:"<clip>: robust mixing, where neighbours may lie: what each of them moves a model by is limited; the mean of the models is then no longer conserved"`
+	LocalSteps int        `json:"local_steps" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"H: the last of every H rounds exchanges, the others take the gradient step alone; 1 for <one step>"`
 
-	Reduce        string `json:"reduce" jsonschema:"enum=ring,enum=allgather,enum=server" jsonschema_description:"allreduce, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
-	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"allreduce by allgather or server: a worker adds what its last message lost to its next gradient"`
+	Reduce        string `json:"reduce" jsonschema_description:"<several forms>, on a graph of its own whatever topology.kind says: ring = full precision along a cycle; allgather = compressed gradients from all to all; server = compressed to and from worker 0"`
+	ErrorFeedback bool   `json:"error_feedback" jsonschema_description:"<feedback>: a worker adds what its last message lost to its next gradient"`
 }
 
 // Theta is the bound on neighbour differences that Moniqua needs.
@@ -74,8 +74,8 @@ type Theta struct {
 
 // Clip limits what each neighbour moves a model by.
 type Clip struct {
-	Radius float64 `json:"radius" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"dpsgd: the difference of a neighbour's model counts up to this length (2-norm, in units of the parameters); 0 = whatever it is, or as liars says"`
-	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"dpsgd: so many neighbours of each worker may lie: differences count up to that of the farthest neighbour but so many, anew in every exchange; 0 = none"`
+	Radius float64 `json:"radius" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<clip>: the difference of a neighbour's model counts up to this length (2-norm, in units of the parameters); 0 = whatever it is, or as liars says"`
+	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<clip>: so many neighbours of each worker may lie: differences count up to that of the farthest neighbour but so many, anew in every exchange; 0 = none"`
 }
 
 // On reports whether mixing is clipped.
@@ -84,21 +84,21 @@ func (c Clip) On() bool { return c.Radius > 0 || c.Liars > 0 }
 // Compressor is the C(·) of the algorithms that send neither models in full
 // precision nor by the modulo codec.
 type Compressor struct {
-	Name       string    `json:"name" jsonschema:"enum=qsgd,enum=full,enum=linear,enum=minmax,enum=terngrad,enum=nuqsgd,enum=levels,enum=alq,enum=alqn,enum=alqg,enum=alqgn,enum=amq,enum=amqn,enum=orq,enum=linear_s,enum=bingrad_pb,enum=bingrad_b,enum=sign,enum=topk,enum=randomk" jsonschema_description:"compressor"`
-	Bits       int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"qsgd, nuqsgd, alq..., amq..., minmax: bits per parameter; 2 to 8, for minmax 1 to 16"`
-	Levels     int       `json:"levels" jsonschema:"minimum=2,maximum=256" jsonschema_description:"orq, linear_s: levels of a bucket; 3, 5, 9, 17, 33, 65 or 129 for orq"`
-	Variant    string    `json:"variant" jsonschema:"enum=zero,enum=sym" jsonschema_description:"nuqsgd, levels, alq...: zero = magnitudes with a level 0 and a sign, sym = values with their sign"`
-	Table      []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"levels: the levels in ascending order, a power of two of them; from 0 to 1 for the variant zero, from -1 to 1 for sym"`
-	Rule       string    `json:"rule" jsonschema:"enum=mean,enum=lloyd" jsonschema_description:"bingrad_b: the threshold is the mean of a bucket, or what Lloyd's iteration makes of it"`
-	Mode       string    `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"linear, minmax: nearest grid point, or an unbiased draw between two"`
-	Step       float64   `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"linear: distance of the grid points, in units of the parameters"`
-	K          int       `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"topk, randomk: parameters sent per message; 0 = by ratio"`
-	Ratio      float64   `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"topk, randomk: share of the parameters sent per message, where k is 0"`
-	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"qsgd, nuqsgd, levels, alq..., amq...: what a bucket is scaled by, its length or its largest magnitude"`
-	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for full, linear, topk and randomk"`
+	Name       string    `json:"name" jsonschema_description:"compressor"`
+	Bits       int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"<takes bits>: bits per parameter; <ranges of bits>"`
+	Levels     int       `json:"levels" jsonschema:"minimum=2,maximum=256" jsonschema_description:"<takes levels>: levels of a bucket; 3, 5, 9, 17, 33, 65 or 129 for orq"`
+	Variant    string    `json:"variant" jsonschema:"enum=zero,enum=sym" jsonschema_description:"<takes variant>: zero = magnitudes with a level 0 and a sign, sym = values with their sign"`
+	Table      []float64 `json:"table" jsonschema:"maxItems=256" jsonschema_description:"<takes table>: the levels in ascending order, a power of two of them; from 0 to 1 for the variant zero, from -1 to 1 for sym"`
+	Rule       string    `json:"rule" jsonschema:"enum=mean,enum=lloyd" jsonschema_description:"<takes rule>: the threshold is the mean of a bucket, or what Lloyd's iteration makes of it"`
+	Mode       string    `json:"mode" jsonschema:"enum=nearest,enum=stochastic" jsonschema_description:"<takes mode>: nearest grid point, or an unbiased draw between two"`
+	Step       float64   `json:"step" jsonschema:"exclusiveMinimum=0,maximum=1000000" jsonschema_description:"<takes step>: distance of the grid points, in units of the parameters"`
+	K          int       `json:"k" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes k>: parameters sent per message; 0 = by ratio"`
+	Ratio      float64   `json:"ratio" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"<takes ratio>: share of the parameters sent per message, where k is 0"`
+	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"<takes norm>: what a bucket is scaled by, its length or its largest magnitude"`
+	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for <lacks bucket>"`
 	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
-	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"alq..., amq...: rounds in which the levels are fitted to what is sent, in any order; one in which nothing is sent counts for the next that sends"`
-	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"alq..., amq...: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
+	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds in which the levels are fitted to what is sent, in any order; one in which nothing is sent counts for the next that sends"`
+	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes refit_every>: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }
 
@@ -128,12 +128,12 @@ type Data struct {
 
 // Model names the objective.
 type Model struct {
-	Name   string  `json:"name" jsonschema:"enum=quadratic,enum=logistic,enum=mlp,enum=lenet,enum=resnet,enum=vgg16" jsonschema_description:"objective"`
-	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"mlp: widths of the hidden layers, each 1 to 65536"`
-	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"resnet: layers, 6n+2"`
-	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"resnet, vgg16: normalisation; group suits shards that differ"`
-	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"quadratic: number of parameters"`
-	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"quadratic: distance between the workers' optima"`
+	Name   string  `json:"name" jsonschema_description:"objective"`
+	Hidden []int   `json:"hidden" jsonschema:"maxItems=64" jsonschema_description:"<model hidden>: widths of the hidden layers, each 1 to 65536"`
+	Depth  int     `json:"depth" jsonschema:"minimum=8,maximum=1202" jsonschema_description:"<model depth>: layers, 6n+2"`
+	Norm   string  `json:"norm" jsonschema:"enum=group,enum=batch" jsonschema_description:"<model norm>: normalisation; group suits shards that differ"`
+	Dim    int     `json:"dim" jsonschema:"minimum=1,maximum=1000000000" jsonschema_description:"<model dim>: number of parameters"`
+	Spread float64 `json:"spread" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"<model spread>: distance between the workers' optima"`
 }
 
 // Train is the local optimizer.
@@ -192,7 +192,7 @@ type Node struct {
 
 // Faults says what to do about lost neighbours, and which faults are made on purpose.
 type Faults struct {
-	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of dpsgd and adpsgd; stop = end the run"`
+	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of <reweight>; stop = end the run"`
 	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started anew; one is forgotten for 1000 that were used"`
 	// Script is not compared between peers: under the policy wait it changes no result.
 	Script []Fault `json:"script" jsonschema:"maxItems=100000" jsonschema_description:"faults that lab and sim make on purpose, in any order; not compared between peers"`

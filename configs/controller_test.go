@@ -17,6 +17,8 @@ func TestControllersThatDoNotFit(t *testing.T) {
 		{"0 bits", "algorithm: {controller: {min_bits: 0}}\n", 1, 36, "must be at least 1"},
 		{"17 bits", "algorithm: {controller: {max_bits: 17}}\n", 1, 36, "must be at most 16"},
 		{"adpsgd", "algorithm: {name: adpsgd, theta: {rule: fixed, value: 1}, controller: {name: mqgrad}}\n", 1, 78, "no round in which all could switch bits: must be fix, got mqgrad"},
+		{"a ring of full precision", "algorithm: {name: allreduce, controller: {name: oland-raj}}\n", 1, 49,
+			"allreduce sends full precision and has no bits to choose: must be fix, got oland-raj"},
 		{"levels", "algorithm: {levels: 5, controller: {name: oland-raj}}\n", 1, 43, "the run file gives levels"},
 		{"full precision", "algorithm: {codec: full, controller: {name: oland-raj}}\n", 1, 45, "dpsgd in full precision has no bits to choose"},
 		{"32 bits", "algorithm: {name: d2, bits: 32, controller: {name: mqgrad}}\n", 1, 52, "d2 in full precision has no bits to choose"},

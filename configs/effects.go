@@ -1,6 +1,11 @@
 package configs
 
-import "slices"
+import (
+	"slices"
+
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/model"
+)
 
 // An effect is the row of one key: the key has an effect while all its needs
 // hold. A key that is given without effect is an error, see settle.
@@ -29,11 +34,11 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"wire.entropy", always},
 
 	{"model.name", always},
-	{"model.hidden", []need{only("model.name", "mlp")}},
-	{"model.depth", []need{only("model.name", "resnet")}},
-	{"model.norm", []need{only("model.name", "resnet", "vgg16")}},
-	{"model.dim", []need{only("model.name", "quadratic")}},
-	{"model.spread", []need{only("model.name", "quadratic")}},
+	{"model.hidden", []need{ofModels("hidden")}},
+	{"model.depth", []need{ofModels("depth")}},
+	{"model.norm", []need{ofModels("norm")}},
+	{"model.dim", []need{ofModels("dim")}},
+	{"model.spread", []need{ofModels("spread")}},
 
 	{"data.name", []need{samples}},
 	{"data.dir", []need{samples, fromFiles}},
@@ -102,12 +107,12 @@ var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 
 var algorithmEffects = []effect{
 	{"algorithm.name", always},
-	{"algorithm.reduce", []need{only("algorithm.name", "allreduce")}},
-	{"algorithm.error_feedback", []need{only("algorithm.name", "allreduce").or(false), lossyReduce.or(false)}},
+	{"algorithm.reduce", []need{of(hasForms)}},
+	{"algorithm.error_feedback", []need{of(feedsBack).or(false), lossyReduce.or(false)}},
 	{"algorithm.controller.name", always},
 	{"algorithm.controller.min_bits", []need{controlled}},
 	{"algorithm.controller.max_bits", []need{controlled}},
-	{"algorithm.codec", []need{modelsByCodec.or("full"), fewBits}},
+	{"algorithm.codec", []need{modelsByCodec.or(registry.Full), choosingCodec.or(registry.Full), fewBits}},
 	{"algorithm.bits", []need{lossyReduce.or(32), modelsByCodec.rest(32), quantizing.or(32), chosenBits}},
 	{"algorithm.levels", []need{modelsByCodec.or(0), quantizing.or(0)}},
 	{"algorithm.rounding", []need{modelsByCodec, quantizing, fewBits}},
@@ -115,39 +120,36 @@ var algorithmEffects = []effect{
 	{"algorithm.theta.value", []need{modelsByCodec.or(0.), quantizing.or(0.), fewBits.or(0.), only("algorithm.theta.rule", "fixed").or(0.)}},
 	{"algorithm.theta.bound", []need{modelsByCodec.or(0.), quantizing.or(0.), fewBits.or(0.)}},
 	{"algorithm.theta.verify", []need{modelsByCodec, quantizing, fewBits}},
-	{"algorithm.order", []need{only("algorithm.name", "dpsgd")}},
-	{"algorithm.gamma", []need{only("algorithm.name", "choco", "deepsqueeze").instead("topology.slack")}},
-	{"algorithm.clip.radius", []need{only("algorithm.name", "dpsgd").or(0.)}},
-	{"algorithm.clip.liars", []need{only("algorithm.name", "dpsgd").or(0)}},
+	{"algorithm.order", []need{of(ordered)}},
+	{"algorithm.gamma", []need{of(hasGamma).instead("topology.slack")}},
+	{"algorithm.clip.radius", []need{of(clips).or(0.)}},
+	{"algorithm.clip.liars", []need{of(clips).or(0)}},
 	{"algorithm.local_steps", always},
 }
 
-var (
-	bucketed = []string{
-		"qsgd", "minmax", "terngrad", "nuqsgd", "levels", "alq", "alqn", "alqg", "alqgn", "amq", "amqn",
-		"orq", "linear_s", "bingrad_pb", "bingrad_b", "sign",
-	}
-	withBits   = []string{"qsgd", "minmax", "nuqsgd", "alq", "alqn", "alqg", "alqgn", "amq", "amqn"}
-	withNorm   = []string{"qsgd", "nuqsgd", "levels", "alq", "alqn", "alqg", "alqgn", "amq", "amqn"}
-	withForm   = []string{"nuqsgd", "levels", "alq", "alqn", "alqg", "alqgn"}
-	withRefits = []string{"alq", "alqn", "alqg", "alqgn", "amq", "amqn"}
-)
+// ofModels is the need of a setting of some models.
+func ofModels(setting string) need { return only("model.name", model.Names(setting)...) }
+
+// of is the need of a setting of some algorithms.
+func of(fits func(registry.Algorithm) bool) need {
+	return only("algorithm.name", registry.Names(fits)...)
+}
 
 var compressorEffects = []effect{
-	{"algorithm.compressor.name", compressing()},
-	{"algorithm.compressor.bits", append(compressing(withBits...), fixedBits)},
-	{"algorithm.compressor.levels", compressing("orq", "linear_s")},
-	{"algorithm.compressor.variant", compressing(withForm...)},
-	{"algorithm.compressor.table", compressing("levels")},
-	{"algorithm.compressor.rule", compressing("bingrad_b")},
-	{"algorithm.compressor.mode", compressing("linear", "minmax")},
-	{"algorithm.compressor.step", compressing("linear")},
-	{"algorithm.compressor.k", compressing("topk", "randomk")},
-	{"algorithm.compressor.ratio", append(compressing("topk", "randomk"), byRatio)},
-	{"algorithm.compressor.norm", compressing(withNorm...)},
-	{"algorithm.compressor.bucket", compressing(bucketed...)},
-	{"algorithm.compressor.clip", compressing(bucketed...)},
-	{"algorithm.compressor.refit_at", compressing(withRefits...)},
-	{"algorithm.compressor.refit_every", compressing(withRefits...)},
-	{"algorithm.compressor.scaled", compressing()},
+	{"algorithm.compressor.name", compressing("")},
+	{"algorithm.compressor.bits", append(compressing("bits"), fixedBits)},
+	{"algorithm.compressor.levels", compressing("levels")},
+	{"algorithm.compressor.variant", compressing("variant")},
+	{"algorithm.compressor.table", compressing("table")},
+	{"algorithm.compressor.rule", compressing("rule")},
+	{"algorithm.compressor.mode", compressing("mode")},
+	{"algorithm.compressor.step", compressing("step")},
+	{"algorithm.compressor.k", compressing("k")},
+	{"algorithm.compressor.ratio", append(compressing("ratio"), byRatio)},
+	{"algorithm.compressor.norm", compressing("norm")},
+	{"algorithm.compressor.bucket", compressing("bucket")},
+	{"algorithm.compressor.clip", compressing("clip")},
+	{"algorithm.compressor.refit_at", compressing("refit_at")},
+	{"algorithm.compressor.refit_every", compressing("refit_every")},
+	{"algorithm.compressor.scaled", compressing("")},
 }

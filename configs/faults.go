@@ -1,21 +1,13 @@
 package configs
 
-// bound says why an algorithm cannot go on with another W.
-var bound = map[string]string{
-	"d2":          "corrects by the last round's W",
-	"choco":       "keeps a replica of every neighbour, which follows all that was sent",
-	"deepsqueeze": "carries the error of what all neighbours got",
-	"dcd":         "keeps a replica of every neighbour, which follows all that was sent",
-	"ecd":         "keeps an estimate of every neighbour, which follows all that was sent",
-	"allreduce":   "needs all workers in every round",
-	"naive":       "drifts with W",
-}
+import "gossiptrainer/internal/registry"
 
 // faultRules say with what the policy reweight does not go.
 var faultRules = []rule{
 	{[]string{"faults.on_lost_neighbor", "algorithm.name"}, func(c *Config, wrong complain) {
-		if why := bound[c.Algorithm.Name]; why != "" && c.reweights() {
-			wrong("faults.on_lost_neighbor", "%s %s: must be wait or stop, or the algorithm dpsgd or adpsgd", c.Algorithm.Name, why)
+		if policy := c.row().Takes.Reweight; !policy.Given && c.reweights() {
+			wrong("faults.on_lost_neighbor", "%s %s: must be wait or stop, or the algorithm %s",
+				c.Algorithm.Name, policy.Reason(), either(registry.Names(reweights)))
 		}
 	}},
 	{[]string{"faults.on_lost_neighbor", "algorithm.controller.name"}, func(c *Config, wrong complain) {
@@ -42,5 +34,5 @@ func (c *Config) reweights() bool { return c.Faults.OnLostNeighbor == "reweight"
 // modulo says whether models travel in the modulo codec.
 func (c *Config) modulo() bool {
 	a := c.Algorithm
-	return takesCodec(a.Name) && a.Codec == "moniqua" && a.Bits != 32
+	return c.row().ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != 32
 }

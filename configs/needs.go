@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/registry"
 )
 
 // A need is a condition without which a key has no effect.
@@ -49,11 +51,11 @@ func only(key string, values ...string) need {
 	}
 }
 
-// compressing are the needs of a setting of some compressors, or of all.
-func compressing(names ...string) []need {
+// compressing are the needs of a setting that some compressors take; "": that all do.
+func compressing(setting string) []need {
 	needs := []need{lossyReduce, compressed}
-	if len(names) > 0 {
-		needs = append(needs, only("algorithm.compressor.name", names...))
+	if setting != "" {
+		needs = append(needs, only("algorithm.compressor.name", registry.CompressorNames(setting)...))
 	}
 	return needs
 }
@@ -61,25 +63,25 @@ func compressing(names ...string) []need {
 var (
 	ownGraph = need{
 		on:    []string{"algorithm.name"},
-		holds: func(c *Config, _ string) bool { return c.Algorithm.Name != "allreduce" },
-		why:   func(*Config) string { return "allreduce has a graph of its own" },
+		holds: func(c *Config, _ string) bool { return c.row().On.Kind == "" },
+		why:   func(c *Config) string { return c.Algorithm.Name + " has a graph of its own" },
 		hint:  func(*Config) string { return "topology.size gives the workers, algorithm.reduce the graph" },
 	}
 	ownWeights = need{
 		on: ownGraph.on, holds: ownGraph.holds,
-		why:  func(*Config) string { return "allreduce takes the mean of all workers, with no weights" },
-		hint: func(*Config) string { return "leave it out for allreduce" },
+		why:  func(c *Config) string { return c.Algorithm.Name + " takes the mean of all workers, with no weights" },
+		hint: func(c *Config) string { return "leave it out for " + c.Algorithm.Name },
 	}
 	modelsByCodec = need{
 		on:    []string{"algorithm.name"},
-		holds: func(c *Config, _ string) bool { return takesCodec(c.Algorithm.Name) },
+		holds: func(c *Config, _ string) bool { return c.row().ByCodec() },
 		why:   func(c *Config) string { return c.Algorithm.Name + " sends no models by a codec" },
 		hint: func(c *Config) string {
 			if !lossyReduce.holds(c, "") {
 				return lossyReduce.hint(c)
 			}
 			key := "algorithm.compressor.bits sets the bits"
-			if !slices.Contains(withBits, c.Algorithm.Compressor.Name) {
+			if !c.compressor().Has("bits") {
 				key = "algorithm.compressor.name chooses the compressor"
 			}
 			return fmt.Sprintf("%s of %s", key, c.Algorithm.Name)
@@ -89,7 +91,20 @@ var (
 		on:    []string{"algorithm.codec"},
 		holds: func(c *Config, _ string) bool { return c.Algorithm.Codec != "full" },
 		why:   func(*Config) string { return "the codec full sends 32 bits per parameter" },
-		hint:  func(*Config) string { return "leave it out, or set algorithm.codec to moniqua" },
+		hint: func(c *Config) string {
+			if !c.row().ByMoniqua() {
+				return "leave it out"
+			}
+			return "leave it out, or set algorithm.codec to moniqua"
+		},
+	}
+	choosingCodec = need{
+		on:    []string{"algorithm.name"},
+		holds: func(c *Config, _ string) bool { return len(c.row().Sends.Codecs) > 1 },
+		why: func(c *Config) string {
+			return fmt.Sprintf("%s sends models by the codec %s alone", c.Algorithm.Name, either(c.row().Sends.Codecs))
+		},
+		hint: func(c *Config) string { return "leave it out for " + c.Algorithm.Name },
 	}
 	fewBits = need{
 		on:    []string{"algorithm.bits"},
@@ -103,7 +118,7 @@ var (
 		why:   func(*Config) string { return "the controller fix never changes the bits" },
 		hint: func(c *Config) string {
 			key := "algorithm.compressor.bits"
-			if takesCodec(c.Algorithm.Name) {
+			if c.row().ByCodec() {
 				key = "algorithm.bits"
 			}
 			return fmt.Sprintf("%s sets them; or set algorithm.controller.name to oland-raj or mqgrad", key)
@@ -124,13 +139,23 @@ var (
 	}
 	lossyReduce = need{
 		on:    []string{"algorithm.reduce", "algorithm.name"},
-		holds: func(c *Config, _ string) bool { return c.Algorithm.Name != "allreduce" || c.Algorithm.Reduce != "ring" },
-		why:   func(*Config) string { return "the reduce ring of allreduce sends full precision" },
-		hint:  func(*Config) string { return "leave it out, or set algorithm.reduce to allgather or server" },
+		holds: func(c *Config, _ string) bool { return c.row().ByCodec() || c.row().Compresses() },
+		why: func(c *Config) string {
+			if row := c.row(); row.Form != "" {
+				return fmt.Sprintf("the reduce %s of %s sends full precision", row.Form, row.Name)
+			}
+			return c.Algorithm.Name + " sends full precision"
+		},
+		hint: func(c *Config) string {
+			if forms := lossyForms(c.Algorithm.Name); len(forms) > 0 {
+				return "leave it out, or set algorithm.reduce to " + either(forms)
+			}
+			return "leave it out"
+		},
 	}
 	compressed = need{
 		on:    []string{"algorithm.name"},
-		holds: func(c *Config, _ string) bool { return !takesCodec(c.Algorithm.Name) },
+		holds: func(c *Config, _ string) bool { return c.row().Compresses() },
 		why:   func(c *Config) string { return c.Algorithm.Name + " has no compressor, it sends models by a codec" },
 		hint: func(c *Config) string {
 			return fmt.Sprintf("algorithm.codec and algorithm.bits say how %s sends models", c.Algorithm.Name)
@@ -144,8 +169,8 @@ var (
 	}
 	samples = need{
 		on:    []string{"model.name"},
-		holds: func(c *Config, _ string) bool { return c.Model.Name != "quadratic" },
-		why:   func(*Config) string { return "a quadratic has no samples" },
+		holds: func(c *Config, _ string) bool { return c.LearnsFromData() },
+		why:   func(c *Config) string { return "a " + c.Model.Name + " has no samples" },
 		hint:  func(*Config) string { return "leave it out, or set model.name to another" },
 	}
 	fromFiles = need{
@@ -171,6 +196,17 @@ var (
 		hint:  func(*Config) string { return "set checkpoint.seconds or checkpoint.every" },
 	}
 )
+
+// lossyForms returns the forms of an algorithm that compress.
+func lossyForms(name string) []string {
+	var forms []string
+	for _, a := range registry.Algorithms() {
+		if a.Name == name && a.Form != "" && a.Compresses() {
+			forms = append(forms, a.Form)
+		}
+	}
+	return forms
+}
 
 // either lists values of which one is wanted.
 func either(values []string) string {

@@ -1,5 +1,11 @@
 package configs
 
+import (
+	"strings"
+
+	"gossiptrainer/internal/registry"
+)
+
 // NewRun returns a run file to begin with.
 func NewRun() []byte {
 	return []byte(`# What this run is about.
@@ -7,7 +13,7 @@ name: my-run
 
 topology: {kind: ring, size: 8}  # or torus {rows, cols}, complete, star, path, exponential, hypercube, edges {file}
 algorithm:
-  name: dpsgd                    # or d2, adpsgd, choco, deepsqueeze, dcd, ecd, naive, allreduce
+  name: dpsgd                    # or ` + strings.Join(registry.Names(nil)[1:], ", ") + `
   bits: 8                        # per parameter; 32 = full precision
 data: {name: glyphs}             # built in; fashion-mnist, cifar-10, ... need "peer data fetch", libsvm is your own
 model: {name: mlp, hidden: [64]}

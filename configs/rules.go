@@ -11,6 +11,9 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
+
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/model"
 )
 
 // judge asks all rules. A file that could not be read, or edges that could
@@ -127,14 +130,6 @@ func checkAddrs(key string, addrs []string, wrong complain) {
 	}
 }
 
-// oneStep says why an algorithm takes no local steps.
-var oneStep = map[string]string{
-	"adpsgd":    "offers one exchange per step",
-	"allreduce": "averages gradients, not models (dpsgd of order atc on a complete graph averages models)",
-	"dcd":       "has replicas that must follow every step of a model",
-	"ecd":       "has replicas that must follow every step of a model",
-}
-
 var algorithmRules = []rule{
 	{[]string{"algorithm.levels", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
@@ -161,13 +156,19 @@ var algorithmRules = []rule{
 	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
-		if a.Name == "adpsgd" && a.Codec == "moniqua" && a.Bits != 32 && certain {
-			wrong("algorithm.theta.rule", "no certificate for adpsgd: nothing bounds its mixing time, as pairs meet at random: use adaptive, got %s", a.Theta.Rule)
+		row := c.row()
+		switch {
+		case !c.modulo() || !certain:
+		case row.Theta.Certificate == nil:
+			wrong("algorithm.theta.rule", "no certificate for %s: %s: use adaptive, got %s", row, uncertified(row), a.Theta.Rule)
+		case a.Theta.Rule == "theorem" && !row.Theta.Theorem:
+			wrong("algorithm.theta.rule", "the theorem gives no constants for %s: use adaptive, certified or fixed", row)
 		}
 	}},
 	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
-		if a := c.Algorithm; a.LocalSteps != 1 && oneStep[a.Name] != "" {
-			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, oneStep[a.Name], a.LocalSteps)
+		steps := c.row().Takes.LocalSteps
+		if a := c.Algorithm; a.LocalSteps != 1 && !steps.Given {
+			wrong("algorithm.local_steps", "%s %s: must be 1, got %d", a.Name, steps.Reason(), a.LocalSteps)
 		}
 	}},
 	{[]string{"algorithm.clip.radius", "algorithm.clip.liars"}, func(c *Config, wrong complain) {
@@ -179,7 +180,7 @@ var algorithmRules = []rule{
 	{[]string{"algorithm.theta.rule", "algorithm.clip.radius", "algorithm.clip.liars", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		switch rule := a.Theta.Rule; {
-		case !a.Clip.On() || a.Codec != "moniqua" || a.Bits == 32 || rule == "fixed":
+		case !a.Clip.On() || !c.modulo() || rule == "fixed":
 		case rule == "certified" || rule == "theorem":
 			wrong("algorithm.theta.rule", "no certificate for clipped mixing: it brings models together more slowly than the graph says: must be fixed, or the codec full, got %s", rule)
 		default:
@@ -188,16 +189,18 @@ var algorithmRules = []rule{
 	}},
 	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
-		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && a.Codec == "moniqua" && a.Bits != 32 {
+		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && c.modulo() {
 			wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
 		}
 	}},
-	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
-		a := c.Algorithm
-		if a.Name == "d2" && a.Codec == "moniqua" && a.Bits != 32 && a.Theta.Rule == "theorem" {
-			wrong("algorithm.theta.rule", "the theorem gives no constants for d2: use adaptive, certified or fixed")
-		}
-	}},
+}
+
+// uncertified says why there is no certificate.
+func uncertified(a registry.Algorithm) string {
+	if a.Theta.Uncertified == "" {
+		return "nobody has derived one"
+	}
+	return a.Theta.Uncertified
 }
 
 var controllerRules = []rule{
@@ -209,7 +212,7 @@ var controllerRules = []rule{
 	{[]string{"algorithm.controller.min_bits", "algorithm.controller.name", "algorithm.rounding", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		independent := a.Rounding == "stochastic" || a.Rounding == "shared"
-		if a.Controller.Name != "fix" && independent && a.Controller.MinBits == 1 && a.Codec == "moniqua" && a.Bits != 32 {
+		if a.Controller.Name != "fix" && independent && a.Controller.MinBits == 1 && c.modulo() {
 			wrong("algorithm.controller.min_bits", "%s rounding needs at least 3 levels: must be at least 2, or the rounding dither or nearest", a.Rounding)
 		}
 	}},
@@ -217,11 +220,11 @@ var controllerRules = []rule{
 		a := c.Algorithm
 		switch name := a.Controller.Name; {
 		case name == "fix":
-		case a.Name == "adpsgd":
-			wrong("algorithm.controller.name", "the workers of adpsgd have no round in which all could switch bits: must be fix, got %s", name)
+		case !c.row().Takes.Controller.Given:
+			wrong("algorithm.controller.name", "%s %s: must be fix, got %s", a.Name, c.row().Takes.Controller.Reason(), name)
 		case a.Levels != 0:
 			wrong("algorithm.controller.name", "%s chooses bits, but the run file gives levels: must be fix, or no levels, got %d", name, a.Levels)
-		case takesCodec(a.Name) && (a.Codec == "full" || a.Bits == 32):
+		case c.row().ByCodec() && (a.Codec == "full" || a.Bits == 32):
 			wrong("algorithm.controller.name", "%s in full precision has no bits to choose: must be fix, or the codec moniqua with fewer than 32 bits, got %s", a.Name, name)
 		}
 	}},
@@ -229,8 +232,12 @@ var controllerRules = []rule{
 
 var otherRules = []rule{
 	{[]string{"model.depth", "model.name"}, func(c *Config, wrong complain) {
-		if c.Model.Name == "resnet" && c.Model.Depth%6 != 2 {
-			wrong("model.depth", "a resnet has 6n+2 layers: 8, 14, 20, 32, 44, 56, 110, ..., got %d", c.Model.Depth)
+		kind, _ := model.Find(c.Model.Name)
+		if kind.Check == nil {
+			return
+		}
+		if setting, why := kind.Check(model.Spec{Depth: c.Model.Depth}); setting == "depth" {
+			wrong("model.depth", "%s", why)
 		}
 	}},
 	{[]string{"model.hidden"}, func(c *Config, wrong complain) {
@@ -303,9 +310,4 @@ func checkLink(at string, l LinkLimit, wrong complain) {
 	if l.Jitter > l.Latency {
 		wrong(at+".jitter", "must be at most the latency, %s, got %s", time.Duration(l.Latency), time.Duration(l.Jitter))
 	}
-}
-
-// takesCodec says whether an algorithm sends models by algorithm.codec.
-func takesCodec(algorithm string) bool {
-	return algorithm == "dpsgd" || algorithm == "d2" || algorithm == "adpsgd"
 }

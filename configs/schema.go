@@ -54,8 +54,9 @@ func Schema() []byte {
 }
 
 // annotate adds to the schema of the key at path, and to those below it, what
-// the tags do not say: defaults, and which keys must agree.
+// the tags do not say: values that rows list, defaults, and which keys must agree.
 func annotate(s *reflected.Schema, path string, value any, same map[string]bool) {
+	complete(s, path)
 	if same[path] {
 		setExtra(s, sameKeyword, true)
 	}

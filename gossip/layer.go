@@ -79,12 +79,3 @@ type Numbered interface {
 type Repairer interface {
 	Repairs() Repairs
 }
-
-// SlotsOf says how the exchanges of m are numbered. A machine that is not Numbered has a
-// place of its own: its steps.
-func SlotsOf(m Machine) Slots {
-	if n, ok := m.(Numbered); ok {
-		return n.Slots()
-	}
-	return Slots{Every: 1, Hops: 1, Lead: 1}
-}

@@ -9,7 +9,7 @@ import (
 // A Spec says which objective to build. Fields that an objective does not use
 // are ignored.
 type Spec struct {
-	Name    string     // quadratic | logistic | mlp | lenet | resnet | vgg16
+	Name    string     // of one of Kinds
 	Shape   data.Shape // of one sample; all but quadratic
 	Classes int        // number of labels, ≥ 2; all but quadratic
 	Batch   int        // largest batch that Gradient gets, ≥ 1; all but quadratic

@@ -103,7 +103,7 @@ func (m *matrix) pinned() (*configs.Comparison, error) {
 
 // fingerprint notes the files that the data of a cell are read from.
 func (m *matrix) fingerprint(cfg configs.Config) error {
-	if cfg.Model.Name == "quadratic" {
+	if !cfg.LearnsFromData() {
 		return nil // has no data
 	}
 	for _, known := range m.result.Data {

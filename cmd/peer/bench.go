@@ -1,10 +1,11 @@
 package main
 
 import (
-	"slices"
-	"time"
-
 	"github.com/spf13/cobra"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/bench"
+	"gossiptrainer/internal/experiment"
 )
 
 func newBench(c *console) *cobra.Command {
@@ -23,42 +24,229 @@ turns with it, so that what disturbs the machine disturbs both.`,
 	}, newBenchCodec(c), newBenchCompressors(c), newBenchLink(c), newBenchStep(c), newBenchSim(c))
 }
 
-// A sample is the times of one kind of work in one measurement.
-type sample []time.Duration
+func newBenchCodec(c *console) *cobra.Command {
+	var sizes, widths []int
+	var rounds int
+	cmd := &cobra.Command{
+		Use:   "codec",
+		Short: "time encoding and mixing against copying the same numbers",
+		Long: `time encoding and mixing against copying the same numbers
 
-// take measures one call of work.
-func (s *sample) take(work func() error) error {
-	start := time.Now()
-	err := work()
-	*s = append(*s, time.Since(start))
-	return err
+Models of normal numbers differ by up to half of theta. Mixing is in place, as
+the algorithms do it. PEER_SIMD=avx2 or off holds the program to fewer vector
+instructions.`,
+		Example: "  peer bench codec --size 1000000 --bits 8\n  PEER_SIMD=avx2 peer bench codec --json",
+		Args:    arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			if err := checkCodecs(sizes, widths, rounds); err != nil {
+				return err
+			}
+			report, err := bench.Codec(sizes, widths, rounds)
+			if err != nil {
+				return err
+			}
+			return c.print(report, report.Write)
+		},
+	}
+	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 1_000_000, 10_000_000}, "coordinates of a `model`")
+	cmd.Flags().IntSliceVar(&widths, "bits", []int{8, 4, 2, 1}, "`bits` per coordinate")
+	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` that everything is measured")
+	c.addJSON(cmd)
+	return cmd
 }
 
-// inTurns measures all work so many times, one after the other each time.
-func inTurns(times int, work []func() error) ([]sample, error) {
-	samples := make([]sample, len(work))
-	for range times {
-		for i, w := range work {
-			if err := samples[i].take(w); err != nil {
-				return nil, err
+// checkCodecs refuses sizes that Moniqua's codec does not have.
+func checkCodecs(sizes, widths []int, rounds int) error {
+	if rounds < 1 {
+		return advice.Usagef("bench codec: --rounds %d: must be at least 1", rounds)
+	}
+	for _, d := range sizes {
+		if d < 1 {
+			return advice.Usagef("bench codec: --size %d: must be at least 1", d)
+		}
+		for _, bits := range widths {
+			if bits < 1 || bits > 16 {
+				return advice.Usagef("bench codec: --bits %d: must be 1 to 16", bits)
 			}
 		}
 	}
-	return samples, nil
+	return nil
 }
 
-func (s sample) shortest() time.Duration { return slices.Min(s) }
+func newBenchCompressors(c *console) *cobra.Command {
+	var size, bucket, rounds int
+	cmd := &cobra.Command{
+		Use:   "compressors",
+		Short: "time compressors against copying the same numbers and against Moniqua's codec",
+		Long: `time compressors against copying the same numbers and against Moniqua's codec
 
-func (s sample) median() time.Duration { return slices.Sorted(slices.Values(s))[len(s)/2] }
-
-// A figure is a time as a multiple of the reference's.
-type figure struct {
-	Median float64 `json:"median"` // of the medians
-	Best   float64 `json:"best"`   // of the shortest times: disturbances only make times longer
+The vector is of normal numbers. Moniqua's symbols have as many bits: compressing
+is set against its encoding, adding to a sum against its recovering and mixing of
+one neighbour.`,
+		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
+		Args:    arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case rounds < 1:
+				return advice.Usagef("bench compressors: --rounds %d: must be at least 1", rounds)
+			case size < 1:
+				return advice.Usagef("bench compressors: --size %d: must be at least 1", size)
+			}
+			report, err := bench.Compressors(size, bucket, rounds)
+			if err != nil {
+				return err
+			}
+			return c.print(report, report.Write)
+		},
+	}
+	cmd.Flags().IntVar(&size, "size", 1_000_000, "coordinates of the `vector`")
+	cmd.Flags().IntVar(&bucket, "bucket", 8192, "`coordinates` with a scale of their own")
+	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` that everything is measured")
+	c.addJSON(cmd)
+	return cmd
 }
 
-// over returns s as multiples of reference; both have been taken.
-func (s sample) over(reference sample) figure {
-	ratio := func(a, b time.Duration) float64 { return float64(a) / float64(max(b, 1)) }
-	return figure{ratio(s.median(), reference.median()), ratio(s.shortest(), reference.shortest())}
+func newBenchLink(c *console) *cobra.Command {
+	var sizes, widths []int
+	var times int
+	var verify bool
+	cmd := &cobra.Command{
+		Use:   "link",
+		Short: "time rounds between processes against the same bytes over plain TCP",
+		Long: `time rounds between processes against the same bytes over plain TCP
+
+Four processes on a ring exchange models and mix them, over libp2p on loopback as in
+"peer lab"; gradients are zero and cost nothing. The reference sends messages of the
+same length between as many pairs of plain sockets, in turns with them, in one process.`,
+		Example: "  peer bench link\n  peer bench link --size 270000 --bits 8 --json",
+		Args:    arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if times < 1 {
+				return advice.Usagef("bench link: --times %d: must be at least 1", times)
+			}
+			var tasks []bench.LinkTask
+			for _, d := range sizes {
+				for _, bits := range widths {
+					task, err := bench.NewLinkTask(d, bits)
+					if err != nil {
+						return err
+					}
+					task.Verify = verify
+					tasks = append(tasks, task)
+				}
+			}
+			result, err := bench.Link(cmd.Context(), tasks, times)
+			if err != nil {
+				return err
+			}
+			return c.print(result, result.Write)
+		},
+	}
+	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 25_500_000}, "coordinates of a `model`")
+	cmd.Flags().IntSliceVar(&widths, "bits", []int{32, 8}, "`bits` per coordinate")
+	cmd.Flags().IntVar(&times, "times", 3, "`times` that everything is measured")
+	cmd.Flags().BoolVar(&verify, "verify", false, "messages of fewer than 32 bits end with a hash that receivers check")
+	c.addJSON(cmd)
+	cmd.AddCommand(newBenchLinkPeer(c))
+	return cmd
+}
+
+func newBenchSim(c *console) *cobra.Command {
+	var sizes []string
+	var widths []int
+	var rounds, times int
+	cmd := &cobra.Command{
+		Use:   "sim",
+		Short: "time simulated rounds against their gradients alone",
+		Long: `time simulated rounds against their gradients alone
+
+Workers on a ring descend quadratics, with the algorithm of the default run file: full
+precision at 32 bits, otherwise Moniqua with verification. The reference takes the
+gradients of a round one after another. Digests and model files are left out.`,
+		Example: "  peer bench sim\n  peer bench sim --size 1000x10000 --bits 8 --json",
+		Args:    arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rounds < 1 || times < 1 {
+				return advice.Usagef("bench sim: --rounds %d, --times %d: must be at least 1", rounds, times)
+			}
+			var tasks []bench.SimTask
+			for _, size := range sizes {
+				for _, bits := range widths {
+					task, err := bench.NewSimTask(size, bits, rounds)
+					if err != nil {
+						return err
+					}
+					tasks = append(tasks, task)
+				}
+			}
+			result, err := bench.Sim(cmd.Context(), tasks, times)
+			if err != nil {
+				return stopped(cmd.Context(), err)
+			}
+			return c.print(result, result.Write)
+		},
+	}
+	cmd.Flags().StringSliceVar(&sizes, "size", []string{"1000x10000", "10000x100"}, "`workers x coordinates`")
+	cmd.Flags().IntSliceVar(&widths, "bits", []int{32, 8}, "`bits` per coordinate")
+	cmd.Flags().IntVar(&rounds, "rounds", 20, "rounds of one run")
+	cmd.Flags().IntVar(&times, "times", 3, "`times` that everything is measured")
+	c.addJSON(cmd)
+	return cmd
+}
+
+func newBenchStep(c *console) *cobra.Command {
+	var set []string
+	var times int
+	cmd := &cobra.Command{
+		Use:   "step [FILE]...",
+		Short: "time gradients against the machine's peak",
+		Long: `time gradients against the machine's peak
+
+FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. One thread takes the
+gradients of worker 0: mini-batch, forward and backward pass, momentum. The reference
+does nothing but multiply and add in registers, in turns with it.`,
+		Example: "  peer bench step ring8-cifar\n  peer bench step ring8-fashion ring8-cifar --json",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if times < 1 {
+				return advice.Usagef("bench step: --times %d: must be at least 1", times)
+			}
+			if len(args) == 0 {
+				args = []string{defaultPreset}
+			}
+			var runs []*experiment.Run
+			for _, name := range args {
+				run, err := (&runFile{set: set}).assemble([]string{name})
+				if err != nil {
+					return err
+				}
+				runs = append(runs, run)
+			}
+			result, err := bench.Step(runs, times)
+			if err != nil {
+				return err
+			}
+			return c.print(result, result.Write)
+		},
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "override a key of the run files, as in `key=value`; may be repeated")
+	cmd.Flags().IntVar(&times, "times", 31, "`gradients` that are timed")
+	c.addJSON(cmd)
+	return cmd
+}
+
+// newBenchLinkPeer is one process of "bench link", which starts it.
+func newBenchLinkPeer(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:    "peer RANK SIZE BITS ROUNDS VERIFY",
+		Hidden: true,
+		Args:   arguments(5, 5),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rank, task, err := bench.ParseLinkTask(args)
+			if err != nil {
+				return err
+			}
+			one := bench.LinkPeer{Rank: rank, Task: task, Log: c.logger(c.err), Out: c.err}
+			return supervised(cmd.Context(), c, rank, one.Run)
+		},
+	}
 }

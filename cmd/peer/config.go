@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/app/inspect"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -44,7 +43,7 @@ such a round takes at least on its network, without entropy coding.`,
 				return err
 			}
 			c.warn(run)
-			fmt.Fprintln(c.out, "ok: "+describeInFull(run))
+			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
 			c.next(file.command("lab"), "run it on this machine")
 			return nil
 		},
@@ -77,8 +76,8 @@ A comparison file is printed as it is written.`,
 			case err != nil:
 				return err
 			case origin:
-				origins := computed(loaded)
-				return c.print(map[string]any{"keys": origins}, func(w io.Writer) error { return writeOrigins(w, origins) })
+				origins := inspect.Origins(loaded)
+				return c.print(map[string]any{"keys": origins}, func(w io.Writer) error { return inspect.WriteOrigins(w, origins) })
 			}
 			shown := loaded.Config.WithoutSecrets()
 			return c.print(shown, func(io.Writer) error {
@@ -92,26 +91,6 @@ A comparison file is printed as it is written.`,
 	c.addJSON(cmd)
 	cmd.Flags().BoolVar(&origin, "origin", false, "print where every value comes from")
 	return cmd
-}
-
-// computed returns the origins of all keys, with the value that each auto has in
-// this run, if there can be such a run.
-func computed(loaded *configs.Loaded) []configs.Origin {
-	origins := loaded.Origins()
-	run, err := experiment.New(loaded.Config)
-	if err != nil {
-		return origins
-	}
-	now := run.Config()
-	for i, o := range origins {
-		switch {
-		case o.Key == "topology.slack" && loaded.Config.Topology.Slack != now.Topology.Slack:
-			origins[i].Origin += fmt.Sprintf(": %v here", float64(now.Topology.Slack))
-		case o.Key == "algorithm.gamma" && loaded.Config.Algorithm.Gamma != now.Algorithm.Gamma:
-			origins[i].Origin += fmt.Sprintf(": %v here", float64(now.Algorithm.Gamma))
-		}
-	}
-	return origins
 }
 
 // showComparison prints a comparison file.
@@ -133,25 +112,8 @@ func newConfigList(c *console) *cobra.Command {
 		Example: "  peer config list",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			type entry struct {
-				Name  string `json:"name"`
-				Kind  string `json:"kind"`
-				About string `json:"about"`
-			}
-			var all []entry
-			for _, p := range configs.Presets() {
-				all = append(all, entry{p.Name, "run file", p.About})
-			}
-			for _, p := range configs.Comparisons() {
-				all = append(all, entry{p.Name, "comparison", p.About})
-			}
-			return c.print(all, func(w io.Writer) error {
-				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				for _, e := range all {
-					fmt.Fprintf(t, "%s\t%s\t%s\n", e.Name, e.Kind, e.About)
-				}
-				return t.Flush()
-			})
+			all := inspect.EmbeddedFiles()
+			return c.print(all, func(w io.Writer) error { return inspect.WriteEntries(w, all) })
 		},
 	}
 	c.addJSON(cmd)
@@ -177,14 +139,6 @@ func newConfigNew(c *console) *cobra.Command {
 			return err
 		},
 	}
-}
-
-func writeOrigins(w io.Writer, origins []configs.Origin) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, o := range origins {
-		fmt.Fprintf(t, "%s\t%s\t# %s\n", o.Key, o.Value, o.Origin)
-	}
-	return t.Flush()
 }
 
 func newConfigSchema(c *console) *cobra.Command {
@@ -231,29 +185,9 @@ over the run file, --set wins over both; config show --origin says where each va
 			case len(args) == 1 && args[0] != "run":
 				return advice.OneOf("config reference", args[0], []string{"run", "comparison"})
 			}
-			return c.print(map[string]any{"keys": keys}, func(w io.Writer) error { return writeReference(w, keys) })
+			return c.print(map[string]any{"keys": keys}, func(w io.Writer) error { return inspect.WriteReference(w, keys) })
 		},
 	}
 	c.addJSON(cmd)
 	return cmd
-}
-
-func writeReference(w io.Writer, keys []configs.Key) error {
-	for _, k := range keys {
-		fmt.Fprintf(w, "%s: %s", k.Name, k.Default)
-		if k.Same {
-			io.WriteString(w, "   [same on all peers]")
-		}
-		fmt.Fprintf(w, "\n    %s", k.Description)
-		if k.Allowed != "" {
-			fmt.Fprintf(w, "; %s", k.Allowed)
-		}
-		if k.Variable != "" {
-			fmt.Fprintf(w, "; %s", k.Variable)
-		}
-		if _, err := io.WriteString(w, "\n"); err != nil {
-			return err
-		}
-	}
-	return nil
 }

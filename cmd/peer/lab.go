@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 
@@ -14,6 +13,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
@@ -160,7 +160,7 @@ func (s *session) peer(program string, rank int, resume bool) *exec.Cmd {
 		args = append(args, "--resume")
 	}
 	cmd := exec.Command(program, args...)
-	cmd.Env = withProcessors(os.Environ(), s.run.N())
+	cmd.Env = machine.ShareProcessors(os.Environ(), s.run.N())
 	return cmd
 }
 
@@ -201,15 +201,4 @@ func superviseArguments(c *console, path string, rank int) []string {
 		args = append(args, "--verbose")
 	}
 	return args
-}
-
-// withProcessors gives a peer its share of the cores: one for the gradient at
-// least, and one more so that frames move while it is computed. What the user
-// has set stays.
-func withProcessors(env []string, peers int) []string {
-	if os.Getenv("GOMAXPROCS") != "" {
-		return env
-	}
-	share := max(1, runtime.NumCPU()/peers) + 1
-	return append(env, "GOMAXPROCS="+strconv.Itoa(min(share, runtime.NumCPU())))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strings"
 	"testing"
 
@@ -69,17 +68,4 @@ func TestExamplesAreCommandsThatExist(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAUserWhoSetsGOMAXPROCSKeepsIt(t *testing.T) {
-	env := []string{"A=1"}
-	t.Setenv("GOMAXPROCS", "7")
-	if got := withProcessors(env, 4); len(got) != 1 {
-		t.Errorf("got %q", got)
-	}
-	os.Unsetenv("GOMAXPROCS")
-	got := withProcessors(env, 1<<20)
-	if len(got) != 2 || got[1] != "GOMAXPROCS=1" && got[1] != "GOMAXPROCS=2" {
-		t.Errorf("with more peers than cores: %q", got)
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
@@ -151,11 +152,11 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		return err
 	}
 	defer n.Close()
-	desk, err := openDesk(s.run.Config(), s.folder.Dir, 0, n, s.display)
+	desk, err := status.Open(s.run.Config(), s.folder.Dir, 0, n, s.display)
 	if err != nil {
 		return err
 	}
-	defer desk.close()
+	defer desk.Close()
 	fmt.Fprintf(s.display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	given, err := n.Join(ctx)
 	if err != nil {

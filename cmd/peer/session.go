@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
@@ -74,7 +75,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 		c.say("warning: %s", warning)
 	}
 	c.say("run folder: %s", s.folder.Dir)
-	shown := describeRun(run)
+	shown := inspect.Live(run)
 	if mode == "sim" {
 		shown.Here = run.N()
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -81,16 +83,16 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
 		}
 	}
-	n, err := meet(ctx, leash, o)
+	n, err := peer.Meet(ctx, leash, o)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
-	desk, err := openDesk(run.Config(), filepath.Dir(path), rank, n, c.err)
+	desk, err := status.Open(run.Config(), filepath.Dir(path), rank, n, c.err)
 	if err != nil {
 		return err
 	}
-	defer desk.close()
+	defer desk.Close()
 	final, err := trainOn(ctx, n, run, worker, kept, outlet{
 		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &runfolder.Saver{Log: logger, Stopped: ctx.Done()},
 		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
@@ -102,44 +104,6 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	return leash.Done()
-}
-
-// meet starts a node on this machine and joins the others, whom the supervisor
-// knows. The caller must Close it.
-func meet(ctx context.Context, leash *lab.Leash, o node.Options) (*node.Node, error) {
-	o.Roster, o.Listen = nil, []string{loopback(o.Transport)}
-	n, err := node.New(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := introduce(ctx, leash, n); err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	return n, nil
-}
-
-func introduce(ctx context.Context, leash *lab.Leash, n *node.Node) error {
-	contacts, err := leash.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
-	if err != nil {
-		return err
-	}
-	roster := make([]node.Peer, len(contacts))
-	for i, contact := range contacts {
-		roster[i] = node.Peer(contact)
-	}
-	if err := n.SetRoster(roster); err != nil {
-		return err
-	}
-	_, err = n.Join(ctx)
-	return err
-}
-
-// loopback is an address of this machine with a port that is free.
-func loopback(transport string) string {
-	if transport == node.QUIC {
-		return "/ip4/127.0.0.1/udp/0/quic-v1"
-	}
-	return "/ip4/127.0.0.1/tcp/0"
 }
 
 func rankOf(e record.Event) int {

@@ -2,13 +2,17 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
+	"path"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 )
@@ -35,12 +39,6 @@ type compressorSpec struct {
 
 func (c *compressorSpec) UnmarshalJSON(text []byte) error {
 	type plain compressorSpec
-	if err := json.Unmarshal(text, &struct{ Name *string }{&c.Name}); err != nil {
-		return err
-	}
-	if row, ok := find(compressors, c.Name); !ok || row.test == "" {
-		return nil
-	}
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()
 	return strict.Decode((*plain)(c))
@@ -49,117 +47,25 @@ func (c *compressorSpec) UnmarshalJSON(text []byte) error {
 // compressor builds it for a worker with the given stream.
 func (c compressorSpec) compressor(t *testing.T, stream uint64) quant.Compressor {
 	t.Helper()
-	mode := quant.Nearest
-	if c.Mode != "" {
-		var err error
-		if mode, err = quant.ParseMode(c.Mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	scaling := map[bool]quant.Scaling{false: quant.AsIs, true: quant.Amplified}[c.Unbiased]
-	var (
-		made quant.Compressor
-		err  error
-	)
-	switch c.Name {
-	case "full":
-		made = quant.Full{}
-	case "linear":
-		made, err = quant.NewLinear(c.Step, mode, stream)
-	case "minmax":
-		made, err = quant.NewMinMax(c.Bits, c.Bucket, mode, stream)
-	case "qsgd":
-		made, err = quant.NewQSGD(c.Bits, c.Bucket, c.norm(t), stream)
-	case "nuqsgd":
-		made, err = quant.NewNUQSGD(c.Bits, c.Bucket, c.norm(t), c.form(t), stream)
-	case "levels":
-		made, err = quant.NewLevels(quant.Table{Form: c.form(t), Levels: c.Levels}, c.Bucket, c.norm(t), stream)
-	case "terngrad":
-		made, err = quant.NewTernGrad(c.Bucket, stream)
-	case "orq":
-		made, err = quant.NewORQ(c.S, c.Bucket, stream)
-	case "linear_s":
-		made, err = quant.NewQuantiles(c.S, c.Bucket, stream)
-	case "bingrad_pb":
-		made, err = quant.NewBinGradPB(c.Bucket, stream)
-	case "bingrad_b":
-		made, err = quant.NewBinGradB(c.threshold(t), c.Bucket)
-	case "sign":
-		made, err = quant.NewSign(c.Bucket)
-	case "topk":
-		made, err = quant.NewTopK(c.K)
-	case "randomk":
-		made, err = quant.NewRandomK(c.K, scaling, stream)
-	default:
+	if _, ok := registry.FindCompressor(c.Name); !ok {
 		t.Fatalf("unknown compressor %q", c.Name)
 	}
-	if err == nil {
-		err = c.options(made)
-	}
+	made, err := registry.New(c.settings(), 0, stream)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
 }
 
-// norm is l2 where the file says nothing.
-func (c compressorSpec) norm(t *testing.T) quant.Norm {
-	t.Helper()
-	if c.Norm == "" {
-		return quant.L2
+// settings are those of a run file, with the defaults of the vectors. Their random-k is
+// scaled unless it is unbiased.
+func (c compressorSpec) settings() registry.CompressorSettings {
+	return registry.CompressorSettings{
+		Name: c.Name, Bits: c.Bits, Levels: c.S, Variant: cmp.Or(c.Variant, "zero"), Table: c.Levels,
+		Rule: cmp.Or(c.Rule, "mean"), Mode: cmp.Or(c.Mode, "nearest"), Step: c.Step, K: c.K,
+		Norm: cmp.Or(c.Norm, "l2"), Bucket: c.Bucket, Clip: c.Clip,
+		Scaled: c.Scaled || c.Name == "randomk" && !c.Unbiased,
 	}
-	norm, err := quant.ParseNorm(c.Norm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return norm
-}
-
-// form is zero where the file says nothing.
-func (c compressorSpec) form(t *testing.T) quant.Form {
-	t.Helper()
-	if c.Variant == "" {
-		return quant.Zero
-	}
-	form, err := quant.ParseForm(c.Variant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return form
-}
-
-// threshold is the mean where the file says nothing.
-func (c compressorSpec) threshold(t *testing.T) quant.Threshold {
-	t.Helper()
-	if c.Rule == "" {
-		return quant.Mean
-	}
-	threshold, err := quant.ParseThreshold(c.Rule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return threshold
-}
-
-// options clips and scales what has been made.
-func (c compressorSpec) options(made quant.Compressor) error {
-	if c.Scaled {
-		scalable, ok := made.(quant.Scaler)
-		if !ok {
-			return fmt.Errorf("%s cannot be scaled", c.Name)
-		}
-		if err := scalable.Scale(); err != nil {
-			return err
-		}
-	}
-	if c.Clip == 0 {
-		return nil
-	}
-	bucketed, ok := made.(quant.Clipper)
-	if !ok {
-		return fmt.Errorf("%s cannot clip", c.Name)
-	}
-	return bucketed.Clip(c.Clip)
 }
 
 // A quantizerCase is one vector through one compressor.
@@ -187,28 +93,31 @@ func (f *floats) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*f)[0])
 }
 
+// loadQuantizers reads quantizers.json and all files in quantizers.
+func loadQuantizers(t *testing.T) []quantizerCase {
+	t.Helper()
+	more, err := filepath.Glob(filepath.Join(Dir(), "quantizers", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []quantizerCase
+	for _, name := range append([]string{"quantizers.json"}, more...) {
+		var file struct{ Cases []quantizerCase }
+		if name != "quantizers.json" {
+			name = path.Join("quantizers", filepath.Base(name))
+		}
+		Load(t, name, &file)
+		all = append(all, file.Cases...)
+	}
+	return all
+}
+
 func TestConformanceQuantizer(t *testing.T) {
-	var file struct{ Cases []quantizerCase }
-	Load(t, "quantizers.json", &file)
-	covered, missing := 0, map[string]int{}
-	for i, c := range file.Cases {
-		row, ok := find(compressors, c.Compressor.Name)
-		switch {
-		case !ok:
-			t.Errorf("case %d: unknown compressor %q", i, c.Compressor.Name)
-		case row.test == "":
-			missing[c.Compressor.Name]++
-		default:
-			covered++
-			t.Run(fmt.Sprintf("%d: %s", i, c.Compressor.Name), c.check)
-		}
+	all := loadQuantizers(t)
+	for i, c := range all {
+		t.Run(fmt.Sprintf("%d: %s", i, c.Compressor.Name), c.check)
 	}
-	for _, row := range compressors {
-		if n := missing[row.what]; n > 0 {
-			t.Logf("not yet covered: %d cases of %s", n, row.what)
-		}
-	}
-	if covered == 0 {
+	if len(all) == 0 {
 		t.Error("no case is covered")
 	}
 }
@@ -222,6 +131,7 @@ func (c *quantizerCase) check(t *testing.T) {
 	if len(payload) != c.PayloadBytes {
 		t.Errorf("%d bytes, want %d", len(payload), c.PayloadBytes)
 	}
+	layout := compressor.Layout(len(c.V))
 	switch compressor := compressor.(type) {
 	case *quant.Linear:
 		if c.Compressor.Mode == "stochastic" && len(c.U) > 0 {
@@ -244,8 +154,8 @@ func (c *quantizerCase) check(t *testing.T) {
 	for i, want := range c.Output {
 		near(t, fmt.Sprintf("output %d", i), float64(output[i]), want, 1e-6)
 	}
-	c.checkHeaders(t, payload)
-	if got := c.symbols(t, payload); !slices.Equal(got, c.Symbols) {
+	c.checkHeaders(t, payload, layout)
+	if got := c.symbols(t, payload, layout); !slices.Equal(got, c.Symbols) {
 		t.Errorf("symbols %v, want %v", got, c.Symbols)
 	}
 	if got := c.indices(payload); !slices.Equal(got, c.Indices) {
@@ -264,7 +174,7 @@ func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 
 // checkHeaders compares the floats at the beginning of each bucket. Those of a
 // scaled compressor are not the listed ones, for the scaling is in them.
-func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte) {
+func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte, layout quant.Layout) {
 	t.Helper()
 	if c.Compressor.Scaled {
 		return
@@ -281,12 +191,11 @@ func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte) {
 				got := math.Float32frombits(binary.LittleEndian.Uint32(rest[4*j:]))
 				near(t, fmt.Sprintf("%s %d", what, j), float64(got), v, 1e-6)
 			}
-			header, levels := c.layout()
-			packing, err := quant.NewPacking(levels)
+			packing, err := quant.NewPacking(layout.Levels)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rest = rest[header+packing.Len(len(part)):]
+			rest = rest[layout.Head+packing.Len(len(part)):]
 		}
 	}
 }
@@ -299,51 +208,24 @@ func (c *quantizerCase) bucket() int {
 	return c.Compressor.Bucket
 }
 
-// layout returns the bytes of the header of a bucket and the number of levels.
-func (c *quantizerCase) layout() (header, levels int) {
-	switch c.Compressor.Name {
-	case "minmax":
-		return 8, 1 << c.Compressor.Bits
-	case "qsgd", "nuqsgd":
-		return 4, 1 << c.Compressor.Bits
-	case "levels":
-		if levels = len(c.Compressor.Levels); c.Compressor.Variant != "sym" {
-			levels *= 2 // with the sign
-		}
-		return 4, levels
-	case "terngrad":
-		return 4, 3
-	case "orq", "linear_s":
-		return 4 * c.Compressor.S, c.Compressor.S
-	case "bingrad_b":
-		return 8, 2
-	case "sign", "bingrad_pb":
-		return 4, 2
-	}
-	return 0, 0
-}
-
-// symbols reads them back from a payload, bucket by bucket.
-func (c *quantizerCase) symbols(t *testing.T, payload []byte) (symbols []int64) {
+// symbols reads them back from a payload, bucket by bucket; the words of one without
+// buckets are symbols where the case has some.
+func (c *quantizerCase) symbols(t *testing.T, payload []byte, layout quant.Layout) (symbols []int64) {
 	t.Helper()
-	if c.Compressor.Name == "linear" {
-		for ; len(payload) > 0; payload = payload[4:] {
+	if layout.Levels == 0 {
+		for ; len(c.Symbols) > 0 && len(payload) > 0; payload = payload[layout.Word:] {
 			symbols = append(symbols, int64(int32(binary.LittleEndian.Uint32(payload))))
 		}
 		return symbols
 	}
-	header, levels := c.layout()
-	if levels == 0 {
-		return nil
-	}
-	packing, err := quant.NewPacking(levels)
+	packing, err := quant.NewPacking(layout.Levels)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for part := range slices.Chunk(c.V, c.bucket()) {
 		read := make([]uint16, len(part))
-		end := header + packing.Len(len(part))
-		if err := packing.Unpack(read, payload[header:end]); err != nil {
+		end := layout.Head + packing.Len(len(part))
+		if err := packing.Unpack(read, payload[layout.Head:end]); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range read {

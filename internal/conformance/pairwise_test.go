@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
@@ -25,7 +24,7 @@ type event struct {
 func TestConformancePairwise(t *testing.T) {
 	covered := 0
 	for _, file := range loadRuns(t) {
-		if file.Algorithm.Name != "adpsgd" {
+		if row, ok := file.Algorithm.row(); !ok || !row.Asynchronous() {
 			continue
 		}
 		covered++
@@ -61,6 +60,7 @@ type pairwise struct {
 
 func newPairwise(t *testing.T, file runFile) *pairwise {
 	t.Helper()
+	row, _ := file.Algorithm.row()
 	g := file.Topology.graph(t)
 	n := g.N()
 	r := &pairwise{run: run{runFile: file, rows: g.Rows(), bytes: make([]int, n),
@@ -69,34 +69,15 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 		t.Fatalf("%d events in %d steps", len(file.Algorithm.Events), file.Steps)
 	}
 	for i := range n {
-		a := &algos.ADPSGD{X: narrowed(file.X0[i]), Alpha: r.alpha, Weight: 0.5}
-		codec := r.codec(t, i)
-		a.Codec = func(topology.Rank) algos.Codec { return codec }
+		p, codec := r.parts(t, i, narrowed(file.X0[i])), r.codec(t, i)
+		p.Link = func(topology.Rank) algos.Codec { return codec }
+		a := row.Pair(p)
 		r.algs = append(r.algs, a)
 		r.momentum = append(r.momentum, make([]float64, len(a.X)))
 		r.sent = append(r.sent, &witness{models: make([][]float32, file.Steps), payloads: make([][]byte, file.Steps)})
 		r.models[0] = append(r.models[0], slices.Clone(a.X))
 	}
 	return r
-}
-
-func (r *pairwise) codec(t *testing.T, i int) algos.Codec {
-	t.Helper()
-	m := r.Algorithm.Moniqua
-	if m == nil {
-		return algos.Full{}
-	}
-	rounding, err := moniqua.ParseRounding(m.Mode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	codec, err := moniqua.New(m.Levels, rounding, m.Theta.at, uint64(m.Seed), topology.Rank(i))
-	if err != nil {
-		t.Fatal(err)
-	}
-	codec.Verify = r.Algorithm.Verify
-	r.codecs = append(r.codecs, codec)
-	return codec
 }
 
 // happen lets event e take place.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/topology"
 )
 
@@ -136,35 +137,43 @@ func loadRuns(t *testing.T) []runFile {
 	return runs
 }
 
-// variety names the algorithm with what makes it another one, as in the table
-// of coverage.
-func (a runAlgorithm) variety() string {
-	name := a.Name
-	if a.Moniqua != nil && a.Name != "moniqua" {
-		name += " with moniqua"
-	}
-	if a.Verify {
-		name += " with verification"
+// row returns the row of the algorithm: the vectors have a name of its own for D-PSGD
+// with Moniqua, and tell the forms of all-reduce by their settings.
+func (a runAlgorithm) row() (registry.Algorithm, bool) {
+	name, form := a.Name, "ring"
+	if name == "moniqua" {
+		name = "dpsgd"
 	}
 	switch {
 	case a.Server != "":
-		name += " with a server"
-	case a.ErrorFeedback:
-		name += " with error feedback"
-	case a.Compressor != nil && a.Name == "allreduce":
-		name += " with a compressor"
+		form = "server"
+	case a.Compressor != nil:
+		form = "allgather"
 	}
-	return name
+	return registry.Find(name, form)
 }
 
-// missing says whether a part of the algorithm is not yet covered.
-func (a runAlgorithm) missing() bool {
-	if row, ok := find(algorithms, a.variety()); ok && row.test == "" {
-		return true
+// variety names what a run of the algorithm covers of its row.
+func (a runAlgorithm) variety() string {
+	row, _ := a.row()
+	codec := registry.Full
+	if a.Moniqua != nil {
+		codec = registry.Moniqua
 	}
-	if a.Compressor == nil {
-		return false
+	if !row.ByCodec() {
+		codec = ""
 	}
-	row, ok := find(compressors, a.Compressor.Name)
-	return ok && row.test == ""
+	return variety(row, codec, a.ErrorFeedback)
+}
+
+// variety names a row with the choices that make another algorithm of it.
+func variety(row registry.Algorithm, codec string, feedback bool) string {
+	name := row.String()
+	if codec == registry.Moniqua {
+		name += " with moniqua"
+	}
+	if feedback {
+		name += " with error feedback"
+	}
+	return name
 }

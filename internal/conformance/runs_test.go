@@ -11,6 +11,8 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
@@ -21,10 +23,10 @@ import (
 func TestConformanceRuns(t *testing.T) {
 	covered := 0
 	for _, file := range loadRuns(t) {
-		if file.Algorithm.missing() || file.Algorithm.Name == "adpsgd" { // by events, see TestConformancePairwise
+		if row, ok := file.Algorithm.row(); !ok || !file.Problem.known() {
+			t.Errorf("%s: unknown algorithm %q or problem %q", file.Name, file.Algorithm.Name, file.Problem.Kind)
 			continue
-		} else if _, ok := find(algorithms, file.Algorithm.variety()); !ok || !file.Problem.known() {
-			t.Errorf("%s: unknown algorithm %q or problem %q", file.Name, file.Algorithm.variety(), file.Problem.Kind)
+		} else if row.Asynchronous() { // by events, see TestConformancePairwise
 			continue
 		}
 		covered++
@@ -60,12 +62,16 @@ type run struct {
 
 func newRun(t *testing.T, file runFile) *run {
 	t.Helper()
+	row, _ := file.Algorithm.row()
 	g := file.Topology.graph(t)
 	n := g.N()
-	r := &run{runFile: file, rows: g.Rows(), bytes: make([]int, n)}
-	if file.Algorithm.Name == "allreduce" {
-		r.rows = file.Algorithm.reduceRows(t, n)
+	if row.On.Kind != "" { // the graph of the file plays no part
+		var err error
+		if g, err = topology.New(topology.Spec{Kind: row.On.Kind, N: n, Slack: 1}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	r := &run{runFile: file, rows: row.Neighbours(g), bytes: make([]int, n)}
 	r.models = make([][][]float32, file.Steps+1)
 	for k := range r.models {
 		r.models[k] = make([][]float32, n)
@@ -83,42 +89,61 @@ func newRun(t *testing.T, file runFile) *run {
 	return r
 }
 
-// algorithm returns worker i's update rule, and enters its codec.
+// algorithm returns worker i's update rule, as its row builds it.
 func (r *run) algorithm(t *testing.T, i int, x []float32) gossip.Algorithm {
 	t.Helper()
+	row, _ := r.Algorithm.row()
+	p := r.parts(t, i, x)
+	if row.ByCodec() {
+		p.Codec = r.codec(t, i)
+	}
+	made, err := row.Build(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// parts returns what worker i's update rule is made of, but for its codec.
+func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
+	t.Helper()
 	a := r.Algorithm
-	if a.Name == "allreduce" && a.Compressor == nil {
-		return &algos.AllReduce{X: x, Alpha: r.alpha, Rank: i, Workers: len(r.rows)}
-	}
-	if a.Compressor != nil {
-		return r.compressed(t, i, x)
-	}
 	order, ok := map[string]algos.Order{"": algos.CTA, "cta": algos.CTA, "atc": algos.ATC}[a.Order]
 	if !ok {
 		t.Fatalf("unknown order %q", a.Order)
 	}
-	if a.Moniqua == nil {
-		return r.exchanging(x, algos.Full{}, order)
+	return registry.Parts{
+		Rank: topology.Rank(i), Workers: len(r.rows), Row: r.rows[i], X: x, Alpha: r.alpha,
+		Compressor: func(of topology.Rank) (quant.Compressor, error) {
+			if int(of) == len(r.rows) && a.Server != "double" {
+				return quant.Full{}, nil // a server that sends the mean as it is
+			}
+			return a.Compressor.compressor(t, rng.Stream(uint64(a.Seed), int(of))), nil
+		},
+		Settings: registry.Settings{
+			Order: order, Gamma: float32(a.Gamma + a.Eta), LocalSteps: 1, Slack: 1, Feedback: a.ErrorFeedback,
+		},
 	}
-	rounding, err := moniqua.ParseRounding(a.Moniqua.Mode)
-	if err != nil {
-		t.Fatal(err)
-	}
-	codec, err := moniqua.New(a.Moniqua.Levels, rounding, a.Moniqua.Theta.at, uint64(a.Moniqua.Seed), topology.Rank(i))
-	if err != nil {
-		t.Fatal(err)
-	}
-	codec.Verify = a.Verify
-	r.codecs = append(r.codecs, codec)
-	return r.exchanging(x, codec, order)
 }
 
-// exchanging returns the update rule that sends models by a codec.
-func (r *run) exchanging(x []float32, codec algos.Codec, order algos.Order) gossip.Algorithm {
-	if r.Algorithm.Name == "d2" {
-		return &algos.D2{X: x, Alpha: r.alpha, Codec: codec}
+// codec returns worker i's codec, and enters it if it is Moniqua.
+func (r *run) codec(t *testing.T, i int) algos.Codec {
+	t.Helper()
+	m := r.Algorithm.Moniqua
+	if m == nil {
+		return algos.Full{}
 	}
-	return &algos.DPSGD{X: x, Alpha: r.alpha, Codec: codec, Order: order}
+	rounding, err := moniqua.ParseRounding(m.Mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := moniqua.New(m.Levels, rounding, m.Theta.at, uint64(m.Seed), topology.Rank(i))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec.Verify = r.Algorithm.Verify
+	r.codecs = append(r.codecs, codec)
+	return codec
 }
 
 // alpha is the step size of round k.
@@ -299,7 +324,7 @@ func (r *run) checkFirstMessages(t *testing.T) {
 			if diff := gocmp.Diff(want.Symbols[p], symbols); diff != "" {
 				t.Errorf("%s symbols (-want +got):\n%s", what, diff)
 			}
-			if hash := fmt.Sprintf("%016x", quant.HashIndices(indices)); hash != want.Hash[p] {
+			if hash := hashOf(indices); hash != want.Hash[p] {
 				t.Errorf("%s hash %s, want %s", what, hash, want.Hash[p])
 			}
 		}

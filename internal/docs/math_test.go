@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -171,39 +169,4 @@ func TestSlackOfTheTheoremIsAsSmallAsTheDocumentSays(t *testing.T) {
 	_, s := spectrum(t, "ring:8", 1)
 	gamma := moniqua.Theorem{Workers: 8, Rho: s.Rho}.Gamma(0.25, 1000)
 	equal(t, "γ", fmt.Sprintf("%.0e", gamma), "6e-05")
-}
-
-// named returns the values that a key of a run file may have.
-func named(t *testing.T, section reflect.Type, key string) []string {
-	t.Helper()
-	f, _ := section.FieldByName(key)
-	var all []string
-	for _, part := range strings.Split(f.Tag.Get("jsonschema"), ",") {
-		if value, ok := strings.CutPrefix(part, "enum="); ok {
-			all = append(all, value)
-		}
-	}
-	if len(all) == 0 {
-		t.Fatalf("%v.%s has no list of values", section, key)
-	}
-	return all
-}
-
-func TestEveryAlgorithmAndCompressorIsDescribed(t *testing.T) {
-	algorithms := named(t, reflect.TypeFor[configs.Algorithm](), "Name")
-	compressors := named(t, reflect.TypeFor[configs.Compressor](), "Name")
-	for name, want := range map[string][]string{
-		"math.md":            slices.Concat(algorithms, compressors),
-		"format/payloads.md": compressors,
-	} {
-		text, err := os.ReadFile(filepath.Join("../../docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, value := range want {
-			if row := regexp.MustCompile("(?m)^\\| [^|]*`" + value + "`"); !row.Match(text) {
-				t.Errorf("docs/%s: no row of a table describes %s", name, value)
-			}
-		}
-	}
 }

@@ -43,9 +43,6 @@ func (r *Run) assembleController() error {
 	}
 	switch {
 	case r.quantized():
-	case !r.Compresses():
-		return configs.Errorf("algorithm.controller.name", "%s sends full precision and has no bits to choose: must be fix, got %s", a.Name, a.Controller.Name).
-			With("algorithm.name")
 	case !r.hasBits():
 		return configs.Errorf("algorithm.controller.name", "the compressor %s has no bits to choose: must be fix, or the compressor one with bits, like minmax, got %s", a.Compressor.Name, a.Controller.Name).
 			With("algorithm.compressor.name")

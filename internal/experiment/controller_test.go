@@ -59,8 +59,6 @@ func TestControllersWithoutBitsAreFoundAtTheirKeys(t *testing.T) {
 	areFound(t, []mistake{
 		{"a compressor without bits", []string{"algorithm.name=choco", "algorithm.compressor.name=topk", "algorithm.controller.name=mqgrad"},
 			"--set algorithm.controller.name=mqgrad", "the compressor topk has no bits to choose"},
-		{"an algorithm without a compressor", []string{"algorithm.name=allreduce", "algorithm.controller.name=oland-raj"},
-			"--set algorithm.controller.name=oland-raj", "allreduce sends full precision"},
 		{"bits that the compressor does not have", []string{"algorithm.name=choco", "algorithm.compressor={name: qsgd, scaled: true}", "algorithm.controller.name=mqgrad", "algorithm.controller.max_bits=9"},
 			"--set", "9 bits"},
 		{"too few bits for a certificate", []string{"algorithm.theta={rule: certified}", "algorithm.controller.name=mqgrad"},

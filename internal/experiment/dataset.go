@@ -42,7 +42,7 @@ func (r *Run) FindData() error {
 // assembleData opens the data set. No samples are read, except of libsvm, whose
 // shape only its files know.
 func (r *Run) assembleData() error {
-	if r.cfg.Model.Name == "quadratic" {
+	if !r.cfg.LearnsFromData() {
 		return nil
 	}
 	c := r.cfg.Data

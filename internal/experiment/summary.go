@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/record"
+	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
 
@@ -203,7 +204,8 @@ func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(do
 // normalization it has no running statistics.
 func (r *Run) ScoresMean() bool {
 	m := r.cfg.Model
-	return m.Name != "resnet" && m.Name != "vgg16" || m.Norm != "batch"
+	kind, _ := model.Find(m.Name)
+	return !kind.Has("norm") || m.Norm != "batch"
 }
 
 // Mean returns the mean of models of one length, summed in float64 in the order

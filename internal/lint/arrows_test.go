@@ -23,7 +23,8 @@ var layers = [][]string{
 	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
-	{"internal/app/runfolder"},
+	{"internal/app/runfolder", "internal/app/peer", "internal/app/inspect", "internal/app/status"},
+	{"internal/app/bench"},
 	{"cmd/peer"},
 }
 

@@ -20,10 +20,11 @@ const (
 
 // wideStructs may have more fields: each is a table of settings that people fill in by name.
 var wideStructs = map[string]string{
-	"configs Compressor":         "a section of a run file",
-	"internal/record Summary":    "the JSON of a run's summary has these keys",
-	"internal/report Comparison": "the JSON of a comparison has these keys",
-	"node Status":                "the JSON of a peer's status has these keys",
+	"configs Compressor":                   "a section of a run file",
+	"internal/registry CompressorSettings": "that section without its keys",
+	"internal/record Summary":              "the JSON of a run's summary has these keys",
+	"internal/report Comparison":           "the JSON of a comparison has these keys",
+	"node Status":                          "the JSON of a peer's status has these keys",
 }
 
 // shortFiles may be shorter than minFile lines.

@@ -17,7 +17,7 @@ var algorithms = []Algorithm{
 			Title: "D-PSGD", Paper: "Lian et al., NeurIPS 2017; with the codec moniqua Lu and De Sa, ICML 2020",
 			Sent: "deg messages", Mean: "yes",
 		},
-		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours, Label: "moniqua"},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua"},
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
@@ -30,7 +30,7 @@ var algorithms = []Algorithm{
 			Title: "D²", Paper: "Tang et al., ICML 2018; with the codec moniqua Lu and De Sa, ICML 2020",
 			Sent: "deg messages", Mean: "yes",
 		},
-		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours, Label: "moniqua-d2"},
+		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: toNeighbours(1), Label: "moniqua-d2"},
 		Takes: Takes{
 			LocalSteps: allowed, Controller: allowed,
 			Reweight: Permission{Why: "corrects by the last round's W"},
@@ -49,7 +49,7 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "ChocoSGD", Paper: "Koloskova, Stich and Jaggi, ICML 2019", Sent: "deg messages", Mean: "yes",
 		},
-		Sends: Sends{Compressor: Contraction, Frames: toNeighbours},
+		Sends: Sends{Compressor: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: replicas}},
 		Gamma: func(f Fidelity, beta float64) float64 {
 			return safeChoco * (2 - f.Gain) / (f.Gain/f.Share + f.Gain/2 - 1) / beta
@@ -63,7 +63,7 @@ var algorithms = []Algorithm{
 	{
 		Name:  "deepsqueeze",
 		Text:  AlgorithmText{Title: "DeepSqueeze", Paper: "Tang et al., 2019", Sent: "deg messages", Mean: "yes"},
-		Sends: Sends{Compressor: Contraction, Frames: toNeighbours},
+		Sends: Sends{Compressor: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{
 			LocalSteps: allowed, Controller: allowed,
 			Reweight: Permission{Why: "carries the error of what all neighbours got"},
@@ -82,7 +82,7 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "DCD-PSGD", Paper: "Tang et al., NeurIPS 2018", Sent: "deg messages", Mean: "on average",
 		},
-		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours},
+		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours(1)},
 		Takes: Takes{
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed, Reweight: Permission{Why: replicas},
 		},
@@ -97,7 +97,7 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "ECD-PSGD", Paper: "Tang et al., NeurIPS 2018", Sent: "deg messages", Mean: "on average",
 		},
-		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours},
+		Sends: Sends{Compressor: Unbiased, Frames: toNeighbours(1)},
 		Takes: Takes{
 			LocalSteps: Permission{Why: everyStep}, Controller: allowed,
 			Reweight: Permission{Why: "keeps an estimate of every neighbour, which follows all that was sent"},
@@ -113,7 +113,7 @@ var algorithms = []Algorithm{
 		Text: AlgorithmText{
 			Title: "direct quantization", Paper: "Lu and De Sa, ICML 2020, as what fails", Sent: "deg messages", Mean: "no",
 		},
-		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours},
+		Sends:  Sends{Compressor: AnyCompressor, Frames: toNeighbours(1)},
 		Takes:  Takes{LocalSteps: allowed, Controller: allowed, Reweight: Permission{Why: "drifts with W"}},
 		Remedy: "another algorithm.name, for naive cannot make up for what messages lose: choco or deepsqueeze can",
 		Build: func(p Parts) (gossip.Algorithm, error) {
@@ -130,7 +130,7 @@ var algorithms = []Algorithm{
 		Sends: Sends{Codecs: []string{Moniqua, Full}, Frames: inPairs, Label: "moniqua-adpsgd"},
 		Takes: Takes{
 			LocalSteps: Permission{Why: "offers one exchange per step"}, Reweight: allowed,
-			Controller: Permission{Why: "has no round in which all workers could switch bits"},
+			Controller: Permission{Why: "has workers with no round in which all could switch bits"},
 		},
 		Theta: Theta{
 			Uncertified: "nothing bounds its mixing time, as pairs meet at random", ByDegree: true,
@@ -145,7 +145,7 @@ var algorithms = []Algorithm{
 	},
 	{
 		Name: "allreduce", Form: "ring",
-		Text: AlgorithmText{Title: "ring", Paper: "Patarasuk and Yuan, 2009", Sent: "2(n − 1)/n models", Mean: "yes"},
+		Text: AlgorithmText{Title: "ring", Paper: "Patarasuk and Yuan, JPDC 2009", Sent: "2(n − 1)/n models", Mean: "yes"},
 		Sends: Sends{
 			Spans:  func(dim, workers int) int { return (dim + workers - 1) / workers }, // the largest chunk
 			Frames: aroundTheRing,
@@ -162,9 +162,9 @@ var algorithms = []Algorithm{
 	{
 		Name: "allreduce", Form: "allgather",
 		Text: AlgorithmText{
-			Title: "all-gather", Paper: "with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
+			Title: "all-gather", Paper: "Alistarh et al., NeurIPS 2017; with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
 		},
-		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours},
+		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{
 			LocalSteps: Permission{Why: averages}, Reweight: Permission{Why: everybody}, Controller: allowed,
 		},
@@ -223,10 +223,12 @@ const (
 	safeSqueeze = 0.08
 )
 
-// toNeighbours: in its one hop a worker tells each neighbour.
-func toNeighbours(rows []topology.Row) Frames {
-	most, all := degrees(rows)
-	return Frames{Most: []int{most}, All: all}
+// toNeighbours: in each hop a worker tells each neighbour.
+func toNeighbours(hops int) func(rows []topology.Row) Frames {
+	return func(rows []topology.Row) Frames {
+		most, all := degrees(rows)
+		return Frames{Most: slices.Repeat([]int{most}, hops), All: hops * all}
+	}
 }
 
 // inPairs: an offer of one's own, and on the mean an answer.

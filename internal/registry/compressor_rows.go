@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"fmt"
+
 	"gossiptrainer/quant"
 )
 
@@ -31,6 +33,7 @@ var compressors = []Compressor{
 	{
 		Name: "linear",
 		Text: CompressorText{
+			Paper: "Lu and De Sa, ICML 2020",
 			Value: "step·⌊z_c/step + u⌋; u = 1/2 or random", Unbiased: "if random", Contraction: "no",
 			Payload: "d indices, i32: the value is step · index",
 		},
@@ -46,6 +49,7 @@ var compressors = []Compressor{
 	{
 		Name: "minmax",
 		Text: CompressorText{
+			Paper:    "Cui et al., 2018",
 			Value:    "L = 2^b − 1, w = (max − min)/L: min + w·min(L, ⌊(z_c − min)/w + u⌋)",
 			Unbiased: "if random", Contraction: "no",
 			Header: "minimum, maximum", Levels: "2^b", Payload: "q: minimum + q(maximum − minimum)/(N − 1)",
@@ -111,13 +115,14 @@ var compressors = []Compressor{
 	{
 		Name: "orq",
 		Text: CompressorText{
+			Paper: "Xu, Huo and Huang, 2019",
 			Value: "stochastic on [levels](#orq) of the bucket", Unbiased: "yes", Contraction: "if scaled",
 			Header: "the s levels, ascending", Levels: "s", Payload: "number of the level",
 		},
 		Takes: []string{"levels", "bucket", "clip"},
 		Check: func(s CompressorSettings) (setting, why string) {
 			if s.Levels < 3 || s.Levels > 129 || (s.Levels-1)&(s.Levels-2) != 0 {
-				return "levels", "orq needs 3, 5, 9, 17, 33, 65 or 129 levels"
+				return "levels", fmt.Sprintf("orq needs 3, 5, 9, 17, 33, 65 or 129 levels, got %d", s.Levels)
 			}
 			return "", ""
 		},
@@ -128,6 +133,7 @@ var compressors = []Compressor{
 	{
 		Name: "linear_s",
 		Text: CompressorText{
+			Paper:    "Xu, Huo and Huang, 2019",
 			Value:    "stochastic on the quantiles k/(s − 1) of the bucket, linear between order statistics",
 			Unbiased: "yes", Contraction: "if scaled",
 			Header: "the s levels, ascending", Levels: "s", Payload: "number of the level",
@@ -140,6 +146,7 @@ var compressors = []Compressor{
 	{
 		Name: "bingrad_pb",
 		Text: CompressorText{
+			Paper: "Xu, Huo and Huang, 2019",
 			Value: "[±b1](#bingrad)", Unbiased: "partly", Contraction: `ω ≥ 2\|z\|₁²/(3m\|z\|₂²)`,
 			Header: "b1", Levels: "2", Payload: "1 for +b1",
 		},
@@ -151,6 +158,7 @@ var compressors = []Compressor{
 	{
 		Name: "bingrad_b",
 		Text: CompressorText{
+			Paper: "Xu, Huo and Huang, 2019",
 			Value: "[the mean of either side](#bingrad)", Unbiased: "no", Contraction: "yes",
 			Header: "lower mean, upper mean", Levels: "2", Payload: "1 for the upper mean",
 		},
@@ -186,7 +194,7 @@ var compressors = []Compressor{
 	{
 		Name: "randomk",
 		Text: CompressorText{
-			Paper: "Stich, Cordonnier and Jaggi, NeurIPS 2018",
+			Paper: "Wangni et al., NeurIPS 2018",
 			Value: "k random coordinates times d/k; unscaled with `scaled`", Unbiased: "yes", Contraction: "ω = k/d if scaled",
 			Payload: "k values (f32), ascending by index; the receiver draws the indices again",
 		},

@@ -64,7 +64,7 @@ const (
 	Full    = "full"
 )
 
-// Frames are the messages of one round that exchanges.
+// Frames are the messages of one round that exchanges, but for empty ones.
 type Frames struct {
 	Most []int // by hop: of the worker that sends most
 	All  int   // of all workers in all hops

@@ -69,5 +69,6 @@ func biased(s CompressorSettings, p quant.Properties) string {
 	case p.Deterministic && !p.Contraction:
 		return moves + "set algorithm.compressor.mode: stochastic"
 	}
-	return moves + "take an unbiased one like qsgd, alq or orq, or linear or minmax with algorithm.compressor.mode: stochastic"
+	return moves + "take an unbiased one like qsgd, alq or orq, " +
+		"or linear or minmax with algorithm.compressor.mode: stochastic"
 }

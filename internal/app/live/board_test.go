@@ -212,7 +212,8 @@ func TestWaitsThatDifferInTheirAgeAloneAreOne(t *testing.T) {
 	b.Add(status(1, record.Waiting, "round 7, for 20s: worker 0: link down for 1s: no word for 15s", 0), after(20))
 	b.Add(status(2, record.Waiting, "round 8, for 1m1.5s: worker 0: link down for 12s: no word for 15s", 0), after(21))
 	got := b.Waiting(after(30))
-	if want := "peers 1, 2 wait for peer 0: round 7, for 20s: worker 0: link down for 1s: no word for 15s"; !slices.Equal(got, []string{want}) {
+	want := "peers 1, 2 wait for peer 0: round 7, for 20s: worker 0: link down for 1s: no word for 15s"
+	if !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q, want one line", got)
 	}
 	b.Add(status(2, record.Waiting, "round 8, for 70s: worker 0: connection refused", 0), after(31))

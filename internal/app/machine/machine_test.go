@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -58,5 +59,18 @@ func TestAFullDiskIsRecognised(t *testing.T) {
 	full := fmt.Errorf("checkpoint: %w", &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC})
 	if !IsFull(full) || IsFull(nil) || IsFull(errors.New("no space left on device")) || IsFull(syscall.EACCES) {
 		t.Error("ENOSPC alone, and a quota, mean that a disk is full")
+	}
+}
+
+func TestAUserWhoSetsGOMAXPROCSKeepsIt(t *testing.T) {
+	env := []string{"A=1"}
+	t.Setenv("GOMAXPROCS", "7")
+	if got := ShareProcessors(env, 4); len(got) != 1 {
+		t.Errorf("got %q", got)
+	}
+	os.Unsetenv("GOMAXPROCS")
+	got := ShareProcessors(env, 1<<20)
+	if len(got) != 2 || got[1] != "GOMAXPROCS=1" && got[1] != "GOMAXPROCS=2" {
+		t.Errorf("with more peers than cores: %q", got)
 	}
 }

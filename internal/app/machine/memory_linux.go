@@ -15,7 +15,8 @@ func FreeMemory() int64 {
 	limit, used := wholeNumber("/sys/fs/cgroup/memory.max"), wholeNumber("/sys/fs/cgroup/memory.current")
 	if limit > 0 {
 		// Pages of files count as used, and give way.
-		used -= kernelField("/sys/fs/cgroup/memory.stat", "inactive_file") + kernelField("/sys/fs/cgroup/memory.stat", "active_file")
+		used -= kernelField("/sys/fs/cgroup/memory.stat", "inactive_file") +
+			kernelField("/sys/fs/cgroup/memory.stat", "active_file")
 		if left := max(limit-used, 1); free == 0 || left < free {
 			free = left
 		}

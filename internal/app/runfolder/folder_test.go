@@ -150,7 +150,8 @@ func TestAFolderIsOfOneProcess(t *testing.T) {
 	if !ok || !strings.Contains(err.Error(), f.Dir+": in use by another process (pid ") || locked.Hint() == "" {
 		t.Errorf("error %v, want that the folder is in use", err)
 	}
-	if loaded, err := configs.Load(configs.Source{File: f.Path(RunFile)}); err != nil || loaded.Config.Train.Rounds != cfg.Train.Rounds {
+	if loaded, err := configs.Load(configs.Source{File: f.Path(RunFile)}); err != nil ||
+		loaded.Config.Train.Rounds != cfg.Train.Rounds {
 		t.Errorf("the run file of a folder in use is another one now (%v)", err)
 	}
 	if run, err := record.Open(f.Dir); err != nil || len(run.Events) != 1 {
@@ -205,7 +206,8 @@ func TestAFolderInWhichNobodyTrainedGoes(t *testing.T) {
 
 func TestHalfALineIsRemovedFromARecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), record.EventsFile)
-	for _, test := range []struct{ before, after string }{{"", "x\n"}, {"a\nb\n", "a\nb\nx\n"}, {"a\nb", "a\nx\n"}, {"half", "x\n"}} {
+	for _, test := range []struct{ before, after string }{{"", "x\n"}, {"a\nb\n", "a\nb\nx\n"},
+		{"a\nb", "a\nx\n"}, {"half", "x\n"}} {
 		if err := os.WriteFile(path, []byte(test.before), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -40,9 +40,11 @@ func TestASaverThatIsStoppedSaysWhatIsMissing(t *testing.T) {
 	stopped := make(chan struct{})
 	close(stopped)
 	s := &Saver{Log: slog.New(slog.DiscardHandler), Stopped: stopped}
-	err := s.Save(SpaceError{Dir: t.TempDir(), Key: "output.dir", What: "a model", Need: 800e3}, func() error { return full })
+	err := s.Save(SpaceError{Dir: t.TempDir(), Key: "output.dir", What: "a model", Need: 800e3},
+		func() error { return full })
 	space, ok := errors.AsType[*SpaceError](err)
-	if !ok || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "no room for a model: 800 kB are needed, and ") {
+	if !ok || !errors.Is(err, syscall.ENOSPC) ||
+		!strings.Contains(err.Error(), "no room for a model: 800 kB are needed, and ") {
 		t.Fatalf("error %v", err)
 	}
 	if hint := space.Hint(); hint != "make room, or set output.dir to a folder on a disk with more" {

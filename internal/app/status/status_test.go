@@ -1,6 +1,7 @@
-package main
+package status
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -14,8 +15,8 @@ import (
 	"gossiptrainer/node"
 )
 
-// atDesk starts a node that nobody else knows, with its desk.
-func atDesk(t *testing.T) (dir string, d *desk, said string) {
+// serving starts a node that no other knows, with its server.
+func serving(t *testing.T) (dir string, d *Server, said string) {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	n, err := node.New(node.Options{RunID: "r", N: 2, Dim: 1, Listen: []string{"/ip4/127.0.0.1/tcp/0"}})
@@ -26,12 +27,12 @@ func atDesk(t *testing.T) (dir string, d *desk, said string) {
 	cfg := configs.Default()
 	cfg.Name, cfg.Node.Metrics = "tulip", "127.0.0.1:0"
 	var text strings.Builder
-	d, err = openDesk(cfg, "runs/tulip-1", 0, n, &text)
+	d, err = Open(cfg, "runs/tulip-1", 0, n, &text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.close)
-	dir, err = socketFolder()
+	t.Cleanup(d.Close)
+	dir, err = Folder()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func atDesk(t *testing.T) (dir string, d *desk, said string) {
 }
 
 func TestAPeerSaysHowItIsDoing(t *testing.T) {
-	dir, d, _ := atDesk(t)
+	dir, d, _ := serving(t)
 	info, err := os.Stat(d.socket.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -47,30 +48,31 @@ func TestAPeerSaysHowItIsDoing(t *testing.T) {
 	if mode := info.Mode().Perm(); os.PathSeparator == '/' && mode != 0o600 {
 		t.Errorf("mode %04o, want 0600", mode)
 	}
-	all := askAll(dir)
+	all := AskAll(dir)
 	if len(all.Peers) != 1 || len(all.Silent) != 0 {
 		t.Fatalf("%+v, want one peer", all)
 	}
 	s := all.Peers[0]
-	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != "runs/tulip-1" || s.Rank != -1 || s.State != record.Starting || s.Metrics == "" {
+	if s.Run != "tulip" || s.Pid != os.Getpid() || s.Folder != "runs/tulip-1" || s.Rank != -1 ||
+		s.State != record.Starting || s.Metrics == "" {
 		t.Errorf("%+v", s)
 	}
 	var table strings.Builder
-	if err := all.write(&table); err != nil {
+	if err := all.Write(&table); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(table.String(), "tulip  -     1/2    0/0    -     starting") {
 		t.Errorf("table:\n%s", table.String())
 	}
-	d.close()
-	if all := askAll(dir); len(all.Peers) != 0 {
+	d.Close()
+	if all := AskAll(dir); len(all.Peers) != 0 {
 		t.Error("it answers when it is closed")
 	}
 }
 
 func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	dir, err := socketFolder()
+	dir, err := Folder()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hung.Close()
-	all := askAll(dir)
+	all := AskAll(dir)
 	if len(all.Peers) != 0 || len(all.Silent) != 1 || all.Silent[0] != 34 {
 		t.Errorf("%+v, want that process 34 is silent", all)
 	}
@@ -97,20 +99,20 @@ func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
 
 func TestAFolderForAllIsNoPlaceForSockets(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	dir, err := socketFolder()
+	dir, err := Folder()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := socketFolder(); os.PathSeparator == '/' && (err == nil || !strings.Contains(err.Error(), "chmod 700")) {
+	if _, err := Folder(); os.PathSeparator == '/' && (err == nil || !strings.Contains(err.Error(), "chmod 700")) {
 		t.Errorf("error %v, want what to do", err)
 	}
 }
 
 func TestMetrics(t *testing.T) {
-	_, _, said := atDesk(t)
+	_, _, said := serving(t)
 	url := strings.TrimSpace(strings.TrimPrefix(said, "metrics: "))
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Fatalf("said %q", said)
@@ -167,5 +169,23 @@ func TestMetricsOfLinks(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
+	}
+}
+
+func TestAnswersAreThoseOfARun(t *testing.T) {
+	all := Answers{Silent: []int{7}, Peers: []Answer{
+		{Run: "tulip", Pid: 1}, {Run: "rose", Pid: 2}, {Run: "tulip", Pid: 3}, {Run: "daisy", Pid: 4},
+	}}
+	found, err := all.Of("tulip")
+	if err != nil || len(found.Peers) != 2 || found.Peers[1].Pid != 3 || len(found.Silent) != 1 {
+		t.Errorf("%+v, error %v", found, err)
+	}
+	found, err = all.Of("violet")
+	absent, ok := errors.AsType[*AbsentError](err)
+	if !ok || len(found.Peers) != 0 || len(found.Silent) != 1 || absent.Hint() != "there are peers of tulip, rose, daisy" {
+		t.Errorf("%+v, error %v", found, err)
+	}
+	if _, err := (Answers{}).Of("tulip"); err == nil || !strings.Contains(err.(*AbsentError).Hint(), "start one") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -1,82 +1,44 @@
-package main
+package bench
 
 import (
 	"fmt"
 	"io"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
-// A codecReport is what "bench codec" prints.
-type codecReport struct {
+// A CodecReport is what "bench codec" prints.
+type CodecReport struct {
 	Tier   string     `json:"tier"` // of vector instructions
 	Rounds int        `json:"rounds"`
-	Rows   []codecRow `json:"rows"`
+	Rows   []CodecRow `json:"rows"`
 }
 
-// A codecRow is one size and width of symbols. Figures are multiples of the time
+// A CodecRow is one size and width of symbols. Figures are multiples of the time
 // to copy the same float32 numbers.
-type codecRow struct {
+type CodecRow struct {
 	Coordinates int     `json:"coordinates"`
 	Bits        int     `json:"bits"`
 	Copy        float64 `json:"copy_gb_per_s"`
-	Encode      figure  `json:"encode"`
-	Verified    figure  `json:"encode_verified"` // with the hash of the indices, and their quotients for repairs
-	Mix1        figure  `json:"mix_1"`           // recover and mix one neighbour
-	Mix2        figure  `json:"mix_2"`
-	Mix3        figure  `json:"mix_3"`
-	Checked     figure  `json:"mix_3_verified"` // all three hashes first
+	Encode      Figure  `json:"encode"`
+	Verified    Figure  `json:"encode_verified"` // with the hash of the indices, and their quotients for repairs
+	Mix1        Figure  `json:"mix_1"`           // recover and mix one neighbour
+	Mix2        Figure  `json:"mix_2"`
+	Mix3        Figure  `json:"mix_3"`
+	Checked     Figure  `json:"mix_3_verified"` // all three hashes first
 }
 
-func newBenchCodec(c *console) *cobra.Command {
-	var sizes, widths []int
-	var rounds int
-	cmd := &cobra.Command{
-		Use:   "codec",
-		Short: "time encoding and mixing against copying the same numbers",
-		Long: `time encoding and mixing against copying the same numbers
-
-Models of normal numbers differ by up to half of theta. Mixing is in place, as
-the algorithms do it. PEER_SIMD=avx2 or off holds the program to fewer vector
-instructions.`,
-		Example: "  peer bench codec --size 1000000 --bits 8\n  PEER_SIMD=avx2 peer bench codec --json",
-		Args:    arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			report, err := benchCodec(sizes, widths, rounds)
-			if err != nil {
-				return err
-			}
-			return c.print(report, report.write)
-		},
-	}
-	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 1_000_000, 10_000_000}, "coordinates of a `model`")
-	cmd.Flags().IntSliceVar(&widths, "bits", []int{8, 4, 2, 1}, "`bits` per coordinate")
-	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` that everything is measured")
-	c.addJSON(cmd)
-	return cmd
-}
-
-func benchCodec(sizes, widths []int, rounds int) (*codecReport, error) {
-	if rounds < 1 {
-		return nil, advice.Usagef("bench codec: --rounds %d: must be at least 1", rounds)
-	}
-	report := &codecReport{Tier: kernel.Best().String(), Rounds: rounds}
+// Codec measures Moniqua's codec with models of all sizes, at least 1, and symbols of
+// all widths, 1 to 16 bits, each so many times, at least once.
+func Codec(sizes, widths []int, rounds int) (*CodecReport, error) {
+	report := &CodecReport{Tier: kernel.Best().String(), Rounds: rounds}
 	for _, d := range sizes {
-		if d < 1 {
-			return nil, advice.Usagef("bench codec: --size %d: must be at least 1", d)
-		}
 		for _, bits := range widths {
-			if bits < 1 || bits > 16 {
-				return nil, advice.Usagef("bench codec: --bits %d: must be 1 to 16", bits)
-			}
 			row, err := benchRow(d, bits, rounds)
 			if err != nil {
 				return nil, err
@@ -140,10 +102,10 @@ func (b *codecBench) mix(codec *moniqua.Codec, payloads [4][]byte, n int, weight
 	}
 }
 
-func benchRow(d, bits, rounds int) (codecRow, error) {
+func benchRow(d, bits, rounds int) (CodecRow, error) {
 	b, err := newCodecBench(d, bits)
 	if err != nil {
-		return codecRow{}, err
+		return CodecRow{}, err
 	}
 	const weight = 1.0 / 1024 // so small that the model stays within its symbols
 	target := make([]float32, d)
@@ -158,24 +120,25 @@ func benchRow(d, bits, rounds int) (codecRow, error) {
 	}
 	samples, err := inTurns(rounds, work)
 	if err != nil {
-		return codecRow{}, err
+		return CodecRow{}, err
 	}
-	over := func(i int) figure { return samples[i].over(samples[0]) }
+	over := func(i int) Figure { return samples[i].over(samples[0]) }
 	seconds := samples[0].shortest().Seconds()
-	return codecRow{
+	return CodecRow{
 		Coordinates: d, Bits: bits, Copy: 4 * float64(d) / seconds / 1e9,
 		Encode: over(1), Verified: over(2), Mix1: over(3), Mix2: over(4), Mix3: over(5), Checked: over(6),
 	}, nil
 }
 
-func (r *codecReport) write(w io.Writer) error {
+// Write prints the report as a table.
+func (r *CodecReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "vector instructions: %s; times over that of a copy, medians of %d (shortest)\n\n", r.Tier, r.Rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "coordinates\tbits\tcopy GB/s\tencode\t+ hash\tmix 1\tmix 2\tmix 3\tmix 3 verified\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%.0f\t", row.Coordinates, row.Bits, row.Copy)
-		hash := figure{row.Verified.Median - row.Encode.Median, row.Verified.Best - row.Encode.Best}
-		for _, f := range []figure{row.Encode, hash, row.Mix1, row.Mix2, row.Mix3, row.Checked} {
+		hash := Figure{row.Verified.Median - row.Encode.Median, row.Verified.Best - row.Encode.Best}
+		for _, f := range []Figure{row.Encode, hash, row.Mix1, row.Mix2, row.Mix3, row.Checked} {
 			fmt.Fprintf(t, "%.2f (%.2f)\t", f.Median, f.Best)
 		}
 		fmt.Fprintln(t)

@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"encoding/json"
@@ -17,8 +17,8 @@ import (
 	"gossiptrainer/node"
 )
 
-// A standing is what a peer says when "peer status" asks.
-type standing struct {
+// An Answer is what a peer says when "peer status" asks.
+type Answer struct {
 	Run     string `json:"run"`
 	Pid     int    `json:"pid"`
 	Folder  string `json:"folder"`            // of the run
@@ -26,9 +26,9 @@ type standing struct {
 	node.Status
 }
 
-// A desk answers those who ask how a peer is doing: "peer status", at a socket
+// A Server answers those who ask how a peer is doing: "peer status", at a socket
 // that is its user's alone, and Prometheus.
-type desk struct {
+type Server struct {
 	socket net.Listener // nil: there is none
 	stop   func()       // of the metrics
 	wg     sync.WaitGroup
@@ -37,26 +37,26 @@ type desk struct {
 // askTime bounds a question and its answer, which is one JSON object.
 const askTime = 2 * time.Second
 
-// openDesk answers for n until it is closed, and tells w where. In a lab the
+// Open answers for n until it is closed, and tells w where. In a lab the
 // rank is added to the port of the metrics. Where there is no place for a socket
 // there is none: that is no reason not to train.
-func openDesk(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (*desk, error) {
-	d := &desk{stop: func() {}}
-	who := standing{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}
+func Open(cfg configs.Config, dir string, rank int, n *node.Node, w io.Writer) (*Server, error) {
+	s := &Server{stop: func() {}}
+	who := Answer{Run: cfg.Name, Pid: os.Getpid(), Folder: dir}
 	if address := cfg.Node.Metrics; address != "" {
 		at, stop, err := serveMetrics(address, rank, &collector{cfg.Name, n.Status})
 		if err != nil {
 			return nil, err
 		}
-		d.stop, who.Metrics = stop, at
+		s.stop, who.Metrics = stop, at
 		fmt.Fprintf(w, "metrics: http://%s/metrics\n", at)
 	}
-	d.listen(who, n)
-	return d, nil
+	s.listen(who, n)
+	return s, nil
 }
 
-func (d *desk) listen(who standing, n *node.Node) {
-	dir, err := socketFolder()
+func (s *Server) listen(who Answer, n *node.Node) {
+	dir, err := Folder()
 	if err != nil {
 		return
 	}
@@ -67,8 +67,8 @@ func (d *desk) listen(who standing, n *node.Node) {
 		return
 	}
 	_ = os.Chmod(path, 0o600) // as the folder is already
-	d.socket = l
-	d.wg.Go(func() {
+	s.socket = l
+	s.wg.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
@@ -82,17 +82,18 @@ func (d *desk) listen(who standing, n *node.Node) {
 	})
 }
 
-func (d *desk) close() {
-	if d.socket != nil {
-		_ = d.socket.Close() // removes it
+// Close ends the answers and removes the socket.
+func (s *Server) Close() {
+	if s.socket != nil {
+		_ = s.socket.Close() // removes it
 	}
-	d.stop()
-	d.wg.Wait()
+	s.stop()
+	s.wg.Wait()
 }
 
-// socketFolder returns the folder of the sockets of this user's peers, and
+// Folder returns the folder of the sockets of this user's peers, and
 // makes it if it must. Another user's, or one that others may enter, is refused.
-func socketFolder() (string, error) {
+func Folder() (string, error) {
 	dir := filepath.Join(os.TempDir(), "gossiptrainer-"+strconv.Itoa(os.Getuid()))
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
 		dir = filepath.Join(runtime, "gossiptrainer")

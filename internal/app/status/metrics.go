@@ -1,4 +1,4 @@
-package main
+package status
 
 import (
 	"fmt"
@@ -117,7 +117,8 @@ func serveMetrics(address string, rank int, c *collector) (at string, stop func(
 	registry.MustRegister(c, collectors.NewGoCollector())
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second,
+		WriteTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

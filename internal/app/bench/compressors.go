@@ -1,33 +1,30 @@
-package main
+package bench
 
 import (
 	"fmt"
 	"io"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/quant"
 )
 
-// A compressorReport is what "bench compressors" prints.
-type compressorReport struct {
+// A CompressorReport is what "bench compressors" prints.
+type CompressorReport struct {
 	Tier   string          `json:"tier"` // of vector instructions
 	Rounds int             `json:"rounds"`
-	Rows   []compressorRow `json:"rows"`
+	Rows   []CompressorRow `json:"rows"`
 }
 
-// A compressorRow is one compressor and size. Moniqua's symbols have as many bits.
-type compressorRow struct {
+// A CompressorRow is one compressor and size. Moniqua's symbols have as many bits.
+type CompressorRow struct {
 	Name        string  `json:"name"`
 	Coordinates int     `json:"coordinates"`
 	Bits        int     `json:"bits"`
-	Compress    figure  `json:"compress"`             // over a copy
-	Encode      figure  `json:"compress_over_encode"` // over Moniqua's encoding
-	Add         figure  `json:"add"`                  // over a copy
-	Mix         figure  `json:"add_over_mix"`         // over Moniqua's recovery and mixing of one neighbour
+	Compress    Figure  `json:"compress"`             // over a copy
+	Encode      Figure  `json:"compress_over_encode"` // over Moniqua's encoding
+	Add         Figure  `json:"add"`                  // over a copy
+	Mix         Figure  `json:"add_over_mix"`         // over Moniqua's recovery and mixing of one neighbour
 	Compressing float64 `json:"compress_ns"`          // per coordinate, shortest
 	Adding      float64 `json:"add_ns"`
 }
@@ -64,56 +61,33 @@ func benchedCompressors() []benched {
 	}
 }
 
-func newBenchCompressors(c *console) *cobra.Command {
-	var size, bucket, rounds int
-	cmd := &cobra.Command{
-		Use:   "compressors",
-		Short: "time compressors against copying the same numbers and against Moniqua's codec",
-		Long: `time compressors against copying the same numbers and against Moniqua's codec
-
-The vector is of normal numbers. Moniqua's symbols have as many bits: compressing
-is set against its encoding, adding to a sum against its recovering and mixing of
-one neighbour.`,
-		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
-		Args:    arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			switch {
-			case rounds < 1:
-				return advice.Usagef("bench compressors: --rounds %d: must be at least 1", rounds)
-			case size < 1:
-				return advice.Usagef("bench compressors: --size %d: must be at least 1", size)
-			}
-			report := &compressorReport{Tier: kernel.Best().String(), Rounds: rounds}
-			for _, b := range benchedCompressors() {
-				row, err := b.measure(size, bucket, rounds)
-				if err != nil {
-					return err
-				}
-				report.Rows = append(report.Rows, row)
-			}
-			return c.print(report, report.write)
-		},
+// Compressors measures all compressors with a vector of size coordinates, of which
+// bucket have a scale of their own, so many times. All are at least 1.
+func Compressors(size, bucket, rounds int) (*CompressorReport, error) {
+	report := &CompressorReport{Tier: kernel.Best().String(), Rounds: rounds}
+	for _, b := range benchedCompressors() {
+		row, err := b.measure(size, bucket, rounds)
+		if err != nil {
+			return nil, err
+		}
+		report.Rows = append(report.Rows, row)
 	}
-	cmd.Flags().IntVar(&size, "size", 1_000_000, "coordinates of the `vector`")
-	cmd.Flags().IntVar(&bucket, "bucket", 8192, "`coordinates` with a scale of their own")
-	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` that everything is measured")
-	c.addJSON(cmd)
-	return cmd
+	return report, nil
 }
 
-func (b benched) measure(d, bucket, rounds int) (compressorRow, error) {
+func (b benched) measure(d, bucket, rounds int) (CompressorRow, error) {
 	codec, err := newCodecBench(d, b.bits)
 	if err != nil {
-		return compressorRow{}, err
+		return CompressorRow{}, err
 	}
 	c, err := b.make(b.bits, bucket)
 	if err != nil {
-		return compressorRow{}, err
+		return CompressorRow{}, err
 	}
 	z, acc := codec.models[1], make([]float32, d)
 	payload, err := c.Compress(nil, 0, z)
 	if err != nil {
-		return compressorRow{}, err
+		return CompressorRow{}, err
 	}
 	work := []func() error{
 		func() error { copy(acc, z); return nil },
@@ -124,10 +98,10 @@ func (b benched) measure(d, bucket, rounds int) (compressorRow, error) {
 	}
 	samples, err := inTurns(rounds, work)
 	if err != nil {
-		return compressorRow{}, err
+		return CompressorRow{}, err
 	}
 	each := func(i int) float64 { return float64(samples[i].shortest().Nanoseconds()) / float64(d) }
-	return compressorRow{
+	return CompressorRow{
 		Name: b.name, Coordinates: d, Bits: b.bits,
 		Compress: samples[3].over(samples[0]), Encode: samples[3].over(samples[1]),
 		Add: samples[4].over(samples[0]), Mix: samples[4].over(samples[2]),
@@ -135,17 +109,18 @@ func (b benched) measure(d, bucket, rounds int) (compressorRow, error) {
 	}, nil
 }
 
-func (r *compressorReport) write(w io.Writer) error {
+// Write prints the report as a table.
+func (r *CompressorReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "vector instructions: %s; medians of %d (shortest)\n\n", r.Tier, r.Rounds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "compressor\tbits\tcompress/copy\t/Moniqua encode\tns\tadd/copy\t/Moniqua mix 1\tns\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%s\t%d\t", row.Name, row.Bits)
-		for _, f := range []figure{row.Compress, row.Encode} {
+		for _, f := range []Figure{row.Compress, row.Encode} {
 			fmt.Fprintf(t, "%.2f (%.2f)\t", f.Median, f.Best)
 		}
 		fmt.Fprintf(t, "%.2f\t", row.Compressing)
-		for _, f := range []figure{row.Add, row.Mix} {
+		for _, f := range []Figure{row.Add, row.Mix} {
 			fmt.Fprintf(t, "%.2f (%.2f)\t", f.Median, f.Best)
 		}
 		fmt.Fprintf(t, "%.2f\t\n", row.Adding)

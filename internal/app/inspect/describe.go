@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"fmt"
@@ -44,8 +44,8 @@ func describeAlgorithm(run *experiment.Run) string {
 	return fmt.Sprintf("%s %d bit", name, run.Bits())
 }
 
-// describeRun gives the live display what it needs to know of a run.
-func describeRun(run *experiment.Run) live.Run {
+// Live gives the live display what it needs to know of a run.
+func Live(run *experiment.Run) live.Run {
 	cfg := run.Config()
 	return live.Run{
 		Name: cfg.Name, Algorithm: describeAlgorithm(run), Topology: describeTopology(run),
@@ -53,11 +53,11 @@ func describeRun(run *experiment.Run) live.Run {
 	}
 }
 
-// describeInFull says in one line what a run does.
-func describeInFull(run *experiment.Run) string {
+// Describe says in one line what a run does.
+func Describe(run *experiment.Run) string {
 	cfg := run.Config()
 	learns := cfg.Model.Name
-	if learns != "quadratic" {
+	if cfg.LearnsFromData() {
 		learns += " on " + cfg.Data.Name
 	}
 	return fmt.Sprintf("%s: %s, %s, %s with %d parameters, %d rounds",

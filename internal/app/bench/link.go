@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"text/tabwriter"
+
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/record"
+)
+
+// A LinkReport is what "bench link" prints.
+type LinkReport struct {
+	Peers int       `json:"peers"` // processes on a ring
+	Rows  []LinkRow `json:"rows"`
+}
+
+// A LinkRow is one size and number of bits.
+type LinkRow struct {
+	Coordinates int     `json:"coordinates"`
+	Bits        int     `json:"bits"`
+	Rounds      int     `json:"rounds"`           // of one measurement
+	Rate        float64 `json:"rounds_per_s"`     // the best
+	Round       float64 `json:"s_per_round"`      // likewise
+	TCP         float64 `json:"tcp_gb_per_s"`     // of the reference, all connections together, the best
+	OverTCP     Figure  `json:"over_tcp"`         // time of a round over that of the same bytes through plain sockets
+	Allocs      float64 `json:"allocs_per_round"` // of one peer, the least
+}
+
+// Link measures all tasks so many times each, at least once.
+func Link(ctx context.Context, tasks []LinkTask, times int) (*LinkReport, error) {
+	result := &LinkReport{Peers: linkPeers}
+	for _, task := range tasks {
+		row, err := measureLink(ctx, task, times)
+		if err != nil {
+			return nil, err
+		}
+		result.Rows = append(result.Rows, row)
+	}
+	return result, nil
+}
+
+func measureLink(ctx context.Context, task LinkTask, times int) (LinkRow, error) {
+	var tcp, rounds sample
+	row := LinkRow{Coordinates: task.Dim, Bits: task.Bits, Rounds: task.Rounds}
+	for i := range times {
+		plain, err := plainRound(linkPeers, task.bytes(), task.Rounds)
+		if err != nil {
+			return LinkRow{}, fmt.Errorf("bench link: reference: %w", err)
+		}
+		found, err := linkRounds(ctx, task)
+		if err != nil {
+			return LinkRow{}, err
+		}
+		tcp, rounds = append(tcp, plain), append(rounds, found.Round)
+		if i == 0 || found.Allocs < row.Allocs {
+			row.Allocs = found.Allocs
+		}
+	}
+	row.Round = rounds.shortest().Seconds()
+	row.Rate = 1 / row.Round
+	row.TCP = float64(2*linkPeers*task.bytes()) / tcp.shortest().Seconds() / 1e9
+	row.OverTCP = rounds.over(tcp)
+	return row, nil
+}
+
+// linkRounds lets processes do a task and returns the measure of the slowest.
+func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return linkMeasure{}, fmt.Errorf("bench link: where is this program: %w", err)
+	}
+	var slowest linkMeasure
+	heard := 0
+	err = lab.Run(ctx, lab.Options{
+		Peers: linkPeers,
+		Command: func(rank, _ int) *exec.Cmd {
+			cmd := exec.Command(program, append([]string{"bench", "link", "peer"}, task.arguments(rank)...)...)
+			cmd.Env = machine.ShareProcessors(os.Environ(), linkPeers)
+			return cmd
+		},
+		Event: func(record.Event) {},
+		Log: func(_ int, line string) {
+			var found linkMeasure
+			if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &found) == nil {
+				heard++
+				if found.Round > slowest.Round {
+					slowest = found
+				}
+			}
+		},
+	})
+	if err == nil && heard < linkPeers {
+		err = fmt.Errorf("bench link: %d of %d processes have told what they measured", heard, linkPeers)
+	}
+	return slowest, err
+}
+
+// Write prints the report as a table.
+func (r *LinkReport) Write(w io.Writer) error {
+	fmt.Fprintf(w,
+		"ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best)\n\n", r.Peers)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\t")
+	for _, row := range r.Rows {
+		fmt.Fprintf(t, "%d\t%d\t%.1f\t%.4f\t%.1f\t%.2f (%.2f)\t%.0f\t\n",
+			row.Coordinates, row.Bits, row.Rate, row.Round, row.TCP, row.OverTCP.Median, row.OverTCP.Best, row.Allocs)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"strconv"
+	"time"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/wire"
+)
+
+// linkPeers is the size of the ring.
+const linkPeers = 4
+
+// A LinkTask is what the processes of one measurement do.
+type LinkTask struct {
+	Dim    int // coordinates of a model, at least 1
+	Bits   int // per coordinate: 1 to 16, or 32 for full precision
+	Rounds int
+	Verify bool // messages of fewer than 32 bits end with a hash that receivers check
+}
+
+// NewLinkTask returns a task of so many rounds that its measurement takes some seconds.
+// Sizes and bits that a task cannot have are a usage error.
+func NewLinkTask(dim, bits int) (LinkTask, error) {
+	t := LinkTask{Dim: dim, Bits: bits, Rounds: min(max(80_000_000/max(dim, 1), 6), 600)}
+	return t, t.check()
+}
+
+func (t LinkTask) check() error {
+	if t.Dim < 1 {
+		return advice.Usagef("bench link: --size %d: must be at least 1", t.Dim)
+	}
+	if t.Bits != 32 && (t.Bits < 1 || t.Bits > 16) {
+		return advice.Usagef("bench link: --bits %d: must be 1 to 16, or 32", t.Bits)
+	}
+	return nil
+}
+
+// bytes returns the length of a message.
+func (t LinkTask) bytes() int { return wire.HeaderLen + (t.Dim*t.Bits+7)/8 }
+
+// arguments are those of the process of a rank, after the words of its command.
+func (t LinkTask) arguments(rank int) []string {
+	var args []string
+	for _, v := range []int{rank, t.Dim, t.Bits, t.Rounds} {
+		args = append(args, strconv.Itoa(v))
+	}
+	return append(args, strconv.FormatBool(t.Verify))
+}
+
+// ParseLinkTask reads the five arguments of a process of "bench link".
+func ParseLinkTask(args []string) (rank int, t LinkTask, err error) {
+	var numbers [4]int
+	for i := range numbers {
+		if numbers[i], err = strconv.Atoi(args[i]); err != nil {
+			return 0, t, advice.Usagef("bench link peer: %q: want a number", args[i])
+		}
+	}
+	return numbers[0], LinkTask{Dim: numbers[1], Bits: numbers[2], Rounds: numbers[3], Verify: args[4] == "true"}, nil
+}
+
+// A linkMeasure is what one process finds.
+type linkMeasure struct {
+	Round  time.Duration `json:"round_ns"`
+	Allocs float64       `json:"allocs_per_round"`
+}

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/topology"
+)
+
+// A SimReport is what "bench sim" prints.
+type SimReport struct {
+	Cores int      `json:"cores"`
+	Rows  []SimRow `json:"rows"`
+}
+
+// A SimRow is one size of run and number of bits.
+type SimRow struct {
+	Workers     int     `json:"workers"`
+	Coordinates int     `json:"coordinates"`
+	Bits        int     `json:"bits"`
+	Rate        float64 `json:"rounds_per_s"`   // the best, without assembly
+	Events      float64 `json:"events_per_s"`   // likewise
+	OverGrads   Figure  `json:"over_gradients"` // time of a round over that of its gradients alone, one after another
+	Memory      int64   `json:"memory_bytes"`   // of the workers and the simulation, at the end
+}
+
+// A SimTask is one simulated run: workers on a ring descend quadratics.
+type SimTask struct {
+	Workers     int // at least 3
+	Coordinates int // of a model, at least 1
+	Bits        int // per coordinate: 32 is full precision
+	Rounds      int
+}
+
+// NewSimTask reads a size like 1000x10000, workers x coordinates.
+func NewSimTask(size string, bits, rounds int) (SimTask, error) {
+	workers, dim, ok := strings.Cut(size, "x")
+	n, err1 := strconv.Atoi(workers)
+	d, err2 := strconv.Atoi(dim)
+	if !ok || err1 != nil || err2 != nil || n < 3 || d < 1 {
+		return SimTask{}, advice.Usagef(
+			"bench sim: --size %s: want workers x coordinates, like 1000x10000, of at least 3 and 1", size)
+	}
+	return SimTask{n, d, bits, rounds}, nil
+}
+
+// config is the run file of the task.
+func (t SimTask) config() configs.Config {
+	cfg := configs.Default()
+	cfg.Topology.Size, cfg.Train.Rounds, cfg.Algorithm.Bits, cfg.Output.Every = t.Workers, t.Rounds, t.Bits, t.Rounds
+	cfg.Model.Name, cfg.Model.Dim, cfg.Model.Spread = "quadratic", t.Coordinates, 0.1
+	if t.Bits == 32 {
+		cfg.Algorithm.Codec = "full"
+	}
+	return cfg
+}
+
+// Sim measures all tasks so many times each, at least once.
+func Sim(ctx context.Context, tasks []SimTask, times int) (*SimReport, error) {
+	result := &SimReport{Cores: runtime.GOMAXPROCS(0)}
+	for _, task := range tasks {
+		row, err := task.measure(ctx, times)
+		if err != nil {
+			return nil, err
+		}
+		result.Rows = append(result.Rows, row)
+	}
+	return result, nil
+}
+
+func (t SimTask) measure(ctx context.Context, times int) (SimRow, error) {
+	row := SimRow{Workers: t.Workers, Coordinates: t.Coordinates, Bits: t.Bits}
+	var runs, gradients sample
+	events := 0
+	for range times {
+		before := heap()
+		run, err := experiment.New(t.config())
+		if err != nil {
+			return SimRow{}, err
+		}
+		workers, err := run.Workers()
+		if err != nil {
+			return SimRow{}, err
+		}
+		err = runs.take(func() error {
+			result, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
+				Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
+				Observe: func(record.Event) {},
+			})
+			events = result.Events
+			return err
+		})
+		if err != nil {
+			return SimRow{}, err
+		}
+		row.Memory = max(row.Memory, heap()-before)
+		if err := gradients.take(func() error { return gradientsAlone(workers, t.Rounds) }); err != nil {
+			return SimRow{}, err
+		}
+	}
+	seconds := runs.shortest().Seconds()
+	row.Rate, row.Events = float64(t.Rounds)/seconds, float64(events)/seconds
+	for i := range gradients {
+		gradients[i] *= time.Duration(t.Rounds)
+	}
+	row.OverGrads = runs.over(gradients)
+	return row, nil
+}
+
+// gradientsAlone takes the gradients of round k, one after another.
+func gradientsAlone(workers []*experiment.Worker, k int) error {
+	g := make([]float32, len(workers[0].Machine.Params()))
+	for _, w := range workers {
+		if _, err := w.Gradient(g, k, w.Machine.Params()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heap returns the bytes that are in use.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Write prints the report as a table.
+func (r *SimReport) Write(w io.Writer) error {
+	fmt.Fprintf(w,
+		"simulated rounds on %d cores, best of each; times over those of the gradients alone, medians (best)\n\n", r.Cores)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tevents/s\tover gradients\tmemory\t")
+	for _, row := range r.Rows {
+		fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.0f\t%.2f (%.2f)\t%s\t\n",
+			row.Workers, row.Coordinates, row.Bits, row.Rate, row.Events, row.OverGrads.Median, row.OverGrads.Best,
+			report.Size(row.Memory))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,49 @@
+// Package peer is one peer of a run as a process: how it meets the others.
+package peer
+
+import (
+	"context"
+	"errors"
+
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/node"
+)
+
+// Meet starts a node on a free port of this machine and joins the others, which the
+// supervisor knows. It overrides the roster and the addresses of o. The caller must Close
+// the node.
+func Meet(ctx context.Context, leash *lab.Leash, o node.Options) (*node.Node, error) {
+	o.Roster, o.Listen = nil, []string{loopback(o.Transport)}
+	n, err := node.New(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := introduce(ctx, leash, n); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+func introduce(ctx context.Context, leash *lab.Leash, n *node.Node) error {
+	contacts, err := leash.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
+	if err != nil {
+		return err
+	}
+	roster := make([]node.Peer, len(contacts))
+	for i, contact := range contacts {
+		roster[i] = node.Peer(contact)
+	}
+	if err := n.SetRoster(roster); err != nil {
+		return err
+	}
+	_, err = n.Join(ctx)
+	return err
+}
+
+// loopback is an address of this machine with a port that is free.
+func loopback(transport string) string {
+	if transport == node.QUIC {
+		return "/ip4/127.0.0.1/udp/0/quic-v1"
+	}
+	return "/ip4/127.0.0.1/tcp/0"
+}

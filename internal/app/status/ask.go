@@ -1,0 +1,156 @@
+// Package status says how the running peers of this machine are doing: each answers at a
+// socket that only its user can open, and at an address for Prometheus if it has one.
+package status
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"gossiptrainer/internal/report"
+)
+
+// Answers is what "peer status" prints.
+type Answers struct {
+	Peers  []Answer `json:"peers"`
+	Silent []int    `json:"silent"` // processes that do not answer
+}
+
+// An AbsentError says that no peer of a run is running on this machine.
+type AbsentError struct {
+	run    string
+	others []string // runs that have peers here
+}
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("status: no peer of run %q answers on this machine", e.run)
+}
+
+// Hint names the runs that have peers here.
+func (e *AbsentError) Hint() string {
+	if len(e.others) == 0 {
+		return "no other run has peers here either: start one with peer lab or peer run"
+	}
+	return "there are peers of " + strings.Join(e.others, ", ")
+}
+
+// AskAll asks all at once, and removes the sockets of processes that are gone.
+func AskAll(dir string) Answers {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.sock")) // the pattern is good
+	all := Answers{Peers: []Answer{}, Silent: []int{}}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, path := range paths {
+		wg.Go(func() {
+			s, err := ask(path)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				all.Peers = append(all.Peers, s)
+			case errors.Is(err, syscall.ECONNREFUSED):
+				_ = os.Remove(path)
+			case errors.Is(err, os.ErrNotExist):
+			default:
+				pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".sock"))
+				all.Silent = append(all.Silent, pid)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(all.Silent)
+	slices.SortFunc(all.Peers, func(a, b Answer) int {
+		if a.Folder != b.Folder {
+			return strings.Compare(a.Folder, b.Folder)
+		}
+		return a.Rank - b.Rank
+	})
+	return all
+}
+
+func ask(path string) (Answer, error) {
+	c, err := net.DialTimeout("unix", path, askTime)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(askTime)); err != nil {
+		return Answer{}, err
+	}
+	var s Answer
+	err = json.NewDecoder(io.LimitReader(c, 16<<20)).Decode(&s)
+	return s, err
+}
+
+// Of returns the answers of the peers of one run. That there is none is an *absentError; the
+// processes that do not answer are returned nevertheless.
+func (all Answers) Of(run string) (Answers, error) {
+	found := Answers{Peers: []Answer{}, Silent: all.Silent}
+	var others []string
+	for _, s := range all.Peers {
+		if s.Run == run {
+			found.Peers = append(found.Peers, s)
+		} else if !slices.Contains(others, s.Run) {
+			others = append(others, s.Run)
+		}
+	}
+	if len(found.Peers) == 0 {
+		return found, &AbsentError{run: run, others: others}
+	}
+	return found, nil
+}
+
+// Write prints a line per peer.
+func (s Answers) Write(w io.Writer) error {
+	if len(s.Peers) > 0 {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "RUN\tPEER\tPEERS\tROUND\tLOSS\tSTATE\tWAITS FOR\tLINKS\tSENT\tRECEIVED\tPID")
+		for _, p := range s.Peers {
+			fmt.Fprintln(t, strings.Join(p.cells(), "\t"))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, pid := range s.Silent {
+		fmt.Fprintf(w, "process %d does not answer\n", pid)
+	}
+	return nil
+}
+
+func (s Answer) cells() []string {
+	rank, loss, waits, up := "-", "-", "-", 0
+	if s.Rank >= 0 {
+		rank = strconv.Itoa(s.Rank)
+	}
+	if s.Loss != nil {
+		loss = fmt.Sprintf("%.4f", *s.Loss)
+	}
+	if len(s.Waiting) > 0 {
+		waits = strings.Trim(fmt.Sprint(s.Waiting), "[]")
+	}
+	for _, link := range s.Links {
+		if link.Up {
+			up++
+		}
+	}
+	state := string(s.State)
+	if s.Share > 0 {
+		state += fmt.Sprintf(" %.0f %%", 100*s.Share)
+	}
+	return []string{
+		s.Run, rank, fmt.Sprintf("%d/%d", s.Here, s.Peers), fmt.Sprintf("%d/%d", s.Round, s.Rounds), loss, state, waits,
+		fmt.Sprintf("%d/%d", up, len(s.Links)), report.Size(s.Sent.Wire), report.Size(s.Received.Wire), strconv.Itoa(s.Pid),
+	}
+}

@@ -1,0 +1,45 @@
+package docs
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gossiptrainer/internal/registry"
+)
+
+var update = flag.Bool("update", false, "write the tables of algorithms and compressors into the documents")
+
+// The documents have the rows of package registry:
+//
+//	go test ./internal/docs -run Rows -update
+//
+// writes them.
+func TestTablesAreTheRows(t *testing.T) {
+	for _, made := range []struct{ name, head, table string }{
+		{"math.md", "| name | algorithm |", registry.AlgorithmTable()},
+		{"math.md", "| name | C(z), per bucket |", registry.CompressorTable()},
+		{"format/payloads.md", "| name | header of a bucket |", registry.BucketTable()},
+		{"format/payloads.md", "| name | payload |", registry.PlainTable()},
+	} {
+		path := filepath.Join("../../docs", made.name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, found := strings.Cut(string(text), made.head)
+		if !found {
+			t.Fatalf("docs/%s: no table begins with %s", made.name, made.head)
+		}
+		table, after, _ := strings.Cut(made.head+rest, "\n\n")
+		if *update {
+			if err := os.WriteFile(path, []byte(before+made.table+"\n"+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if table+"\n" != made.table {
+			t.Errorf("docs/%s has\n%s\nthe rows of package registry are\n%s\nwrite them with -update", made.name, table, made.table)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The tables of the documents, in Markdown, one line per row.
+
+// AlgorithmTable describes the algorithms.
+func AlgorithmTable() string {
+	head := []string{
+		"name", "algorithm", "paper", "extra vectors", "sent per round", "mean moves by gradients alone",
+		"codecs", "compressor", "local steps", "reweight", "controller",
+	}
+	var rows [][]string
+	for _, a := range algorithms {
+		rows = append(rows, []string{
+			quoted([]string{a.Name}), a.Text.Title, a.Text.Paper, a.Vector.text(), a.Text.Sent, a.Text.Mean,
+			quoted(a.Sends.Codecs), a.Sends.text(), given(a.Takes.LocalSteps), given(a.Takes.Reweight), given(a.Takes.Controller),
+		})
+	}
+	return markdown(head, rows)
+}
+
+// CompressorTable describes what compressors make of a vector.
+func CompressorTable() string {
+	return described([]string{"name", "C(z), per bucket", "unbiased", "contraction", "paper"}, func(t CompressorText) []string {
+		return []string{t.Value, t.Unbiased, t.Contraction, t.Paper}
+	})
+}
+
+// BucketTable describes the payloads that are cut into buckets.
+func BucketTable() string {
+	return described([]string{"name", "header of a bucket", "N", "symbol"}, func(t CompressorText) []string {
+		if t.Header == "" {
+			return nil
+		}
+		return []string{t.Header, t.Levels, t.Payload}
+	})
+}
+
+// PlainTable describes the payloads that are not.
+func PlainTable() string {
+	return described([]string{"name", "payload"}, func(t CompressorText) []string {
+		if t.Header != "" {
+			return nil
+		}
+		return []string{t.Payload}
+	})
+}
+
+// described has a row for those next to each other with the same cells; nil leaves out.
+func described(head []string, cells func(CompressorText) []string) string {
+	var rows [][]string
+	var names []string
+	for i, c := range compressors {
+		names = append(names, c.Name)
+		if i+1 < len(compressors) && compressors[i+1].Text == c.Text {
+			continue
+		}
+		if more := cells(c.Text); more != nil {
+			rows = append(rows, append([]string{quoted(names)}, more...))
+		}
+		names = nil
+	}
+	return markdown(head, rows)
+}
+
+func markdown(head []string, rows [][]string) string {
+	var b strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(head)
+	b.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	for _, row := range rows {
+		for i, cell := range row {
+			if cell == "" {
+				row[i] = none
+			}
+		}
+		line(row)
+	}
+	return b.String()
+}
+
+// none stands in cells without content.
+const none = "–"
+
+func quoted(names []string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return "`" + strings.Join(names, "`, `") + "`"
+}
+
+func given(p Permission) string {
+	if p.Given {
+		return "yes"
+	}
+	return none
+}
+
+// text names the compressors that suit.
+func (s Sends) text() string {
+	if s.Compressor == UnbiasedSum {
+		return "unbiased, or with feedback"
+	}
+	return s.Compressor.String()
+}
+
+// text counts the vectors: deg + 1.
+func (v Vectors) text() string {
+	var text string
+	switch {
+	case v.Neighbour == 0:
+		text = fmt.Sprint(v.Own)
+	case v.Own == 0:
+		text = "deg"
+	default:
+		text = fmt.Sprintf("deg + %d", v.Own)
+	}
+	if v.Neighbour > 1 {
+		text = fmt.Sprint(v.Neighbour, " ", text)
+	}
+	if v.Kind != "" {
+		text += " " + v.Kind
+	}
+	if v.Feedback > 0 {
+		text += fmt.Sprintf(", %d with feedback", v.Own+v.Feedback)
+	}
+	return text
+}
