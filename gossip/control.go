@@ -33,6 +33,7 @@ type NoteKind uint8
 // Kinds of notes.
 const (
 	Warning   NoteKind = iota // Text, about Peer and Exchange, because of Why
+	Trouble                   // Text, about Peer and Exchange, because of how the link to Peer is
 	Unused                    // a frame of Peer was not used because of Why
 	Unusable                  // a message of Peer was found to be of no use when it was mixed
 	Blamed                    // this counts against Peer, for the reason Text

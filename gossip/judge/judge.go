@@ -57,6 +57,7 @@ type Judge struct {
 	rules    Rules
 	accounts []account
 	round    int
+	used     int
 	say      gossip.Errands
 }
 
@@ -90,6 +91,7 @@ func (j *Judge) Receive(f gossip.Frame) error {
 	err := j.Layer.Receive(f)
 	switch {
 	case err == nil && f.Kind < gossip.Place:
+		j.used++
 		a.use()
 		return nil
 	case gossip.Refusal(err):
@@ -99,6 +101,9 @@ func (j *Judge) Receive(f gossip.Frame) error {
 	}
 	return j.judge(err)
 }
+
+// Used returns how many frames were put to use.
+func (j *Judge) Used() int { return j.used }
 
 // Gradient judges messages that are mixed with it.
 func (j *Judge) Gradient(g []float32, loss float32, now time.Duration) error {
@@ -148,14 +153,18 @@ func (j *Judge) judge(err error) error {
 }
 
 // each returns the errors that errors.Join has joined.
-func each(err error) []error {
-	if err == nil {
+func each(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
 		return nil
+	case !ok:
+		return []error{err}
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+	for _, one := range joined.Unwrap() {
+		all = append(all, each(one)...)
 	}
-	return []error{err}
+	return all
 }
 
 // blame counts what a neighbour has sent and cuts it off when it is too much.
