@@ -1,4 +1,7 @@
-package gossip
+// Package elastic lets a worker go on without neighbours that are lost, and takes a worker
+// of a ring back that was lost. An Elastic is the layer that does it around a machine; its
+// Membership decides, edge by edge.
+package elastic
 
 import (
 	"slices"

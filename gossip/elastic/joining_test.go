@@ -1,4 +1,4 @@
-package gossip_test
+package elastic_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/elastic"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
@@ -71,7 +72,7 @@ func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds
 	}
 	m := &mortal{
 		Worker: machine, rank: old.rank, row: row, alg: alg, guest: true, process: process, life: old.life,
-		member: gossip.NewGuest(old.rank, sponsor.rank, w.graph.Closing(old.rank), from, w.now),
+		member: elastic.NewGuest(old.rank, sponsor.rank, w.graph.Closing(old.rank), from, w.now),
 		called: make(map[topology.Rank]bool), last: make(map[topology.Rank]time.Duration), cuts: make(map[topology.Rank]int),
 	}
 	w.workers[old.rank] = m
@@ -91,12 +92,12 @@ func TestAnotherProcessKnowsNothing(t *testing.T) {
 	}
 	const self, peer = 2, 3
 	for process, want := range map[uint64]bool{1: true, 2: false} {
-		m := gossip.NewMembership(self, g.Rows()[self], g.Closing(self))
+		m := elastic.NewMembership(self, g.Rows()[self], g.Closing(self))
 		m.Up(peer, 1, 0)
 		m.Down(peer, 0)
 		m.Up(peer, process, 0)
-		acts := m.Step(gossip.Moment{Grace: grace, Next: 7})
-		cut := slices.ContainsFunc(acts, func(a gossip.Act) bool { return a.Kind == gossip.Cut && a.Peer == peer })
+		acts := m.Step(elastic.Moment{Grace: grace, Next: 7})
+		cut := slices.ContainsFunc(acts, func(a elastic.Act) bool { return a.Kind == elastic.Cut && a.Peer == peer })
 		if m.Neighbour(peer) != want || cut == want || m.Gone(peer) {
 			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v", process, m.Neighbour(peer), m.Gone(peer), acts, want)
 		}
@@ -110,15 +111,15 @@ func TestNextWorkersAreCalledOneByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := gossip.NewMembership(0, g.Rows()[0], g.Closing(0))
+	m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
 	m.Up(1, 1, 0)
 	m.Up(15, 1, 0)
 	m.Down(1, 0)
 	var called []topology.Rank
 	for now := time.Duration(0); now < 5*grace; now += grace / 20 {
 		n := len(called)
-		for _, act := range m.Step(gossip.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}}) {
-			if act.Kind == gossip.Call {
+		for _, act := range m.Step(elastic.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}}) {
+			if act.Kind == elastic.Call {
 				called = append(called, act.Peer)
 			}
 		}

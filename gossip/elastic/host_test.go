@@ -1,10 +1,10 @@
-package gossip_test
+package elastic_test
 
 import (
 	"testing"
 	"time"
 
-	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/elastic"
 	"gossiptrainer/topology"
 )
 
@@ -15,8 +15,8 @@ func TestWhoHasPlaceForWhom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed := func() *gossip.Membership {
-		m := gossip.NewMembership(0, g.Rows()[0], g.Closing(0))
+	closed := func() *elastic.Membership {
+		m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
 		m.Up(1, 1, 0)
 		m.Up(6, 1, 0)
 		if m.Host(2, 5, 7, 0) {
@@ -24,9 +24,9 @@ func TestWhoHasPlaceForWhom(t *testing.T) {
 		}
 		m.Down(1, 0)
 		m.Up(4, 1, 0)
-		m.Heard(4, gossip.Want, 7)
+		m.Heard(4, elastic.Want, 7)
 		for now := time.Duration(0); now < 2*grace; now += grace / 20 {
-			m.Step(gossip.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}})
+			m.Step(elastic.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}})
 		}
 		if !m.Neighbour(4) || !m.Gone(1) {
 			t.Fatal("the gap is not closed")

@@ -1,4 +1,4 @@
-package gossip_test
+package elastic_test
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/topology"
 )
 

@@ -1,4 +1,4 @@
-package gossip_test
+package elastic_test
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/elastic"
+	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/topology"
 )
 
@@ -44,7 +46,7 @@ type mortal struct {
 	*gossip.Worker
 	rank     topology.Rank
 	process  uint64
-	member   *gossip.Membership
+	member   *elastic.Membership
 	row      topology.Row
 	alg      *witness
 	ready    gossip.Ready
@@ -102,7 +104,7 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 		}
 		w.workers = append(w.workers, &mortal{
 			Worker: machine, rank: topology.Rank(i), process: 1, row: row, alg: alg,
-			member: gossip.NewMembership(topology.Rank(i), row, g.Closing(topology.Rank(i))),
+			member: elastic.NewMembership(topology.Rank(i), row, g.Closing(topology.Rank(i))),
 			called: make(map[topology.Rank]bool), life: make(map[topology.Rank]int), last: make(map[topology.Rank]time.Duration),
 			cuts: make(map[topology.Rank]int),
 		})
@@ -245,34 +247,34 @@ func (w *world) step(m *mortal) {
 		return
 	}
 	w.poll(m)
-	acts := m.member.Step(gossip.Moment{Now: w.now, Grace: grace, Next: m.Next(), Waiting: m.ready.Waiting})
+	acts := m.member.Step(elastic.Moment{Now: w.now, Grace: grace, Next: m.Next(), Waiting: m.ready.Waiting})
 	for _, act := range acts {
 		w.act(m, act)
 	}
 	w.poll(m)
 }
 
-func (w *world) act(m *mortal, act gossip.Act) {
+func (w *world) act(m *mortal, act elastic.Act) {
 	switch act.Kind {
-	case gossip.Call:
+	case elastic.Call:
 		m.called[act.Peer] = true
 		w.dial(m, w.workers[act.Peer])
-	case gossip.Cut:
+	case elastic.Cut:
 		at, err := m.Cut(act.Peer)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		m.cuts[act.Peer] = at
-	case gossip.Close:
+	case elastic.Close:
 		if err := m.Close(act.Peer, act.Exchange); err != nil {
 			w.t.Fatal(err)
 		}
 		m.cuts[act.Peer] = act.Exchange
-	case gossip.Open:
+	case elastic.Open:
 		if err := m.Open(act.Edge, act.Exchange); err != nil {
 			w.t.Fatal(err)
 		}
-	case gossip.Tell:
+	case elastic.Tell:
 		w.post(m, act.Peer, func(to *mortal) { to.member.Heard(m.rank, act.Verb, act.Exchange) })
 	}
 }
@@ -285,7 +287,7 @@ func (w *world) poll(m *mortal) {
 			if !bytes.Equal(f.Payload, want) {
 				w.t.Fatalf("payload of round %d from %d to %d was rewritten in flight", f.Round, f.From, f.To)
 			}
-			if err := to.Receive(f); err != nil && !refusal(err) {
+			if err := to.Receive(f); err != nil && !gossip.Refusal(err) {
 				w.t.Fatal(err)
 			}
 		})
