@@ -10,7 +10,6 @@ var budgetDebts = debt{
 	"internal/kernel":     17,
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
-	"moniqua":             6,
 	"node":                6,
 	"node/socket":         1,
 	"quant":               4,
@@ -22,7 +21,7 @@ var shortDebts = debt{
 	"internal/kernel":     6,
 	"internal/sim":        1,
 	"node/handshake":      1,
-	"quant":               2,
+	"quant":               1,
 	"quant/levels":        1,
 }
 
@@ -48,6 +47,5 @@ var upwardDebts = debt{
 	"configs":             13,
 	"gossip":              13,
 	"internal/experiment": 19,
-	"moniqua":             12,
 	"node":                40,
 }
