@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 )
 
@@ -190,4 +192,25 @@ over the run file, --set wins over both; config show --origin says where each va
 	}
 	c.addJSON(cmd)
 	return cmd
+}
+
+// checkComparison says what the cells of a comparison will send.
+func checkComparison(c *console, name string, set []string) error {
+	file, err := configs.LoadComparison(name, os.Environ())
+	if err != nil {
+		return err
+	}
+	all, until, err := compare.Predict(file, set)
+	if err != nil {
+		return err
+	}
+	c.say("ok: %s: %d cells by %s, %d seeds each of:", file.Name, len(file.Cells()), file.Mode, len(file.Seeds))
+	if err := c.print(all, func(w io.Writer) error { return compare.WriteForecasts(w, all) }); err != nil {
+		return err
+	}
+	if until != "" {
+		c.say("cells end before their rounds are over at %s", until)
+	}
+	c.next(advice.Command("peer", "compare", name), "run it")
+	return nil
 }

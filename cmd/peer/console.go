@@ -11,6 +11,8 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"gossiptrainer/internal/app/advice"
 )
 
 // The rules of the terminal:
@@ -49,9 +51,17 @@ func (c *console) say(format string, args ...any) {
 	}
 }
 
+// talk is where lines of talk go.
+func (c *console) talk() io.Writer {
+	if c.quiet {
+		return io.Discard
+	}
+	return c.err
+}
+
 // next names a command that leads on from here.
 func (c *console) next(command string, why string) {
-	c.say("next: %s   %s", command, why)
+	c.say("%s", advice.Next(command, why))
 }
 
 // print writes a result: as JSON if asked for, otherwise by text.

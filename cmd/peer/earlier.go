@@ -38,7 +38,7 @@ func trained(parts []earlier) (most time.Duration) {
 }
 
 // joined returns e as an event of the whole run, and whether it is news.
-func (s *session) joined(e record.Event) (record.Event, bool) {
+func (s *Session) joined(e record.Event) (record.Event, bool) {
 	switch {
 	case e.Step != nil && e.Step.Rank < len(s.earlier):
 		p := s.earlier[e.Step.Rank]

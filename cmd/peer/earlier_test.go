@@ -9,7 +9,7 @@ import (
 
 // The record of a run that goes on counts on, and has no round twice.
 func TestARecordGoesOn(t *testing.T) {
-	s := session{earlier: earlierParts([]record.Event{
+	s := Session{earlier: earlierParts([]record.Event{
 		{Step: &record.Step{Rank: 1, Round: 10, Time: time.Second, Sent: record.Bytes{Wire: 100}, Received: record.Bytes{Wire: 90}}},
 		{Step: &record.Step{Rank: 1, Round: 20, Time: 2 * time.Second, Sent: record.Bytes{Wire: 200}, Received: record.Bytes{Wire: 190}}},
 		{Score: &record.Score{Rank: 1, Round: 20}},

@@ -6,13 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 )
 
 // An ending watches a run for what ends it before its rounds are over.
 type ending struct {
-	until
+	session.Until
 	goal    *record.Goal
 	steps   *record.Merge // of real peers with a target, who tell as they come
 	clock   bool          // time is that of real peers
@@ -25,12 +26,12 @@ type ending struct {
 }
 
 // endAt makes the run of s end as u says.
-func (s *session) endAt(u until) {
-	s.ends = &ending{until: u, goal: record.NewGoal(u.targets, s.run.N()), over: make(chan struct{})}
+func (s *Session) endAt(u session.Until) {
+	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.run.N()), over: make(chan struct{})}
 }
 
 // ended returns what has ended the run, "" if nothing has.
-func (s *session) ended() string {
+func (s *Session) ended() string {
 	if s.ends == nil {
 		return ""
 	}
@@ -38,7 +39,7 @@ func (s *session) ended() string {
 }
 
 // shorter returns how many rounds the run had that has ended early, 0 if it has not.
-func (s *session) shorter() (rounds int) {
+func (s *Session) shorter() (rounds int) {
 	finals, _ := s.results()
 	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.run.Config().Train.Rounds {
 		return 0
@@ -47,7 +48,7 @@ func (s *session) shorter() (rounds int) {
 }
 
 // again returns the command that does the run that is over in another way.
-func (s *session) again(file *runFile, mode string) string {
+func (s *Session) again(file *runFile, mode string) string {
 	rounds := s.shorter()
 	if rounds == 0 || s.run.Asynchronous() {
 		return file.command(mode)
@@ -58,7 +59,7 @@ func (s *session) again(file *runFile, mode string) string {
 
 // looksAhead reports whether a run of as many rounds as this one has had, by its
 // ending, has other step sizes.
-func (s *session) looksAhead() bool {
+func (s *Session) looksAhead() bool {
 	return s.shorter() > 0 && s.run.Config().Train.Schedule != "constant"
 }
 
@@ -82,16 +83,16 @@ func (e *ending) reason() string {
 
 // sim returns how the simulator ends the run, whose steps come in the order of time.
 func (e *ending) sim() sim.Ending {
-	if e.targets == (record.Targets{}) {
-		return sim.Ending{Time: e.time}
+	if e.Targets == (record.Targets{}) {
+		return sim.Ending{Time: e.Time}
 	}
-	return sim.Ending{Time: e.time, Until: e.reaches}
+	return sim.Ending{Time: e.Time, Until: e.reaches}
 }
 
 // simulated takes how much virtual time a run took that has ended.
 func (e *ending) simulated(took time.Duration) {
-	if e.time > 0 && took >= e.time {
-		e.end(e.timeUp())
+	if e.Time > 0 && took >= e.Time {
+		e.end(e.TimeUp())
 	}
 }
 
@@ -100,7 +101,7 @@ func (e *ending) reaches(step record.Step) bool {
 	if !e.goal.Reached(step) {
 		return false
 	}
-	e.end(e.reached())
+	e.end(e.Reached())
 	return true
 }
 
@@ -108,7 +109,7 @@ func (e *ending) reaches(step record.Step) bool {
 // time and of which the record is known.
 func (e *ending) follow(peers int, events []record.Event, trained time.Duration) {
 	e.clock, e.trained = true, trained
-	if e.targets == (record.Targets{}) {
+	if e.Targets == (record.Targets{}) {
 		return
 	}
 	e.steps = record.NewMerge(peers)
@@ -121,8 +122,8 @@ func (e *ending) follow(peers int, events []record.Event, trained time.Duration)
 func (e *ending) see(event record.Event) {
 	e.note(event)
 	first := event.Status != nil && event.Status.State == record.Training
-	if first && e.clock && e.time > 0 && e.timer == nil {
-		e.timer = time.AfterFunc(e.time-e.trained, func() { e.end(e.timeUp()) })
+	if first && e.clock && e.Time > 0 && e.timer == nil {
+		e.timer = time.AfterFunc(e.Time-e.trained, func() { e.end(e.TimeUp()) })
 	}
 }
 

@@ -29,7 +29,7 @@ func scored(run *experiment.Run, w *experiment.Worker, next work.Gradient, obser
 
 // testing returns what tells the user of a run how far the test of the final model of a rank is,
 // which may be record.Average.
-func (s *session) testing(rank int) func(done, all int) {
+func (s *Session) testing(rank int) func(done, all int) {
 	return eachSecond(func(share float64) {
 		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
 	})

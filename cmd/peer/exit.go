@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -53,7 +54,7 @@ func exitCode(err error) int {
 		return exitOK
 	case isA[*advice.UsageError](err):
 		return exitUsage
-	case isA[*cellsError](err):
+	case isA[*compare.CellsError](err):
 		return exitCells
 	case isA[*configs.Error](err), isA[*node.SecretError](err):
 		return exitConfig

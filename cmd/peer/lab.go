@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -47,7 +48,7 @@ one of them has begun; the result is that of a run of so many rounds.`,
 			if err != nil {
 				return err
 			}
-			ends, err := parseUntil("lab", until)
+			ends, err := session.ParseUntil("lab", until)
 			if err != nil {
 				return err
 			}
@@ -96,10 +97,10 @@ func parseRestart(text string) (times int, err error) {
 	return times, nil
 }
 
-func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int, ends until) error {
+func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int, ends session.Until) error {
 	run, err := file.assembleFor("lab", args)
 	if err == nil {
-		err = ends.check(run)
+		err = ends.Check(run)
 	}
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 }
 
 // peer returns the command that starts a peer.
-func (s *session) peer(program string, rank int, resume bool) *exec.Cmd {
+func (s *Session) peer(program string, rank int, resume bool) *exec.Cmd {
 	args := superviseArguments(s.c, s.folder.Path(runfolder.RunFile), rank)
 	if resume {
 		args = append(args, "--resume")
@@ -165,7 +166,7 @@ func (s *session) peer(program string, rank int, resume bool) *exec.Cmd {
 }
 
 // whySim says what a simulator makes of the run that has ended.
-func (s *session) whySim() string {
+func (s *Session) whySim() string {
 	switch {
 	case s.run.Timed():
 		return "the same run in a simulator, whose times are its own"
@@ -178,7 +179,7 @@ func (s *session) whySim() string {
 }
 
 // bereft reports whether any peer has gone on without another one.
-func (s *session) bereft() bool {
+func (s *Session) bereft() bool {
 	return slices.ContainsFunc(s.records(), func(e record.Event) bool { return e.Edge.Weight == 0 })
 }
 

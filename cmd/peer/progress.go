@@ -29,8 +29,8 @@ func (p *progress) show(at data.Progress) {
 // seldom is the time between two lines of something long.
 const seldom = 30 * time.Second
 
-// tell shows a text. Where there is no terminal it does so seldom.
-func (p *progress) tell(text string, now time.Time) {
+// Tell shows a text. Where there is no terminal it does so seldom.
+func (p *progress) Tell(text string, now time.Time) {
 	if p.last.IsZero() {
 		p.last = now
 	}
@@ -63,8 +63,8 @@ func (p *progress) end() {
 	}
 }
 
-// clear removes the line from the terminal.
-func (p *progress) clear() {
+// Clear removes the line from the terminal.
+func (p *progress) Clear() {
 	if p.open {
 		fmt.Fprint(p.c.err, "\r\x1b[K")
 		p.open = false

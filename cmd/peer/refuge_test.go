@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 )
@@ -18,7 +19,7 @@ func TestAWorkerGoesOnFromRoundZero(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := assemble(loaded)
+	run, err := preflight.Assemble(loaded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,11 +58,11 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := assemble(loaded)
+	run, err := preflight.Assemble(loaded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{c: silentConsole(t), run: run, folder: &runfolder.Folder{Dir: t.TempDir()}}
+	s := &Session{c: silentConsole(t), run: run, folder: &runfolder.Folder{Dir: t.TempDir()}}
 	s.canGoOn("peer run my.yaml --resume")
 	signal := &signalError{os.Interrupt}
 	s.c.breakOff(signal)

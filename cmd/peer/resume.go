@@ -63,7 +63,7 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 }
 
 // safe says which state is safe, if any is.
-func (s *session) safe() (text string, there bool) {
+func (s *Session) safe() (text string, there bool) {
 	cfg := s.run.Config()
 	low, high, there := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
 	where := runfolder.CheckpointsOf(cfg, s.folder.Dir)
@@ -71,7 +71,7 @@ func (s *session) safe() (text string, there bool) {
 }
 
 // canGoOn notes which command goes on with the run, for one that is broken off.
-func (s *session) canGoOn(again string) {
+func (s *Session) canGoOn(again string) {
 	s.c.loses(func() string {
 		if safe, there := s.safe(); there {
 			return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
@@ -82,7 +82,7 @@ func (s *session) canGoOn(again string) {
 
 // sayStopped tells the user of a run that was stopped what is safe, and how it
 // goes on.
-func (s *session) sayStopped(again string) {
+func (s *Session) sayStopped(again string) {
 	s.display.Close()
 	s.c.lost.Store(nil)
 	safe, there := s.safe()
@@ -95,7 +95,7 @@ func (s *session) sayStopped(again string) {
 }
 
 // sayResumed tells from where a run goes on.
-func (s *session) sayResumed() {
+func (s *Session) sayResumed() {
 	cfg := s.run.Config()
 	low, high, _ := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
 	s.c.say("going on at %s, from %s", runfolder.NameRounds(low, high), runfolder.CheckpointsOf(cfg, s.folder.Dir))

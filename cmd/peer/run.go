@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
@@ -105,7 +106,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 // advise handles that the others refuse this peer. A folder that it has made for
 // this start goes, so that --resume does not find it. A peer that has come without its state learns
 // where that is.
-func (f *runFile) advise(s *session, id string, err error) error {
+func (f *runFile) advise(s *Session, id string, err error) error {
 	refused, ok := errors.AsType[*node.RefusedError](err)
 	if !ok {
 		return err
@@ -126,7 +127,7 @@ func (f *runFile) advise(s *session, id string, err error) error {
 // nodeOptions are the options that a run file gives.
 func nodeOptions(run *experiment.Run) (node.Options, error) {
 	cfg := run.Config()
-	network, err := shapedNetwork(cfg)
+	network, err := session.Network(cfg)
 	if err != nil {
 		return node.Options{}, err
 	}
@@ -146,7 +147,7 @@ func nodeOptions(run *experiment.Run) (node.Options, error) {
 
 // takePart joins the others, trains, and waits for everybody's results, which
 // come as events.
-func (s *session) takePart(ctx context.Context, o node.Options, rank int, from beginning) error {
+func (s *Session) takePart(ctx context.Context, o node.Options, rank int, from beginning) error {
 	n, err := node.New(o)
 	if err != nil {
 		return err

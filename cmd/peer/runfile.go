@@ -9,7 +9,9 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
 )
 
@@ -60,4 +62,39 @@ func (f *runFile) command(words ...string) string {
 		words = append(words, "--set", s)
 	}
 	return advice.Command(words...)
+}
+
+// assembleFor is assemble for sim and lab. It refuses runs that cannot work on this
+// machine.
+func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, err
+	}
+	return preflight.AssembleHere(loaded, mode)
+}
+
+// assemble loads the run file and builds its run.
+func (f *runFile) assemble(args []string) (*experiment.Run, error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, err
+	}
+	return preflight.Assemble(loaded)
+}
+
+// assembleOwn is assemble for a peer on a LAN, which may have files of its own and has a secret.
+func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string, err error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, "", err
+	}
+	if secret, err = secretOf(loaded); err != nil {
+		return nil, "", err
+	}
+	if err := ownFolder(loaded); err != nil {
+		return nil, "", err
+	}
+	run, err = preflight.AssembleHere(loaded, "run")
+	return run, secret, err
 }

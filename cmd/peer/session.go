@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -21,7 +22,7 @@ import (
 
 // A session is a run as its user sees it: events go to the record, to the
 // display and, the results, into the summary.
-type session struct {
+type Session struct {
 	c       *console
 	run     *experiment.Run
 	mode    string // run, lab or sim
@@ -44,12 +45,12 @@ type session struct {
 // begin opens the record and the display of a run. The display closes with the
 // session or as soon as ctx ends, so that whatever comes then finds the terminal
 // as it was.
-func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (*session, error) {
+func (c *console) begin(ctx context.Context, run *experiment.Run, mode string) (*Session, error) {
 	return c.resume(ctx, run, mode, "")
 }
 
 // resume is begin for a run that goes on in its folder; "" is a new one.
-func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir string) (*session, error) {
+func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir string) (*Session, error) {
 	err := run.FindData()
 	if err == nil && mode != "run" {
 		err = run.CheckTogether()
@@ -57,11 +58,11 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	if err != nil {
 		return nil, err
 	}
-	warning, err := checkRoom(run, mode)
+	warning, err := preflight.CheckRoom(run, mode)
 	if err != nil && dir == "" { // one that goes on replaces what it has written
 		return nil, err
 	}
-	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]record.Step, run.N()), watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()}}
+	s := &Session{c: c, run: run, mode: mode, began: time.Now(), last: make([]record.Step, run.N()), watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()}}
 	if dir == "" {
 		s.folder, err = runfolder.Make(run.Config(), s.began)
 	} else {
@@ -89,7 +90,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 }
 
 // goOn opens the folder of a run that goes on, and reads what is in its record.
-func (s *session) goOn(dir string) (*runfolder.Folder, error) {
+func (s *Session) goOn(dir string) (*runfolder.Folder, error) {
 	old, err := record.Open(dir)
 	if err == nil {
 		err = old.Within(runfolder.Limits(s.run))
@@ -122,7 +123,7 @@ func (c *console) newDisplay(run live.Run) live.Display {
 }
 
 // event takes what a peer reports.
-func (s *session) event(e record.Event) {
+func (s *Session) event(e record.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, news := s.joined(e)
@@ -150,12 +151,12 @@ func (s *session) event(e record.Event) {
 }
 
 // log shows a line that a peer logged.
-func (s *session) log(rank int, line string) {
+func (s *Session) log(rank int, line string) {
 	fmt.Fprintf(s.display, "[%d] %s\n", rank, line)
 }
 
 // results returns the results heard so far, in rank order, and the last steps.
-func (s *session) results() ([]record.Final, []record.Step) {
+func (s *Session) results() ([]record.Final, []record.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.SortFunc(s.finals, func(a, b record.Final) int { return a.Rank - b.Rank })
@@ -164,14 +165,14 @@ func (s *session) results() ([]record.Final, []record.Step) {
 
 // records returns what peers have put on record of edges: all peers, but on a LAN this
 // peer alone.
-func (s *session) records() []record.Event {
+func (s *Session) records() []record.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.edges
 }
 
 // end closes display and record, whether the run went well or not.
-func (s *session) end() {
+func (s *Session) end() {
 	s.display.Close()
 	s.folder.Close()
 	if s.ends != nil {
@@ -184,7 +185,7 @@ func (s *session) end() {
 }
 
 // abandon removes the folder of a run that has not begun.
-func (s *session) abandon() {
+func (s *Session) abandon() {
 	s.folder.Close()
 	if err := s.folder.Drop(); err != nil {
 		s.c.say("warning: the run has not begun, and its folder stays: %v", err)
@@ -192,7 +193,7 @@ func (s *session) abandon() {
 }
 
 // belong makes the run, and its folder, that of one peer.
-func (s *session) belong(rank topology.Rank) {
+func (s *Session) belong(rank topology.Rank) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.folder.Belong(int(rank))
@@ -201,7 +202,7 @@ func (s *session) belong(rank topology.Rank) {
 // summarize ends a run that went well: it writes the summary and prints it below
 // a table of the peers. models are the final ones by rank, nil where they are
 // not at hand.
-func (s *session) summarize(models [][]float32) error {
+func (s *Session) summarize(models [][]float32) error {
 	finals, last := s.results()
 	summary, err := s.run.Summarize(experiment.Results{
 		Mode: s.mode, Finals: finals, Last: last, Models: models, Edges: s.records(),

@@ -12,6 +12,8 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
@@ -65,7 +67,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 }
 
 func runSim(ctx context.Context, c *console, file *runFile, args []string, f simFlags) error {
-	ends, err := parseUntil("sim", f.until)
+	ends, err := session.ParseUntil("sim", f.until)
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	if err != nil {
 		return err
 	}
-	if err := ends.check(runs[0]); err != nil {
+	if err := ends.Check(runs[0]); err != nil {
 		return err
 	}
 	c.loses(func() string { return "the run is lost: a simulation keeps no state; start it again" })
@@ -97,7 +99,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	}
 	compute := f.compute
 	if compute == 0 {
-		if compute, err = runs[0].MeasureGradient(gradients); err != nil {
+		if compute, err = runs[0].MeasureGradient(session.Gradients); err != nil {
 			return err
 		}
 	}
@@ -131,13 +133,13 @@ func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, erro
 	}
 	runs := []*experiment.Run{first}
 	for _, network := range networks {
-		set, err := splitSettings(network)
+		set, err := compare.SplitSettings(network)
 		if err != nil || slices.ContainsFunc(set, func(s string) bool {
-			return !strings.HasPrefix(s, limitPrefix) && !strings.HasPrefix(s, "output.dir=")
+			return !strings.HasPrefix(s, compare.LimitPrefix) && !strings.HasPrefix(s, "output.dir=")
 		}) {
 			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in limit.rate=1mbit,limit.latency=1ms", network)
 		}
-		loaded, err := configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: slices.Concat(withoutLimits(f.set), set)})
+		loaded, err := configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: slices.Concat(compare.WithoutLimits(f.set), set)})
 		if err != nil {
 			return nil, err
 		}
@@ -168,18 +170,18 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 
 // A simulated is a run on one network.
 type simulated struct {
-	*session
+	*Session
 	network shape.Network
 	models  [][]float32 // final ones, by rank
 }
 
 func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simulated, error) {
-	network, err := shapedNetwork(run.Config())
+	network, err := session.Network(run.Config())
 	if err != nil {
 		return nil, err
 	}
 	s, err := c.begin(ctx, run, "sim")
-	return &simulated{session: s, network: network}, err
+	return &simulated{Session: s, network: network}, err
 }
 
 // train simulates the run to its end and reports the results.
@@ -211,16 +213,12 @@ func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *av
 	return tasks
 }
 
-// gradients are timed where the virtual time of one is not given: the first one
-// warms up.
-const gradients = 4
-
 // concluding is how many results are made at a time: a model is on disk when it
 // has been saved, so that much of this is waiting.
 const concluding = 8
 
 // concludeSim reports the results of all workers and returns their models.
-func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
+func (s *Session) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	models := make([][]float32, len(workers))
@@ -246,7 +244,7 @@ func (s *session) concludeSim(ctx context.Context, workers []*experiment.Worker,
 	return models, context.Cause(ctx)
 }
 
-func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
+func (s *Session) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
 	final := w.Final(record.Final{
 		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
 	})

@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/lab"
@@ -56,7 +57,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	run, err := assemble(loaded)
+	run, err := preflight.Assemble(loaded)
 	if err != nil {
 		return err
 	}

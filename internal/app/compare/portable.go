@@ -1,7 +1,6 @@
-package main
+package compare
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/report"
 )
@@ -27,7 +25,7 @@ const (
 // comparison with all that flags, environment and searches added, the run file that
 // it starts from, and the run file of every cell. Keys that belong to this machine,
 // and secrets, are left out.
-func (m *matrix) keepFiles() error {
+func (m *Matrix) keepFiles() error {
 	files, err := m.portable()
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
@@ -37,7 +35,7 @@ func (m *matrix) keepFiles() error {
 			_, err := w.Write(text)
 			return err
 		}
-		if err := writeWhole(filepath.Join(m.dir, reportFolder, name), whole); err != nil {
+		if err := writeWhole(filepath.Join(m.Dir, ReportFolder, name), whole); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
 	}
@@ -45,7 +43,7 @@ func (m *matrix) keepFiles() error {
 }
 
 // portable returns the files of keepFiles by name.
-func (m *matrix) portable() (map[string][]byte, error) {
+func (m *Matrix) portable() (map[string][]byte, error) {
 	base, err := configs.Load(configs.Source{File: m.file.Base, Env: os.Environ()})
 	if err != nil {
 		return nil, err
@@ -78,7 +76,7 @@ func (m *matrix) portable() (map[string][]byte, error) {
 
 // pinned returns the comparison of the cells that are run, in which nothing is
 // searched or measured any more.
-func (m *matrix) pinned() (*configs.Comparison, error) {
+func (m *Matrix) pinned() (*configs.Comparison, error) {
 	pinned := *m.file
 	pinned.Base, pinned.Compute, pinned.Algorithms = baseName, seconds(m.result.Compute), nil
 	for _, a := range m.file.Algorithms {
@@ -102,7 +100,7 @@ func (m *matrix) pinned() (*configs.Comparison, error) {
 }
 
 // fingerprint notes the files that the data of a cell are read from.
-func (m *matrix) fingerprint(cfg configs.Config) error {
+func (m *Matrix) fingerprint(cfg configs.Config) error {
 	if !cfg.LearnsFromData() {
 		return nil // has no data
 	}
@@ -137,42 +135,4 @@ func (m *matrix) fingerprint(cfg configs.Config) error {
 		}
 	}
 	return nil
-}
-
-// writeDigests writes the digest of every cell that went to its end: those that
-// the comparison has when it is made again.
-func writeDigests(c report.Comparison) func(io.Writer) error {
-	return func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		_ = out.Write([]string{"label", "network", "seed", "digest"}) // Flush reports the error
-		for _, cell := range c.Cells {
-			if cell.Summary != nil {
-				_ = out.Write([]string{cell.Label, cell.Network, strconv.FormatUint(cell.Seed, 10), cell.Digest})
-			}
-		}
-		out.Flush()
-		return out.Error()
-	}
-}
-
-// commandLine returns how this program was started, without the secrets and folders
-// of its user.
-func commandLine(args []string) string {
-	shown := []string{"peer"}
-	for _, arg := range args[1:] {
-		if key, _, given := strings.Cut(arg, "="); given && configs.Private(strings.TrimPrefix(key, "--set=")) {
-			arg = key + "=..."
-		}
-		shown = append(shown, withoutHome(arg))
-	}
-	return advice.Command(shown...)
-}
-
-// withoutHome writes ~ for the home folder of the user.
-func withoutHome(text string) string {
-	home, err := os.UserHomeDir()
-	if err != nil || len(home) < 2 {
-		return text
-	}
-	return strings.ReplaceAll(text, home, "~")
 }

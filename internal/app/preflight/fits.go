@@ -1,10 +1,14 @@
-package main
+// Package preflight builds the run of a run file and refuses one that cannot work on this
+// machine, before it allocates or writes anything: for memory, room on disks, or limits under
+// which peers cannot meet.
+package preflight
 
 import (
 	"fmt"
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 )
@@ -18,6 +22,26 @@ const (
 	longestLatency = 1200 * time.Millisecond
 	leastRate      = 20e3 // bit/s
 )
+
+// Assemble builds the run of a loaded run file; what does not fit together is
+// reported where the run file says it.
+func Assemble(loaded *configs.Loaded) (*experiment.Run, error) {
+	run, err := experiment.New(loaded.Config, loaded.Notes()...)
+	if err != nil {
+		return nil, loaded.Locate(err)
+	}
+	return run, nil
+}
+
+// AssembleHere is assemble for a mode: run, lab or sim. It refuses runs that cannot work on
+// this machine, with the key and its place in the run file.
+func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) {
+	run, err := Assemble(loaded)
+	if err == nil {
+		err = loaded.Locate(fits(run, mode, machine.FreeMemory()))
+	}
+	return run, err
+}
 
 // fits refuses a run that cannot work on this machine before it allocates
 // anything. Memory is what the machine has left, 0 = not known.
@@ -69,13 +93,15 @@ func canMeet(l configs.Limit) error {
 	const hint = "peer sim computes with any limit"
 	for at, link := range links {
 		if latency := time.Duration(link.Latency + link.Jitter); latency > longestLatency {
-			return refusal(at+".latency", fmt.Sprintf("must be at most %v with its jitter for real peers, whose handshakes take too long else, got %v",
-				longestLatency, latency), hint).With(at + ".jitter")
+			return refusal(at+".latency",
+				fmt.Sprintf("must be at most %v with its jitter for real peers, whose handshakes take too long else, got %v",
+					longestLatency, latency), hint).With(at + ".jitter")
 		}
 		rate, err := configs.ParseRate(link.Rate)
 		if err == nil && rate > 0 && rate < leastRate {
-			return refusal(at+".rate", fmt.Sprintf("must be at least %gkbit for real peers, whose handshakes take too long else, got %s",
-				leastRate/1e3, link.Rate), hint)
+			return refusal(at+".rate",
+				fmt.Sprintf("must be at least %gkbit for real peers, whose handshakes take too long else, got %s",
+					leastRate/1e3, link.Rate), hint)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"time"
@@ -8,13 +8,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// shapedNetwork turns the limits of a run file into links.
-func shapedNetwork(c configs.Config) (shape.Network, error) {
+// Network turns the limits of a run file into links.
+func Network(c configs.Config) (shape.Network, error) {
 	uplink, err := shapedLink(c.Limit.Uplink())
 	if err != nil {
 		return shape.Network{}, err
 	}
-	network := shape.Network{Uplink: uplink, Links: make(map[[2]topology.Rank]shape.Link, len(c.Limit.Links)), Seed: c.Seed}
+	network := shape.Network{Uplink: uplink, Links: make(map[[2]topology.Rank]shape.Link, len(c.Limit.Links)),
+		Seed: c.Seed}
 	for key, limit := range c.Limit.Links {
 		i, j, err := configs.ParseLink(key)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +19,7 @@ import (
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
 )
 
@@ -29,7 +30,7 @@ const cellLog = "log.txt"
 const cellGrace = 5 * time.Second
 
 // runCell runs a cell in a process of its own.
-func (m *matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (report.Cell, error) {
+func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (report.Cell, error) {
 	done, err := m.runTogether(ctx, mode, []configs.Cell{cell})
 	if err != nil {
 		return report.Cell{}, err
@@ -39,7 +40,7 @@ func (m *matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (r
 
 // runTogether runs cells that differ in their network alone in one process and
 // keeps the results. Only what concerns all cells of the comparison is an error.
-func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
+func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
 	all := make([]report.Cell, len(cells))
 	for i, cell := range cells {
 		folder := m.folder(cell)
@@ -50,7 +51,8 @@ func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 		if err != nil {
 			return nil, err
 		}
-		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash, Tuned: m.tuned[cell.Label]}
+		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash,
+			Tuned: m.tuned[cell.Label]}
 	}
 	summaries, exit, failure := m.child(ctx, mode, cells)
 	if ctx.Err() != nil {
@@ -58,11 +60,11 @@ func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 	}
 	for i, cell := range cells {
 		if failure == nil {
-			failure, exit = m.keep(&all[i], cell, summaries[i]), exitOther
+			failure, exit = m.keep(&all[i], cell, summaries[i]), m.Process.Failed
 		}
 		if failure != nil {
 			all[i].Exit, all[i].Status, all[i].Error = exit, report.CellFailed, withoutHome(failure.Error())
-			if exit == exitTraining {
+			if exit == m.Process.Diverged {
 				all[i].Status = report.CellDiverged
 			}
 		}
@@ -74,7 +76,7 @@ func (m *matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 }
 
 // keep completes a cell that went to its end.
-func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summary) error {
+func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summary) error {
 	folder := m.folder(cell)
 	runs, err := filepath.Glob(filepath.Join(folder, "*", record.EventsFile))
 	if err != nil || len(runs) != 1 {
@@ -88,7 +90,7 @@ func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 	if err != nil {
 		return err
 	}
-	if done.Folder, err = filepath.Rel(m.dir, to); err != nil {
+	if done.Folder, err = filepath.Rel(m.Dir, to); err != nil {
 		return err
 	}
 	done.Summary, done.Status = summary, report.CellDone
@@ -98,42 +100,42 @@ func (m *matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 
 // child runs "peer lab" or "peer sim" of the base with what the cells override, and
 // returns their summaries. The error is what the run failed of.
-func (m *matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*record.Summary, int, error) {
+func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*record.Summary, int, error) {
 	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
 	if err != nil {
-		return nil, exitOther, err
+		return nil, m.Process.Failed, err
 	}
 	defer log.Close()
 	args, err := m.command(mode, cells)
 	if err != nil {
-		return nil, exitOther, err
+		return nil, m.Process.Failed, err
 	}
 	var out bytes.Buffer
-	shown := m.c.newProgress()
-	cmd := exec.Command(m.program, args...)
+	shown := m.Progress()
+	cmd := exec.Command(m.Process.Program, args...)
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Standing) {
 		m.pace.share = at.Share
-		shown.tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
+		shown.Tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
 	}})
 	err = lab.RunTied(ctx, cmd, cellGrace)
-	shown.clear()
+	shown.Clear()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))
 	}
 	if err != nil {
-		return nil, exitOther, err
+		return nil, m.Process.Failed, err
 	}
 	summaries := make([]*record.Summary, len(cells))
 	for i, results := 0, json.NewDecoder(&out); i < len(cells); i++ {
 		if err := results.Decode(&summaries[i]); err != nil {
-			return nil, exitOther, fmt.Errorf("its summary: %w", err)
+			return nil, m.Process.Failed, fmt.Errorf("its summary: %w", err)
 		}
 	}
-	return summaries, exitOK, nil
+	return summaries, 0, nil
 }
 
 // command returns the arguments of the process that runs cells.
-func (m *matrix) command(mode string, cells []configs.Cell) ([]string, error) {
+func (m *Matrix) command(mode string, cells []configs.Cell) ([]string, error) {
 	settings, err := m.arguments(cells[0])
 	if err != nil {
 		return nil, err
@@ -173,73 +175,33 @@ func lastError(log string) string {
 	return "it said nothing: see " + log
 }
 
-// tune searches the values that algorithms leave open, each on its first network
-// in sim with the seed of the search, and takes those of the least training loss.
-func (m *matrix) tune(ctx context.Context) error {
-	for _, cell := range m.cells {
-		if _, known := m.tuned[cell.Label]; known || len(cell.Tune) == 0 {
-			continue
-		}
-		best, least := []string(nil), math.Inf(1)
-		combinations := configs.Combinations(cell.Tune)
-		for i, choice := range combinations {
-			loss, err := m.try(ctx, cell, i, choice)
-			if err != nil {
-				return err
-			}
-			chosen := configs.Arguments(choice)
-			m.c.say("tuning %s: %s: training loss %s", cell.Label, strings.Join(chosen, " "), short(loss))
-			if loss < least {
-				best, least = chosen, loss
-			}
-		}
-		if best == nil {
-			return fmt.Errorf("compare: tuning %s: it diverged with all %d settings", cell.Label, len(combinations))
-		}
-		m.tuned[cell.Label] = best
-	}
-	return nil
-}
+// maxResult bounds the file of a cell.
+const maxResult = 64 << 20
 
-// try returns the final training loss of a short run, infinite if it diverges.
-// The run is a cell beside those that are asked for.
-func (m *matrix) try(ctx context.Context, cell configs.Cell, i int, choice []configs.Override) (float64, error) {
-	loaded, err := m.load(cell)
+// finished returns the result of a cell that was run before with the same
+// settings; one that failed is run again.
+func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
+	text, err := regular.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return 0, err
+		return nil, fmt.Errorf("compare: %w", err)
 	}
-	const share = 4 // of the rounds
-	rounds := m.file.Tuning.Rounds
-	if rounds == 0 {
-		rounds = max(1, loaded.Config.Train.Rounds/share)
+	var done report.Cell
+	if err := json.Unmarshal(text, &done); err != nil || done.Status == report.CellFailed {
+		return nil, nil // as good as not run
 	}
-	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
-	cell.Set = slices.Concat(cell.Set, choice)
-	short := *m
-	short.pace = pace{} // of all cells nothing is known yet
-	short.set = slices.Concat(m.set, []string{fmt.Sprintf("seed=%d", cell.Seed), fmt.Sprintf("train.rounds=%d", rounds)})
-	const mode = "sim"
-	done, err := short.finished(mode, cell)
-	if err == nil && done == nil {
-		done = new(report.Cell)
-		*done, err = short.runCell(ctx, mode, cell)
+	hash, err := m.hash(mode, cell)
+	if err != nil || done.Config != hash {
+		return nil, err
 	}
-	switch {
-	case err != nil:
-		return 0, err
-	case done.Status == report.CellDiverged:
-		return math.Inf(1), nil
-	case done.Status == report.CellFailed:
-		return 0, fmt.Errorf("compare: %s: %s", cell, done.Error)
+	if done.Status == report.CellDone {
+		run, err := record.Open(filepath.Join(m.Dir, done.Folder))
+		if err != nil {
+			return nil, nil
+		}
+		done.Reach(run, m.result.Targets)
 	}
-	return done.TrainLoss, nil
-}
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func short(loss float64) string {
-	if math.IsInf(loss, 0) {
-		return "diverged"
-	}
-	return fmt.Sprintf("%.4f", loss)
+	return &done, nil
 }

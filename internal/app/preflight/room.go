@@ -1,4 +1,4 @@
-package main
+package preflight
 
 import (
 	"gossiptrainer/internal/app/runfolder"
@@ -8,10 +8,10 @@ import (
 // recordBytes is the length of a line of the record, on the safe side.
 const recordBytes = 600
 
-// checkRoom compares the free space with what the command is going to write. Without room
+// CheckRoom compares the free space with what the command is going to write. Without room
 // for the final models and one checkpoint of each peer the run is refused. The warning says that
 // all checkpoints and the record together may not fit.
-func checkRoom(run *experiment.Run, mode string) (warning string, err error) {
+func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
 	cfg := run.Config()
 	peers := int64(run.N())
 	if mode == "run" {
@@ -46,7 +46,8 @@ func checkRoom(run *experiment.Run, mode string) (warning string, err error) {
 // momentum; 0 where no checkpoints are taken.
 func leastState(run *experiment.Run, mode string) int64 {
 	cfg := run.Config()
-	if mode == "sim" || reweights(run) || cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0 {
+	if mode == "sim" || cfg.Faults.OnLostNeighbor == "reweight" || cfg.Checkpoint.Every == 0 &&
+		cfg.Checkpoint.Seconds == 0 {
 		return 0
 	}
 	if cfg.Checkpoint.Dir != "" && len(runfolder.RanksIn(cfg.Checkpoint.Dir)) > 0 {

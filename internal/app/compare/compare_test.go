@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"context"
@@ -14,27 +14,16 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 )
 
-// silentConsole is one whose words go to files.
-func silentConsole(t *testing.T) *console {
-	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "talk"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { file.Close() })
-	c := newConsole()
-	c.out, c.err = newOutput(file), newOutput(file)
-	return c
-}
-
 // smallMatrix is one whose cells are run by a program that does what a script
 // says.
-func smallMatrix(t *testing.T, script string) *matrix {
+func smallMatrix(t *testing.T, script string) *Matrix {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "program")
@@ -43,35 +32,48 @@ func smallMatrix(t *testing.T, script string) *matrix {
 	}
 	file := &configs.Comparison{
 		Name: "small", Base: "ring8", Mode: "sim", Compute: time.Millisecond,
-		Networks: []configs.NetworkCase{{Name: "n"}}, Algorithms: []configs.Variant{{Label: "a"}, {Label: "b"}}, Seeds: []uint64{1},
+		Networks: []configs.NetworkCase{{Name: "n"}}, Algorithms: []configs.Variant{{Label: "a"}, {Label: "b"}},
+		Seeds: []uint64{1},
 	}
-	m, err := newMatrix(silentConsole(t), file, compareFlags{dir: filepath.Join(dir, "out")})
+	m, err := New(file, Options{
+		Dir: filepath.Join(dir, "out"), Talk: new(strings.Builder), Progress: func() Progress { return silence{} },
+		Process: Process{Program: program, Failed: 1, Diverged: 5, Command: "peer compare small", Version: "v1"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.program = program
 	return m
 }
 
-func (m *matrix) all(ctx context.Context) error {
-	if err := m.prepare(ctx); err != nil {
+// A silence shows nothing.
+type silence struct{}
+
+func (silence) Tell(string, time.Time) {}
+func (silence) Clear()                 {}
+
+func (m *Matrix) all(ctx context.Context) error {
+	if err := m.Run(ctx); err != nil {
 		return err
 	}
-	if err := m.runCells(ctx); err != nil {
+	if err := m.Save(); err != nil {
 		return err
 	}
-	return m.conclude()
+	if _, _, err := WriteReport(m.Dir); err != nil {
+		return err
+	}
+	return m.Failed()
 }
 
 func TestFailedCellsAreToldAndTriedAgain(t *testing.T) {
 	m := smallMatrix(t, "echo 'peer: the disk is full' >&2\nexit 1\n")
 	err := m.all(t.Context())
-	var failed *cellsError
-	if !errors.As(err, &failed) || failed.failed != 2 || exitCode(err) != exitCells || !strings.Contains(err.Error(), "the disk is full") {
-		t.Fatalf("error %v, exit %d, want that two cells failed and why", err, exitCode(err))
+	var failed *CellsError
+	if !errors.As(err, &failed) || failed.failed != 2 || !strings.Contains(err.Error(), "the disk is full") {
+		t.Fatalf("error %v, want that two cells failed and why", err)
 	}
-	written, err := report.ReadComparison(m.dir)
-	if err != nil || len(written.Cells) != 2 || written.Cells[1].Status != report.CellFailed || written.Cells[1].Exit != 1 {
+	written, err := report.ReadComparison(m.Dir)
+	if err != nil || len(written.Cells) != 2 || written.Cells[1].Status != report.CellFailed ||
+		written.Cells[1].Exit != 1 {
 		t.Fatalf("%+v, error %v, want two failed cells", written, err)
 	}
 	if done, err := m.finished("sim", m.cells[0]); done != nil || err != nil {
@@ -90,7 +92,7 @@ func TestDivergedCellsAreResults(t *testing.T) {
 		}
 	}
 	again := smallMatrix(t, "exit 1\n")
-	again.dir = m.dir
+	again.Dir = m.Dir
 	if err := again.all(t.Context()); err != nil {
 		t.Errorf("a diverged cell is run again: %v", err)
 	}
@@ -112,20 +114,20 @@ func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.result.Cells = []report.Cell{{Label: "a", Network: "n", Seed: 1, Status: report.CellDiverged}, {}}
-	m.sayStopped()
-	said, err := os.ReadFile(m.c.err.file.Name())
-	if err != nil {
+	if err := m.Save(); err != nil {
 		t.Fatal(err)
 	}
+	m.SayStopped("peer compare small")
+	said := m.Talk.(*strings.Builder).String()
 	for _, want := range []string{
-		"1 of 2 cells are finished, in " + m.dir + "; the others are run when the same command is started again\n",
-		"next: peer ", "   go on\n", "next: peer report " + m.dir + "   ",
+		"1 of 2 cells are finished, in " + m.Dir + "; the others are run when the same command is started again\n",
+		"next: peer compare small   go on\n", "next: peer report " + m.Dir + "   ",
 	} {
-		if !strings.Contains(string(said), want) {
+		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
-	written, err := report.ReadComparison(m.dir)
+	written, err := report.ReadComparison(m.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +145,7 @@ func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
 	if err := m.all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sofar, err := report.ReadComparison(filepath.Join(m.dir, report.CellsFolder))
+	sofar, err := report.ReadComparison(filepath.Join(m.Dir, report.CellsFolder))
 	if err != nil || len(sofar.Cells) != 3 || sofar.Cells[2].Status != report.CellDiverged {
 		t.Errorf("%+v, error %v, want the three cells that had ended", sofar, err)
 	}
@@ -151,17 +153,18 @@ func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
 
 func TestTwoComparisonsInOneFolder(t *testing.T) {
 	dir := t.TempDir()
-	unlock, err := lockFolder(dir)
+	unlock, err := Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockFolder(dir); err == nil && runtime.GOOS == "linux" {
+	if _, err := Lock(dir); err == nil && runtime.GOOS == "linux" {
 		t.Error("a second one is let in")
-	} else if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "another peer compare is writing into") {
-		t.Errorf("error %v, exit %d, want that there is another", err, exitCode(err))
+	} else if !errors.As(err, new(*advice.UsageError)) ||
+		!strings.Contains(err.Error(), "another peer compare is writing into") {
+		t.Errorf("error %v, want that there is another", err)
 	}
 	unlock()
-	if unlock, err = lockFolder(dir); err != nil {
+	if unlock, err = Lock(dir); err != nil {
 		t.Fatalf("when the first has ended: %v", err)
 	}
 	unlock()
@@ -195,7 +198,7 @@ func TestEmbeddedComparisonsAssemble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &matrix{file: file, tuned: map[string][]string{}}
+		m := &Matrix{file: file, tuned: map[string][]string{}}
 		for _, cell := range file.Cells() {
 			if cell.Seed != file.Seeds[0] || cell.Network != file.Networks[0].Name {
 				continue
@@ -207,7 +210,7 @@ func TestEmbeddedComparisonsAssemble(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := assemble(loaded); err != nil && !isA[*data.MissingError](err) {
+				if _, err := preflight.Assemble(loaded); err != nil && !errors.As(err, new(*data.MissingError)) {
 					t.Errorf("%s: %s: %v", p.Name, tried, err)
 				}
 			}

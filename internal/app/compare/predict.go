@@ -1,23 +1,23 @@
-package main
+package compare
 
 import (
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 )
 
-// A forecast is what a cell will send in a round that exchanges, and how long one
+// A Forecast is what a cell will send in a round that exchanges, and how long one
 // takes at least.
-type forecast struct {
+type Forecast struct {
 	Network   string  `json:"network"`
 	Label     string  `json:"label"`
 	Rounds    int     `json:"rounds"`
@@ -28,14 +28,14 @@ type forecast struct {
 }
 
 // forecastOf predicts a run on the uplink of its run file.
-func forecastOf(run *experiment.Run) (forecast, error) {
-	network, err := shapedNetwork(run.Config())
+func forecastOf(run *experiment.Run) (Forecast, error) {
+	network, err := session.Network(run.Config())
 	if err != nil {
-		return forecast{}, err
+		return Forecast{}, err
 	}
 	p := run.Predict()
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
-	f := forecast{
+	f := Forecast{
 		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
 		Payload: int64(p.Mean * float64(p.Payload)), Wire: int64(p.Mean * float64(wire)),
 	}
@@ -58,56 +58,48 @@ func hop(link shape.Link, now time.Duration, frames, bytes int) time.Duration {
 	return arrives
 }
 
-// checkComparison says what the cells of a comparison will send.
-func checkComparison(c *console, name string, set []string) error {
-	file, err := configs.LoadComparison(name, os.Environ())
-	if err != nil {
-		return err
-	}
-	m := &matrix{file: file, set: set, cells: file.Cells(), tuned: map[string][]string{}}
+// Predict says what the cells of a comparison will send, of the first seed: the others send
+// the same. set are keys of all cells. It also returns what ends the cells before their
+// rounds are over, "" for nothing.
+func Predict(file *configs.Comparison, set []string) (all []Forecast, until string, err error) {
+	m := &Matrix{Options: Options{Set: set}, file: file, cells: file.Cells(), tuned: map[string][]string{}}
 	if err := m.checkSet(); err != nil {
-		return err
+		return nil, "", err
 	}
-	var all []forecast
 	for _, cell := range file.Cells() {
 		if cell.Seed != file.Seeds[0] {
 			continue
 		}
 		loaded, err := m.load(firstChoice(cell)) // any choice sends the same
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		run, err := assemble(loaded)
+		run, err := preflight.Assemble(loaded)
 		if err != nil {
-			return m.inCell(cell, err)
+			return nil, "", m.inCell(cell, err)
 		}
 		if err := m.endsOf(cell, run); err != nil {
-			return err
+			return nil, "", err
 		}
 		f, err := forecastOf(run)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		f.Network, f.Label = cell.Network, cell.Label
 		all = append(all, f)
 	}
-	c.say("ok: %s: %d cells by %s, %d seeds each of:", file.Name, len(file.Cells()), file.Mode, len(file.Seeds))
-	if err := c.print(all, func(w io.Writer) error { return writeForecasts(w, all) }); err != nil {
-		return err
-	}
-	if m.result.Until != "" {
-		c.say("cells end before their rounds are over at %s", m.result.Until)
-	}
-	c.next(advice.Command("peer", "compare", name), "run it")
-	return nil
+	return all, m.result.Until, nil
 }
 
-func writeForecasts(w io.Writer, all []forecast) error {
+// WriteForecasts prints a line per network and algorithm.
+func WriteForecasts(w io.Writer, all []Forecast) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tAT THE SOCKET\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
+	fmt.Fprintln(t,
+		"NETWORK\tALGORITHM\tROUNDS\tEXCHANGES\tPAYLOAD\tAT THE SOCKET\tMS PER EXCHANGE, AT LEAST\tALL, AT LEAST\t")
 	for _, f := range all {
 		in := time.Duration(float64(f.Exchanges) * f.Least * float64(time.Second)).Round(100 * time.Millisecond)
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, f.Exchanges, report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%.4g\t%v\t\n", f.Network, f.Label, f.Rounds, f.Exchanges,
+			report.Size(f.Payload), report.Size(f.Wire), 1e3*f.Least, in)
 	}
 	return t.Flush()
 }

@@ -1,4 +1,4 @@
-package main
+package compare
 
 import (
 	"encoding/csv"
@@ -14,7 +14,7 @@ import (
 // before its rounds are over has one of its own: another network ends it elsewhere.
 
 // groups puts the cells to do that can be run together into one group each.
-func (m *matrix) groups(todo []int) ([][]int, error) {
+func (m *Matrix) groups(todo []int) ([][]int, error) {
 	var all [][]int
 	known := map[string]int{}
 	for _, i := range todo {
@@ -35,7 +35,7 @@ func (m *matrix) groups(todo []int) ([][]int, error) {
 	return all, nil
 }
 
-func (m *matrix) pick(group []int) []configs.Cell {
+func (m *Matrix) pick(group []int) []configs.Cell {
 	cells := make([]configs.Cell, len(group))
 	for i, at := range group {
 		cells[i] = m.cells[at]
@@ -44,10 +44,10 @@ func (m *matrix) pick(group []int) []configs.Cell {
 }
 
 // split returns the arguments of a cell that make its network, and the others.
-func (m *matrix) split(cell configs.Cell) (network, rest []string, err error) {
+func (m *Matrix) split(cell configs.Cell) (network, rest []string, err error) {
 	settings, err := m.arguments(cell)
 	for _, s := range settings {
-		if strings.HasPrefix(s, limitPrefix) {
+		if strings.HasPrefix(s, LimitPrefix) {
 			network = append(network, s)
 		} else {
 			rest = append(rest, s)
@@ -56,8 +56,8 @@ func (m *matrix) split(cell configs.Cell) (network, rest []string, err error) {
 	return network, rest, err
 }
 
-// limitPrefix begins the keys that make a network.
-const limitPrefix = "limit."
+// LimitPrefix begins the keys that make a network.
+const LimitPrefix = "limit."
 
 // joinSettings writes overrides as one argument of --also, in which commas stand
 // between them.
@@ -71,12 +71,12 @@ func joinSettings(set []string) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// splitSettings reads what joinSettings writes.
-func splitSettings(text string) ([]string, error) {
+// SplitSettings reads what joinSettings writes.
+func SplitSettings(text string) ([]string, error) {
 	return csv.NewReader(strings.NewReader(text)).Read()
 }
 
-// withoutLimits leaves out the overrides that make a network.
-func withoutLimits(set []string) []string {
-	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return strings.HasPrefix(s, limitPrefix) })
+// WithoutLimits leaves out the overrides that make a network.
+func WithoutLimits(set []string) []string {
+	return slices.DeleteFunc(slices.Clone(set), func(s string) bool { return strings.HasPrefix(s, LimitPrefix) })
 }

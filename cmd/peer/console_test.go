@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// silentConsole is one whose words go to files.
+func silentConsole(t *testing.T) *console {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "talk"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	c := newConsole()
+	c.out, c.err = newOutput(file), newOutput(file)
+	return c
+}
