@@ -10,9 +10,8 @@ var budgetDebts = debt{
 	"internal/kernel":     17,
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
-	"internal/registry":   1,
 	"moniqua":             6,
-	"node":                8,
+	"node":                6,
 	"node/socket":         1,
 	"quant":               4,
 }
@@ -23,6 +22,7 @@ var shortDebts = debt{
 	"internal/experiment": 1,
 	"internal/kernel":     6,
 	"internal/sim":        1,
+	"node/handshake":      1,
 	"quant":               2,
 	"quant/levels":        1,
 }
@@ -30,24 +30,25 @@ var shortDebts = debt{
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
 	"cmd/peer":            78,
-	"configs":             150,
-	"docs":                144,
+	"configs":             147,
+	"docs":                137,
 	"gossip":              72,
 	"gossip/replay":       4,
-	"internal/experiment": 143,
+	"internal/docs":       1,
+	"internal/experiment": 142,
 	"internal/lab":        13,
 	"internal/lint":       3,
-	"internal/registry":   1,
+	"internal/registry":   7,
 	"internal/sim":        8,
-	"node":                82,
+	"node":                56,
 }
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
 	"cmd/peer":            27,
-	"configs":             15,
+	"configs":             13,
 	"gossip":              13,
 	"internal/experiment": 19,
 	"moniqua":             12,
-	"node":                59,
+	"node":                40,
 }
