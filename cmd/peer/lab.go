@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -124,12 +125,13 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		s.sayResumed()
 	}
 	s.endAt(ends)
-	s.ends.follow(run.N(), s.record, trained(s.earlier))
+	s.ends.follow(run.N(), s.record, s.history.Trained())
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(), Restarts: restartsOf(run.Config(), restarts),
 		Command: func(rank, life int) *exec.Cmd { return s.peer(program, rank, file.resume || life > 0) },
 		Spares:  spares(run),
 		End:     s.ends.over,
+		History: s.history,
 		Event:   s.event,
 		Log:     s.log,
 	})
@@ -143,7 +145,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		return stopped(ctx, err)
 	}
 	finals, _ := s.results()
-	models, err := readModels(s.folder, run.N(), finals)
+	models, err := worker.Models(s.folder, run.N(), finals)
 	if err != nil {
 		return err
 	}
@@ -186,7 +188,7 @@ func (s *Session) bereft() bool {
 // spares says without which peers a run goes on: under the policy reweight without
 // those that died, and those that lost the others.
 func spares(run *experiment.Run) func(lab.Failure) bool {
-	if !reweights(run) {
+	if !run.Reweights() {
 		return nil
 	}
 	return func(f lab.Failure) bool { return f.Died || f.Code == exitNetwork }

@@ -14,9 +14,9 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -171,24 +171,19 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 // A simulated is a run on one network.
 type simulated struct {
 	*Session
-	network shape.Network
-	models  [][]float32 // final ones, by rank
+	models [][]float32 // final ones, by rank
 }
 
 func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simulated, error) {
-	network, err := session.Network(run.Config())
-	if err != nil {
-		return nil, err
-	}
 	s, err := c.begin(ctx, run, "sim")
-	return &simulated{Session: s, network: network}, err
+	return &simulated{Session: s}, err
 }
 
 // train simulates the run to its end and reports the results.
 func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
-	means := newAverager(s.run, s.event)
+	means := s.run.NewAverager(s.event)
 	result, err := sim.Run(ctx, simulatedTasks(s.run, workers, means, s.event), sim.Options{
-		Network: s.network,
+		Network: s.run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(compute) * s.run.Slowdown(rank))
 		},
@@ -202,13 +197,13 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 	if s.models, err = s.concludeSim(ctx, workers, result); err != nil {
 		return err
 	}
-	return means.conclude(s.models, result.Rounds[0])
+	return means.Conclude(s.models, result.Rounds[0])
 }
 
-func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(record.Event)) []work.Task {
+func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *experiment.Averager, scores func(record.Event)) []work.Task {
 	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
-		tasks[i].Gradient = means.watched(scored(run, w, w.Gradient, scores))
+		tasks[i].Gradient = means.Watched(run.Scored(w, w.Gradient, scores))
 	}
 	return tasks
 }
@@ -248,9 +243,18 @@ func (s *Session) concludeWorker(w *experiment.Worker, rank int, result sim.Resu
 	final := w.Final(record.Final{
 		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
 	})
-	if err := conclude(&final, s.run, w, outlet{dir: s.folder.Dir, saver: s.saver}, s.testing(rank)); err != nil {
+	results := worker.Results{Dir: s.folder.Dir, Saver: s.saver}
+	if err := results.Complete(&final, s.run, w, s.testing(rank)); err != nil {
 		return err
 	}
 	s.event(record.Event{Final: &final})
 	return nil
+}
+
+// testing returns what tells the user of a run how far the test of the final model of a
+// rank is, which may be record.Average.
+func (s *Session) testing(rank int) func(done, all int) {
+	return worker.EachSecond(func(share float64) {
+		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
+	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/preflight"
-	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
@@ -28,12 +27,8 @@ type Forecast struct {
 }
 
 // forecastOf predicts a run on the uplink of its run file.
-func forecastOf(run *experiment.Run) (Forecast, error) {
-	network, err := session.Network(run.Config())
-	if err != nil {
-		return Forecast{}, err
-	}
-	p := run.Predict()
+func forecastOf(run *experiment.Run) Forecast {
+	network, p := run.Network(), run.Predict()
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
 	f := Forecast{
 		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
@@ -44,7 +39,7 @@ func forecastOf(run *experiment.Run) (Forecast, error) {
 		now = hop(network.Uplink, now, frames, wire)
 	}
 	f.Least = now.Seconds()
-	return f, nil
+	return f
 }
 
 // hop returns when the last of some messages has arrived.
@@ -81,10 +76,7 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 		if err := m.endsOf(cell, run); err != nil {
 			return nil, "", err
 		}
-		f, err := forecastOf(run)
-		if err != nil {
-			return nil, "", err
-		}
+		f := forecastOf(run)
 		f.Network, f.Label = cell.Network, cell.Label
 		all = append(all, f)
 	}

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/shape"
 )
 
 // prepare loads every cell, measures what a gradient takes where the simulator
@@ -33,7 +34,7 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err := m.endsOf(cell, run); err != nil {
 			return err
 		}
-		m.network(cell, loaded.Config)
+		m.network(cell, run.Network().Uplink)
 		if err := m.fingerprint(loaded.Config); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
@@ -74,16 +75,12 @@ func (m *Matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 }
 
 // network notes what the network of a cell is like.
-func (m *Matrix) network(cell configs.Cell, cfg configs.Config) {
+func (m *Matrix) network(cell configs.Cell, link shape.Link) {
 	if slices.ContainsFunc(m.result.Networks, func(n report.Network) bool { return n.Name == cell.Network }) {
 		return
 	}
-	rate, err := configs.ParseRate(cfg.Limit.Rate)
-	if err != nil {
-		panic("internal error: " + err.Error()) // the configuration was checked
-	}
 	m.result.Networks = append(m.result.Networks, report.Network{
-		Name: cell.Network, Rate: rate, Latency: time.Duration(cfg.Limit.Latency).Seconds(),
+		Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
 	})
 }
 

@@ -46,8 +46,7 @@ func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
 // momentum; 0 where no checkpoints are taken.
 func leastState(run *experiment.Run, mode string) int64 {
 	cfg := run.Config()
-	if mode == "sim" || cfg.Faults.OnLostNeighbor == "reweight" || cfg.Checkpoint.Every == 0 &&
-		cfg.Checkpoint.Seconds == 0 {
+	if mode == "sim" || run.Reweights() || cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0 {
 		return 0
 	}
 	if cfg.Checkpoint.Dir != "" && len(runfolder.RanksIn(cfg.Checkpoint.Dir)) > 0 {
