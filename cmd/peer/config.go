@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/session"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -44,7 +45,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if err != nil {
 				return err
 			}
-			c.warn(run)
+			session.Warn(c.talk(), run)
 			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
 			c.next(file.command("lab"), "run it on this machine")
 			return nil

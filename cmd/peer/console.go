@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,10 @@ import (
 	"golang.org/x/term"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 )
 
 // The rules of the terminal:
@@ -128,4 +133,52 @@ func (c *console) escapes() bool {
 // addJSON adds the flag of commands that print results.
 func (c *console) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+}
+
+// session starts the session of a run; dir is the folder of one that goes on, else "".
+func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
+	return session.Start(ctx, run, session.Options{
+		Mode: mode, Dir: dir, Version: readBuild().Version,
+		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
+	})
+}
+
+// newDisplay returns what shows a run while it goes on.
+func (c *console) newDisplay(run live.Run) live.Display {
+	switch {
+	case c.quiet:
+		return live.Silent(c.err)
+	case live.Interactive(c.in, c.err):
+		return live.Terminal(c.in, c.err, run)
+	}
+	return live.Plain(c.err, run)
+}
+
+// summarize ends a run that went well: it prints the summary below a table of the peers, and
+// keeps it. models are the final ones by rank, nil where they are not at hand.
+func (c *console) summarize(s *session.Session, models [][]float32) error {
+	summary, finals, err := s.Summary(models)
+	if err != nil {
+		return err
+	}
+	err = c.print(summary, func(w io.Writer) error {
+		if err := session.WriteFinals(w, finals); err != nil {
+			return err
+		}
+		return report.WriteSummary(w, &summary)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.Keep(summary); err != nil {
+		return err
+	}
+	c.next(advice.Command("peer", "report", s.Folder.Dir, "-o", summary.Run+".png"), "draw the run")
+	return nil
+}
+
+// sayStopped says how a run that was stopped goes on. Nothing more is lost when it is broken off.
+func (c *console) sayStopped(s *session.Session, again string) {
+	c.lost.Store(nil)
+	s.SayStopped(again)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/checkpoints"
@@ -43,43 +41,4 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 		return "", err
 	}
 	return dir, nil
-}
-
-// safe says which state is safe, if any is.
-func (s *Session) safe() (text string, there bool) {
-	cfg := s.run.Config()
-	low, high, there := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
-	where := runfolder.CheckpointsOf(cfg, s.folder.Dir)
-	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
-}
-
-// canGoOn notes which command goes on with the run, for one that is broken off.
-func (s *Session) canGoOn(again string) {
-	s.c.loses(func() string {
-		if safe, there := s.safe(); there {
-			return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
-		}
-		return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.run.Config())
-	})
-}
-
-// sayStopped tells the user of a run that was stopped what is safe, and how it
-// goes on.
-func (s *Session) sayStopped(again string) {
-	s.display.Close()
-	s.c.lost.Store(nil)
-	safe, there := s.safe()
-	if !there {
-		s.c.say("no state is safe: %s", runfolder.WhyNothing(s.run.Config()))
-		return
-	}
-	s.c.say("%s", safe)
-	s.c.next(again, "go on")
-}
-
-// sayResumed tells from where a run goes on.
-func (s *Session) sayResumed() {
-	cfg := s.run.Config()
-	low, high, _ := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
-	s.c.say("going on at %s, from %s", runfolder.NameRounds(low, high), runfolder.CheckpointsOf(cfg, s.folder.Dir))
 }

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
 )
 
 // A second signal prints one line: the lost rounds, the safe round, and the command to go on.
@@ -22,11 +23,12 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Session{c: silentConsole(t), run: run, folder: &runfolder.Folder{Dir: t.TempDir()}}
-	s.canGoOn("peer run my.yaml --resume")
+	c := silentConsole(t)
+	s := &session.Session{Run: run, Folder: &runfolder.Folder{Dir: t.TempDir()}}
+	c.loses(func() string { return s.Lost("peer run my.yaml --resume") })
 	signal := &signalError{os.Interrupt}
-	s.c.breakOff(signal)
-	_, kept, err := checkpoints.New(run, s.folder.Dir, 3, slog.New(slog.DiscardHandler)).Open(checkpoints.Fresh)
+	c.breakOff(signal)
+	_, kept, err := checkpoints.New(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler)).Open(checkpoints.Fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +37,12 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	if err := kept.Write(7); err != nil {
 		t.Fatal(err)
 	}
-	s.c.breakOff(signal)
-	said, err := os.ReadFile(s.c.err.file.Name())
+	c.breakOff(signal)
+	said, err := os.ReadFile(c.err.file.Name())
 	const begin = "peer: stopped by signal: interrupt, before it had ended in order: "
 	want := begin + "the run is lost, no state is safe: the run ended before its first checkpoint\n" +
 		begin + "what came after is lost, the state at the beginning of round 7 is safe in " +
-		filepath.Join(s.folder.Dir, runfolder.Checkpoints) + "; go on with: peer run my.yaml --resume\n"
+		filepath.Join(s.Folder.Dir, runfolder.Checkpoints) + "; go on with: peer run my.yaml --resume\n"
 	if err != nil || string(said) != want {
 		t.Errorf("said %q, want %q, error %v", said, want, err)
 	}

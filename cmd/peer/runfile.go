@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
 )
@@ -89,12 +92,22 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	if err != nil {
 		return nil, "", err
 	}
-	if secret, err = secretOf(loaded); err != nil {
+	if secret, err = peer.Secret(loaded); err != nil {
 		return nil, "", err
 	}
-	if err := ownFolder(loaded); err != nil {
+	if err := peer.OwnFolder(loaded); err != nil {
 		return nil, "", err
 	}
 	run, err = preflight.AssembleHere(loaded, "run")
 	return run, secret, err
+}
+
+// again returns the command that does the run that is over in another mode.
+func (f *runFile) again(s *session.Session, mode string) string {
+	rounds := s.Shorter()
+	if rounds == 0 || s.Run.Asynchronous() {
+		return f.command(mode)
+	}
+	as := runFile{name: f.name, set: append(slices.Clone(f.set), fmt.Sprintf("train.rounds=%d", rounds))}
+	return as.command(mode)
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,12 +13,8 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/session"
-	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/app/simulate"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/work"
-	"gossiptrainer/topology"
 )
 
 // simFlags are the flags of peer sim.
@@ -82,34 +77,23 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return err
 	}
 	c.loses(func() string { return "the run is lost: a simulation keeps no state; start it again" })
-	sims := make([]*simulated, len(runs))
-	talks := *c
+	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
-		own := talks
-		if sims[i], err = newSimulated(ctx, &own, run); err != nil {
+		talks[i] = *c
+		talks[i].quiet = c.quiet || i > 0 // one run is enough to look at
+		s, err := talks[i].session(ctx, run, "sim", "")
+		if err != nil {
 			return err
 		}
-		defer sims[i].end()
-		sims[i].endAt(ends)
-		talks.quiet = true // one run is enough to look at
+		defer s.End()
+		s.EndAt(ends)
+		sims[i] = &simulate.Run{Session: s}
 	}
-	workers, err := experiment.Together(runs)
-	if err != nil {
-		return err
-	}
-	compute := f.compute
-	if compute == 0 {
-		if compute, err = runs[0].MeasureGradient(session.Gradients); err != nil {
-			return err
-		}
-	}
-	if err := allAtOnce(ctx, len(sims), func(ctx context.Context, i int) error {
-		return sims[i].train(ctx, workers[i], compute)
-	}); err != nil {
+	if err := simulate.Together(ctx, sims, f.compute); err != nil {
 		return stopped(ctx, err)
 	}
-	for _, s := range sims {
-		if err := s.summarize(s.models); err != nil {
+	for i, s := range sims {
+		if err := talks[i].summarize(s.Session, s.Models); err != nil {
 			return err
 		}
 	}
@@ -117,10 +101,10 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	switch {
 	case runs[0].Timed():
 		why = "the same run with real peers, which take their own time"
-	case sims[0].looksAhead():
+	case sims[0].LooksAhead():
 		why = "a run of as many rounds with real peers, whose step sizes follow from them: another digest"
 	}
-	c.next(sims[0].again(file, "lab"), why)
+	c.next(file.again(sims[0].Session, "lab"), why)
 	return nil
 }
 
@@ -150,111 +134,4 @@ func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, erro
 		runs = append(runs, run)
 	}
 	return runs, nil
-}
-
-// allAtOnce does something n times at once. The first error ends all.
-func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			if err := do(ctx, i); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	all.Wait()
-	return context.Cause(ctx)
-}
-
-// A simulated is a run on one network.
-type simulated struct {
-	*Session
-	models [][]float32 // final ones, by rank
-}
-
-func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simulated, error) {
-	s, err := c.begin(ctx, run, "sim")
-	return &simulated{Session: s}, err
-}
-
-// train simulates the run to its end and reports the results.
-func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
-	means := s.run.NewAverager(s.event)
-	result, err := sim.Run(ctx, simulatedTasks(s.run, workers, means, s.event), sim.Options{
-		Network: s.run.Network(),
-		Compute: func(rank topology.Rank, _ int) time.Duration {
-			return time.Duration(float64(compute) * s.run.Slowdown(rank))
-		},
-		Ending:  s.ends.sim(),
-		Observe: s.event,
-	})
-	if err != nil {
-		return err
-	}
-	s.ends.simulated(result.Time)
-	if s.models, err = s.concludeSim(ctx, workers, result); err != nil {
-		return err
-	}
-	return means.Conclude(s.models, result.Rounds[0])
-}
-
-func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *experiment.Averager, scores func(record.Event)) []work.Task {
-	tasks := experiment.Tasks(workers)
-	for i, w := range workers {
-		tasks[i].Gradient = means.Watched(run.Scored(w, w.Gradient, scores))
-	}
-	return tasks
-}
-
-// concluding is how many results are made at a time: a model is on disk when it
-// has been saved, so that much of this is waiting.
-const concluding = 8
-
-// concludeSim reports the results of all workers and returns their models.
-func (s *Session) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	models := make([][]float32, len(workers))
-	for rank := range workers {
-		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing}})
-	}
-	busy := make(chan struct{}, concluding)
-	var all sync.WaitGroup
-	for rank, w := range workers {
-		models[rank] = w.Machine.Params()
-		busy <- struct{}{}
-		all.Go(func() {
-			defer func() { <-busy }()
-			if ctx.Err() != nil {
-				return
-			}
-			if err := s.concludeWorker(w, rank, result); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	all.Wait()
-	return models, context.Cause(ctx)
-}
-
-func (s *Session) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
-	final := w.Final(record.Final{
-		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
-	})
-	results := worker.Results{Dir: s.folder.Dir, Saver: s.saver}
-	if err := results.Complete(&final, s.run, w, s.testing(rank)); err != nil {
-		return err
-	}
-	s.event(record.Event{Final: &final})
-	return nil
-}
-
-// testing returns what tells the user of a run how far the test of the final model of a
-// rank is, which may be record.Average.
-func (s *Session) testing(rank int) func(done, all int) {
-	return worker.EachSecond(func(share float64) {
-		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
-	})
 }

@@ -23,10 +23,11 @@ var layers = [][]string{
 	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
-	{"internal/app/runfolder", "internal/app/peer", "internal/app/inspect", "internal/app/status"},
-	{"internal/app/bench", "internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
+	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status"},
+	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session"},
-	{"internal/app/compare"},
+	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
+	{"internal/app/bench"},
 	{"cmd/peer"},
 }
 

@@ -4,7 +4,7 @@ package lint
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
 var budgetDebts = debt{
-	"cmd/peer":            2,
+	"cmd/peer":            1,
 	"gossip":              8,
 	"internal/experiment": 1,
 	"internal/kernel":     17,
@@ -29,7 +29,7 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":            49,
+	"cmd/peer":            43,
 	"configs":             147,
 	"docs":                137,
 	"gossip":              72,
@@ -45,7 +45,7 @@ var columnDebts = debt{
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            18,
+	"cmd/peer":            15,
 	"configs":             13,
 	"gossip":              13,
 	"internal/experiment": 19,

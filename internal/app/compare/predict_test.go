@@ -44,7 +44,8 @@ func TestMessagesLeaveALinkOneAfterTheOther(t *testing.T) {
 
 func TestCellsThatDifferInTheirNetworkRunTogether(t *testing.T) {
 	m := smallMatrix(t, "exit 1\n")
-	m.file.Networks = []configs.NetworkCase{{Name: "slow", Set: []configs.Override{{Key: "limit.rate", Value: "1mbit"}}}, {Name: "fast"}}
+	m.file.Networks = []configs.NetworkCase{{Name: "slow",
+		Set: []configs.Override{{Key: "limit.rate", Value: "1mbit"}}}, {Name: "fast"}}
 	m.cells = m.file.Cells()
 	groups, err := m.groups([]int{0, 1, 2, 3})
 	if err != nil || len(groups) != 2 || len(groups[0]) != 2 || len(groups[1]) != 2 {

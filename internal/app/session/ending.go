@@ -1,19 +1,16 @@
-package main
+package session
 
 import (
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
-	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 )
 
 // An ending watches a run for what ends it before its rounds are over.
 type ending struct {
-	session.Until
+	Until
 	goal    *record.Goal
 	steps   *record.Merge // of real peers with a target, who tell as they come
 	clock   bool          // time is that of real peers
@@ -23,44 +20,6 @@ type ending struct {
 	over chan struct{} // closed when it is time
 	once sync.Once
 	what string // that was
-}
-
-// endAt makes the run of s end as u says.
-func (s *Session) endAt(u session.Until) {
-	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.run.N()), over: make(chan struct{})}
-}
-
-// ended returns what has ended the run, "" if nothing has.
-func (s *Session) ended() string {
-	if s.ends == nil {
-		return ""
-	}
-	return s.ends.reason()
-}
-
-// shorter returns how many rounds the run had that has ended early, 0 if it has not.
-func (s *Session) shorter() (rounds int) {
-	finals, _ := s.results()
-	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.run.Config().Train.Rounds {
-		return 0
-	}
-	return finals[0].Rounds
-}
-
-// again returns the command that does the run that is over in another way.
-func (s *Session) again(file *runFile, mode string) string {
-	rounds := s.shorter()
-	if rounds == 0 || s.run.Asynchronous() {
-		return file.command(mode)
-	}
-	as := runFile{name: file.name, set: append(slices.Clone(file.set), fmt.Sprintf("train.rounds=%d", rounds))}
-	return as.command(mode)
-}
-
-// looksAhead reports whether a run of as many rounds as this one has had, by its
-// ending, has other step sizes.
-func (s *Session) looksAhead() bool {
-	return s.shorter() > 0 && s.run.Config().Train.Schedule != "constant"
 }
 
 // end says what ends the run. The first reason counts.

@@ -1,4 +1,4 @@
-package main
+package peer
 
 import (
 	"errors"
@@ -23,8 +23,8 @@ const placeholder = "change-me"
 const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set " +
 	"node.join_secret_file: lan.secret"
 
-// secretOf returns the join secret of a run on a LAN. Only a roster can do without.
-func secretOf(loaded *configs.Loaded) (string, error) {
+// Secret returns the join secret of a run on a LAN. Only a roster can do without.
+func Secret(loaded *configs.Loaded) (string, error) {
 	cfg := loaded.Config
 	key, secret := "node.join_secret", cfg.Node.JoinSecret
 	if file := cfg.Node.JoinSecretFile; file != "" {
@@ -52,8 +52,8 @@ func secretOf(loaded *configs.Loaded) (string, error) {
 	return "", loaded.Locate(&configs.Error{Problems: []configs.Problem{problem}})
 }
 
-// ownFolder puts the rank of this machine into data.dir, where a run file names a folder per rank.
-func ownFolder(loaded *configs.Loaded) error {
+// OwnFolder puts the rank of this machine into data.dir, where a run file names a folder per rank.
+func OwnFolder(loaded *configs.Loaded) error {
 	cfg := &loaded.Config
 	if !strings.Contains(cfg.Data.Dir, configs.RankPattern) {
 		return nil
@@ -62,7 +62,7 @@ func ownFolder(loaded *configs.Loaded) error {
 		return loaded.Locate(configs.Errorf("data.dir", "without a roster this machine has no rank before "+
 			"it has shown its data: name its folder, as in --set data.dir=FOLDER"))
 	}
-	path, err := keyPath(cfg.Node.Key)
+	path, err := KeyPath(cfg.Node.Key)
 	if err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func ownFolder(loaded *configs.Loaded) error {
 	return nil
 }
 
-// lanOptions are the options of a peer on a LAN: those of its run file, and what its machine has.
-func lanOptions(run *experiment.Run, secret string) (node.Options, error) {
+// LANOptions are the options of a peer on a LAN: those of its run file, and what its machine has.
+func LANOptions(run *experiment.Run, secret string) (node.Options, error) {
 	o := nodeOptions(run)
 	held, err := run.DataHeld()
 	if err != nil {
