@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/internal/app/inspect"
 )
 
 func newCompare(c *console) *cobra.Command {
@@ -59,7 +60,7 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 		return fmt.Errorf("compare: where is this program: %w", err)
 	}
 	o.Process = compare.Process{
-		Program: program, Version: readBuild().Version, Command: compare.CommandLine(os.Args),
+		Program: program, Version: inspect.ReadBuild().Version, Command: compare.CommandLine(os.Args),
 		Failed: exitOther, Diverged: exitTraining,
 	}
 	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }

@@ -11,10 +11,10 @@ import (
 
 func newCompletion(c *console) *cobra.Command {
 	shells := map[string]func(root *cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out.file, true) },
-		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out.file) },
-		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out.file, true) },
-		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out.file) },
+		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out.File, true) },
+		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out.File) },
+		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out.File, true) },
+		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out.File) },
 	}
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{

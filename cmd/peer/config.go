@@ -84,7 +84,7 @@ A comparison file is printed as it is written.`,
 			}
 			shown := loaded.Config.WithoutSecrets()
 			return c.print(shown, func(io.Writer) error {
-				_, err := c.out.file.Write(loaded.Annotated())
+				_, err := c.out.File.Write(loaded.Annotated())
 				return err
 			})
 		},
@@ -103,7 +103,7 @@ func (c *console) showComparison(name string, set []string, origin bool) error {
 	}
 	text, err := configs.ComparisonText(name)
 	if err == nil {
-		_, err = c.out.file.Write(text)
+		_, err = c.out.File.Write(text)
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func newConfigNew(c *console) *cobra.Command {
 			if !ok {
 				return advice.OneOf("config new", args[0], kinds)
 			}
-			_, err := c.out.file.Write(start())
+			_, err := c.out.File.Write(start())
 			return err
 		},
 	}
@@ -160,7 +160,7 @@ func newConfigSchema(c *console) *cobra.Command {
 			case len(args) == 1 && args[0] != "run":
 				return advice.OneOf("config schema", args[0], []string{"run", "comparison"})
 			}
-			_, err := c.out.file.Write(append(schema(), '\n'))
+			_, err := c.out.File.Write(append(schema(), '\n'))
 			return err
 		},
 	}

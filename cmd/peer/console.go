@@ -14,8 +14,10 @@ import (
 	"golang.org/x/term"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/terminal"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
 )
@@ -36,7 +38,7 @@ import (
 // A console is where a command talks to its user.
 type console struct {
 	in       *os.File
-	out, err *output
+	out, err *terminal.Output
 
 	json    bool
 	quiet   bool
@@ -46,7 +48,7 @@ type console struct {
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: newOutput(os.Stdout), err: newOutput(os.Stderr), lost: new(atomic.Pointer[func() string])}
+	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one line of talk.
@@ -78,7 +80,7 @@ func (c *console) print(result any, text func(w io.Writer) error) error {
 }
 
 func (c *console) printJSON(result any) error {
-	out := json.NewEncoder(c.out.file) // JSON is UTF-8 everywhere
+	out := json.NewEncoder(c.out.File) // JSON is UTF-8 everywhere
 	out.SetEscapeHTML(false)
 	return out.Encode(result)
 }
@@ -138,7 +140,7 @@ func (c *console) addJSON(cmd *cobra.Command) {
 // session starts the session of a run; dir is the folder of one that goes on, else "".
 func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
 	return session.Start(ctx, run, session.Options{
-		Mode: mode, Dir: dir, Version: readBuild().Version,
+		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
 		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
 	})
 }
@@ -181,4 +183,15 @@ func (c *console) summarize(s *session.Session, models [][]float32) error {
 func (c *console) sayStopped(s *session.Session, again string) {
 	c.lost.Store(nil)
 	s.SayStopped(again)
+}
+
+func (c *console) newProgress() *terminal.Progress {
+	mode := terminal.InLines
+	switch {
+	case c.quiet:
+		mode = terminal.Unseen
+	case c.escapes():
+		mode = terminal.InPlace
+	}
+	return terminal.NewProgress(c.err, mode)
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gossiptrainer/internal/app/terminal"
 )
 
 // silentConsole is one whose words go to files.
@@ -15,6 +17,6 @@ func silentConsole(t *testing.T) *console {
 	}
 	t.Cleanup(func() { file.Close() })
 	c := newConsole()
-	c.out, c.err = newOutput(file), newOutput(file)
+	c.out, c.err = terminal.NewOutput(file), terminal.NewOutput(file)
 	return c
 }

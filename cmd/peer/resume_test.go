@@ -38,7 +38,7 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.breakOff(signal)
-	said, err := os.ReadFile(c.err.file.Name())
+	said, err := os.ReadFile(c.err.File.Name())
 	const begin = "peer: stopped by signal: interrupt, before it had ended in order: "
 	want := begin + "the run is lost, no state is safe: the run ended before its first checkpoint\n" +
 		begin + "what came after is lost, the state at the beginning of round 7 is safe in " +

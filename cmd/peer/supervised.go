@@ -27,7 +27,7 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 // supervised leads the life of a process that a supervisor has started, up to
 // the end of the work, and tells it of a failure.
 func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Leash) error) error {
-	leash := lab.Attach(c.in, c.out.file)
+	leash := lab.Attach(c.in, c.out.File)
 	ctx, cancel := leash.Context(ctx)
 	defer cancel()
 	err := life(ctx, leash)

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"internal/sim", "node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry", "node"},
 	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
-	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
+	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
 	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status"},
 	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
 	{"internal/app/session"},

@@ -1,4 +1,6 @@
-package main
+// Package terminal writes to streams that may lead to a terminal: in ASCII where the locale is
+// not UTF-8, and progress in place where escape codes are known.
+package terminal
 
 import (
 	"os"
@@ -8,20 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// An output is a stream to a terminal, a file or a pipe. Where the locale is not UTF-8, it writes
+// An Output is a stream to a terminal, a file or a pipe. Where the locale is not UTF-8, it writes
 // our signs in ASCII. This is the only place that does so: the rest of the program writes UTF-8.
 //
 // Letters that have no entry in inASCII come from the user, as in the name of a folder. They pass
 // unchanged, so that a name that is copied from the screen still names the same thing.
-type output struct {
-	file  *os.File
+type Output struct {
+	File  *os.File // gets what is UTF-8 everywhere, as JSON
 	ascii bool
 
 	mu   sync.Mutex
 	rest []byte // the begin of a character that the last Write has cut
 }
 
-func newOutput(f *os.File) *output { return &output{file: f, ascii: !speaksUTF8(os.Getenv)} }
+// NewOutput returns the stream of a file for the locale of this process.
+func NewOutput(f *os.File) *Output { return &Output{File: f, ascii: !speaksUTF8(os.Getenv)} }
 
 // speaksUTF8 reports whether the locale that the environment names is UTF-8. Without a name it is
 // POSIX, which is ASCII; Windows has no such variables and always takes UTF-8.
@@ -36,25 +39,29 @@ func speaksUTF8(getenv func(string) string) bool {
 }
 
 // Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
+func (o *Output) Write(p []byte) (int, error) {
 	if !o.ascii {
-		return o.file.Write(p)
+		return o.File.Write(p)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	text := append(o.rest, p...)
 	whole := len(text) - cut(text)
-	if _, err := inASCII.WriteString(o.file, string(text[:whole])); err != nil {
+	if _, err := inASCII.WriteString(o.File, string(text[:whole])); err != nil {
 		return 0, err
 	}
 	o.rest = append(o.rest[:0], text[whole:]...)
 	return len(p), nil
 }
 
-// Fd, Read and Close are what a terminal has besides Write.
-func (o *output) Fd() uintptr                { return o.file.Fd() }
-func (o *output) Read(p []byte) (int, error) { return o.file.Read(p) }
-func (o *output) Close() error               { return o.file.Close() }
+// Fd returns the number of the stream.
+func (o *Output) Fd() uintptr { return o.File.Fd() }
+
+// Read reads from the stream.
+func (o *Output) Read(p []byte) (int, error) { return o.File.Read(p) }
+
+// Close closes the stream.
+func (o *Output) Close() error { return o.File.Close() }
 
 // cut returns how many bytes at the end of text begin a character that is not whole.
 func cut(text []byte) int {
@@ -76,4 +83,5 @@ var inASCII = strings.NewReplacer(
 	"─", "-", "━", "=", "│", "|", "┘", "+", "╲", "\\", "●", "o", "·", ".",
 	"²", "2", "×", "x", "±", "+-", "−", "-", "≤", "<=", "≥", ">=", "…", "...", "µ", "u",
 	"θ", "theta", "γ", "gamma", "δ", "delta", "λ", "lambda", "ₙ", "_n", "ρ", "rho", "Ø", "O",
+	"ω", "omega", "₁", "_1", "₂", "_2", "⌊", "[", "⌋", "]", "–", "-",
 )
