@@ -23,3 +23,12 @@ func (s Slots) at(f Frame, slot int) Frame {
 func (w *Worker) Slots() Slots {
 	return Slots{Every: w.every, Hops: w.plan.Hops, Lead: w.plan.Lead}
 }
+
+// SlotsOf says how the exchanges of m are numbered. A machine that is not Numbered has a
+// place of its own: its steps.
+func SlotsOf(m Machine) Slots {
+	if n, ok := m.(Numbered); ok {
+		return n.Slots()
+	}
+	return Slots{Every: 1, Hops: 1, Lead: 1}
+}

@@ -1,8 +1,8 @@
 package model
 
 import (
-	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
 )
 
 // A residual block is y = relu(body(x) + shortcut(x)) (He, Zhang, Ren and Sun,
@@ -10,7 +10,6 @@ import (
 // no parameters: every step-th pixel, and zeros for the channels that x lacks,
 // half of them before x's and half after.
 type residual struct {
-	tier    kernel.Tier
 	body    []layer
 	in, out node
 	step    int
@@ -25,7 +24,7 @@ func (b *builder) residual(name string, in node, channels, step int, norm normal
 	at := b.conv(name+".conv1", in, convShape{channels: channels, size: 3, step: step, pad: 1})
 	at = norm(b, name+".norm1", at, rectified(nil))
 	at = b.conv(name+".conv2", at, convShape{channels: channels, size: 3, step: 1, pad: 1})
-	l := &residual{tier: b.tier, in: in, step: step}
+	l := &residual{in: in, step: step}
 	shortcut := in.value
 	if step > 1 || channels != in.value.c {
 		l.rest = b.tensor(b.batch, dims{at.value.h, at.value.w, channels, at.value.border})
@@ -61,7 +60,7 @@ func (l *residual) addGradient(b int) {
 	dx, dy := l.in.grad, l.out.grad
 	if l.rest == nil {
 		size := dx.size()
-		l.tier.Axpy(dx.v[b*size:(b+1)*size], 1, dy.v[b*size:])
+		vec.Axpy(dx.v[b*size:(b+1)*size], 1, dy.v[b*size:])
 		return
 	}
 	l.eachPixel(b, func(out, in int) {

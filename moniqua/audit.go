@@ -38,24 +38,22 @@ func NewAudit() *Audit {
 // Wrong returns how many messages worker rank has recovered wrongly, and used.
 func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
 
-// enter keeps the hash of what c has encoded for round k, beside the one before.
-func (a *Audit) enter(c *Codec, k int, hash uint64) {
-	who := audited{c.Seed, c.Rank}
+// enter keeps the hash of what a worker has encoded for round k, beside the one before.
+func (a *Audit) enter(who audited, k int, hash uint64) {
 	a.sent[who] = [2]sealed{{k, hash}, a.sent[who][0]}
 }
 
-// compare counts those of the messages of a round that c recovers otherwise than
-// they were meant.
-func (a *Audit) compare(c *Codec, r *round, x []float32, in []algos.Message) error {
-	v := &c.verification
+// compare counts those of the messages of a round that worker who, with model x,
+// recovers otherwise than they were meant. It works with v.
+func (a *Audit) compare(who audited, v *verification, r *round, x []float32, in []algos.Message) error {
 	v.start(in)
 	if err := v.recover(r, x, in); err != nil {
 		return err
 	}
 	for j, m := range in {
-		for _, sent := range a.sent[audited{c.Seed, m.From}] {
+		for _, sent := range a.sent[audited{who.seed, m.From}] {
 			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() {
-				a.wrong[c.Rank]++
+				a.wrong[who.from]++
 			}
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -90,6 +90,35 @@ func (c *Codec) levels(k int) int {
 // maxBits is the most that a symbol has.
 const maxBits = 16
 
+func (c *Codec) round(k int) (round, error) {
+	grid, err := c.Grid(k)
+	if err != nil {
+		return round{}, err
+	}
+	packing, err := quant.NewPacking(grid.Levels)
+	if err != nil {
+		return round{}, err
+	}
+	p := plain{step: grid.Step(), levels: grid.Levels, rounding: grid.Rounding, key: c.noise(k)}
+	r := round{
+		k: k, grid: grid, plain: p, encode: newRounder(p, false), windows: newRounder(p, true),
+		packing: packing, divisor: newDivisor(grid.Levels), width: byteWidth(grid.Levels), block: blockOf(packing),
+		tier: kernel.Best(),
+	}
+	if c.Verify {
+		r.tail = HashLen
+	}
+	return r, nil
+}
+
+// noise returns the source of u in round k.
+func (c *Codec) noise(k int) rng.Key {
+	if c.Rounding == Stochastic {
+		return rng.At(rng.Stream(c.Seed, int(c.Rank)), k)
+	}
+	return rng.At(c.Seed, k)
+}
+
 // Encode appends the symbols of x, quant.Packing.Len(len(x)) bytes, and with
 // Verify the 8 bytes of their index hash to dst. It fails, with dst as it was, if
 // a coordinate is NaN or infinite or its index reaches ±2³¹.
@@ -118,7 +147,7 @@ func (c *Codec) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 		kept.newest().valid = true
 		dst = binary.LittleEndian.AppendUint64(dst, kept.hash.Sum())
 	case c.Audit != nil:
-		c.Audit.enter(c, k, kept.hash.Sum())
+		c.Audit.enter(audited{c.Seed, c.Rank}, k, kept.hash.Sum())
 	}
 	return dst, nil
 }
@@ -133,6 +162,23 @@ func (c *Codec) Layout(k, d int) quant.Layout {
 		l.Tail = HashLen
 	}
 	return l
+}
+
+// MaxPayload returns the most bytes that a message or a repair of d coordinates
+// has in any round.
+func (c *Codec) MaxPayload(d int) int {
+	packing, err := quant.NewPacking(c.Levels)
+	if err != nil {
+		return 0 // no codec at all
+	}
+	most := packing.Len(d)
+	if c.Verify {
+		most = max(most+HashLen, maxQuotients(d, blockOf(packing)))
+	}
+	if c.Control != nil {
+		most = max(most, 4*d) // full precision
+	}
+	return most
 }
 
 // Mix recovers the indices of all messages with x as the reference and adds
@@ -162,7 +208,7 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 		}
 		c.verification.start(in)
 	case c.Audit != nil:
-		if err := c.Audit.compare(c, &r, x, in); err != nil {
+		if err := c.Audit.compare(audited{c.Seed, c.Rank}, &c.verification, &r, x, in); err != nil {
 			return algos.Mixed{}, err
 		}
 	}
@@ -185,14 +231,6 @@ type path interface {
 	mix(r round, g gathered) (algos.Mixed, error)
 }
 
-// gathered is what a path mixes.
-type gathered struct {
-	acc, x  []float32
-	mine    []byte
-	in      []algos.Message
-	repairs [][]byte // by message: what of its repair is not read yet
-}
-
 // path returns the fastest path for the levels of r and the messages in; there are
 // none when x is encoded.
 func (r *round) path(in []algos.Message) path {
@@ -208,78 +246,59 @@ func (r *round) path(in []algos.Message) path {
 	return bytePath{}
 }
 
-// repaired reports whether one of the messages comes with a repair.
-func repaired(in []algos.Message) bool {
-	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
-}
+// full reports whether round k is one of full precision, in which nothing can be
+// recovered wrongly.
+func (c *Codec) full(k int) bool { return c.Control != nil && c.Control.Full(k) }
 
-// A round is the codec in one round.
-type round struct {
-	k       int
-	grid    Grid
-	plain   plain
-	encode  rounder // to indices
-	windows rounder // to the low ends of decode windows
-	packing quant.Packing
-	divisor divisor
-	width   int // b for N = 2^b up to 256 symbols, else 0
-	block   int // coordinates per block
-	tail    int // bytes of a payload after the symbols
-	tier    kernel.Tier
-}
-
-func (c *Codec) round(k int) (round, error) {
-	grid, err := c.Grid(k)
-	if err != nil {
-		return round{}, err
-	}
-	packing, err := quant.NewPacking(grid.Levels)
-	if err != nil {
-		return round{}, err
-	}
-	p := plain{step: grid.Step(), levels: grid.Levels, rounding: grid.Rounding, key: c.noise(k)}
-	r := round{
-		k: k, grid: grid, plain: p, encode: newRounder(p, false), windows: newRounder(p, true),
-		packing: packing, divisor: newDivisor(grid.Levels), width: byteWidth(grid.Levels), block: blockOf(packing),
-		tier: kernel.Best(),
-	}
-	if c.Verify {
-		r.tail = HashLen
-	}
-	return r, nil
-}
-
-// byteWidth returns b for N = levels = 2^b up to 256 symbols, else 0.
-func byteWidth(levels int) int {
-	if levels > 256 || levels&(levels-1) != 0 {
+// Note returns what the control of θ tells, 0 without one.
+func (c *Codec) Note(k int) uint32 {
+	if c.Control == nil {
 		return 0
 	}
-	return bits.TrailingZeros(uint(levels))
+	return uint32(c.Control.told)
 }
 
-// blockOf returns the coordinates per block: a multiple of the packing's group.
-func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
-
-// mixed returns what a path saw: the largest difference of indices, and the
-// coordinates that have one.
-func (r *round) mixed(largest, moved int) algos.Mixed {
-	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
-}
-
-// noise returns the source of u in round k.
-func (c *Codec) noise(k int) rng.Key {
-	if c.Rounding == Stochastic {
-		return rng.At(rng.Stream(c.Seed, int(c.Rank)), k)
+// Mixed tells the control of θ what it needs to know.
+func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
+	if c.Control != nil {
+		c.Control.mixed(k, notes, saw, repaired)
 	}
-	return rng.At(c.Seed, k)
 }
 
-// strange is the error for a coordinate that has no index.
-func (r *round) strange(v float32, at int) error {
-	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)
+// Verifies reports whether payloads end with a hash.
+func (c *Codec) Verifies() bool { return c.Verify }
+
+// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if
+// that is one of the two rounds encoded last.
+func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
+	for _, kept := range c.verification.kept {
+		if kept.valid && kept.k == k {
+			return append(dst, kept.data...), true
+		}
 	}
-	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: "+
-		"the model exploded or theta %v is far too small",
-		r.k, at, v, r.grid.Step(), r.grid.Theta)
+	return dst, false
+}
+
+// ExtraMemory returns the bytes allocated for the quotients of two rounds; who
+// looks on is no part of the method.
+func (c *Codec) ExtraMemory() int {
+	if !c.Verify {
+		return 0
+	}
+	v := &c.verification
+	return cap(v.kept[0].data) + cap(v.kept[1].data)
+}
+
+// State shows that of the control of theta, and the repair of the last round
+// encoded: a neighbour may not have mixed that one yet.
+func (c *Codec) State(v *state.Visit) {
+	if c.Control != nil {
+		v.Part("control", c.Control)
+	}
+	if c.Verify {
+		kept := c.verification.newest()
+		v.Bool("kept", &kept.valid)
+		state.Int(v, "round", &kept.k, 0, math.MaxInt)
+		v.Bytes("quotients", &kept.data)
+	}
 }

@@ -119,17 +119,6 @@ func (m *mixer) addRepaired(r *round, repair []byte, symbols, own []uint16, scal
 	return rest, nil
 }
 
-// place turns symbols into their places 0..N−1 in the decode windows that begin
-// at the residues low: the index of a symbol is the window's low end plus its
-// place.
-func place(dst, symbols, low []uint16, levels int32) {
-	dst, low = dst[:len(symbols)], low[:len(symbols)]
-	for i, s := range symbols {
-		p := int32(s) - int32(low[i])
-		dst[i] = uint16(p + levels&(p>>31))
-	}
-}
-
 // A mixing is what is summed over the neighbours, for one block.
 type mixing struct {
 	sum  [blockLen]float32 // Σ_j w_j·D·(k'_j − k_i)

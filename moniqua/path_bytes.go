@@ -1,7 +1,10 @@
 package moniqua
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
+	"slices"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
@@ -18,16 +21,13 @@ import (
 // numbers in it. Where there are such, the windows are computed like indices.
 type bytePath struct{}
 
-const (
-	inLanes   = 31      // neighbours that are mixed in one pass
-	laneBytes = 1 << 13 // of symbols that are worked on at a time
-	laneBlock = 1 << 11 // coordinates at a time, at most
-)
+// laneBytes is how many symbols are worked on at a time.
+const laneBytes = 1 << 13
 
 // encode is path.encode.
 func (bytePath) encode(r round, payload []byte, x []float32, v *verification) error {
 	if v != nil {
-		return v.encodeBytes(&r, payload, x)
+		return encodeVerified(&r, payload, x, v)
 	}
 	p := r.encode.packer(r.width, len(x), r.tier)
 	for first := 0; first < len(x); first += laneBlock {
@@ -39,6 +39,56 @@ func (bytePath) encode(r round, payload []byte, x []float32, v *verification) er
 	return nil
 }
 
+// encodeVerified is encode with v: the indices of a block are computed once, as int32,
+// and give the symbols, the hash and the quotients.
+func encodeVerified(r *round, payload []byte, x []float32, v *verification) error {
+	var (
+		width     = r.width
+		kept      = v.newest()
+		quantizer kernel.Quantizer
+		indices   [hashLen]int32
+		bytes     [hashLen]byte
+		l         = laner{&r.encode, width, r.tier, r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))}
+	)
+	for first := 0; first < len(x); first += hashLen {
+		part := x[first:min(first+hashLen, len(x))]
+		index, symbols := indices[:len(part)], bytes[:len(part)]
+		if at := l.hashed(index, symbols, part, first, &v.hash); at >= 0 {
+			return r.strange(part[at], first+at)
+		}
+		r.tier.Pack(payload[first/8*width:], width, symbols)
+		for ; len(index) > 0; index = index[min(blockLen, len(index)):] {
+			kept.data = appendQuotientsOf(kept.data, index[:min(blockLen, len(index))], width, r.tier)
+		}
+	}
+	return nil
+}
+
+// appendQuotientsOf appends one block of the quotients of indices for N = 2^width.
+func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) []byte {
+	low, high := tier.Extent(index)
+	low, high = low>>width, high>>width
+	size := bits.Len32(uint32(high) - uint32(low))
+	if size > 8 {
+		var m [blockLen]int32
+		for i, k := range index {
+			m[i] = k >> width
+		}
+		return appendQuotients(dst, m[:len(index)])
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
+	dst = append(dst, byte(size))
+	if size == 0 {
+		return dst
+	}
+	var m [blockLen]byte
+	tier.Narrow(m[:len(index)], index, width, low, math.MaxUint8)
+	start, n := len(dst), (len(index)*size+7)/8
+	dst = slices.Grow(dst, n)[:start+n]
+	tier.Pack(dst[start:], size, m[:len(index)])
+	return dst
+}
+
 // mix is path.mix for two bits or more.
 func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
@@ -48,7 +98,7 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 		rest      [inLanes][]byte
 		scales    [inLanes]float32
 		quantizer kernel.Quantizer
-		q         *kernel.Quantizer // nil before the first tie
+		lows      = laner{rounder: &r.windows, width: r.width, tier: r.tier} // without q before the first tie
 		saw       kernel.Mixed
 		acc, x    = g.acc, g.x
 		mine, in  = g.mine, g.in
@@ -60,9 +110,9 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	}
 	for first := 0; first < len(x); first += block {
 		n := min(block, len(x)-first)
-		own := r.symbols(memory[:n], mine, first, width)
+		own := r.sent(memory[:n], mine, first)
 		for j := range in {
-			theirs[j] = r.symbols(memory[(j+1)*block:][:n], in[j].Payload, first, width)
+			theirs[j] = r.sent(memory[(j+1)*block:][:n], in[j].Payload, first)
 		}
 		mix := func(from, to int, low []byte) int {
 			for j := range in {
@@ -78,13 +128,13 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 				break
 			}
 			begin := at &^ (kernel.Step - 1)
-			if q == nil {
-				q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
+			if lows.q == nil {
+				lows.q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
 			}
 			ties *= 2 // ties come in crowds
 			low := windows[:min(ties, n-begin)]
 			part := x[first+begin:][:len(low)]
-			if bad := r.windows.residues(low, part, first+begin, width, r.tier, q); bad >= 0 {
+			if bad := lows.residues(low, part, first+begin); bad >= 0 {
 				return algos.Mixed{}, r.strange(part[bad], first+begin+bad)
 			}
 			r.tier.Raise(low, width)
@@ -92,143 +142,4 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 		}
 	}
 	return r.mixed(saw.Largest, saw.Moved), nil
-}
-
-// symbols returns the symbols of payload from coordinate first on, in the upper
-// bits of bytes: in place if they fill them, else unpacked to dst.
-func (r *round) symbols(dst, payload []byte, first, width int) []byte {
-	if width == 8 {
-		return payload[first : first+len(dst)]
-	}
-	r.tier.Unpack(dst, width, payload[first/8*width:])
-	return dst
-}
-
-// A packer writes residues as a payload holds them. Symbols of 1, 2 or 4 bits the
-// lanes pack as they find them, as far as coordinates are not very large beside
-// the modulus; others take the way over bytes.
-type packer struct {
-	*rounder
-	width       int
-	tier        kernel.Tier
-	bits, bytes kernel.Quantizer
-	packs, does bool // whether the lanes can do these
-}
-
-// packer returns that of r for d coordinates and symbols of width bits.
-func (r *rounder) packer(width, d int, tier kernel.Tier) packer {
-	p := packer{rounder: r, width: width, tier: tier}
-	p.packs = r.lanes(&p.bits, kernel.OfPacked, width, d) != nil
-	p.does = r.lanes(&p.bytes, kernel.OfResidues, width, d) != nil
-	return p
-}
-
-// symbols writes the integers of x, at most laneBlock, modulo 2^width to dst, a
-// byte each. It returns the position of the first coordinate that has none, or −1.
-func (p *packer) symbols(dst []byte, x []float32, first int) int {
-	var q *kernel.Quantizer
-	if p.does {
-		q = &p.bytes
-	}
-	return p.residues(dst, x, first, p.width, p.tier, q)
-}
-
-// pack is symbols for a bit stream.
-func (p *packer) pack(dst []byte, x []float32, first int) int {
-	if p.width == 8 {
-		return p.symbols(dst[:len(x)], x, first)
-	}
-	done := 0
-	if p.packs {
-		done = p.inLanes(dst, x, first)
-	}
-	if done == len(x) {
-		return -1
-	}
-	if at := p.overBytes(dst[done/8*p.width:], x[done:], first+done); at >= 0 {
-		return done + at
-	}
-	return -1
-}
-
-// inLanes packs what the lanes can, a multiple of kernel.Step coordinates.
-func (p *packer) inLanes(dst []byte, x []float32, first int) int {
-	var doubt [laneBlock / 8]byte
-	done, doubtful := p.tier.Packed(dst, x, first, &p.bits, doubt[:])
-	if doubtful {
-		kernel.Doubtful(doubt[:done/8], func(at int) bool {
-			symbol := byte(int64(p.exact(x[at], first+at))) & p.mask()
-			bit := at * p.width
-			dst[bit/8] = dst[bit/8]&^(p.mask()<<(bit%8)) | symbol<<(bit%8)
-			return true
-		})
-	}
-	return done
-}
-
-func (p *packer) mask() byte { return byte(1<<p.width - 1) }
-
-// overBytes packs all of x.
-func (p *packer) overBytes(dst []byte, x []float32, first int) int {
-	var symbols [laneBlock]byte
-	at := p.symbols(symbols[:len(x)], x, first)
-	if at < 0 {
-		p.tier.Pack(dst, p.width, symbols[:len(x)])
-	}
-	return at
-}
-
-// lanes prepares q for d integers of r, or their residues modulo 2^width, and
-// returns it, or nil if the lanes cannot do them.
-func (r *rounder) lanes(q *kernel.Quantizer, output kernel.Output, width, d int) *kernel.Quantizer {
-	l := kernel.Lattice{Step: r.step, Bits: width, Shift: r.shift}
-	if r.window {
-		l.Shift += 1 - r.half // ⌈z⌉ = ⌊z⌋ + 1 off the integers
-	}
-	if r.random {
-		l.Noise = &r.key
-	}
-	if d < kernel.Step || !q.Set(l, output) {
-		return nil
-	}
-	return q
-}
-
-// residues writes the integers of x modulo 2^width to dst, of the same length, at
-// most laneBlock. It returns the position of the first coordinate that has none,
-// or −1.
-func (r *rounder) residues(dst []byte, x []float32, first, width int, tier kernel.Tier, q *kernel.Quantizer) int {
-	var doubt [laneBlock / 8]byte
-	done, doubtful := 0, false
-	if q != nil {
-		done, doubtful = tier.Residues(dst, x, first, q, doubt[:])
-	}
-	if doubtful {
-		kernel.Doubtful(doubt[:done/8], func(at int) bool {
-			dst[at] = byte(int64(r.exact(x[at], first+at))) & byte(1<<width-1)
-			return true
-		})
-	}
-	for ; done < len(x); done += blockLen {
-		end := min(done+blockLen, len(x))
-		if at := r.residuesExactly(dst[done:end], x[done:end], first+done, width); at >= 0 {
-			return done + at
-		}
-	}
-	return -1
-}
-
-// residuesExactly is residues without lanes, for at most blockLen coordinates.
-func (r *rounder) residuesExactly(dst []byte, x []float32, first, width int) int {
-	var index [blockLen]int64
-	if at := r.round(index[:len(x)], x, first); at >= 0 {
-		return at
-	}
-	for i, k := range index[:len(x)] {
-		if !r.window && (k > math.MaxInt32 || k < -math.MaxInt32) {
-			return i
-		}
-		dst[i] = byte(k) & byte(1<<width-1)
-	}
-	return -1
 }

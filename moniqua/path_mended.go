@@ -1,7 +1,6 @@
 package moniqua
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -15,97 +14,6 @@ import (
 // the own ones, and are computed eight at a time. Blocks of which that is not
 // certain are worked on as in anyPath.
 type mendPath struct{ bytePath }
-
-// lastBytes writes the last bytes of the indices of a message to dst, from its
-// payload and the repair, which begins with this block. It returns how far they are
-// from the own indices at most, and the rest of the repair; without reach, which is
-// positive, dst is of no use.
-func (m *laneChecker) lastBytes(r *round, dst, repair, payload []byte, first, width int) (reach int64, rest []byte,
-	err error) {
-	low, size, body, rest, err := cutQuotients(repair, len(dst))
-	if err != nil {
-		return 0, nil, err
-	}
-	least, most := int64(low)<<width, (int64(low)+1<<size)<<width-1
-	reach = max(most-int64(m.least), int64(m.most)-least)
-	if size > 8 || reach > math.MaxInt8 {
-		return 0, nil, nil
-	}
-	var memory [blockLen]byte
-	quotients := memory[:len(dst)]
-	if size > 0 {
-		r.tier.Unpack(quotients, size, body)
-	}
-	joinBytes(dst, quotients, r.symbols(m.buffer[:len(dst)], payload, first, width), byte(low), size, width)
-	return reach, rest, nil
-}
-
-// joinBytes writes the last bytes of (low + q)·2^width + s to dst: q and s are in
-// the upper size and width bits of bytes.
-func joinBytes(dst, q, s []byte, low byte, size, width int) {
-	const every, highest = 0x0101010101010101, 0x8080808080808080
-	quotient, symbol := every*uint64(1<<size-1), every*uint64(1<<width-1)
-	lows := every * uint64(low)
-	for len(dst) >= 8 {
-		a := binary.LittleEndian.Uint64(q) >> (8 - size) & quotient
-		m := (a&^highest + lows&^highest) ^ (a^lows)&highest // no byte carries into the next
-		k := m<<width&^symbol | binary.LittleEndian.Uint64(s)>>(8-width)&symbol
-		binary.LittleEndian.PutUint64(dst, k)
-		dst, q, s = dst[8:], q[8:], s[8:]
-	}
-	for i := range dst {
-		dst[i] = (low+q[i]>>(8-size))<<width | s[i]>>(8-width)
-	}
-}
-
-// mend writes the indices of message j of all, over one block, to dst. It refuses
-// what is not believed.
-func (v *verification) mend(r *round, m *laneChecker, dst []int32, j int, message algos.Message, first,
-	width int) error {
-	n := len(dst)
-	reach, rest, err := m.lastBytes(r, m.last[:n], v.rest[j], message.Payload, first, width)
-	if err == nil && reach > 0 {
-		own := m.own[:n]
-		r.tier.Narrow(own, m.index[:n], 0, 0, math.MaxUint8)
-		r.tier.Recover(dst, m.index[:n], own, own, m.last[:n], 8)
-	} else if err == nil {
-		rest, err = m.mendAny(r, dst, v.rest[j], message.Payload, first)
-		reach = farthest(dst, m.index[:n])
-	}
-	if err != nil {
-		return &algos.MessageError{From: message.From, Err: fmt.Errorf("%w (round %d)", err, r.k)}
-	}
-	v.rest[j] = rest
-	step := r.grid.Step()
-	if message.Believe(float32(step*float64(reach))) == nil { // of which it is no nearer
-		return nil
-	}
-	if err := message.Believe(float32(step * float64(farthest(dst, m.index[:n])))); err != nil {
-		return fmt.Errorf("moniqua: round %d: repair: %w", r.k, err)
-	}
-	return nil
-}
-
-// mendAny is mend for any indices.
-func (m *laneChecker) mendAny(r *round, dst []int32, repair, payload []byte, first int) (rest []byte, err error) {
-	var symbols [blockLen]uint16
-	from, to := r.packing.Len(first), r.packing.Len(first+len(dst))
-	if err := r.packing.Unpack(symbols[:len(dst)], payload[from:to]); err != nil {
-		return nil, err
-	}
-	return r.mend(dst, repair, symbols[:len(dst)])
-}
-
-// farthest returns how far indices of a neighbour are from the own ones at most.
-func farthest(theirs, own []int32) int64 {
-	theirs = theirs[:len(own)]
-	low, high := int64(0), int64(0)
-	for i, k := range own {
-		difference := int64(theirs[i]) - int64(k)
-		low, high = min(low, difference), max(high, difference)
-	}
-	return max(-low, high)
-}
 
 // A mendMixer is the working memory of mix, on its stack.
 type mendMixer struct {
@@ -132,7 +40,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 		end := min(first+blockLen, len(x))
 		var before [inLanes][]byte
 		copy(before[:], g.repairs)
-		near, err := m.near(&r, &g, first, end)
+		near, err := m.near(&g, first, end)
 		var one kernel.Mixed
 		switch {
 		case err != nil:
@@ -140,7 +48,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 			for j := range in {
 				theirs[j] = m.theirs[j][:end-first]
 			}
-			one = r.tier.Mix(acc[first:end], m.own[:end-first], nil, theirs[:len(in)], scales[:len(in)], 8)
+			one = r.tier.Mix(acc[first:end], m.ownLast[:end-first], nil, theirs[:len(in)], scales[:len(in)], 8)
 		default:
 			copy(g.repairs, before[:])
 			if err = m.any.block(&r, &g, first, end); err == nil {
@@ -158,17 +66,17 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 
 // near writes the last bytes of all indices of one block and reports whether they
 // tell the differences.
-func (m *mendMixer) near(r *round, g *gathered, first, end int) (bool, error) {
+func (m *mendMixer) near(g *gathered, first, end int) (bool, error) {
 	x, in, repairs := g.x[first:end], g.in, g.repairs
-	n, width, known := len(x), r.width, false
-	if !m.ownIndices(r, x, first, width) {
+	n := len(x)
+	if !m.ownIndices(x, first) {
 		return false, nil
 	}
-	r.tier.Narrow(m.own[:n], m.index[:n], 0, 0, math.MaxUint8)
+	m.tier.Narrow(m.ownLast[:n], m.index[:n], 0, 0, math.MaxUint8)
 	for j := range in {
 		last := m.theirs[j][:n]
 		if in[j].Repair != nil {
-			reach, rest, err := m.lastBytes(r, last, repairs[j], in[j].Payload, first, width)
+			reach, rest, err := m.lastBytes(last, repairs[j], in[j].Payload, first)
 			if err != nil || reach == 0 {
 				return false, err
 			}
@@ -176,10 +84,10 @@ func (m *mendMixer) near(r *round, g *gathered, first, end int) (bool, error) {
 			continue
 		}
 		indices := m.laneChecker.theirs[0][:n]
-		if err := m.recover(r, indices, x, in[j].Payload, first, width, &known); err != nil {
+		if err := m.recover(indices, x, in[j].Payload, first); err != nil {
 			return false, err
 		}
-		r.tier.Narrow(last, indices, 0, 0, math.MaxUint8)
+		m.tier.Narrow(last, indices, 0, 0, math.MaxUint8)
 	}
 	return true, nil
 }

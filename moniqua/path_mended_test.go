@@ -29,10 +29,10 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 			var m laneChecker
 			v.start([]algos.Message{message})
 			m.prepare(&r, len(x))
-			if !m.ownIndices(&r, x, 0, 4) {
+			if !m.ownIndices(x, 0) {
 				t.Fatal("no own indices")
 			}
-			err := v.mend(&r, &m, got, 0, message, 0, 4)
+			err := m.mend(got, &v.rest[0], message, 0)
 			if sound := err == nil; sound != test.sound || sound &&
 				(!slices.Equal(got, want) || !bytes.Equal(v.rest[0], []byte{7})) {
 				t.Errorf("%v: quotient %d: index %d, %d bytes left, %v", r.tier, test.quotient, got[299],
@@ -40,7 +40,7 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 			}
 			message.Limit = float32(max(want[0], -want[0])) // as far as it is, though the block may hold farther ones
 			v.start([]algos.Message{message})
-			if err := v.mend(&r, &m, got, 0, message, 0, 4); (err == nil) != test.sound {
+			if err := m.mend(got, &v.rest[0], message, 0); (err == nil) != test.sound {
 				t.Errorf("%v: quotient %d: within its limit: %v", r.tier, test.quotient, err)
 			}
 		}

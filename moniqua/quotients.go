@@ -124,3 +124,17 @@ func (r *round) join(dst, m []int32, symbols []uint16) bool {
 	}
 	return sound
 }
+
+var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")
+
+// mend writes the indices of one block to dst and returns the rest of the repair.
+func (r *round) mend(dst []int32, repair []byte, symbols []uint16) (rest []byte, err error) {
+	var m [blockLen]int32
+	if rest, err = readQuotients(m[:len(dst)], repair); err != nil {
+		return nil, err
+	}
+	if !r.join(dst, m[:len(dst)], symbols) {
+		return nil, errRepaired
+	}
+	return rest, nil
+}

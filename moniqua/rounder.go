@@ -147,3 +147,14 @@ func (m *divisor) residues(dst []uint16, k []int64) {
 		dst[i] = uint16(residue)
 	}
 }
+
+// place turns symbols into their places 0..N−1 in the decode windows that begin
+// at the residues low: the index of a symbol is the window's low end plus its
+// place.
+func place(dst, symbols, low []uint16, levels int32) {
+	dst, low = dst[:len(symbols)], low[:len(symbols)]
+	for i, s := range symbols {
+		p := int32(s) - int32(low[i])
+		dst[i] = uint16(p + levels&(p>>31))
+	}
+}

@@ -2,14 +2,11 @@ package moniqua
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/state"
-	"gossiptrainer/quant"
 )
 
 // With Verify a payload ends with the hash of the sender's indices, and a
@@ -40,66 +37,6 @@ type repair struct {
 	k     int
 	valid bool
 	data  []byte
-}
-
-// Verifies reports whether payloads end with a hash.
-func (c *Codec) Verifies() bool { return c.Verify }
-
-// AppendRepair appends the quotients of round k, at most MaxPayload bytes, if
-// that is one of the two rounds encoded last.
-func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
-	for _, kept := range c.verification.kept {
-		if kept.valid && kept.k == k {
-			return append(dst, kept.data...), true
-		}
-	}
-	return dst, false
-}
-
-// ExtraMemory returns the bytes allocated for the quotients of two rounds; who
-// looks on is no part of the method.
-func (c *Codec) ExtraMemory() int {
-	if !c.Verify {
-		return 0
-	}
-	v := &c.verification
-	return cap(v.kept[0].data) + cap(v.kept[1].data)
-}
-
-// MaxPayload returns the most bytes that a message or a repair of d coordinates
-// has in any round.
-func (c *Codec) MaxPayload(d int) int {
-	packing, err := quant.NewPacking(c.Levels)
-	if err != nil {
-		return 0 // no codec at all
-	}
-	most := packing.Len(d)
-	if c.Verify {
-		most = max(most+HashLen, maxQuotients(d, blockOf(packing)))
-	}
-	if c.Control != nil {
-		most = max(most, 4*d) // full precision
-	}
-	return most
-}
-
-// full reports whether round k is one of full precision, in which nothing can be
-// recovered wrongly.
-func (c *Codec) full(k int) bool { return c.Control != nil && c.Control.Full(k) }
-
-// Note returns what the control of θ tells, 0 without one.
-func (c *Codec) Note(k int) uint32 {
-	if c.Control == nil {
-		return 0
-	}
-	return uint32(c.Control.told)
-}
-
-// Mixed tells the control of θ what it needs to know.
-func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
-	if c.Control != nil {
-		c.Control.mixed(k, notes, saw, repaired)
-	}
 }
 
 // begin makes room for the hash and the repair of round k.
@@ -156,7 +93,7 @@ func (v *verification) check(r *round, x []float32, in []algos.Message) error {
 // recover hashes the indices of all messages.
 func (v *verification) recover(r *round, x []float32, in []algos.Message) error {
 	if r.width > 0 {
-		return v.recoverBytes(r, x, in, r.width)
+		return v.recoverBytes(r, x, in)
 	}
 	for first := 0; first < len(x) && len(in) > 0; first += r.block {
 		if err := v.block(r, x[first:min(first+r.block, len(x))], first, in); err != nil {
@@ -232,32 +169,4 @@ func (r *round) reach(indices []int32, reference []int64) float32 {
 		low, high = min(low, int64(k)-reference[i]), max(high, int64(k)-reference[i])
 	}
 	return float32(r.grid.Step() * float64(max(-low, high)))
-}
-
-var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")
-
-// mend writes the indices of one block to dst and returns the rest of the repair.
-func (r *round) mend(dst []int32, repair []byte, symbols []uint16) (rest []byte, err error) {
-	var m [blockLen]int32
-	if rest, err = readQuotients(m[:len(dst)], repair); err != nil {
-		return nil, err
-	}
-	if !r.join(dst, m[:len(dst)], symbols) {
-		return nil, errRepaired
-	}
-	return rest, nil
-}
-
-// State shows that of the control of theta, and the repair of the last round
-// encoded: a neighbour may not have mixed that one yet.
-func (c *Codec) State(v *state.Visit) {
-	if c.Control != nil {
-		v.Part("control", c.Control)
-	}
-	if c.Verify {
-		kept := c.verification.newest()
-		v.Bool("kept", &kept.valid)
-		state.Int(v, "round", &kept.k, 0, math.MaxInt)
-		v.Bytes("quotients", &kept.data)
-	}
 }

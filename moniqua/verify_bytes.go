@@ -2,190 +2,67 @@ package moniqua
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
-	"math/bits"
-	"slices"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
 )
 
-// Verification where symbols are bytes, see bytePath: the indices of a block are
-// computed once, as int32, and give the symbols, the hash and the quotients. A
+// Messages are checked by their indices where symbols are bytes, see bytePath. A
 // neighbour's indices are the own ones plus the differences of the symbols, so
 // to check its hash needs no second decoding of the windows.
-
-// integers writes the integers of x to dst, of the same length, at most blockLen.
-// It returns the position of the first coordinate whose integer reaches ±2³¹ or
-// that has none, or −1.
-func (r *rounder) integers(dst []int32, x []float32, first int, tier kernel.Tier, q *kernel.Quantizer) int {
-	var doubt [blockLen / 8]byte
-	done, doubtful := 0, false
-	if q != nil {
-		done, doubtful = tier.Indices(dst, x, first, q, doubt[:])
-	}
-	if doubtful {
-		kernel.Doubtful(doubt[:done/8], func(at int) bool {
-			dst[at] = int32(r.exact(x[at], first+at))
-			return true
-		})
-	}
-	if at := r.integersExactly(dst[done:], x[done:], first+done); at >= 0 {
-		return done + at
-	}
-	return -1
-}
-
-// hashLen is how many coordinates are rounded and hashed at a time: the fewer
-// there are, the longer the end of a chain with nothing beside it.
-const hashLen = 4 * blockLen
-
-// hashed is integers, for at most hashLen coordinates, that also writes their
-// residues modulo 2^width to symbols and continues h with them.
-func (r *rounder) hashed(dst []int32, symbols []byte, x []float32, first, width int, tier kernel.Tier,
-	q *kernel.Quantizer, h *kernel.Hash) int {
-	var doubt [hashLen / 8]byte
-	mask := byte(1<<width - 1)
-	for at := 0; at < len(x); {
-		done, hashed := 0, 0
-		if q != nil {
-			done, hashed = tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, q, mask, doubt[:], h)
-		}
-		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
-			i += at + hashed
-			dst[i] = int32(r.exact(x[i], first+i))
-			symbols[i] = byte(dst[i]) & mask
-			return true
-		})
-		end := at + done
-		if done == 0 {
-			end = min(at+blockLen, len(x))
-			if bad := r.integersExactly(dst[at:end], x[at:end], first+at); bad >= 0 {
-				return at + bad
-			}
-			tier.Narrow(symbols[at:end], dst[at:end], 0, 0, mask)
-		}
-		tier.Hash(h, dst[at+hashed:end])
-		at = end
-	}
-	return -1
-}
-
-// integersExactly is integers without lanes.
-func (r *rounder) integersExactly(dst []int32, x []float32, first int) int {
-	if len(x) == 0 {
-		return -1
-	}
-	var index [blockLen]int64
-	if at := r.round(index[:len(x)], x, first); at >= 0 {
-		return at
-	}
-	for i, k := range index[:len(x)] {
-		if k > math.MaxInt32 || k < -math.MaxInt32 {
-			return i
-		}
-		dst[i] = int32(k)
-	}
-	return -1
-}
-
-// encodeBytes writes the symbols of x to payload, of their length, enters their
-// indices in the hash and keeps their quotients.
-func (v *verification) encodeBytes(r *round, payload []byte, x []float32) error {
-	var (
-		width     = r.width
-		kept      = v.newest()
-		quantizer kernel.Quantizer
-		indices   [hashLen]int32
-		bytes     [hashLen]byte
-		q         = r.encode.lanes(&quantizer, kernel.OfIndices, width, len(x))
-	)
-	for first := 0; first < len(x); first += hashLen {
-		part := x[first:min(first+hashLen, len(x))]
-		index, symbols := indices[:len(part)], bytes[:len(part)]
-		if at := r.encode.hashed(index, symbols, part, first, width, r.tier, q, &v.hash); at >= 0 {
-			return r.strange(part[at], first+at)
-		}
-		r.tier.Pack(payload[first/8*width:], width, symbols)
-		for ; len(index) > 0; index = index[min(blockLen, len(index)):] {
-			kept.data = appendQuotientsOf(kept.data, index[:min(blockLen, len(index))], width, r.tier)
-		}
-	}
-	return nil
-}
-
-// appendQuotientsOf appends one block of the quotients of indices for N = 2^width.
-func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) []byte {
-	low, high := tier.Extent(index)
-	low, high = low>>width, high>>width
-	size := bits.Len32(uint32(high) - uint32(low))
-	if size > 8 {
-		var m [blockLen]int32
-		for i, k := range index {
-			m[i] = k >> width
-		}
-		return appendQuotients(dst, m[:len(index)])
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
-	dst = append(dst, byte(size))
-	if size == 0 {
-		return dst
-	}
-	var m [blockLen]byte
-	tier.Narrow(m[:len(index)], index, width, low, math.MaxUint8)
-	start, n := len(dst), (len(index)*size+7)/8
-	dst = slices.Grow(dst, n)[:start+n]
-	tier.Pack(dst[start:], size, m[:len(index)])
-	return dst
-}
 
 // together is how many neighbours' hashes are computed at the same time.
 const together = 4
 
 // A laneChecker is the working memory of checking messages, on its stack.
 type laneChecker struct {
-	integers, middles kernel.Quantizer
-	rounds, decodes   bool // whether the lanes can do these
+	round
+	quantizer, lowQuantizer kernel.Quantizer // to the own indices, and to the low ends of windows
+	owns, windowed          bool             // whether the lanes can do these
 
 	index       [blockLen]int32
 	least, most int32 // of them
 	symbols     [blockLen]byte
 	buffer      [blockLen]byte
-	last, own   [blockLen]byte // of the indices of a repaired message, and of the own ones: their last bytes
-	low         [blockLen]byte // of the windows, once there was a tie
+	last        [blockLen]byte // of the indices of a repaired message: their last bytes
+	ownLast     [blockLen]byte // of the own ones
+	low         [blockLen]byte // of the windows
+	known       bool           // whether low is: from the first tie in the block on
 	theirs      [together][blockLen]int32
 }
 
 // prepare readies m for models of d coordinates.
 func (m *laneChecker) prepare(r *round, d int) {
-	m.rounds = r.encode.lanes(&m.integers, kernel.OfIndices, r.width, d) != nil
-	m.decodes = r.windows.lanes(&m.middles, kernel.OfResidues, r.width, d) != nil
+	m.round = *r
+	m.owns = r.encode.lanes(&m.quantizer, kernel.OfIndices, r.width, d) != nil
+	m.windowed = r.windows.lanes(&m.lowQuantizer, kernel.OfResidues, r.width, d) != nil
 }
 
 // recoverBytes hashes the indices of all messages, where symbols are bytes.
-func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, width int) error {
+func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message) error {
 	var m laneChecker
 	m.prepare(r, len(x))
 	for first := 0; first < len(x); first += blockLen {
 		part := x[first:min(first+blockLen, len(x))]
 		n := len(part)
-		if !m.ownIndices(r, part, first, width) {
+		if !m.ownIndices(part, first) {
 			if err := v.block(r, part, first, in); err != nil {
 				return err
 			}
 			continue
 		}
-		known := false
 		for from := 0; from < len(in); from += together {
 			var views [together][]int32
 			group := in[from:min(from+together, len(in))]
 			for j := range group {
 				views[j] = m.theirs[j][:n]
 				if group[j].Repair != nil {
-					if err := v.mend(r, &m, views[j], from+j, group[j], first, width); err != nil {
+					if err := m.mend(views[j], &v.rest[from+j], group[j], first); err != nil {
 						return err
 					}
-				} else if err := m.recover(r, views[j], part, group[j].Payload, first, width, &known); err != nil {
+				} else if err := m.recover(views[j], part, group[j].Payload, first); err != nil {
 					return err
 				}
 			}
@@ -195,45 +72,141 @@ func (v *verification) recoverBytes(r *round, x []float32, in []algos.Message, w
 	return nil
 }
 
-// ownIndices computes the own indices and symbols of a block, and reports whether
-// those of neighbours are below 2³¹ too.
-func (m *laneChecker) ownIndices(r *round, x []float32, first, width int) bool {
+// ownIndices begins a block: it computes the own indices and symbols, and reports
+// whether the indices of neighbours are below 2³¹ too.
+func (m *laneChecker) ownIndices(x []float32, first int) bool {
 	index := m.index[:len(x)]
-	var q *kernel.Quantizer
-	if m.rounds {
-		q = &m.integers
+	m.known = false
+	own := laner{&m.encode, m.width, m.tier, nil}
+	if m.owns {
+		own.q = &m.quantizer
 	}
-	if r.encode.integers(index, x, first, r.tier, q) >= 0 {
+	if own.integers(index, x, first) >= 0 {
 		return false
 	}
-	if m.least, m.most = r.tier.Extent(index); m.least < -math.MaxInt32+256 || m.most > math.MaxInt32-256 {
+	if m.least, m.most = m.tier.Extent(index); m.least < -math.MaxInt32+256 || m.most > math.MaxInt32-256 {
 		return false
 	}
-	r.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<width-1))
-	r.tier.Raise(m.symbols[:len(x)], width)
+	m.tier.Narrow(m.symbols[:len(x)], index, 0, 0, byte(1<<m.width-1))
+	m.tier.Raise(m.symbols[:len(x)], m.width)
 	return true
 }
 
 // recover computes the indices of one message. The windows become known with
 // the first tie.
-func (m *laneChecker) recover(r *round, dst []int32, x []float32, payload []byte, first, width int, known *bool) error {
+func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first int) error {
 	n := len(x)
 	low, own := m.low[:n], m.symbols[:n]
-	sent := r.symbols(m.buffer[:n], payload, first, width)
-	if *known || width > 1 { // two bits that differ are a tie
-		if tied := r.tier.Recover(dst, m.index[:n], own, low, sent, width); !tied || *known {
+	sent := m.sent(m.buffer[:n], payload, first)
+	if m.known || m.width > 1 { // two bits that differ are a tie
+		if tied := m.tier.Recover(dst, m.index[:n], own, low, sent, m.width); !tied || m.known {
 			return nil
 		}
 	}
-	var q *kernel.Quantizer
-	if m.decodes {
-		q = &m.middles
+	lows := laner{&m.windows, m.width, m.tier, nil}
+	if m.windowed {
+		lows.q = &m.lowQuantizer
 	}
-	if at := r.windows.residues(low, x, first, width, r.tier, q); at >= 0 {
-		return r.strange(x[at], first+at)
+	if at := lows.residues(low, x, first); at >= 0 {
+		return m.strange(x[at], first+at)
 	}
-	r.tier.Raise(low, width)
-	*known = true
-	r.tier.Recover(dst, m.index[:n], own, low, sent, width)
+	m.tier.Raise(low, m.width)
+	m.known = true
+	m.tier.Recover(dst, m.index[:n], own, low, sent, m.width)
 	return nil
+}
+
+// mend writes the indices of a message over one block to dst, from its repair, of
+// which it leaves the rest. It refuses what is not believed.
+func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, first int) error {
+	n := len(dst)
+	reach, rest, err := m.lastBytes(m.last[:n], *repair, message.Payload, first)
+	if err == nil && reach > 0 {
+		own := m.ownLast[:n]
+		m.tier.Narrow(own, m.index[:n], 0, 0, math.MaxUint8)
+		m.tier.Recover(dst, m.index[:n], own, own, m.last[:n], 8)
+	} else if err == nil {
+		rest, err = m.mendAny(dst, *repair, message.Payload, first)
+		reach = farthest(dst, m.index[:n])
+	}
+	if err != nil {
+		return &algos.MessageError{From: message.From, Err: fmt.Errorf("%w (round %d)", err, m.k)}
+	}
+	*repair = rest
+	step := m.grid.Step()
+	if message.Believe(float32(step*float64(reach))) == nil { // of which it is no nearer
+		return nil
+	}
+	if err := message.Believe(float32(step * float64(farthest(dst, m.index[:n])))); err != nil {
+		return fmt.Errorf("moniqua: round %d: repair: %w", m.k, err)
+	}
+	return nil
+}
+
+// lastBytes writes the last bytes of the indices of a message to dst, from its
+// payload and the repair, which begins with this block. It returns how far they are
+// from the own indices at most, and the rest of the repair; without reach, which is
+// positive, dst is of no use.
+func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach int64, rest []byte, err error) {
+	low, size, body, rest, err := cutQuotients(repair, len(dst))
+	if err != nil {
+		return 0, nil, err
+	}
+	least, most := int64(low)<<m.width, (int64(low)+1<<size)<<m.width-1
+	reach = max(most-int64(m.least), int64(m.most)-least)
+	if size > 8 || reach > math.MaxInt8 {
+		return 0, nil, nil
+	}
+	var memory [blockLen]byte
+	quotients := raised{memory[:len(dst)], size}
+	if size > 0 {
+		m.tier.Unpack(quotients.bytes, size, body)
+	}
+	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:len(dst)], payload, first), m.width})
+	return reach, rest, nil
+}
+
+// raised are numbers of width bits, in the upper ones of bytes.
+type raised struct {
+	bytes []byte
+	width int
+}
+
+// joinBytes writes the last bytes of (low + q)·N + s to dst, for symbols s of N values.
+func joinBytes(dst []byte, low byte, quotients, symbols raised) {
+	const every, highest = 0x0101010101010101, 0x8080808080808080
+	q, size, s, width := quotients.bytes, quotients.width, symbols.bytes, symbols.width
+	quotient, symbol := every*uint64(1<<size-1), every*uint64(1<<width-1)
+	lows := every * uint64(low)
+	for len(dst) >= 8 {
+		a := binary.LittleEndian.Uint64(q) >> (8 - size) & quotient
+		m := (a&^highest + lows&^highest) ^ (a^lows)&highest // no byte carries into the next
+		k := m<<width&^symbol | binary.LittleEndian.Uint64(s)>>(8-width)&symbol
+		binary.LittleEndian.PutUint64(dst, k)
+		dst, q, s = dst[8:], q[8:], s[8:]
+	}
+	for i := range dst {
+		dst[i] = (low+q[i]>>(8-size))<<width | s[i]>>(8-width)
+	}
+}
+
+// mendAny is mend for any indices.
+func (m *laneChecker) mendAny(dst []int32, repair, payload []byte, first int) (rest []byte, err error) {
+	var symbols [blockLen]uint16
+	from, to := m.packing.Len(first), m.packing.Len(first+len(dst))
+	if err := m.packing.Unpack(symbols[:len(dst)], payload[from:to]); err != nil {
+		return nil, err
+	}
+	return m.round.mend(dst, repair, symbols[:len(dst)])
+}
+
+// farthest returns how far indices of a neighbour are from the own ones at most.
+func farthest(theirs, own []int32) int64 {
+	theirs = theirs[:len(own)]
+	low, high := int64(0), int64(0)
+	for i, k := range own {
+		difference := int64(theirs[i]) - int64(k)
+		low, high = min(low, difference), max(high, difference)
+	}
+	return max(-low, high)
 }

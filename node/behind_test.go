@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
@@ -215,7 +214,7 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		return Event{Kind: Refused, Peer: 2, Err: &RefusedError{Reason: reason, Remote: remote}}
 	}
 	up := func(theirs, ours int) Event {
-		return Event{Kind: LinkUp, Peer: 2, Met: Meeting{Theirs: theirs, Ours: ours, Durable: handshake.NoCheckpoint}}
+		return Event{Kind: LinkUp, Peer: 2, Met: gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}}
 	}
 	guest := func(w *Worker) { w.Guest = &Guest{Sponsor: 0, Round: 3, Exchange: 3} }
 	tests := map[string]struct {

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
-	"gossiptrainer/internal/wire"
 )
 
 // Checkpoints say how a worker's state gets to safety while it trains. Between two
@@ -222,14 +220,7 @@ func (d *driver) kept(n keeping) error {
 	if n.err != nil {
 		return nil
 	}
-	oldest := k.enter(n.round)
-	d.t.Durable(d.slots.Of(oldest, 0))
-	for _, s := range d.peers {
-		if s.up {
-			d.t.Tell(s.rank, Notice{Kind: wire.Durable, Round: oldest})
-		}
-	}
-	return d.broken(d.forget())
+	return d.judge(d.core.Saved(k.enter(n.round)))
 }
 
 // tell logs that checkpoints are not written, and that they are again. A full disk
@@ -262,13 +253,14 @@ func (k *keeper) enter(round int) (oldest int) {
 
 // room is how long the journal may become: twice what neighbours need that take
 // checkpoints as this worker does.
-func (k *keeper) room() int64 { return 2 * k.growth * int64(max(1, k.Keep)+1) }
+func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1) }
 
-// slots says how the exchanges of w are numbered. One without rounds has a place
-// of its own: its steps.
-func (w *Worker) slots() gossip.Slots {
-	if m, ok := w.Machine.(interface{ Slots() gossip.Slots }); ok {
-		return m.Slots()
+// close removes the journal at the end of a run, if nobody can come back to it.
+func (k *keeper) close(over bool, log *slog.Logger) {
+	if k == nil || k.Journal == nil || !over {
+		return
 	}
-	return gossip.Slots{Every: 1, Hops: 1, Lead: 1}
+	if err := k.Journal.Remove(); err != nil {
+		log.Warn("the journal is of no use any more, but cannot be removed", "why", err)
+	}
 }

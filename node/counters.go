@@ -1,16 +1,11 @@
 package node
 
 import (
-	"errors"
 	"maps"
 	"sync"
 
-	"gossiptrainer/algos"
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/wire"
-	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/link"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"
 )
@@ -35,10 +30,7 @@ type Counters struct {
 }
 
 // LinkBytes counts the bytes exchanged with one neighbour.
-type LinkBytes struct {
-	Peer           topology.Rank
-	Sent, Received record.Bytes
-}
+type LinkBytes = link.Bytes
 
 // refusals count frames and peers that were turned away, and frames by the neighbour that sent them.
 type refusals struct {
@@ -47,46 +39,9 @@ type refusals struct {
 	of map[topology.Rank]map[string]int64 // frames, by neighbour and reason
 }
 
-// frameReasons names why a frame is not used, in the words of the counters.
-var frameReasons = []struct {
-	err  error
-	name string
-}{
-	{algos.ErrAbsurd, "absurd"},
-	{gossip.ErrStale, "stale"},
-	{gossip.ErrDuplicate, "duplicate"},
-	{gossip.ErrEarly, "early"},
-	{gossip.ErrStranger, "stranger"},
-	{gossip.ErrNoSuchHop, "no such hop"},
-	{gossip.ErrUnasked, "unasked"},
-	{wire.ErrVersion, "version"},
-	{wire.ErrKind, "kind"},
-	{wire.ErrCoder, "coder"},
-	{entropy.ErrCoded, "coding"},
-	{wire.ErrRange, "out of range"},
-	{wire.ErrTooLong, "too long"},
-	{wire.ErrChecksum, "checksum"},
-	{errEpoch, "epoch"},
-	{errCutOff, "truncated"},
-	{handshake.ErrStop, "stop"},
-}
-
-// reasonOf returns the reason for which a frame was not used.
-func reasonOf(err error) string {
-	for _, known := range frameReasons {
-		if errors.Is(err, known.err) {
-			return known.name
-		}
-	}
-	if _, bad := errors.AsType[*algos.MessageError](err); bad {
-		return "unusable"
-	}
-	return "other"
-}
-
 // frame counts a frame that was not used for err, and returns err.
 func (r *refusals) frame(err error) error {
-	r.Count(reasonOf(err))
+	r.Count(link.Reason(err))
 	return err
 }
 
@@ -121,7 +76,7 @@ func (n *Node) Counters() Counters {
 	n.mu.Unlock()
 	c := Counters{Refused: n.refused.Read(), Blamed: n.refused.blamed()}
 	if links != nil {
-		c.Links = links.perLink() // first, so that their sum is at most the total
+		c.Links = links.Carried() // first, so that their sum is at most the total
 		c.Sent, c.Received = links.Bytes()
 	}
 	if topic != nil {

@@ -11,8 +11,10 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/replay"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -28,6 +30,7 @@ const (
 type driver struct {
 	w       Worker
 	t       Transport
+	meter   meter
 	refused *refusals
 	log     *slog.Logger
 	observe func(record.Event)
@@ -38,14 +41,13 @@ type driver struct {
 	ending    ending
 	verdict   verdict
 
-	keeper   *keeper          // nil without checkpoints
-	journal  *journal.Journal // nil: no message is sent twice
-	slots    gossip.Slots
-	first    int // round in which this worker began
-	place    int // exchanges finished
-	verified bool
-	ended    func(topology.Rank) bool // a worker is known to be through
-	outgoing []gossip.Frame           // of those to be sent now
+	keeper *keeper      // nil without checkpoints
+	core   gossip.Layer // the machine, and what keeps its messages
+	over   func() bool  // nobody can come back to the journal
+	owed   []topology.Rank
+	slots  gossip.Slots
+	first  int                      // round in which this worker began
+	ended  func(topology.Rank) bool // a worker is known to be through
 
 	jobs     chan job
 	outcomes chan outcome
@@ -78,38 +80,77 @@ type standing struct {
 	refused error
 	cut     bool // off, until it comes back as another process
 	ledger  ledger
-	hears   bool // messages of this worker
-	speaks  bool // to this worker
-	durable int  // exchanges that its newest checkpoint knows of, as far as told
-	sequel
 }
 
 // spent is where the time of a round goes.
 type spent struct{ compute, wait, codec time.Duration }
 
-func newDriver(w Worker, t Transport) *driver {
+// A reporter is a transport that tells how it is.
+type reporter interface {
+	Transport
+	meter
+}
+
+func newDriver(w Worker, t reporter) *driver {
 	d := &driver{
-		w: w, t: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {},
+		w: w, t: t, meter: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {},
 		ending: ending{announce: func(*StoppedError) {}}, vitals: new(vitals), jobs: make(chan job, 1),
-		outcomes: make(chan outcome, 1), verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: w.slots(), ended: func(topology.Rank) bool { return false },
+		outcomes: make(chan outcome, 1), verdict: newVerdict(w.Arbiter), keeper: newKeeper(&w), slots: gossip.SlotsOf(w.Machine), ended: func(topology.Rank) bool { return false },
 	}
 	if w.Checkpoints != nil {
-		d.journal, d.round = w.Checkpoints.Journal, w.Checkpoints.Round
-		d.first, d.place = d.round, d.slots.Of(d.round, 0)
+		d.first = w.Checkpoints.Round
 	}
-	if w.Guest != nil {
-		d.round, d.place = w.Guest.Round, w.Guest.Exchange
+	if d.round = d.first; w.Guest != nil {
+		d.round = w.Guest.Round
 	}
-	if m, ok := w.Machine.(interface{ Repairs() gossip.Repairs }); ok {
-		d.verified = m.Repairs().Verified
-	}
-	for _, rank := range neighbours(w.Row) {
-		d.peers = append(d.peers, standing{
-			rank: rank, hears: slices.Contains(w.Row.Out, rank),
-			speaks: slices.ContainsFunc(w.Row.In, func(e topology.Edge) bool { return e.Peer == rank }),
-		})
+	d.core, d.over = w.layers(func(rank topology.Rank) bool { return d.ended(rank) })
+	for _, rank := range link.Neighbours(w.Row) {
+		d.peers = append(d.peers, standing{rank: rank})
 	}
 	return d
+}
+
+// layers returns the machine with what the worker wants around it, and what says that
+// nobody can come back to its journal. through reports whether another worker is known to
+// have ended well.
+func (w *Worker) layers(through func(topology.Rank) bool) (core gossip.Layer, over func() bool) {
+	core = gossip.NewLinked(w.Machine, w.Rank, w.place(), w.durable())
+	if w.journal() == nil {
+		return core, func() bool { return false }
+	}
+	repairs, ok := w.Machine.(gossip.Repairer)
+	r := replay.New(core, replay.Start{
+		Self: w.Rank, Row: w.Row, Slots: gossip.SlotsOf(w.Machine), Log: w.journal(), Most: w.Checkpoints.room(),
+		Repairs: ok && repairs.Repairs().Verified, Through: through,
+	})
+	return r, r.Over
+}
+
+// place returns how many exchanges the worker has finished before it begins.
+func (w *Worker) place() int {
+	if w.Guest != nil {
+		return w.Guest.Exchange
+	}
+	if w.Asynchronous {
+		return 0
+	}
+	return max(0, w.durable())
+}
+
+// durable returns how many of them its checkpoint knows of, gossip.Undurable without one.
+func (w *Worker) durable() int {
+	if w.Checkpoints == nil {
+		return gossip.Undurable
+	}
+	return gossip.SlotsOf(w.Machine).Of(w.Checkpoints.Round, 0)
+}
+
+// journal returns the journal of the worker, nil if no message is sent twice.
+func (w *Worker) journal() *journal.Journal {
+	if w.Checkpoints == nil {
+		return nil
+	}
+	return w.Checkpoints.Journal
 }
 
 // run drives the machine until it is done and nobody needs it.
@@ -156,7 +197,7 @@ func (d *driver) run(ctx context.Context) error {
 			continue
 		}
 		if d.done && !slices.ContainsFunc(d.peers, func(s standing) bool { return !s.left && d.needs(s.rank) }) {
-			d.close()
+			d.keeper.close(d.over(), d.log)
 			return nil
 		}
 		if err := d.next(ctx, tick.C); err != nil {
@@ -167,15 +208,21 @@ func (d *driver) run(ctx context.Context) error {
 
 // advance does what the machine asks for.
 func (d *driver) advance() error {
-	for again := true; again; {
+	for more := true; more; {
 		began := time.Now()
-		r := d.w.Machine.Ready()
-		d.spent.codec += time.Since(began)
-		moved := d.move(r)
-		d.t.Send(d.direct(r.Send))
+		r := d.core.Ready()
+		if d.spent.codec += time.Since(began); r.Failed != nil {
+			return d.judge(r.Failed)
+		}
+		for _, c := range r.Control {
+			d.t.Control(c)
+		}
+		d.t.Send(r.Send)
 		for _, payload := range r.Spent {
 			d.t.Recycle(payload)
 		}
+		d.note(r.Notes)
+		d.owed, more = append(d.owed[:0], r.Owed...), r.More
 		d.waiting = append(d.waiting[:0], r.Waiting...)
 		d.vitals.wait(d.waiting)
 		if r.Round > d.round {
@@ -186,10 +233,6 @@ func (d *driver) advance() error {
 			d.jobs <- job{k: r.Round, x: r.At}
 		}
 		d.done = d.done || r.Done
-		var err error
-		if again, err = d.follow(r, moved); err != nil {
-			return d.broken(err)
-		}
 	}
 	if d.done && d.keeper.finish(d.round) {
 		d.part()
@@ -198,12 +241,25 @@ func (d *driver) advance() error {
 	return nil
 }
 
+// note logs what people should know.
+func (d *driver) note(notes []gossip.Note) {
+	for _, n := range notes {
+		d.log.Warn(n.Text, "neighbour", int(n.Peer), "exchange", n.Exchange, "why", n.Why)
+	}
+}
+
+// tell tells a neighbour something about this worker, after what was sent before.
+func (d *driver) tell(f gossip.Frame) {
+	f.From = d.w.Rank
+	d.t.Send([]gossip.Frame{f})
+}
+
 // part says bye on every link that has not heard it, after its last frame.
 func (d *driver) part() {
 	for i := range d.peers {
-		if s := &d.peers[i]; s.up && !s.told && !d.owes(s) {
+		if s := &d.peers[i]; s.up && !s.told && !slices.Contains(d.owed, s.rank) {
 			s.told = true
-			d.t.Bye(s.rank)
+			d.tell(gossip.Frame{To: s.rank, Kind: gossip.Bye})
 		}
 	}
 }
@@ -256,7 +312,7 @@ func (d *driver) computed(o outcome) error {
 		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
 	}
 	d.loss, d.progress = o.loss, time.Now()
-	err := d.w.Machine.Gradient(o.g, o.loss, d.progress.Sub(d.began))
+	err := d.core.Gradient(o.g, o.loss, d.progress.Sub(d.began))
 	d.spent.codec += time.Since(d.progress)
 	return d.judge(err)
 }
@@ -269,13 +325,18 @@ func (d *driver) handle(e Event) error {
 		return d.linked(s, e.Met, now)
 	case LinkDown:
 		s.up, s.since = false, now
-		d.w.Machine.Link(e.Peer, false)
-		if err := d.parted(e.Peer); err != nil || !forged(e.Err) {
+		if err := d.judge(d.core.Parted(e.Peer, e.Err)); err != nil {
+			return err
+		}
+		if err := d.parted(e.Peer); err != nil || !link.Forged(e.Err) {
 			return err
 		}
 		return d.blame(s, e.Err)
 	case PeerDone:
 		s.up, s.left, s.since = false, true, now
+		if err := d.judge(d.core.Parted(e.Peer, gossip.ErrBye)); err != nil {
+			return err
+		}
 		if d.mending != nil {
 			d.mending.members.Finished(e.Peer)
 		}
@@ -288,18 +349,16 @@ func (d *driver) handle(e Event) error {
 		}
 		s.refused = e.Err
 		return d.outcast()
-	case Noticed:
-		d.heard(e.Peer, e.Notice)
-		return d.notice(s, e.Notice)
 	case FrameIn:
+		if e.Frame.Kind >= gossip.Place {
+			d.heard(e.Peer, e.Frame)
+			return d.judge(d.core.Receive(e.Frame))
+		}
 		if s.cut { // came before the link ended
 			d.t.Recycle(e.Frame.Payload)
 			return nil
 		}
-		if done, err := d.recall(s, e.Frame); done {
-			return err
-		}
-		err := d.w.Machine.Receive(e.Frame)
+		err := d.core.Receive(e.Frame)
 		d.spent.codec += time.Since(now)
 		if err == nil {
 			d.progress = now
@@ -307,7 +366,9 @@ func (d *driver) handle(e Event) error {
 			return nil
 		}
 		if unused(err) {
-			d.misplaced(s, e.Frame, err)
+			d.refused.frame(err)
+			d.log.Debug("frame not used", "why", err)
+			d.t.Recycle(e.Frame.Payload)
 			return d.blame(s, err)
 		}
 		return d.judge(err)
@@ -316,7 +377,7 @@ func (d *driver) handle(e Event) error {
 }
 
 // linked notes that there is a new link.
-func (d *driver) linked(s *standing, m Meeting, now time.Time) error {
+func (d *driver) linked(s *standing, m gossip.Meeting, now time.Time) error {
 	if d.outrun(s, m) {
 		return leftBehind(fmt.Errorf("worker %d has finished %d exchanges", s.rank, m.Theirs))
 	}
@@ -325,10 +386,8 @@ func (d *driver) linked(s *standing, m Meeting, now time.Time) error {
 	if err := d.met(s.rank, m.Process); err != nil {
 		return err
 	}
-	d.meet(s, m)
 	d.keeper.begin()
-	d.w.Machine.Link(s.rank, true)
-	return nil
+	return d.judge(d.core.Met(s.rank, m))
 }
 
 // unused reports whether a machine has refused a frame and left its payload.
@@ -346,11 +405,24 @@ func (d *driver) judge(err error) error {
 	case errors.As(err, &bad):
 		d.refused.frame(err)
 		d.log.Warn("message could not be used", "why", err)
-		d.t.Drop(bad.From, err)
+		d.t.Control(gossip.Control{Kind: gossip.DropLink, Peer: bad.From, Why: err})
 		return d.blame(d.standing(bad.From), err)
+	case isLog(err):
+		return fmt.Errorf("node: worker %d: round %d: %w", d.w.Rank, d.round, err)
 	default:
 		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
 	}
+}
+
+// isLog reports whether the journal has failed the worker.
+func isLog(err error) bool {
+	_, ok := errors.AsType[*replay.LogError](err)
+	return ok
+}
+
+func lostState(err error) bool {
+	no, ok := errors.AsType[*RefusedError](err)
+	return ok && no.Reason == LostState
 }
 
 // look checks once a second whether something has been missing for too long.
@@ -365,10 +437,10 @@ func (d *driver) look(now time.Time) error {
 				return err
 			}
 		case d.done && gone >= farewell && (d.keeper == nil || d.ended(s.rank)):
-			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
+			d.log.Warn("leaving without a neighbour's bye", "neighbour", int(s.rank), "why", d.meter.Trouble(s.rank))
 			s.left = true
 		case d.w.Lost == Fail && s.met && gone >= grace:
-			return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, s.rank, d.t.Trouble(s.rank))}
+			return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, s.rank, d.meter.Trouble(s.rank))}
 		}
 	}
 	if !d.computing && now.Sub(d.progress) >= patience && now.Sub(d.noted) >= patience {
@@ -387,7 +459,7 @@ func (d *driver) tellMissing(idle time.Duration) {
 			continue
 		}
 		missing = append(missing, int(s.rank))
-		text := d.t.Trouble(s.rank)
+		text := d.meter.Trouble(s.rank)
 		if s.refused != nil {
 			text = s.refused.Error()
 		}

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -26,36 +27,49 @@ type script struct {
 	left   []topology.Rank
 
 	durable int
-	told    []told
+	told    []gossip.Frame // places, checkpoints, words about edges
 	stops   []*StoppedError
-}
-
-// A told thing is a notice and who got it.
-type told struct {
-	peer topology.Rank
-	Notice
 }
 
 func newScript() *script { return &script{events: make(chan Event, 100)} }
 
-func (s *script) Send(frames []gossip.Frame)           { s.sent = append(s.sent, frames...) }
+func (s *script) Send(frames []gossip.Frame) {
+	for _, f := range frames {
+		switch {
+		case f.Kind == gossip.Bye:
+			s.byes = append(s.byes, f.To)
+		case f.Kind >= gossip.Place:
+			s.told = append(s.told, f)
+		default:
+			s.sent = append(s.sent, f)
+		}
+	}
+}
+
+func (s *script) Control(c gossip.Control) {
+	switch c.Kind {
+	case gossip.CallPeer:
+		s.called = append(s.called, c.Peer)
+	case gossip.LeavePeer:
+		s.left = append(s.left, c.Peer)
+	case gossip.DropLink, gossip.BanPeer:
+		s.drops = append(s.drops, c.Peer)
+	case gossip.Introduce:
+		s.rounds, s.durable = c.Place, c.Durable
+	case gossip.StopRun:
+		s.stops = append(s.stops, c.Why.(*StoppedError))
+	}
+}
+
 func (s *script) Messages() record.Messages            { return record.Messages{} }
-func (s *script) Bye(peer topology.Rank)               { s.byes = append(s.byes, peer) }
-func (s *script) Stop(why *StoppedError)               { s.stops = append(s.stops, why) }
-func (s *script) Drop(peer topology.Rank, _ error)     { s.drops = append(s.drops, peer) }
-func (s *script) Call(peer topology.Rank)              { s.called = append(s.called, peer) }
-func (s *script) Leave(peer topology.Rank)             { s.left = append(s.left, peer) }
 func (s *script) Recycle([]byte)                       {}
 func (s *script) Events() <-chan Event                 { return s.events }
 func (s *script) Trouble(topology.Rank) string         { return "cable cut" }
-func (s *script) Place(finished int)                   { s.rounds = finished }
-func (s *script) Durable(finished int)                 { s.durable = finished }
-func (s *script) Tell(peer topology.Rank, n Notice)    { s.told = append(s.told, told{peer, n}) }
 func (s *script) Bytes() (sent, received record.Bytes) { return record.Bytes{}, record.Bytes{} }
 func (s *script) Close() error                         { return nil }
 func (s *script) up(peers ...topology.Rank)            { s.each(LinkUp, peers) }
 func (s *script) down(peers ...topology.Rank)          { s.each(LinkDown, peers) }
-func (s *script) each(kind EventKind, p []topology.Rank) {
+func (s *script) each(kind link.EventKind, p []topology.Rank) {
 	for _, peer := range p {
 		s.events <- Event{Kind: kind, Peer: peer}
 	}
@@ -299,7 +313,7 @@ func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
 	if err := d.handle(refusal); !errors.As(err, &net) {
 		t.Errorf("without a log of messages: error %v, want that no neighbour works with it", err)
 	}
-	log, err := journal.Open(t.TempDir(), w.slots(), 0)
+	log, err := journal.Open(t.TempDir(), gossip.SlotsOf(w.Machine), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

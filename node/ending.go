@@ -112,7 +112,7 @@ func (d *driver) miss(s *standing) error {
 	if !ok {
 		return nil
 	}
-	d.log.Warn("ending without a neighbour's last word", "neighbour", int(s.rank), "why", d.t.Trouble(s.rank))
+	d.log.Warn("ending without a neighbour's last word", "neighbour", int(s.rank), "why", d.meter.Trouble(s.rank))
 	s.left = true
 	_, err := machine.Cut(s.rank)
 	return d.judge(err)

@@ -12,6 +12,7 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/link"
 )
 
 // callOn connects a new stranger to n and reports whether it stays connected for
@@ -22,7 +23,7 @@ func callOn(ctx context.Context, t *testing.T, n *Node) (told bool) {
 	if err := s.host.Connect(ctx, peer.AddrInfo{ID: n.host.ID(), Addrs: n.host.Addrs()}); err != nil {
 		return false
 	}
-	stream, err := s.host.NewStream(ctx, n.host.ID(), linkProtocol)
+	stream, err := s.host.NewStream(ctx, n.host.ID(), link.Protocol)
 	if err != nil {
 		return false
 	}

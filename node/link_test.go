@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
+	"gossiptrainer/node/link"
 )
 
 // eventually waits for something that happens in other goroutines.
@@ -141,7 +142,7 @@ func adversary(t *testing.T, ctx context.Context, c *cluster) *handshake.Talk {
 	t.Helper()
 	me, victim := c.nodes[0], c.nodes[1]
 	for {
-		s, err := me.host.Open(ctx, victim.host.ID(), linkProtocol)
+		s, err := me.host.Open(ctx, victim.host.ID(), link.Protocol)
 		if err != nil {
 			continue // the victim is not running yet
 		}
@@ -210,7 +211,7 @@ func TestReturningWithoutItsModelIsRefused(t *testing.T) {
 	me.Round = 7
 	var err error
 	eventually(t, "an answer", func() bool {
-		s, openErr := c.nodes[0].host.Open(ctx, c.nodes[1].host.ID(), linkProtocol)
+		s, openErr := c.nodes[0].host.Open(ctx, c.nodes[1].host.ID(), link.Protocol)
 		if openErr != nil {
 			return false
 		}

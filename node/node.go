@@ -18,11 +18,13 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
+	"gossiptrainer/node/link"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/node/telemetry"
 	"gossiptrainer/topology"
@@ -94,7 +96,7 @@ type Node struct {
 	mu     sync.Mutex
 	roster *join.Roster // nil before it is known
 	roll   *join.RollCall
-	links  *links
+	links  *link.Links
 	topic  *telemetry.Topic
 	closed bool
 }
@@ -121,7 +123,7 @@ func New(o Options) (*Node, error) {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
 	n.me = handshake.Hello{
-		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: handshake.NoCheckpoint, Epoch: randomEpoch(),
+		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: gossip.Undurable, Epoch: randomEpoch(),
 		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
 	}
 	n.me.Declare(o.Sections)

@@ -9,9 +9,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/wire"
-	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/link"
 )
 
 // What comes from a neighbour and cannot be used is counted against it. The
@@ -77,19 +75,13 @@ func mistimed(err error) bool {
 	return isOne(err, gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrUnasked)
 }
 
-// forged reports whether a link ended because of what its other end has sent.
-func forged(err error) bool {
-	return isOne(err, wire.ErrVersion, wire.ErrKind, wire.ErrCoder, wire.ErrRange, wire.ErrTooLong, wire.ErrChecksum,
-		entropy.ErrCoded, errEpoch, handshake.ErrStop)
-}
-
 func isOne(err error, of ...error) bool {
 	return slices.ContainsFunc(of, func(target error) bool { return errors.Is(err, target) })
 }
 
 // blame counts what the neighbour s has sent and cuts it off when it is too much.
 func (d *driver) blame(s *standing, why error) error {
-	reason := reasonOf(why)
+	reason := link.Reason(why)
 	d.refused.blame(s.rank, reason)
 	if !s.ledger.enter(why, reason) {
 		return nil
@@ -115,26 +107,8 @@ func (d *driver) cutOff(s *standing, why error) error {
 	no := &RefusedError{Peer: fmt.Sprintf("of worker %d", s.rank), Reason: Misbehaved, Detail: text}
 	d.refused.Count("cut off")
 	s.refused, s.cut, s.ledger = no, true, ledger{}
-	d.t.Drop(s.rank, no)
+	d.t.Control(gossip.Control{Kind: gossip.BanPeer, Peer: s.rank, Why: no})
 	d.log.Error("cut off a neighbour", "neighbour", int(s.rank), "why", text)
 	d.status(record.Waiting, fmt.Sprintf("%s; it is let in again when its process has been started anew", text), []int{int(s.rank)})
 	return nil
-}
-
-// outlawed refuses a process that was banned.
-func (e *edge) outlawed(theirs handshake.Hello) *RefusedError {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.banned == nil || e.outlaw != theirs.Epoch {
-		return nil
-	}
-	no := *e.banned
-	return &no
-}
-
-// ban refuses the process at the other end from now on.
-func (e *edge) ban(why *RefusedError) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.outlaw, e.banned = e.life, why
 }

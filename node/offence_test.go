@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -117,19 +116,5 @@ func TestOffencesAreForgotten(t *testing.T) {
 		for range forgiven {
 			l.use()
 		}
-	}
-}
-
-func TestABanIsOnAProcess(t *testing.T) {
-	e := &edge{links: &links{paced: true}, life: 7, ever: true}
-	if no := e.recognise(handshake.Hello{Epoch: 7}); no != nil {
-		t.Fatal(no)
-	}
-	e.ban(handshake.Refusal(Misbehaved, "enough"))
-	if no := e.recognise(handshake.Hello{Epoch: 7}); no == nil || no.Reason != Misbehaved || !no.Permanent() {
-		t.Errorf("%v, want a lasting refusal", no)
-	}
-	if no := e.recognise(handshake.Hello{Epoch: 8}); no != nil {
-		t.Errorf("another process: %v", no)
 	}
 }

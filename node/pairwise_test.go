@@ -12,7 +12,6 @@ import (
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/topology"
 )
 
@@ -58,7 +57,9 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 		node.mu.Lock()
 		links := node.links
 		node.mu.Unlock()
-		links.Drop(topology.Rank(1+2*(k/5%2)), errors.New("cut for a test"))
+		links.Control(gossip.Control{
+			Kind: gossip.DropLink, Peer: topology.Rank(1 + 2*(k/5%2)), Why: errors.New("cut for a test"),
+		})
 	}
 	models, finals, errs := make([][]float32, n), make([]record.Final, n), make([]error, n)
 	machines := make([]*gossip.PairWorker, n)
@@ -118,27 +119,4 @@ func keepTheSum(t *testing.T, codec func(i, j int) algos.Codec) (counts gossip.R
 		counts.Violations, counts.Repaired = counts.Violations+r.Violations, counts.Repaired+r.Repaired
 	}
 	return counts
-}
-
-func TestANeighbourStartedAnewIsRefusedWhereRoundsDoNotTell(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		paced bool
-		ever  bool
-		epoch uint64
-		saved int
-		want  bool
-	}{
-		{"first link", false, false, 8, handshake.NoCheckpoint, true},
-		{"the same process", false, true, 7, handshake.NoCheckpoint, true},
-		{"another process", false, true, 8, handshake.NoCheckpoint, false},
-		{"another process with a checkpoint", false, true, 8, 0, true},
-		{"another process, but rounds tell", true, true, 8, handshake.NoCheckpoint, true},
-	} {
-		e := &edge{links: &links{paced: c.paced}, ever: c.ever, life: 7}
-		no := e.recognise(handshake.Hello{Epoch: c.epoch, Durable: c.saved})
-		if (no == nil) != c.want || no != nil && no.Reason != LostState {
-			t.Errorf("%s: %v", c.name, no)
-		}
-	}
 }

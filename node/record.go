@@ -26,9 +26,9 @@ func (d *driver) finish(k int) {
 
 // step is the record of the round that has just been finished.
 func (d *driver) step() *record.Step {
-	sent, received := d.t.Bytes()
+	sent, received := d.meter.Bytes()
 	s := d.w.Step(record.Step{
-		Round: d.round, Time: d.took, Loss: float64(d.loss), Sent: sent, Received: received, Messages: d.t.Messages(),
+		Round: d.round, Time: d.took, Loss: float64(d.loss), Sent: sent, Received: received, Messages: d.meter.Messages(),
 		Compute: d.spent.compute, Wait: d.spent.wait, Codec: d.spent.codec,
 	})
 	return &s

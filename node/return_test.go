@@ -141,7 +141,7 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 	defer cancel()
 	w := f.worker(rank)
 	if !f.pairs {
-		log, err := journal.Open(dir, w.slots(), w.slots().Of(w.Checkpoints.Round, 0))
+		log, err := journal.Open(dir, gossip.SlotsOf(w.Machine), w.durable())
 		if err != nil {
 			return "", err
 		}

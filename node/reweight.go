@@ -9,7 +9,6 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
-	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
 
@@ -23,8 +22,6 @@ const (
 	memory     = 8 // rounds that make the average
 	heartbeat  = 100 * time.Millisecond
 )
-
-var errLeft = errors.New("this worker has gone on without that one")
 
 // A mending is what a driver needs to go on without neighbours.
 type mending struct {
@@ -113,7 +110,7 @@ func (d *driver) met(peer topology.Rank, process uint64) error {
 	m := d.mending.members
 	m.Up(peer, process, time.Since(d.began))
 	if m.Gone(peer) { // both had agreed before this worker went on
-		d.t.Leave(peer)
+		d.t.Control(gossip.Control{Kind: gossip.LeavePeer, Peer: peer})
 	}
 	_, err := d.mend()
 	return err
@@ -130,8 +127,8 @@ func (d *driver) parted(peer topology.Rank) error {
 }
 
 // heard notes what a worker has said about an edge.
-func (d *driver) heard(peer topology.Rank, n Notice) {
-	if d.mending != nil && n.Kind == wire.Member && n.Hop <= int(gossip.Part) {
+func (d *driver) heard(peer topology.Rank, n gossip.Frame) {
+	if d.mending != nil && n.Kind == gossip.Member && n.Hop <= int(gossip.Part) {
 		d.mending.members.Heard(peer, gossip.Verb(n.Hop), n.Round)
 	}
 }
@@ -161,9 +158,9 @@ func (d *driver) act(act gossip.Act) error {
 	m := d.mending
 	switch act.Kind {
 	case gossip.Call:
-		d.t.Call(act.Peer)
+		d.t.Control(gossip.Control{Kind: gossip.CallPeer, Peer: act.Peer})
 	case gossip.Tell:
-		d.t.Tell(act.Peer, Notice{Kind: wire.Member, Hop: int(act.Verb), Round: act.Exchange})
+		d.tell(gossip.Frame{To: act.Peer, Kind: gossip.Member, Hop: int(act.Verb), Round: act.Exchange})
 	case gossip.Open:
 		if err := m.machine.Open(act.Edge, act.Exchange); err != nil {
 			return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
@@ -176,10 +173,10 @@ func (d *driver) act(act gossip.Act) error {
 		return d.judge(err)
 	case gossip.Cut:
 		if m.members.Gone(act.Peer) {
-			d.t.Leave(act.Peer)
+			d.t.Control(gossip.Control{Kind: gossip.LeavePeer, Peer: act.Peer})
 		}
 		exchange, err := m.machine.Cut(act.Peer)
-		d.log.Warn("going on without a neighbour", "neighbour", int(act.Peer), "exchange", exchange, "why", d.t.Trouble(act.Peer))
+		d.log.Warn("going on without a neighbour", "neighbour", int(act.Peer), "exchange", exchange, "why", d.meter.Trouble(act.Peer))
 		d.recordEdge(act.Peer, exchange, 0)
 		return d.judge(err)
 	}
@@ -224,6 +221,6 @@ func (d *driver) anew() bool { return d.mending != nil && d.w.Guest == nil }
 // outrun reports whether a neighbour of the first graph is further ahead than one
 // can be that has waited for this worker: it has come back, or has a place that
 // others gave it.
-func (d *driver) outrun(s *standing, m Meeting) bool {
+func (d *driver) outrun(s *standing, m gossip.Meeting) bool {
 	return d.anew() && !d.w.Asynchronous && m.Ours == 0 && m.Theirs > d.slots.Lead && d.mending.members.Neighbour(s.rank)
 }

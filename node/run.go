@@ -11,9 +11,11 @@ import (
 
 	"github.com/libp2p/go-libp2p/core/peer"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -72,15 +74,14 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if err != nil {
 		return record.Final{}, err
 	}
-	coding, err := newCoding(&w, &n.refused, n.log)
-	if err != nil {
-		return record.Final{}, err
-	}
 	mending, err := newMending(&w)
 	if err != nil {
 		return record.Final{}, err
 	}
-	links := newLinks(n, &w, coding)
+	links, err := link.Start(n.linksOf(&w))
+	if err != nil {
+		return record.Final{}, err
+	}
 	n.mu.Lock()
 	first := n.links == nil
 	n.links = links
@@ -89,8 +90,10 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 		n.wg.Go(func() { roll.Release(n.needs) })
 	}
 	d := newDriver(w, links)
-	if d.mending = mending; mending != nil && w.Save != nil {
-		d.guests = links.guests
+	if d.mending = mending; mending != nil && w.Save != nil && !w.Asynchronous {
+		desk := n.receive(links)
+		defer desk.close()
+		d.guests = desk.guests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
@@ -112,12 +115,28 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	return d.final(), err
 }
 
+// linksOf says with whom w has links.
+func (n *Node) linksOf(w *Worker) link.Config {
+	hello := n.me
+	hello.Round, hello.Durable = w.place(), w.durable()
+	c := link.Config{
+		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
+		Row: w.Row, Limit: w.MaxPayload, Detect: n.opts.Detect,
+		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: gossip.SlotsOf(w.Machine).Lead, Elastic: w.Lost == Reweight},
+		Coder: w.Entropy, Layout: w.Layout, Refused: &n.refused.Refusals, Log: n.log,
+	}
+	if j := w.journal(); j != nil {
+		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }
+	}
+	return c
+}
+
 // needs reports whether the connection with id is of use.
 func (n *Node) needs(id peer.ID) bool {
 	n.mu.Lock()
 	l := n.links
 	n.mu.Unlock()
-	return l.serves(id)
+	return l.Serves(id)
 }
 
 // outcast ends a worker that none of its neighbours wants, or in whose place
@@ -156,7 +175,7 @@ func (d *driver) outcast() error {
 // started again, from its checkpoint.
 func (d *driver) returns(refused error) bool {
 	no, ok := errors.AsType[*RefusedError](refused)
-	return ok && no.Reason == LostState && !no.Remote && d.journal != nil
+	return ok && no.Reason == LostState && !no.Remote && d.w.journal() != nil
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in
@@ -168,8 +187,8 @@ func isOutcast(err error) bool {
 
 // final is the result as far as the worker knows it.
 func (d *driver) final() record.Final {
-	sent, _ := d.t.Bytes()
-	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.t.Messages(), Time: d.took})
+	sent, _ := d.meter.Bytes()
+	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.meter.Messages(), Time: d.took})
 }
 
 // A job is a gradient to compute, an outcome what came of it.

@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -44,16 +45,34 @@ type Guest struct {
 	Round, Exchange int
 }
 
-// sponsor answers those who come back, for the driver that hears of them.
-func (l *links) sponsor(s network.Stream) {
+// A reception answers workers that come back, for the driver that hears of them.
+type reception struct {
+	node   *Node
+	links  *link.Links
+	guests chan guest
+}
+
+// receive opens a reception, for as long as links live.
+func (n *Node) receive(links *link.Links) *reception {
+	r := &reception{n, links, make(chan guest)}
+	n.host.SetStreamHandler(joinProtocol, r.sponsor)
+	return r
+}
+
+func (r *reception) close() { r.node.host.RemoveStreamHandler(joinProtocol) }
+
+// sponsor answers a worker that comes back.
+func (r *reception) sponsor(s network.Stream) {
 	t := handshake.New(s)
-	rank, known := l.roster.Rank(t.Peer)
+	rank, known := r.node.roster.Rank(t.Peer)
 	if !known {
-		l.refuse(t, handshake.Refusal(Stranger, "not in the roster"))
+		no := handshake.Refusal(Stranger, "not in the roster")
+		r.node.refused.Tell(r.node.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+		_ = t.Refuse(no)
 		return
 	}
-	mine, process := l.hello(), uint64(0)
-	err := t.Greet(l.admission, mine, func(theirs handshake.Hello) *RefusedError {
+	mine, process := r.links.Introduction(), uint64(0)
+	err := t.Greet(&r.node.admission, mine, func(theirs handshake.Hello) *RefusedError {
 		if no := mine.CompareShape(theirs); no != nil {
 			return no
 		}
@@ -61,14 +80,14 @@ func (l *links) sponsor(s network.Stream) {
 		return mine.CompareRoster(theirs, rank)
 	})
 	if err != nil {
-		l.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
+		r.node.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
 		return
 	}
 	g := guest{rank: rank, process: process, answer: make(chan invitation, 1)}
-	in, ok := l.invite(g)
+	in, ok := r.invite(g)
 	switch {
 	case in.over:
-		l.log.Info("guest turned away: the run is over", "neighbour", int(rank))
+		r.node.log.Info("guest turned away: the run is over", "neighbour", int(rank))
 		_ = t.Refuse(handshake.Refusal(RunOver, "no exchange is left to begin with"))
 		return
 	case !ok || in.state == nil:
@@ -76,17 +95,17 @@ func (l *links) sponsor(s network.Stream) {
 		return
 	}
 	if err := give(t, in); err != nil {
-		l.log.Warn("guest has not got its state", "neighbour", int(rank), "err", err)
+		r.node.log.Warn("guest has not got its state", "neighbour", int(rank), "err", err)
 		g.failed = true
-		l.invite(g)
+		r.invite(g)
 	}
 }
 
 // invite hands a guest to the driver and waits for the answer, if there is one.
-func (l *links) invite(g guest) (in invitation, ok bool) {
+func (r *reception) invite(g guest) (in invitation, ok bool) {
 	select {
-	case l.guests <- g:
-	case <-l.ctx.Done():
+	case r.guests <- g:
+	case <-r.links.Done():
 		return in, false
 	}
 	if g.failed {
@@ -95,7 +114,7 @@ func (l *links) invite(g guest) (in invitation, ok bool) {
 	select {
 	case in = <-g.answer:
 		return in, true
-	case <-l.ctx.Done():
+	case <-r.links.Done():
 		return in, false
 	}
 }

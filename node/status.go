@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -38,17 +39,7 @@ type Status struct {
 }
 
 // A LinkStatus is how the link to one neighbour is doing.
-type LinkStatus struct {
-	Neighbour int          `json:"neighbour"`
-	Host      string       `json:"host,omitempty"` // name of its machine, once it has been met
-	Up        bool         `json:"up"`
-	Detail    string       `json:"detail"`
-	Sent      record.Bytes `json:"sent"`
-	Received  record.Bytes `json:"received"`
-	Lost      int64        `json:"lost"`    // links that ended without a bye
-	Silent    int64        `json:"silent"`  // those of them that were given up for silence
-	Retries   int64        `json:"retries"` // tries that made no link
-}
+type LinkStatus = link.Status
 
 // vitals is what a driver lets others see while it works.
 type vitals struct {
@@ -147,7 +138,7 @@ func (n *Node) Status() Status {
 	n.vitals.tell(&s)
 	s.Here = n.here()
 	if links != nil {
-		s.Links = links.standing()
+		s.Links = links.Status()
 	}
 	return s
 }
@@ -167,28 +158,4 @@ func (n *Node) here() int {
 		return 1 + topic.Others()
 	}
 	return 1
-}
-
-// standing says how all links are doing, in increasing rank.
-func (l *links) standing() []LinkStatus {
-	var out []LinkStatus
-	for _, e := range l.all() {
-		bytes := e.carried()
-		out = append(out, LinkStatus{
-			Neighbour: int(e.rank), Host: e.machine(), Up: e.current() != nil, Detail: e.trouble(),
-			Sent: bytes.Sent, Received: bytes.Received,
-			Lost: e.lost.Load(), Silent: e.silent.Load(), Retries: e.retries.Load(),
-		})
-	}
-	return out
-}
-
-// carried returns what has passed this edge.
-func (e *edge) carried() LinkBytes {
-	socket := e.links.host.Carried(e.id)
-	return LinkBytes{
-		Peer:     e.rank,
-		Sent:     record.Bytes{Payload: e.sent.payload.Load(), Stream: e.sent.stream.Load(), Wire: socket.Out},
-		Received: record.Bytes{Payload: e.received.payload.Load(), Stream: e.received.stream.Load(), Wire: socket.In},
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"gossiptrainer/gossip"
 )
 
 // A worker that is told to end is like one whose process is killed, but for a
@@ -39,7 +41,9 @@ func (d *driver) interrupted(ctx context.Context) error {
 // halted ends a worker because of what a neighbour has said, from which no answer comes any
 // more.
 func (d *driver) halted(e Event) error {
-	d.w.Machine.Link(e.Peer, false)
+	if err := d.judge(d.core.Parted(e.Peer, e.Err)); err != nil {
+		return err
+	}
 	return d.stop(e.Err)
 }
 
@@ -122,7 +126,7 @@ func (d *driver) passOn(err error) {
 	if !errors.As(err, &why) {
 		why = &StoppedError{Rank: d.w.Rank, Reason: d.reason(err)}
 	}
-	d.t.Stop(why)
+	d.t.Control(gossip.Control{Kind: gossip.StopRun, Why: why})
 	if why.Rank == d.w.Rank {
 		d.ending.announce(why)
 	}

@@ -1,73 +1,45 @@
 package quant
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"gossiptrainer/internal/kernel"
+)
+
+// Symbols of up to 8 bits are packed as bytes by package kernel, of which all tiers
+// write the same stream. Wider ones are packed here.
 
 // packBits writes symbols of width bits to dst, which has their exact length,
 // and reports whether all of them fit in width bits.
 func packBits(dst []byte, width int, symbols []uint16) bool {
-	seen := uint16(0)
-	switch width {
-	case 1:
-		dst, symbols, seen = pack1(dst, symbols)
-	case 2:
-		dst, symbols, seen = pack2(dst, symbols)
-	case 4:
-		dst, symbols, seen = pack4(dst, symbols)
-	case 8:
-		dst = dst[:len(symbols)]
-		for i, s := range symbols {
-			dst[i] = byte(s)
-			seen |= s
-		}
-		return seen>>8 == 0
-	case 16:
+	switch {
+	case width == 16:
 		for i, s := range symbols {
 			binary.LittleEndian.PutUint16(dst[2*i:], s)
 		}
 		return true
+	case width > 8:
+		return packStream(dst, width, symbols)>>width == 0
 	}
-	seen |= packStream(dst, width, symbols)
+	var (
+		bytes [blockLen]byte
+		tier  = kernel.Best()
+		seen  uint16
+	)
+	for len(symbols) > 0 {
+		n := min(len(symbols), len(bytes))
+		block := bytes[:n]
+		for i, s := range symbols[:n] {
+			block[i] = byte(s)
+			seen |= s
+		}
+		tier.Pack(dst, width, block)
+		dst, symbols = dst[n/8*width:], symbols[n:]
+	}
 	return seen>>width == 0
 }
 
-// pack1, pack2 and pack4 write the full bytes among the first 8·⌊n/8⌋ symbols
-// and return what is left to do and the union of the bits seen.
-
-func pack1(dst []byte, symbols []uint16) ([]byte, []uint16, uint16) {
-	seen := uint16(0)
-	for len(symbols) >= 8 && len(dst) >= 1 {
-		a, b, c, d := symbols[0], symbols[1], symbols[2], symbols[3]
-		e, f, g, h := symbols[4], symbols[5], symbols[6], symbols[7]
-		seen |= a | b | c | d | e | f | g | h
-		dst[0] = byte(a | b<<1 | c<<2 | d<<3 | e<<4 | f<<5 | g<<6 | h<<7)
-		dst, symbols = dst[1:], symbols[8:]
-	}
-	return dst, symbols, seen
-}
-
-func pack2(dst []byte, symbols []uint16) ([]byte, []uint16, uint16) {
-	seen := uint16(0)
-	for len(symbols) >= 4 && len(dst) >= 1 {
-		a, b, c, d := symbols[0], symbols[1], symbols[2], symbols[3]
-		seen |= a | b | c | d
-		dst[0] = byte(a | b<<2 | c<<4 | d<<6)
-		dst, symbols = dst[1:], symbols[4:]
-	}
-	return dst, symbols, seen
-}
-
-func pack4(dst []byte, symbols []uint16) ([]byte, []uint16, uint16) {
-	seen := uint16(0)
-	for len(symbols) >= 4 && len(dst) >= 2 {
-		a, b, c, d := symbols[0], symbols[1], symbols[2], symbols[3]
-		seen |= a | b | c | d
-		dst[0], dst[1] = byte(a|b<<4), byte(c|d<<4)
-		dst, symbols = dst[2:], symbols[4:]
-	}
-	return dst, symbols, seen
-}
-
-// packStream packs symbols of any width ≤ 16 and returns the union of the bits seen.
+// packStream packs symbols of 9 to 15 bits and returns the union of the bits seen.
 func packStream(dst []byte, width int, symbols []uint16) uint16 {
 	var (
 		word uint64 // stream bits not yet written
@@ -93,59 +65,33 @@ func packStream(dst []byte, width int, symbols []uint16) uint16 {
 // unpackBits reads len(dst) symbols of width bits from src, which has their
 // exact length.
 func unpackBits(dst []uint16, width int, src []byte) {
-	switch width {
-	case 1:
-		dst, src = unpack1(dst, src)
-	case 2:
-		dst, src = unpack2(dst, src)
-	case 4:
-		dst, src = unpack4(dst, src)
-	case 8:
-		dst = dst[:len(src)]
-		for i, b := range src {
-			dst[i] = uint16(b)
-		}
-		return
-	case 16:
+	switch {
+	case width == 16:
 		for i := range dst {
 			dst[i] = binary.LittleEndian.Uint16(src[2*i:])
 		}
 		return
+	case width > 8:
+		unpackStream(dst, width, src)
+		return
 	}
-	unpackStream(dst, width, src)
+	var (
+		bytes [blockLen]byte
+		tier  = kernel.Best()
+		shift = 8 - width
+	)
+	for len(dst) > 0 {
+		n := min(len(dst), len(bytes))
+		block, out := bytes[:n], dst[:n]
+		tier.Unpack(block, width, src)
+		for i, b := range block {
+			out[i] = uint16(b) >> (shift & 7)
+		}
+		dst, src = dst[n:], src[n/8*width:]
+	}
 }
 
-// unpack1, unpack2 and unpack4 read full bytes and return what is left to do.
-
-func unpack1(dst []uint16, src []byte) ([]uint16, []byte) {
-	for len(dst) >= 8 && len(src) >= 1 {
-		b := uint16(src[0])
-		dst[0], dst[1], dst[2], dst[3] = b&1, b>>1&1, b>>2&1, b>>3&1
-		dst[4], dst[5], dst[6], dst[7] = b>>4&1, b>>5&1, b>>6&1, b>>7
-		dst, src = dst[8:], src[1:]
-	}
-	return dst, src
-}
-
-func unpack2(dst []uint16, src []byte) ([]uint16, []byte) {
-	for len(dst) >= 4 && len(src) >= 1 {
-		b := uint16(src[0])
-		dst[0], dst[1], dst[2], dst[3] = b&3, b>>2&3, b>>4&3, b>>6
-		dst, src = dst[4:], src[1:]
-	}
-	return dst, src
-}
-
-func unpack4(dst []uint16, src []byte) ([]uint16, []byte) {
-	for len(dst) >= 4 && len(src) >= 2 {
-		b, c := uint16(src[0]), uint16(src[1])
-		dst[0], dst[1], dst[2], dst[3] = b&15, b>>4, c&15, c>>4
-		dst, src = dst[4:], src[2:]
-	}
-	return dst, src
-}
-
-// unpackStream unpacks symbols of any width ≤ 16.
+// unpackStream unpacks symbols of 9 to 15 bits.
 func unpackStream(dst []uint16, width int, src []byte) {
 	var (
 		word uint64 // stream bits read but not yet used

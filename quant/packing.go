@@ -1,5 +1,5 @@
 // Package quant turns vectors into few bytes and back: it holds the compressors
-// of the baselines, packs symbols 0..N−1 densely and hashes grid indices.
+// of the baselines and packs symbols 0..N−1 densely.
 //
 // It knows no algorithm: what is compressed, and what becomes of the error, is
 // the caller's matter, and the modulo quantizer is package moniqua's.

@@ -66,9 +66,13 @@ func naiveStream(width int, symbols []uint16) []byte {
 }
 
 func TestPowersOfTwoAreBitStreams(t *testing.T) {
+	lengths := []int{1000, blockLen, blockLen + 1, 2500} // of which lanes do a part
+	for d := range 70 {
+		lengths = append(lengths, d)
+	}
 	for width := 1; width <= 16; width++ {
 		p := mustPacking(t, 1<<width)
-		for d := range 70 {
+		for _, d := range lengths {
 			symbols := ramp(1<<width, d)
 			got, err := p.Pack(nil, symbols)
 			if err != nil {

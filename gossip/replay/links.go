@@ -24,6 +24,14 @@ func (r *Replay) Met(peer topology.Rank, m gossip.Meeting) error {
 	return err
 }
 
+// Saved lets go of what a checkpoint has made it cheap to let go of.
+func (r *Replay) Saved(round int) error {
+	if err := r.Layer.Saved(round); err != nil {
+		return err
+	}
+	return r.forget()
+}
+
 // Parted forgets how far a neighbour was.
 func (r *Replay) Parted(peer topology.Rank, cause error) error {
 	if n := r.find(peer); n != nil {
@@ -70,7 +78,7 @@ func (r *Replay) recall(n *neighbour, f gossip.Frame) (done bool, err error) {
 	slot := r.slotOf(f)
 	repair, ok, err := r.Log.Find(gossip.Repair, slot, n.rank)
 	if !ok || err != nil {
-		return false, err
+		return false, failed(err)
 	}
 	r.say.Spend(f.Payload)
 	if slot < n.unrepaired {
@@ -98,7 +106,7 @@ func (r *Replay) feed(n *neighbour) error {
 	for n.next < next && n.takes(n.next) {
 		f, _, err := r.Log.Find(gossip.Data, n.next, n.rank)
 		if err != nil {
-			return err
+			return failed(err)
 		}
 		f.From, f.To = r.Self, n.rank
 		r.say.Send(f)
@@ -124,14 +132,14 @@ func (r *Replay) forget() error {
 			before = min(before, n.durable)
 		}
 	}
-	return r.Log.Trim(before, everything)
+	return failed(r.Log.Trim(before, everything))
 }
 
 // shorten lets go of what neighbours would need that take no checkpoints, be it that they
 // cannot, so that they do not fill the disk. One that dies then cannot be helped.
 func (r *Replay) shorten() error {
 	before, _ := r.Log.Span()
-	if err := r.Log.Trim(before, r.Most); err != nil {
+	if err := failed(r.Log.Trim(before, r.Most)); err != nil {
 		return err
 	}
 	base, _ := r.Log.Span()

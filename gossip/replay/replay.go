@@ -59,6 +59,21 @@ type Log interface {
 	Trim(before int, most int64) error
 }
 
+// A LogError says that the log has failed the worker, not its arithmetic.
+type LogError struct{ Err error }
+
+func (e *LogError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the log.
+func (e *LogError) Unwrap() error { return e.Err }
+
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &LogError{err}
+}
+
 // A Start is what a Replay begins with.
 type Start struct {
 	Self  topology.Rank
@@ -210,7 +225,7 @@ func (r *Replay) append(frames []gossip.Frame) error {
 		if f.Kind == gossip.Request || f.Kind >= gossip.Place || f.Kind == gossip.Data && r.slotOf(f) != next {
 			continue
 		}
-		if err := r.Log.Append(f); err != nil {
+		if err := failed(r.Log.Append(f)); err != nil {
 			return err
 		}
 	}
@@ -227,7 +242,7 @@ func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
 	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
 		f, _, err := r.Log.Find(gossip.Data, slot, n.rank)
 		if err != nil {
-			return asked, err
+			return asked, failed(err)
 		}
 		asked = true
 		// Refused where nothing can have been wrong.

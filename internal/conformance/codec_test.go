@@ -145,7 +145,7 @@ func (c *codecCase) checkSender(t *testing.T) {
 	codec.Quotients(quotients, c.Round, k)
 	equal(t, "quotients", quotients, c.Quotients)
 	c.checkValues(t, codec, k, c.Value)
-	if got := fmt.Sprintf("%016x", quant.HashIndices(k)); got != c.HashK {
+	if got := hashOf(k); got != c.HashK {
 		t.Errorf("hash of k: %s, want %s", got, c.HashK)
 	}
 
@@ -176,7 +176,7 @@ func (c *codecCase) checkReceiver(t *testing.T) {
 	}
 	equal(t, "decoded k", k, c.DecodedK)
 	c.checkValues(t, codec, k, c.DecodedValue)
-	if got := fmt.Sprintf("%016x", quant.HashIndices(k)); got != c.HashDecoded {
+	if got := hashOf(k); got != c.HashDecoded {
 		t.Errorf("hash of the decoded k: %s, want %s", got, c.HashDecoded)
 	}
 	wrong, violated := []int{}, []int{}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
+
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/rng"
@@ -132,7 +134,11 @@ func symbols(t *testing.T, d document, name string) {
 	}
 	equal(t, "step", grid.Step(), 0.5)
 	equal(t, "modulus", grid.Modulus(), 2)
-	equal(t, "hash", binary.LittleEndian.Uint64(payload[2:]), quant.HashIndices(indices))
+	var text []byte
+	for _, k := range indices {
+		text = binary.LittleEndian.AppendUint32(text, uint32(k))
+	}
+	equal(t, "hash", binary.LittleEndian.Uint64(payload[2:]), xxhash.Sum64(text))
 	got := make([]int32, len(sent))
 	for _, test := range []struct {
 		model []float32

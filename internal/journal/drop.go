@@ -7,8 +7,10 @@ import (
 	"os"
 )
 
-// Drop lets go of whole segments that hold nothing but slots before this one.
-func (j *Journal) Drop(before int) error {
+// Trim lets go of whole segments that hold nothing but slots before this one. Then it lets
+// go of the oldest, whoever may need them, until what is on disk takes most bytes, or is
+// the segment being written.
+func (j *Journal) Trim(before int, most int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	defer j.bury()
@@ -23,35 +25,32 @@ func (j *Journal) Drop(before int) error {
 	for first < len(j.places) && j.places[first].held != nil && j.base+first < before {
 		first++
 	}
-	j.shift(first)
+	if first > 0 {
+		j.shift(first)
+	}
 	j.release()
-	return nil
+	return j.shorten(most)
 }
 
-// Shorten lets go of the oldest segments, whoever may need them, until what is on
-// disk takes size bytes at most, or is the segment being written. It reports
-// whether there were any.
-func (j *Journal) Shorten(size int64) (shorter bool, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	defer j.bury()
+// shorten lets go of the oldest segments beyond so many bytes.
+func (j *Journal) shorten(most int64) error {
 	total := int64(0)
 	for _, s := range j.segments {
 		total += s.size
 	}
 	n := 0
-	for n < len(j.segments) && j.segments[n] != j.writing && total > size {
+	for n < len(j.segments) && j.segments[n] != j.writing && total > most {
 		total -= j.segments[n].size
 		n++
 	}
-	if n == 0 {
-		return false, nil
-	}
-	return true, j.remove(n)
+	return j.remove(n)
 }
 
 // remove lets go of the n oldest segments and of the messages up to the last in them.
 func (j *Journal) remove(n int) error {
+	if n == 0 {
+		return nil
+	}
 	gone := make(map[*segment]bool, n)
 	for _, s := range j.segments[:n] {
 		if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

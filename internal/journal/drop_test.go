@@ -28,8 +28,9 @@ func TestShortenLetsGoOfTheOldest(t *testing.T) {
 		{total, false, 0}, {total - 1, true, 5}, {total - sizes[0], false, 5}, {sizes[3] + sizes[2] - 1, true, 15},
 		{0, false, 15},
 	} {
-		if shorter, err := j.Shorten(test.size); err != nil || shorter != test.shorter {
-			t.Errorf("to %d bytes: %v, %v, want %v", test.size, shorter, err, test.shorter)
+		before := len(j.segments)
+		if err := j.Trim(baseOf(j), test.size); err != nil || len(j.segments) < before != test.shorter {
+			t.Errorf("to %d bytes: %d segments of %d, %v, want fewer: %v", test.size, len(j.segments), before, err, test.shorter)
 		}
 		expect(t, j, test.base, 20)
 	}

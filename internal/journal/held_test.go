@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -51,13 +52,13 @@ func TestWhatIsHeldIsBoundedAndDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if j.Base() != 4 || j.Next() != 8 || j.heldSize > heldBytes {
-		t.Errorf("slots %d to %d in %d bytes, want the last four", j.Base(), j.Next(), j.heldSize)
+	if baseOf(j) != 4 || nextOf(j) != 8 || j.heldSize > heldBytes {
+		t.Errorf("slots %d to %d in %d bytes, want the last four", baseOf(j), nextOf(j), j.heldSize)
 	}
-	if err := j.Drop(6); err != nil {
+	if err := j.Trim(6, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
-	if j.Base() != 6 || len(j.held) != 2 || j.heldSize != heldBytes/2 {
-		t.Errorf("from slot %d on, %d frames of %d bytes, want the last two", j.Base(), len(j.held), j.heldSize)
+	if baseOf(j) != 6 || len(j.held) != 2 || j.heldSize != heldBytes/2 {
+		t.Errorf("from slot %d on, %d frames of %d bytes, want the last two", baseOf(j), len(j.held), j.heldSize)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/replay"
 	"gossiptrainer/internal/wire"
 	"gossiptrainer/topology"
 )
@@ -27,7 +28,9 @@ import (
 // segmentBytes is how long a segment grows at most, but for its last frame.
 const segmentBytes = 64 << 20
 
-// A Journal holds the messages of the slots from Base to Next, and the repairs of
+var _ replay.Log = (*Journal)(nil)
+
+// A Journal holds the messages of the slots in Span, and the repairs of
 // some of them. It may be used by several goroutines.
 type Journal struct {
 	dir   string
@@ -71,18 +74,12 @@ type receipt struct {
 	to   topology.Rank
 }
 
-// Base returns the oldest slot whose message is there, Next if there is none.
-func (j *Journal) Base() int {
+// Span returns the oldest slot whose message is there, and the one whose message is
+// to be appended next: the same if there is none.
+func (j *Journal) Span() (base, next int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.base
-}
-
-// Next returns the slot whose message is to be appended next.
-func (j *Journal) Next() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.next()
+	return j.base, j.next()
 }
 
 func (j *Journal) next() int { return j.base + len(j.places) }
@@ -94,7 +91,7 @@ func (j *Journal) Appended() int64 {
 	return j.appended
 }
 
-// Append keeps a message, which must be that of slot Next, or a repair. A repair
+// Append keeps a message, which must be that of the next slot, or a repair. A repair
 // that is there already is not kept twice.
 func (j *Journal) Append(f gossip.Frame) error {
 	j.mu.Lock()
@@ -165,28 +162,26 @@ func (j *Journal) begin() error {
 	return nil
 }
 
-// Message returns the message of a slot from Base to Next, without a receiver.
-func (j *Journal) Message(slot int) (gossip.Frame, error) {
+// Find returns the message of a slot in Span, without a receiver, or the repair of that
+// message for a neighbour, and reports whether it is there. A message that is not is
+// an error.
+func (j *Journal) Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if kind == gossip.Repair {
+		p, ok := j.repairs[receipt{slot: slot, to: to}]
+		if !ok {
+			return gossip.Frame{}, false, nil
+		}
+		f, err = j.read(p, slot)
+		f.Kind, f.To = gossip.Repair, to
+		return f, true, err
+	}
 	if slot < j.base || slot >= j.next() {
-		return gossip.Frame{}, fmt.Errorf("journal: message of slot %d: only %d to %d are there", slot, j.base, j.next()-1)
+		return gossip.Frame{}, false, fmt.Errorf("journal: message of slot %d: only %d to %d are there", slot, j.base, j.next()-1)
 	}
-	return j.read(j.places[slot-j.base], slot)
-}
-
-// Repair returns the repair of the message of a slot for a neighbour, and reports
-// whether it is there.
-func (j *Journal) Repair(slot int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	p, ok := j.repairs[receipt{slot: slot, to: to}]
-	if !ok {
-		return gossip.Frame{}, false, nil
-	}
-	f, err = j.read(p, slot)
-	f.Kind, f.To = gossip.Repair, to
-	return f, true, err
+	f, err = j.read(j.places[slot-j.base], slot)
+	return f, err == nil, err
 }
 
 // read returns the frame at a place in memory of its own.

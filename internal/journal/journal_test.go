@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func open(t *testing.T, dir string, next int) *Journal {
 // third of them for worker 4.
 func fill(t *testing.T, j *Journal, end int) {
 	t.Helper()
-	for slot := j.Next(); slot < end; slot++ {
+	for slot := nextOf(j); slot < end; slot++ {
 		if err := j.Append(message(slot)); err != nil {
 			t.Fatal(err)
 		}
@@ -60,24 +61,24 @@ func fill(t *testing.T, j *Journal, end int) {
 // expect checks that the journal holds the slots from base to next.
 func expect(t *testing.T, j *Journal, base, next int) {
 	t.Helper()
-	if j.Base() != base || j.Next() != next {
-		t.Fatalf("slots %d to %d, want %d to %d", j.Base(), j.Next(), base, next)
+	if baseOf(j) != base || nextOf(j) != next {
+		t.Fatalf("slots %d to %d, want %d to %d", baseOf(j), nextOf(j), base, next)
 	}
 	for slot := base; slot < next; slot++ {
-		f, err := j.Message(slot)
+		f, err := messageOf(j, slot)
 		want := message(slot)
 		if err != nil || f.Round != want.Round || f.Hop != want.Hop || f.Note != want.Note ||
 			!bytes.Equal(f.Payload, want.Payload) {
 			t.Errorf("slot %d: %+v, %v, want %+v", slot, f, err, want)
 		}
-		f, ok, err := j.Repair(slot, 4)
+		f, ok, err := j.Find(gossip.Repair, slot, 4)
 		if want := repair(slot, 4); err != nil || ok != (slot%3 == 0) || ok &&
 			(f.Kind != gossip.Repair || f.To != 4 || !bytes.Equal(f.Payload, want.Payload)) {
 			t.Errorf("repair of slot %d: %+v, %v, %v, want %+v", slot, f, ok, err, want)
 		}
 	}
 	for _, slot := range []int{base - 1, next} {
-		if _, err := j.Message(slot); err == nil {
+		if _, err := messageOf(j, slot); err == nil {
 			t.Errorf("slot %d of %d to %d: no error", slot, base, next)
 		}
 	}
@@ -87,7 +88,7 @@ func TestFramesAreReadBack(t *testing.T) {
 	j := open(t, t.TempDir(), 0)
 	fill(t, j, 30)
 	expect(t, j, 0, 30)
-	if _, ok, err := j.Repair(3, 5); ok || err != nil {
+	if _, ok, err := j.Find(gossip.Repair, 3, 5); ok || err != nil {
 		t.Errorf("a repair for another worker: %v, %v", ok, err)
 	}
 	if err := j.Append(repair(3, 4)); err != nil {
@@ -140,7 +141,7 @@ func TestDropLetsGoOfWholeSegments(t *testing.T) {
 	dir := t.TempDir()
 	j := segmented(t, dir)
 	for _, test := range []struct{ before, base int }{{0, 0}, {4, 0}, {5, 5}, {3, 5}, {12, 10}, {14, 10}, {99, 15}} {
-		if err := j.Drop(test.before); err != nil {
+		if err := j.Trim(test.before, math.MaxInt64); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, j, test.base, 20)
@@ -201,11 +202,11 @@ func TestDamage(t *testing.T) {
 			j.Close()
 			test.harm(t, dir)
 			j = open(t, dir, test.next)
-			if j.Base() != test.base || j.Next() != test.next {
-				t.Fatalf("slots %d to %d, want %d to %d", j.Base(), j.Next(), test.base, test.next)
+			if baseOf(j) != test.base || nextOf(j) != test.next {
+				t.Fatalf("slots %d to %d, want %d to %d", baseOf(j), nextOf(j), test.base, test.next)
 			}
 			for slot := test.base; slot < test.next; slot++ {
-				f, err := j.Message(slot)
+				f, err := messageOf(j, slot)
 				switch {
 				case err == nil && !bytes.Equal(f.Payload, message(slot).Payload):
 					t.Errorf("slot %d: another payload", slot)
@@ -271,12 +272,12 @@ func TestSyncAndDropAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err := j.Drop(end - 10); err != nil {
+		if err := j.Trim(end-10, math.MaxInt64); err != nil {
 			t.Fatal(err)
 		}
 	}
 	syncing.Wait()
-	expect(t, j, j.Base(), 100)
+	expect(t, j, baseOf(j), 100)
 }
 
 func TestAppendAllocatesNothingButTheIndex(t *testing.T) {
@@ -285,11 +286,11 @@ func TestAppendAllocatesNothingButTheIndex(t *testing.T) {
 	if err := j.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Drop(1000); err != nil {
+	if err := j.Trim(1000, math.MaxInt64); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, j, 1001) // makes the segment
-	slot := j.Next()
+	slot := nextOf(j)
 	f := message(slot)
 	if n := testing.AllocsPerRun(100, func() {
 		f.Round, f.Hop = slot/2*2+1, slot%2
@@ -345,11 +346,11 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer j.Close()
-		if j.Next() != next || j.Base() > next {
-			t.Fatalf("slots %d to %d, want them to end at %d", j.Base(), j.Next(), next)
+		if nextOf(j) != next || baseOf(j) > next {
+			t.Fatalf("slots %d to %d, want them to end at %d", baseOf(j), nextOf(j), next)
 		}
-		for slot := j.Base(); slot < next; slot++ {
-			if f, err := j.Message(slot); err == nil && numbering.Of(f.Round, f.Hop) != slot {
+		for slot := baseOf(j); slot < next; slot++ {
+			if f, err := messageOf(j, slot); err == nil && numbering.Of(f.Round, f.Hop) != slot {
 				t.Errorf("slot %d: round %d hop %d", slot, f.Round, f.Hop)
 			}
 		}
@@ -372,8 +373,23 @@ func BenchmarkAppend(b *testing.B) {
 		if err := j.Append(f); err != nil {
 			b.Fatal(err)
 		}
-		if err := j.Drop(f.Round - 100); err != nil {
+		if err := j.Trim(f.Round-100, math.MaxInt64); err != nil {
 			b.Fatal(err)
 		}
 	}
+}
+
+func baseOf(j *Journal) int {
+	base, _ := j.Span()
+	return base
+}
+
+func nextOf(j *Journal) int {
+	_, next := j.Span()
+	return next
+}
+
+func messageOf(j *Journal, slot int) (gossip.Frame, error) {
+	f, _, err := j.Find(gossip.Data, slot, 0)
+	return f, err
 }

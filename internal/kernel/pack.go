@@ -70,17 +70,21 @@ func (t Tier) inLanes(n, width int) int {
 // bytes to pairs, these to fours, and these to 8·width bits.
 func packBytes(dst []byte, width int, symbols []byte) {
 	one, two, four := every(16, width), every(32, 2*width), every(64, 4*width)
+	join := func(x uint64) uint64 {
+		x = x&one | x>>(8-width)&(one<<width)
+		x = x&two | x>>(16-2*width)&(two<<(2*width))
+		return x&four | x>>(32-4*width)&(four<<(4*width))
+	}
+	dst = dst[:(len(symbols)*width+7)/8]
+	for len(symbols) >= 8 && len(dst) >= 8 { // what follows the word's bits is written next
+		binary.LittleEndian.PutUint64(dst, join(binary.LittleEndian.Uint64(symbols)))
+		dst, symbols = dst[width:], symbols[8:]
+	}
 	for len(symbols) > 0 {
 		var group [8]byte
 		n := copy(group[:], symbols)
-		x := binary.LittleEndian.Uint64(group[:])
-		x = x&one | x>>(8-width)&(one<<width)
-		x = x&two | x>>(16-2*width)&(two<<(2*width))
-		x = x&four | x>>(32-4*width)&(four<<(4*width))
-		size := (n*width + 7) / 8
-		binary.LittleEndian.PutUint64(group[:], x)
-		copy(dst, group[:size])
-		dst, symbols = dst[size:], symbols[n:]
+		binary.LittleEndian.PutUint64(group[:], join(binary.LittleEndian.Uint64(group[:])))
+		dst, symbols = dst[copy(dst, group[:(n*width+7)/8]):], symbols[n:]
 	}
 }
 
@@ -142,14 +146,21 @@ func (t Tier) unpackLanes(s []byte, width int, src []byte) {
 // unpackBytes is the definition of Unpack: packBytes backwards.
 func unpackBytes(symbols []byte, width int, src []byte) {
 	one, two, four := every(16, width), every(32, 2*width), every(64, 4*width)
-	for len(symbols) > 0 {
-		var group [8]byte
-		copy(group[:width], src)
-		x := binary.LittleEndian.Uint64(group[:])
+	part := func(x uint64) uint64 {
 		x = x&four | x<<(32-4*width)&(four<<32)
 		x = x&two | x<<(16-2*width)&(two<<16)
 		x = x&one | x<<(8-width)&(one<<8)
-		binary.LittleEndian.PutUint64(group[:], x<<(8-width))
+		return x << (8 - width)
+	}
+	eight := uint64(1)<<(8*width) - 1
+	for len(symbols) >= 8 && len(src) >= 8 {
+		binary.LittleEndian.PutUint64(symbols, part(binary.LittleEndian.Uint64(src)&eight))
+		symbols, src = symbols[8:], src[width:]
+	}
+	for len(symbols) > 0 {
+		var group [8]byte
+		copy(group[:width], src)
+		binary.LittleEndian.PutUint64(group[:], part(binary.LittleEndian.Uint64(group[:])))
 		n := copy(symbols, group[:])
 		symbols, src = symbols[n:], src[min(width, len(src)):]
 	}

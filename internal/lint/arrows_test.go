@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry", "node"},
+	{"internal/sim", "node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry", "node/link", "node"},
 	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
@@ -53,7 +53,9 @@ var siblings = map[string][]string{
 	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
 	"node/join":      {"node/socket", "node/handshake"},
 	"node/telemetry": {"node/socket", "node/handshake"},
-	"node":           {"node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry"},
+	"node/link":      {"node/socket", "node/handshake"},
+	"node": {"node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry",
+		"node/link"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
 )
 
@@ -122,7 +123,7 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 		return loss, fmt.Errorf("train: worker %d: round %d: loss is %v: %w", o.worker, k, loss, ErrDiverged)
 	}
 	if o.decay > 0 {
-		o.tier.Axpy(g, o.decay, x)
+		vec.Axpy(g, o.decay, x)
 	}
 	if o.momentum != nil {
 		o.tier.Momentum(g, o.momentum, o.mu)

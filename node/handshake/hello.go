@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/topology"
 )
@@ -16,10 +19,6 @@ const version = 3
 // Unranked is the rank of a peer that does not know it yet.
 const Unranked = -1
 
-// NoCheckpoint stands for the checkpoint of a peer that keeps none: it does not come
-// back.
-const NoCheckpoint = -1
-
 // A Section is a part of what all peers of a run must have alike. Peers compare hashes.
 // Where two differ, both ends tell each other the text, which must hold no secret.
 type Section struct {
@@ -28,13 +27,25 @@ type Section struct {
 	Advice string // what to do where it differs; "" for a section of the run file
 }
 
+// Members are all workers of a run, of which Self is this one.
+type Members struct {
+	IDs  []peer.ID // by rank
+	Self topology.Rank
+}
+
+// Rank returns the rank of id, and whether it has one.
+func (m Members) Rank(id peer.ID) (rank topology.Rank, known bool) {
+	i := slices.Index(m.IDs, id)
+	return topology.Rank(i), i >= 0
+}
+
 // A Hello is what a peer says of itself when it has been admitted.
 type Hello struct {
 	N        int
 	Dim      int
 	Rank     int // Unranked before the roll call
 	Round    int // exchanges finished
-	Durable  int // of these, as many as the newest checkpoint knows of; NoCheckpoint without one
+	Durable  int // of these, as many as the newest checkpoint knows of; gossip.Undurable without one
 	Epoch    uint64
 	Host     string // name of its machine
 	Sections []SectionSum
@@ -83,7 +94,7 @@ func (h *Hello) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, rank)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Dim))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Round))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // NoCheckpoint has all bits set
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // gossip.Undurable has all bits set
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
 	dst = appendPadded(dst, h.Host, MaxHost)
 	dst = append(dst, byte(len(h.Sections)))

@@ -82,3 +82,31 @@ func FuzzMessage(f *testing.F) {
 		}
 	})
 }
+
+func TestWhoCannotBeHelpedIsRefused(t *testing.T) {
+	none, log, deaf := Reach{Lead: 1}, Reach{Lead: 1, Kept: true, Oldest: 30}, Reach{Lead: 1, Kept: true}
+	tests := map[string]struct {
+		reach        Reach
+		ours, theirs int
+		want         string // "": welcome
+	}{
+		"in step":                     {none, 7, 8, ""},
+		"behind, no log":              {none, 7, 5, "no log of messages is kept here: set checkpoint"},
+		"in front, no log":            {none, 5, 7, "no log of messages is kept here: set checkpoint"},
+		"behind, in the log":          {log, 40, 30, ""},
+		"behind, before the log":      {log, 40, 29, "the log of worker 3 begins at exchange 30"},
+		"in front":                    {log, 30, 40, ""},
+		"in step, before the log":     {log, 30, 29, "the log of worker 3 begins at exchange 30"},
+		"behind, and is told nothing": {deaf, 40, 2, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			mine := Hello{Rank: 3, Round: test.ours}
+			no := mine.ComparePlace(Hello{Rank: 4, Round: test.theirs}, 4, test.reach)
+			wrong := no != nil && (no.Reason != LostState || !no.Permanent() || !strings.Contains(no.Detail, test.want))
+			if wrong || (no == nil) != (test.want == "") {
+				t.Errorf("%v, want %q", no, test.want)
+			}
+		})
+	}
+}

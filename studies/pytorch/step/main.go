@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
 )
 
@@ -65,7 +66,7 @@ func run(name string, batch int, length time.Duration) error {
 	k := 0
 	step := func() error {
 		loss, err := oracle.Gradient(g, k, x)
-		kernel.Best().Axpy(x, -0.01, g)
+		vec.Axpy(x, -0.01, g)
 		found.Loss = loss
 		k++
 		return err

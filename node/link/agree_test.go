@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func (s *resetStream) ResetWithError(network.StreamErrorCode) error {
 // A neighbour takes an open stream for a link: none may stay open that nobody reads.
 func TestStreamsThatNobodyTakesAreReset(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	e := &edge{links: &links{ctx: ctx}, arrived: make(chan *handshake.Talk, 1)}
+	e := &edge{neighbour: neighbour{shared: &shared{ctx: ctx}}, arrived: make(chan *handshake.Talk, 1)}
 	var older, newer, taken, late resetStream
 	e.deliver(&handshake.Talk{Stream: &older})
 	e.deliver(&handshake.Talk{Stream: &newer})

@@ -1,21 +1,19 @@
-package node
+package link
 
 import (
 	"sync"
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// An outgoing thing is a frame, a notice or a bye. The payload of a bye says why.
+// An outgoing thing is a frame, or a sign of life. The payload of a bye says why.
 type outgoing struct {
 	frame   gossip.Frame
-	notice  Notice   // Kind 0: none
 	mailing *mailing // nil: the payload travels as it is
-	message uint64   // what heads call it
-	bye     bool
+	message uint64   // its number in the header cache
+	alive   bool     // a sign of life
 }
 
 // open returns the payload as it travels.
@@ -72,7 +70,7 @@ func (q *queue) take(over <-chan struct{}, idle <-chan time.Time) (o outgoing, o
 		select {
 		case <-q.wake:
 		case <-idle:
-			return outgoing{notice: Notice{Kind: wire.Alive}}, true
+			return outgoing{alive: true}, true
 		case <-over:
 			return outgoing{}, false
 		}

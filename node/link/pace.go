@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"sync"
@@ -45,19 +45,15 @@ func (p *pace) best() float64 {
 	return best
 }
 
-// toll returns what a byte takes to the neighbour: at the rate of the run file,
+// linkCost returns what a byte takes to a neighbour: at the rate of the run file,
 // else at that measured. A writer is held up only if more is under way than the
 // buffers hold, a reader always: so that frames come in slowly counts for those
 // that go out, as the links of a run are alike. Where neither tells, it is 0.
-func tollOf(limit float64, sent, received *pace) entropy.Toll {
+func linkCost(limit float64, sent, received *pace) entropy.Toll {
 	if limit > 0 {
 		return entropy.TollOf(limit)
 	}
 	return entropy.TollOf(8 * min(received.best(), sent.best()))
-}
-
-func (e *edge) toll() entropy.Toll {
-	return tollOf(e.links.host.Rate(e.id), &e.sent.pace, &e.received.pace)
 }
 
 // costSample is the payload that coders are measured with, costTries how often:

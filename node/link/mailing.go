@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/socket"
 	"gossiptrainer/quant"
 )
 
@@ -15,7 +16,7 @@ import (
 type coding struct {
 	coder   entropy.Coder
 	layout  func(f gossip.Frame) quant.Layout
-	refused *refusals
+	refused *socket.Refusals
 	log     *slog.Logger
 
 	encoding sync.Mutex // of encoder
@@ -25,23 +26,23 @@ type coding struct {
 	free []*mailing
 }
 
-// newCoding returns the stage that w asks for, nil if payloads travel as they are.
-func newCoding(w *Worker, refused *refusals, log *slog.Logger) (*coding, error) {
-	if w.Entropy == entropy.Plain {
+// newCoding returns the stage that c asks for, nil if payloads travel as they are.
+func newCoding(c *Config) (*coding, error) {
+	if c.Coder == entropy.Plain {
 		return nil, nil
 	}
 	costs := entropy.Typical()
-	if w.Entropy == entropy.Auto {
+	if c.Coder == entropy.Auto {
 		var err error
 		if costs, err = measureCosts(); err != nil {
 			return nil, err
 		}
 	}
-	encoder, err := entropy.NewEncoder(w.Entropy, costs)
+	encoder, err := entropy.NewEncoder(c.Coder, costs)
 	if err != nil {
 		return nil, err
 	}
-	return &coding{coder: w.Entropy, layout: w.Layout, refused: refused, log: log, encoder: encoder}, nil
+	return &coding{coder: c.Coder, layout: c.Layout, refused: c.Refused, log: c.Log, encoder: encoder}, nil
 }
 
 // A mailing is one message on its way to several neighbours. The first link to
@@ -50,7 +51,7 @@ func newCoding(w *Worker, refused *refusals, log *slog.Logger) (*coding, error) 
 type mailing struct {
 	stage *coding
 	frame gossip.Frame
-	toll  entropy.Toll
+	cost  entropy.Toll
 
 	layout quant.Layout
 
@@ -61,9 +62,9 @@ type mailing struct {
 	left  int // links that have not sent it
 }
 
-// mailing wraps a message for so many links, at a toll; nil if there is nothing
+// mailing wraps a message for so many links, at a cost per byte; nil if there is nothing
 // to code.
-func (c *coding) mailing(f gossip.Frame, links int, toll entropy.Toll) *mailing {
+func (c *coding) mailing(f gossip.Frame, links int, cost entropy.Toll) *mailing {
 	if c == nil || f.Kind != gossip.Data || len(f.Payload) == 0 || links == 0 {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (c *coding) mailing(f gossip.Frame, links int, toll entropy.Toll) *mailing 
 	} else {
 		p = &mailing{stage: c}
 	}
-	p.frame, p.toll, p.left, p.made = f, toll, links, false
+	p.frame, p.cost, p.left, p.made = f, cost, links, false
 	p.layout = quant.Bytes(len(f.Payload))
 	if c.layout != nil {
 		p.layout = c.layout(f)
@@ -103,11 +104,12 @@ func (p *mailing) code() {
 	p.stage.encoding.Lock()
 	defer p.stage.encoding.Unlock()
 	var err error
-	p.coded, p.coder, err = p.stage.encoder.Encode(p.coded[:0], p.frame.Payload, p.layout, p.toll)
+	p.coded, p.coder, err = p.stage.encoder.Encode(p.coded[:0], p.frame.Payload, p.layout, p.cost)
 	if err != nil {
 		p.coder = entropy.Plain
 		p.stage.refused.Count("not coded")
-		p.stage.log.Warn("a message is sent without entropy coding", "why", fmt.Errorf("round %d hop %d: %w", p.frame.Round, p.frame.Hop, err))
+		why := fmt.Errorf("round %d hop %d: %w", p.frame.Round, p.frame.Hop, err)
+		p.stage.log.Warn("a message is sent without entropy coding", "why", why)
 	}
 }
 

@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestNeighboursShareAHeader(t *testing.T) {
-	var s heads
+	var s headerCache
 	h, payload := wire.Header{Kind: wire.Data, Round: 3, Epoch: 7}, []byte("parameters")
 	want, got := make([]byte, wire.HeaderLen), make([]byte, wire.HeaderLen)
 	put := func(message uint64) {

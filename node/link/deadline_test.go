@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"bufio"
@@ -37,8 +37,9 @@ func (s *slowStream) Read(b []byte) (int, error) {
 func TestSlowFramesArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := new(slowStream)
-		k := &link{edge: new(edge), stream: s, in: bufio.NewReader(s)}
-		if err := k.fill(make([]byte, 2*shape.Chunk), new(wire.Header), &deadline{set: s.SetReadDeadline, allow: defaultDetect}); err != nil {
+		k := &link{to: new(neighbour), stream: s, in: incoming{Reader: bufio.NewReader(s)}}
+		due := &deadline{set: s.SetReadDeadline, allow: 15 * time.Second}
+		if err := k.fill(make([]byte, 2*shape.Chunk), new(wire.Header), due); err != nil {
 			t.Errorf("a piece every ten seconds: %v", err)
 		}
 	})

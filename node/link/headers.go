@@ -1,4 +1,4 @@
-package node
+package link
 
 import (
 	"sync"
@@ -6,9 +6,9 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// heads makes the headers of frames. One message goes to several neighbours under
+// headerCache makes the headers of frames. One message goes to several neighbours under
 // one header: the first link to send it takes the checksum, the others copy.
-type heads struct {
+type headerCache struct {
 	mu   sync.Mutex
 	last uint64 // the message that head belongs to, 0: none
 	of   wire.Header
@@ -18,7 +18,7 @@ type heads struct {
 
 // number returns a number for a message of several frames, which are the same
 // for all their receivers; 0 for a frame on its own.
-func (s *heads) number(frames int) uint64 {
+func (s *headerCache) number(frames int) uint64 {
 	if frames < 2 {
 		return 0
 	}
@@ -29,7 +29,7 @@ func (s *heads) number(frames int) uint64 {
 }
 
 // put is wire.PutHeader for a frame of the message of this number.
-func (s *heads) put(dst []byte, message uint64, h wire.Header, payload []byte) error {
+func (s *headerCache) put(dst []byte, message uint64, h wire.Header, payload []byte) error {
 	if message == 0 {
 		return wire.PutHeader(dst, h, payload)
 	}

@@ -1,0 +1,134 @@
+package moniqua
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
+	"gossiptrainer/quant"
+)
+
+// A round is the codec in one round.
+type round struct {
+	k       int
+	grid    Grid
+	plain   plain
+	encode  rounder // to indices
+	windows rounder // to the low ends of decode windows
+	packing quant.Packing
+	divisor divisor
+	width   int // b for N = 2^b up to 256 symbols, else 0
+	block   int // coordinates per block
+	tail    int // bytes of a payload after the symbols
+	tier    kernel.Tier
+}
+
+// byteWidth returns b for N = levels = 2^b up to 256 symbols, else 0.
+func byteWidth(levels int) int {
+	if levels > 256 || levels&(levels-1) != 0 {
+		return 0
+	}
+	return bits.TrailingZeros(uint(levels))
+}
+
+// blockOf returns the coordinates per block: a multiple of the packing's group.
+func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
+
+// mixed returns what a path saw: the largest difference of indices, and the
+// coordinates that have one.
+func (r *round) mixed(largest, moved int) algos.Mixed {
+	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
+}
+
+// gathered is what a path mixes.
+type gathered struct {
+	acc, x  []float32
+	mine    []byte
+	in      []algos.Message
+	repairs [][]byte // by message: what of its repair is not read yet
+}
+
+// repaired reports whether one of the messages comes with a repair.
+func repaired(in []algos.Message) bool {
+	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
+}
+
+// inLanes is how many neighbours are mixed in lanes.
+const inLanes = 31
+
+// inLanes reports whether in is mixed in lanes alone.
+func (r *round) inLanes(in []algos.Message) bool {
+	return r.width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in)
+}
+
+// sent returns the symbols of payload from coordinate first on, in the upper bits
+// of bytes: in place if they fill them, else unpacked to dst.
+func (r *round) sent(dst, payload []byte, first int) []byte {
+	if r.width == 8 {
+		return payload[first : first+len(dst)]
+	}
+	r.tier.Unpack(dst, r.width, payload[first/8*r.width:])
+	return dst
+}
+
+// checkMix finds the reason why the arguments of Mix cannot be used, if there is one,
+// before acc changes.
+func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) error {
+	if len(acc) != len(x) {
+		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
+	}
+	if !inPlace(acc, x) || !r.inLanes(in) {
+		if err := r.checkReference(x); err != nil {
+			return err
+		}
+	}
+	if err := r.checkPayload(mine, len(x)); err != nil {
+		return fmt.Errorf("moniqua: round %d: own payload: %w", r.k, err)
+	}
+	for _, message := range in {
+		if err := r.checkPayload(message.Payload, len(x)); err != nil {
+			return &algos.MessageError{From: message.From, Err: fmt.Errorf("moniqua: round %d: %w", r.k, err)}
+		}
+	}
+	return nil
+}
+
+// inPlace reports whether acc is x. Encode has found x sound then, so that the
+// lanes do not read it once more, which would be a quarter of the pass over memory.
+func inPlace(acc, x []float32) bool { return len(acc) > 0 && &acc[0] == &x[0] }
+
+// checkPayload makes sure that payload holds d symbols and the hash, if any.
+func (r *round) checkPayload(payload []byte, d int) error {
+	if len(payload) < r.tail {
+		return fmt.Errorf("%d bytes: the hash alone takes %d", len(payload), r.tail)
+	}
+	return r.packing.Check(payload[:len(payload)-r.tail], d)
+}
+
+// checkReference makes sure that every coordinate of x is within 2³² steps of 0.
+func (r *round) checkReference(x []float32) error {
+	bound := float32(min(r.grid.Step()*(1<<32), math.MaxFloat32))
+	limit := math.Float32bits(bound)
+	if r.tier.Magnitude(x) <= limit {
+		return nil
+	}
+	for i, v := range x {
+		if math.Float32bits(v)&^(1<<31) > limit { // NaN and Inf are above every number
+			return r.strange(v, i)
+		}
+	}
+	return nil
+}
+
+// strange is the error for a coordinate that has no index.
+func (r *round) strange(v float32, at int) error {
+	if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("moniqua: round %d: coordinate %d: %v is not finite", r.k, at, v)
+	}
+	return fmt.Errorf("moniqua: round %d: coordinate %d: %v is 2³¹ or more steps of %v from 0: "+
+		"the model exploded or theta %v is far too small",
+		r.k, at, v, r.grid.Step(), r.grid.Theta)
+}

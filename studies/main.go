@@ -1,0 +1,166 @@
+// Studies makes what docs/results and docs/performance show: one study, some, or all of them.
+//
+//	go run ./studies list
+//	go run ./studies NAME...
+//	go run ./studies all
+//
+// It runs in the root of the repository. Each study is a program or a script of its own. A study that
+// fails does not keep the others from being made; what a script has finished is not done again.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+)
+
+// A study makes files below docs.
+type study struct {
+	name    string
+	command string   // words, without quotes
+	writes  []string // files and folders
+	needs   []string // beside Go
+	minutes int      // about, on two cores; most are estimates from shorter runs
+}
+
+// Things that a study may need.
+const (
+	fashion = "Fashion-MNIST"
+	cifar   = "CIFAR-10"
+	idle    = "an idle machine" // it measures time
+	root    = "root"            // and network namespaces
+	torch   = "PyTorch"
+)
+
+// studies returns all studies by name.
+func studies() []study {
+	all := []study{
+		program("algorithms", 15, "-o", fashion, idle),
+		{"controllers", "go run ./studies/controllers -o docs/results/controllers.md",
+			below("docs/results/", "controllers.md", "controllers.png"), []string{fashion}, 2},
+		program("defaults", 10, "-o"),
+		program("entropy", 2, "-o", fashion, idle),
+		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
+		program("quantizers", 10, "-o", fashion),
+		{"variance", "go run ./studies/variance -o docs/results/variance.md -table docs/results/compressors.md",
+			below("docs/results/", "variance.md", "variance.png", "compressors.md"), []string{fashion, idle}, 10},
+		comparison("alq-table1", 5, fashion),
+		comparison("moniqua-fig1", 30, cifar),
+		comparison("moniqua-fig1-lab", 10, fashion, idle),
+		comparison("moniqua-fig2a", 10, fashion),
+		comparison("moniqua-fig2b", 10, fashion),
+		comparison("moniqua-table2", 30, cifar),
+		comparison("mqgrad", 5, fashion),
+		comparison("orq-table2", 5, fashion),
+		comparison("torus16", 15, fashion),
+		{"one-label10", "studies/one-label10.sh",
+			below("docs/results/", "one-label10.png", "one-label10.txt"), []string{fashion}, 10},
+		{"sim-vs-lab", "studies/sim-vs-lab.sh", []string{"docs/results/sim-vs-lab.txt"}, []string{fashion, idle}, 10},
+		{"faults", "go run ./test/chaos -o docs/results/faults.md", []string{"docs/results/faults.md"}, []string{root}, 20},
+		{"soak", "go run ./test/chaos -soak 1h -seed 20261123 -o docs/results/soak.md",
+			[]string{"docs/results/soak.md"}, []string{root}, 65},
+		{"rounds", "studies/pytorch/rounds.sh", below("docs/performance/", "link.txt", "sim.txt", "round.txt"),
+			[]string{idle}, 5},
+		{"training", "studies/pytorch/training.sh",
+			below("docs/performance/", "steps.txt", "kernels.txt", "profile.txt", "pytorch.md"), []string{torch}, 10},
+	}
+	slices.SortFunc(all, func(a, b study) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// program is the study of a program in a folder of its name, which writes a document.
+func program(name string, minutes int, flags string, needs ...string) study {
+	document := "docs/results/" + name + ".md"
+	return study{name, "go run ./studies/" + name + " " + flags + " " + document, []string{document}, needs, minutes}
+}
+
+// comparison is the study of a comparison in configs/comparisons.
+func comparison(name string, minutes int, needs ...string) study {
+	return study{name, "studies/comparisons.sh " + name, []string{"docs/results/" + name}, needs, minutes}
+}
+
+func below(folder string, names ...string) []string {
+	for i := range names {
+		names[i] = folder + names[i]
+	}
+	return names
+}
+
+func main() {
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./studies list | all | NAME...") }
+	flag.Parse()
+	if flag.Arg(0) == "list" && flag.NArg() == 1 {
+		list(os.Stdout, studies())
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	chosen, err := choose(studies(), flag.Args())
+	if err == nil {
+		err = makeAll(ctx, chosen, os.Geteuid() == 0)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "studies:", err)
+		os.Exit(1)
+	}
+}
+
+// list writes what there is to know of studies.
+func list(w io.Writer, all []study) {
+	for _, s := range all {
+		fmt.Fprintf(w, "%s: about %d minutes", s.name, s.minutes)
+		if len(s.needs) > 0 {
+			fmt.Fprintf(w, ", needs %s", strings.Join(s.needs, ", "))
+		}
+		fmt.Fprintf(w, "\n\twrites %s\n\truns   %s\n", strings.Join(s.writes, " "), s.command)
+	}
+}
+
+// choose returns the studies of these names, or all.
+func choose(all []study, names []string) ([]study, error) {
+	if len(names) == 1 && names[0] == "all" {
+		return all, nil
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no study: name one or more, or say list or all")
+	}
+	var chosen []study
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s study) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%q: no such study: go run ./studies list names them", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// makeAll makes studies one after the other and says which failed. Without root it leaves out those that need it.
+func makeAll(ctx context.Context, chosen []study, isRoot bool) error {
+	var failed []error
+	for _, s := range chosen {
+		if slices.Contains(s.needs, root) && !isRoot {
+			fmt.Fprintf(os.Stderr, "SKIPPED: %s: needs root\n", s.name)
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "== %s: %s\n", s.name, s.command)
+		words := strings.Fields(s.command)
+		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+		if err := cmd.Run(); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
