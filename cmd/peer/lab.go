@@ -123,12 +123,13 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		s.sayResumed()
 	}
 	s.endAt(ends)
-	s.ends.follow(run.N(), s.record, trained(s.earlier))
+	s.ends.follow(run.N(), s.record, s.history.Trained())
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(), Restarts: restartsOf(run.Config(), restarts),
 		Command: func(rank, life int) *exec.Cmd { return s.peer(program, rank, file.resume || life > 0) },
 		Spares:  spares(run),
 		End:     s.ends.over,
+		History: s.history,
 		Event:   s.event,
 		Log:     s.log,
 	})

@@ -92,7 +92,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
-	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
+	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.hear
 	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
 			s.sayStopped(again)
@@ -175,7 +175,7 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.Dir, observe: s.event, saver: s.saver})
+	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.Dir, observe: s.hear, saver: s.saver})
 	if err != nil {
 		return err
 	}

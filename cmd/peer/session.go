@@ -36,9 +36,9 @@ type session struct {
 	edges  []record.Event
 	watch  record.Watch
 
-	earlier []earlier      // by rank; empty for a run that begins
-	record  []record.Event // of earlier parts
-	ends    *ending        // before its rounds are over; nil: never
+	history *record.History // of what real peers report
+	record  []record.Event  // of earlier parts
+	ends    *ending         // before its rounds are over; nil: never
 }
 
 // begin opens the record and the display of a run. The display closes with the
@@ -63,6 +63,7 @@ func (c *console) resume(ctx context.Context, run *experiment.Run, mode, dir str
 	}
 	s := &session{c: c, run: run, mode: mode, began: time.Now(), last: make([]record.Step, run.N()), watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()}}
 	if dir == "" {
+		s.history = record.NewHistory(run.N(), nil)
 		s.folder, err = runfolder.Make(run.Config(), s.began)
 	} else {
 		s.folder, err = s.goOn(dir)
@@ -97,7 +98,7 @@ func (s *session) goOn(dir string) (*runfolder.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.record, s.earlier = old.Events, earlierParts(old.Events, s.run.N())
+	s.record, s.history = old.Events, record.NewHistory(s.run.N(), old.Events)
 	return runfolder.Open(s.run.Config(), dir)
 }
 
@@ -121,14 +122,24 @@ func (c *console) newDisplay(run live.Run) live.Display {
 	return live.Plain(c.err, run)
 }
 
-// event takes what a peer reports.
+// hear takes what the peer of this process reports, which counts from where the process
+// has begun.
+func (s *session) hear(e record.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if joined, isNew := s.history.Join(e); isNew {
+		s.enter(joined)
+	}
+}
+
+// event takes an event of the whole run.
 func (s *session) event(e record.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, news := s.joined(e)
-	if !news {
-		return
-	}
+	s.enter(e)
+}
+
+func (s *session) enter(e record.Event) {
 	if err := s.folder.Add(e); err != nil {
 		fmt.Fprintf(s.display, "warning: the record stays in memory until the disk takes it: %v\n", err)
 	}
