@@ -80,10 +80,7 @@ func ownFolder(loaded *configs.Loaded) error {
 
 // lanOptions are the options of a peer on a LAN: those of its run file, and what its machine has.
 func lanOptions(run *experiment.Run, secret string) (node.Options, error) {
-	o, err := nodeOptions(run)
-	if err != nil {
-		return o, err
-	}
+	o := nodeOptions(run)
 	held, err := run.DataHeld()
 	if err != nil {
 		return o, err

@@ -24,6 +24,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/shape"
 )
 
 // A matrix runs the cells of a comparison and keeps what came of them in a
@@ -117,7 +118,7 @@ func (m *matrix) prepare(ctx context.Context) error {
 		if err := m.endsOf(cell, run); err != nil {
 			return err
 		}
-		m.network(cell, loaded.Config)
+		m.network(cell, run.Network().Uplink)
 		if err := m.fingerprint(loaded.Config); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
@@ -226,16 +227,12 @@ func (m *matrix) checkSet() error {
 }
 
 // network notes what the network of a cell is like.
-func (m *matrix) network(cell configs.Cell, cfg configs.Config) {
+func (m *matrix) network(cell configs.Cell, link shape.Link) {
 	if slices.ContainsFunc(m.result.Networks, func(n report.Network) bool { return n.Name == cell.Network }) {
 		return
 	}
-	rate, err := configs.ParseRate(cfg.Limit.Rate)
-	if err != nil {
-		panic("internal error: " + err.Error()) // the configuration was checked
-	}
 	m.result.Networks = append(m.result.Networks, report.Network{
-		Name: cell.Network, Rate: rate, Latency: time.Duration(cfg.Limit.Latency).Seconds(),
+		Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
 	})
 }
 

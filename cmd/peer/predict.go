@@ -28,12 +28,8 @@ type forecast struct {
 }
 
 // forecastOf predicts a run on the uplink of its run file.
-func forecastOf(run *experiment.Run) (forecast, error) {
-	network, err := shapedNetwork(run.Config())
-	if err != nil {
-		return forecast{}, err
-	}
-	p := run.Predict()
+func forecastOf(run *experiment.Run) forecast {
+	network, p := run.Network(), run.Predict()
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
 	f := forecast{
 		Rounds: run.Config().Train.Rounds, Exchanges: p.Exchanges,
@@ -44,7 +40,7 @@ func forecastOf(run *experiment.Run) (forecast, error) {
 		now = hop(network.Uplink, now, frames, wire)
 	}
 	f.Least = now.Seconds()
-	return f, nil
+	return f
 }
 
 // hop returns when the last of some messages has arrived.
@@ -84,10 +80,7 @@ func checkComparison(c *console, name string, set []string) error {
 		if err := m.endsOf(cell, run); err != nil {
 			return err
 		}
-		f, err := forecastOf(run)
-		if err != nil {
-			return err
-		}
+		f := forecastOf(run)
 		f.Network, f.Label = cell.Network, cell.Label
 		all = append(all, f)
 	}

@@ -124,16 +124,12 @@ func (f *runFile) advise(s *session, id string, err error) error {
 }
 
 // nodeOptions are the options that a run file gives.
-func nodeOptions(run *experiment.Run) (node.Options, error) {
+func nodeOptions(run *experiment.Run) node.Options {
 	cfg := run.Config()
-	network, err := shapedNetwork(cfg)
-	if err != nil {
-		return node.Options{}, err
-	}
 	o := node.Options{
 		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
 		Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
-		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: network,
+		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: run.Network(),
 	}
 	for _, s := range namedApart(cfg) {
 		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
@@ -141,7 +137,7 @@ func nodeOptions(run *experiment.Run) (node.Options, error) {
 	for _, p := range cfg.Peers {
 		o.Roster = append(o.Roster, node.Peer{ID: p.ID, Addrs: p.Addrs})
 	}
-	return o, nil
+	return o
 }
 
 // takePart joins the others, trains, and waits for everybody's results, which

@@ -14,7 +14,6 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -169,24 +168,19 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 // A simulated is a run on one network.
 type simulated struct {
 	*session
-	network shape.Network
-	models  [][]float32 // final ones, by rank
+	models [][]float32 // final ones, by rank
 }
 
 func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simulated, error) {
-	network, err := shapedNetwork(run.Config())
-	if err != nil {
-		return nil, err
-	}
 	s, err := c.begin(ctx, run, "sim")
-	return &simulated{session: s, network: network}, err
+	return &simulated{session: s}, err
 }
 
 // train simulates the run to its end and reports the results.
 func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
 	means := newAverager(s.run, s.event)
 	result, err := sim.Run(ctx, simulatedTasks(s.run, workers, means, s.event), sim.Options{
-		Network: s.network,
+		Network: s.run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
 			return time.Duration(float64(compute) * s.run.Slowdown(rank))
 		},

@@ -67,10 +67,7 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 	if err != nil {
 		return err
 	}
-	o, err := nodeOptions(run)
-	if err != nil {
-		return err
-	}
+	o := nodeOptions(run)
 	if kept != nil || reweights(run) { // whoever comes back is known by its key
 		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, runfolder.Key)); err != nil {
 			return err

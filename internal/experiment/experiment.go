@@ -7,12 +7,12 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
@@ -27,6 +27,7 @@ type Run struct {
 	graph    *topology.Graph
 	method   registry.Algorithm
 	rows     []topology.Row
+	network  shape.Network
 	schedule train.Schedule
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func() (*moniqua.Control, error)
@@ -91,24 +92,8 @@ func (r *Run) assembleGraph() error {
 	}
 	r.graph = graph
 	r.rows = r.method.Neighbours(graph)
-	return r.checkLinks()
-}
-
-// checkLinks finds limits on edges that the run does not have.
-func (r *Run) checkLinks() error {
-	for _, key := range slices.Sorted(maps.Keys(r.cfg.Limit.Links)) {
-		i, j, err := configs.ParseLink(key)
-		if err != nil {
-			return configs.Errorf("limit.links."+key, "%v", err)
-		}
-		tells := func(i, j int) bool {
-			return i < len(r.rows) && slices.Contains(r.rows[i].Out, topology.Rank(j))
-		}
-		if !tells(i, j) && !tells(j, i) {
-			return configs.Errorf("limit.links."+key, "workers %d and %d are no neighbours in %s", i, j, r.graph.Spec())
-		}
-	}
-	return nil
+	r.network, err = networkOf(r.cfg, graph.Spec(), r.rows)
+	return err
 }
 
 func (r *Run) assembleSchedule() error {
