@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -143,7 +144,7 @@ func runLab(ctx context.Context, c *console, file *runFile, args []string, resta
 		return stopped(ctx, err)
 	}
 	finals, _ := s.results()
-	models, err := readModels(s.folder, run.N(), finals)
+	models, err := worker.Models(s.folder, run.N(), finals)
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (s *session) bereft() bool {
 // spares says without which peers a run goes on: under the policy reweight without
 // those that died, and those that lost the others.
 func spares(run *experiment.Run) func(lab.Failure) bool {
-	if !reweights(run) {
+	if !run.Reweights() {
 		return nil
 	}
 	return func(f lab.Failure) bool { return f.Died || f.Code == exitNetwork }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/topology"
 )
 
 // addResume adds the flag of commands that can go on with a run.
@@ -17,12 +15,12 @@ func (f *runFile) addResume(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on where the run stopped; FILE is its run file or its folder")
 }
 
-// beginning is where the workers of the command begin.
-func (f *runFile) beginning() beginning {
+// start is where the workers of the command begin.
+func (f *runFile) start() checkpoints.Start {
 	if f.resume {
-		return continued
+		return checkpoints.Resume
 	}
-	return afresh
+	return checkpoints.Fresh
 }
 
 // folderOf returns the folder of the run to go on with, "" where a new one is to
@@ -41,23 +39,8 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 			return "", runfolder.HintNothing(run.Config(), err)
 		}
 	}
-	there := false
-	for rank := range run.N() {
-		r := refugeOf(run, dir, topology.Rank(rank), nil)
-		found, err := checkpoint.Peek(r.dir)
-		if errors.Is(err, checkpoint.ErrNone) {
-			continue
-		}
-		if err == nil {
-			err = found.Check(r.manifest(0), r.legal)
-		}
-		if err != nil {
-			return "", err
-		}
-		there = true
-	}
-	if !there {
-		return "", runfolder.HintNothing(run.Config(), fmt.Errorf("%w in %s", checkpoint.ErrNone, runfolder.CheckpointsOf(run.Config(), dir)))
+	if err := checkpoints.CheckAny(run, dir); err != nil {
+		return "", err
 	}
 	return dir, nil
 }

@@ -46,7 +46,7 @@ func checkRoom(run *experiment.Run, mode string) (warning string, err error) {
 // momentum; 0 where no checkpoints are taken.
 func leastState(run *experiment.Run, mode string) int64 {
 	cfg := run.Config()
-	if mode == "sim" || reweights(run) || cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0 {
+	if mode == "sim" || run.Reweights() || cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0 {
 		return 0
 	}
 	if cfg.Checkpoint.Dir != "" && len(runfolder.RanksIn(cfg.Checkpoint.Dir)) > 0 {

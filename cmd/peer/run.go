@@ -11,8 +11,10 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/status"
+	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
@@ -93,7 +95,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 		return err
 	}
 	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.hear
-	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
+	if err := s.takePart(ctx, options, rank, file.start()); err != nil {
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
 			s.sayStopped(again)
 		}
@@ -131,7 +133,7 @@ func nodeOptions(run *experiment.Run) node.Options {
 		Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
 		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: run.Network(),
 	}
-	for _, s := range namedApart(cfg) {
+	for _, s := range run.Sections() {
 		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
 	}
 	for _, p := range cfg.Peers {
@@ -142,7 +144,7 @@ func nodeOptions(run *experiment.Run) node.Options {
 
 // takePart joins the others, trains, and waits for everybody's results, which
 // come as events.
-func (s *session) takePart(ctx context.Context, o node.Options, rank int, from beginning) error {
+func (s *session) takePart(ctx context.Context, o node.Options, rank int, from checkpoints.Start) error {
 	n, err := node.New(o)
 	if err != nil {
 		return err
@@ -165,13 +167,15 @@ func (s *session) takePart(ctx context.Context, o node.Options, rank int, from b
 		)
 	}
 	s.belong(given)
-	home := refugeOf(s.run, s.folder.Dir, given, o.Logger)
-	defer home.close()
-	w, kept, err := home.open(from)
+	store := checkpoints.New(s.run, s.folder.Dir, given, o.Logger)
+	defer store.Close()
+	w, kept, err := store.Open(from)
 	if err != nil {
 		return err
 	}
-	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.Dir, observe: s.hear, saver: s.saver})
+	final, err := worker.Train(ctx, n, s.run, w, worker.Options{
+		Results: worker.Results{Dir: s.folder.Dir, Saver: s.saver}, Observe: s.hear, Checkpoints: kept,
+	})
 	if err != nil {
 		return err
 	}

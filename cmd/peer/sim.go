@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
@@ -178,7 +179,7 @@ func newSimulated(ctx context.Context, c *console, run *experiment.Run) (*simula
 
 // train simulates the run to its end and reports the results.
 func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
-	means := newAverager(s.run, s.event)
+	means := s.run.NewAverager(s.event)
 	result, err := sim.Run(ctx, simulatedTasks(s.run, workers, means, s.event), sim.Options{
 		Network: s.run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
@@ -194,13 +195,13 @@ func (s *simulated) train(ctx context.Context, workers []*experiment.Worker, com
 	if s.models, err = s.concludeSim(ctx, workers, result); err != nil {
 		return err
 	}
-	return means.conclude(s.models, result.Rounds[0])
+	return means.Conclude(s.models, result.Rounds[0])
 }
 
-func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *averager, scores func(record.Event)) []work.Task {
+func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *experiment.Averager, scores func(record.Event)) []work.Task {
 	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
-		tasks[i].Gradient = means.watched(scored(run, w, w.Gradient, scores))
+		tasks[i].Gradient = means.Watched(run.Scored(w, w.Gradient, scores))
 	}
 	return tasks
 }
@@ -244,9 +245,18 @@ func (s *session) concludeWorker(w *experiment.Worker, rank int, result sim.Resu
 	final := w.Final(record.Final{
 		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
 	})
-	if err := conclude(&final, s.run, w, outlet{dir: s.folder.Dir, saver: s.saver}, s.testing(rank)); err != nil {
+	results := worker.Results{Dir: s.folder.Dir, Saver: s.saver}
+	if err := results.Complete(&final, s.run, w, s.testing(rank)); err != nil {
 		return err
 	}
 	s.event(record.Event{Final: &final})
 	return nil
+}
+
+// testing returns what tells the user of a run how far the test of the final model of a
+// rank is, which may be record.Average.
+func (s *session) testing(rank int) func(done, all int) {
+	return worker.EachSecond(func(share float64) {
+		s.event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
+	})
 }

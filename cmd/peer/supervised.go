@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/status"
+	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -20,9 +22,9 @@ import (
 // standard input and reports on standard output. The run file is resolved, so
 // neither environment nor flags count again.
 func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
-	from := afresh
+	from := checkpoints.Fresh
 	if file.resume {
-		from = comingBack
+		from = checkpoints.Return
 	}
 	return supervised(ctx, c, rank, func(ctx context.Context, leash *lab.Leash) error {
 		return superviseLife(ctx, c, leash, path, rank, from)
@@ -51,7 +53,7 @@ func supervised(ctx context.Context, c *console, rank int, life func(context.Con
 }
 
 // superviseLife is the life of a peer of a run file.
-func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int, from beginning) error {
+func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int, from checkpoints.Start) error {
 	loaded, err := configs.Load(configs.Source{File: path})
 	if err != nil {
 		return err
@@ -61,15 +63,15 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	logger := c.logger(c.err)
-	home := refugeOf(run, filepath.Dir(path), topology.Rank(rank), logger)
-	defer home.close()
-	worker, kept, err := home.open(from)
+	store := checkpoints.New(run, filepath.Dir(path), topology.Rank(rank), logger)
+	defer store.Close()
+	w, kept, err := store.Open(from)
 	if err != nil {
 		return err
 	}
 	o := nodeOptions(run)
-	if kept != nil || reweights(run) { // whoever comes back is known by its key
-		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, runfolder.Key)); err != nil {
+	if kept != nil || run.Reweights() { // whoever comes back is known by its key
+		if o.Identity, err = node.OpenIdentity(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
 			return err
 		}
 		defer o.Identity.Close()
@@ -90,9 +92,12 @@ func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path strin
 		return err
 	}
 	defer desk.Close()
-	final, err := trainOn(ctx, n, run, worker, kept, outlet{
-		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &runfolder.Saver{Log: logger, Stopped: ctx.Done()},
-		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
+	final, err := worker.Train(ctx, n, run, w, worker.Options{
+		Results:     worker.Results{Dir: filepath.Dir(path), Saver: &runfolder.Saver{Log: logger, Stopped: ctx.Done()}},
+		Observe:     o.Observe,
+		Checkpoints: kept,
+		Arbiter:     leash,
+		Through:     func(other topology.Rank) bool { return leash.Through(int(other)) },
 	})
 	if err != nil {
 		return err

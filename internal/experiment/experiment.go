@@ -8,6 +8,7 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
@@ -133,6 +134,18 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 // Config returns what the run was made from.
 func (r *Run) Config() configs.Config { return r.cfg }
 
+// Sections returns what all peers and all parts of the run must agree on. The name of the
+// run is not among them, for it is compared by itself.
+func (r *Run) Sections() []configs.Section {
+	sections := r.cfg.Sections()
+	for i, s := range sections {
+		if s.Name == "run" {
+			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
+		}
+	}
+	return sections
+}
+
 // Graph returns the graph of the configuration. All-reduce has its own, whose
 // weights play no part: messages go around the ring in one direction, or over
 // all edges of a complete graph or a star.
@@ -144,6 +157,9 @@ func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
 
 // Notes returns what the loader said: which keys an override has made meaningless.
 func (r *Run) Notes() []string { return slices.Clone(r.notes) }
+
+// Network returns the links of the run, as its limits make them.
+func (r *Run) Network() shape.Network { return r.network }
 
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }

@@ -10,9 +10,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Network returns the links of the run, as its limits make them.
-func (r *Run) Network() shape.Network { return r.network }
-
 // networkOf turns the limits of a run file into links. It refuses a limit on an edge
 // that no row has.
 func networkOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shape.Network, error) {

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
 	{"internal/app/runfolder", "internal/app/peer", "internal/app/inspect", "internal/app/status"},
-	{"internal/app/bench"},
+	{"internal/app/bench", "internal/app/checkpoints", "internal/app/worker"},
 	{"cmd/peer"},
 }
 

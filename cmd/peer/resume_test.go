@@ -7,49 +7,9 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/checkpoint"
 )
-
-// A checkpoint of round 0 says that a worker has begun, holds no state, and is one to go on
-// from.
-func TestAWorkerGoesOnFromRoundZero(t *testing.T) {
-	loaded, err := configs.Load(configs.Source{File: "ring8", Set: []string{"model={name: quadratic, dim: 50}"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := assemble(loaded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	home := refugeOf(run, t.TempDir(), 3, slog.New(slog.DiscardHandler))
-	_, kept, err := home.open(afresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := kept.Write(0); err != nil {
-		t.Fatal(err)
-	}
-	if err := kept.Journal.Close(); err != nil {
-		t.Fatal(err)
-	}
-	found, err := checkpoint.Latest(home.dir)
-	if err != nil || found.Round != 0 || len(found.State.Tensors) != 0 {
-		t.Fatalf("found %+v, error %v", found, err)
-	}
-	for _, from := range []beginning{continued, comingBack} {
-		w, kept, err := home.open(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if kept.Round != 0 || w.Machine.Ready().Round != 0 {
-			t.Errorf("begins at round %d", kept.Round)
-		}
-		if err := kept.Journal.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // A second signal prints one line: the lost rounds, the safe round, and the command to go on.
 func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
@@ -65,7 +25,7 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	s.canGoOn("peer run my.yaml --resume")
 	signal := &signalError{os.Interrupt}
 	s.c.breakOff(signal)
-	_, kept, err := refugeOf(run, s.folder.Dir, 3, slog.New(slog.DiscardHandler)).open(afresh)
+	_, kept, err := checkpoints.New(run, s.folder.Dir, 3, slog.New(slog.DiscardHandler)).Open(checkpoints.Fresh)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package worker
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ func TestATestIsToldOfEachSecondAndAtItsEnd(t *testing.T) {
 			{700 * time.Millisecond, []float64{0.5, 1}},
 		} {
 			var told []float64
-			watch := eachSecond(func(share float64) { told = append(told, share) })
+			watch := EachSecond(func(share float64) { told = append(told, share) })
 			for done := 1; done <= 4; done++ {
 				time.Sleep(tt.batch)
 				watch(done, 4)
