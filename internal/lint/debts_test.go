@@ -4,7 +4,7 @@ package lint
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
 var budgetDebts = debt{
-	"cmd/peer":            3,
+	"cmd/peer":            1,
 	"gossip":              8,
 	"internal/experiment": 1,
 	"internal/kernel":     17,
@@ -26,7 +26,7 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":            78,
+	"cmd/peer":            43,
 	"configs":             147,
 	"docs":                129,
 	"gossip":              72,
@@ -41,7 +41,7 @@ var columnDebts = debt{
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            27,
+	"cmd/peer":            14,
 	"configs":             13,
 	"gossip":              12,
 	"internal/experiment": 19,
