@@ -79,7 +79,7 @@ func (w *world) parts(k int) int {
 func (w *world) check(rounds int) {
 	for _, m := range w.survivors() {
 		if !m.done {
-			w.t.Fatalf("worker %d hangs, waiting for %v; exchange %d is next", m.rank, m.ready.Waiting, m.Next())
+			w.t.Fatalf("worker %d hangs, waiting for %v; exchange %d is next", m.rank, m.ready.Waiting, m.machine.Next())
 		}
 	}
 	drift, counts := w.lopsided(rounds)
@@ -138,7 +138,7 @@ func TestPeersDie(t *testing.T) {
 			return
 		}
 		for _, m := range w.survivors() {
-			if m.over < last+6*grace {
+			if m.over < max(last, w.latest)+6*grace {
 				return // before the gap could be closed
 			}
 		}
