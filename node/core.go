@@ -24,7 +24,8 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	}
 	switch log := w.journal(); {
 	case log != nil && w.Lost == Reweight:
-		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use", w.Rank)
+		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use",
+			w.Rank)
 	case log != nil:
 		s.Replay = &replay.Start{
 			Self: w.Rank, Row: w.Row, Slots: gossip.SlotsOf(w.Machine), Log: log, Most: w.Checkpoints.room(),
@@ -102,7 +103,8 @@ func (d *driver) failed(err error) error {
 
 func (d *driver) cause(err error) error {
 	if lost, ok := errors.AsType[*peer.LostError](err); ok {
-		return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, lost.Peer, d.meter.Trouble(lost.Peer))}
+		why := fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, lost.Peer, d.meter.Trouble(lost.Peer))
+		return &NetworkError{Op: "link", Err: why}
 	}
 	if cut, ok := errors.AsType[*judge.CutOffError](err); ok {
 		return &NetworkError{Op: "link", Err: cut}

@@ -12,7 +12,7 @@ const (
 	hasty      = 4   // a link that is down for this part of the grace makes a worker call another, and one more after each
 	invitation = 30  // graces that a worker which comes back may take to begin
 	meeting    = 120 // graces that neighbours may take to meet at the beginning
-	held       = 3   // graces after which a worker goes on although nobody has closed the gap, or without the sponsor it has never met
+	held       = 3   // graces after which a worker goes on although nobody has closed the gap, or its sponsor has not come
 	reach      = 8   // those beyond a gap that are called at most
 	margin     = 8   // exchanges that an edge is put off after the first Off, and so many times more after each
 	widest     = 12  // bits of that at most
@@ -150,7 +150,8 @@ func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
 		return false
 	}
 	next.on, next.edge.opened, next.said.wants, next.said.offers = true, from, unsaid, unsaid
-	m.acts = append(m.acts, Act{Kind: Open, Peer: next.rank, Edge: topology.Edge{Peer: next.rank, Weight: m.weight}, Exchange: from})
+	edge := topology.Edge{Peer: next.rank, Weight: m.weight}
+	m.acts = append(m.acts, Act{Kind: Open, Peer: next.rank, Edge: edge, Exchange: from})
 	return true
 }
 

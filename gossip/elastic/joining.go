@@ -44,7 +44,8 @@ func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now 
 		}
 	}
 	m.seat(peer, exchange)
-	a.process, a.hosted, a.patience, a.link.up, a.link.finished, a.link.since = process, true, invitation, false, false, now
+	a.process, a.hosted, a.patience = process, true, invitation
+	a.link.up, a.link.finished, a.link.since = false, false, now
 	m.acts = m.acts[:0]
 	return true
 }

@@ -71,7 +71,8 @@ func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds
 		mixed: old.alg.mixed, at: old.alg.at,
 	}
 	closing := w.graph.Closing(old.rank)
-	row := topology.Row{In: []topology.Edge{{Peer: sponsor.rank, Weight: closing.Weight}}, Out: []topology.Rank{sponsor.rank}}
+	edge := topology.Edge{Peer: sponsor.rank, Weight: closing.Weight}
+	row := topology.Row{In: []topology.Edge{edge}, Out: []topology.Rank{sponsor.rank}}
 	machine, err := gossip.Resume(old.rank, row, alg, rounds, 1, nil, s)
 	if err != nil {
 		w.t.Fatal(err)
@@ -106,7 +107,8 @@ func TestAnotherProcessKnowsNothing(t *testing.T) {
 		acts := m.Step(elastic.Moment{Grace: grace, Next: 7})
 		cut := slices.ContainsFunc(acts, func(a elastic.Act) bool { return a.Kind == elastic.Cut && a.Peer == peer })
 		if m.Neighbour(peer) != want || cut == want || m.Gone(peer) {
-			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v", process, m.Neighbour(peer), m.Gone(peer), acts, want)
+			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v",
+				process, m.Neighbour(peer), m.Gone(peer), acts, want)
 		}
 	}
 }

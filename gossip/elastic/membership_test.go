@@ -106,8 +106,10 @@ func (w *world) check(rounds int) {
 func TestPeersDie(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := rapid.SampledFrom([]topology.Spec{
-			{Kind: topology.Ring, N: 3, Slack: 1}, {Kind: topology.Ring, N: 5, Slack: 0.5}, {Kind: topology.Ring, N: 8, Slack: 1}, {Kind: topology.Ring, N: 8, Slack: 1},
-			{Kind: topology.Complete, N: 5, Slack: 1}, {Kind: topology.Star, N: 5, Slack: 1}, {Kind: topology.Torus, Rows: 3, Cols: 3, Slack: 1},
+			{Kind: topology.Ring, N: 3, Slack: 1}, {Kind: topology.Ring, N: 5, Slack: 0.5},
+			{Kind: topology.Ring, N: 8, Slack: 1}, {Kind: topology.Ring, N: 8, Slack: 1},
+			{Kind: topology.Complete, N: 5, Slack: 1}, {Kind: topology.Star, N: 5, Slack: 1},
+			{Kind: topology.Torus, Rows: 3, Cols: 3, Slack: 1},
 		}).Draw(t, "graph")
 		g, err := topology.New(spec)
 		if err != nil {

@@ -108,7 +108,8 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := newMortal(machine, &mortal{rank: topology.Rank(i), process: 1, row: row, alg: alg, life: make(map[topology.Rank]int)})
+		life := make(map[topology.Rank]int)
+		m := newMortal(machine, &mortal{rank: topology.Rank(i), process: 1, row: row, alg: alg, life: life})
 		w.embody(m, elastic.Start{Closing: g.Closing(m.rank), Rounds: rounds})
 		w.workers = append(w.workers, m)
 	}
