@@ -36,9 +36,6 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// Compresses says whether messages are made by algorithm.compressor.
-func (r *Run) Compresses() bool { return r.method.Compresses() }
-
 // unsuited returns why a compressor that was made of c does not suit the algorithm,
 // and the fix; "" if it does.
 func (r *Run) unsuited(c configs.Compressor, made quant.Compressor) string {

@@ -26,12 +26,6 @@ var controllers = map[string]func(c configs.Controller, seed uint64) (choose gos
 // workers.
 const controllerStream = 1<<31 - 3
 
-// controlled says whether the bits change while the run goes on.
-func (r *Run) controlled() bool {
-	_, ok := controllers[r.cfg.Algorithm.Controller.Name]
-	return ok
-}
-
 // checkController makes sure that there are bits for the controller to choose.
 func (r *Run) checkController() error {
 	if !r.controlled() {

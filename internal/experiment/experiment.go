@@ -6,46 +6,13 @@
 package experiment
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/registry"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
-	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
-
-// A Run is an assembled configuration, which does not change. Its methods may be called
-// from several goroutines; what a Worker gives must not be shared between them.
-type Run struct {
-	network
-	cfg      configs.Config // with the values that auto stands for
-	method   registry.Algorithm
-	data     *dataset // nil for an objective without data
-	schedule train.Schedule
-	bound    float64             // of the update direction, 0 = none
-	theta    func(k int) float64 // nil in full precision and under control
-	control  func(registry.Lane) (*moniqua.Control, error)
-	layout   []model.Param
-	dim      int
-	sample   int // floats of memory for every sample of a batch
-	scorer   *scorer
-	coder    entropy.Coder
-	notes    []string // of the loader
-	warnings []string
-}
-
-// A network says who hears whom, and by which links.
-type network struct {
-	graph *topology.Graph
-	rows  []topology.Row // by rank
-	links shape.Network
-}
 
 // New assembles cfg as far as that needs no samples. What does not fit together
 // is a *configs.Error at the key that says so; missing data can be a
@@ -145,67 +112,4 @@ func (r *Run) measure() (model.Size, error) {
 		return size, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
 	return size, nil
-}
-
-// modelSpec describes the objective of a worker, for batches up to a size.
-func (r *Run) modelSpec(worker, batch int) model.Spec {
-	m := r.cfg.Model
-	s := model.Spec{
-		Name: m.Name, Batch: batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
-		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker,
-	}
-	if r.data != nil {
-		info := r.data.sources[0].Info // all sources have one form
-		s.Shape, s.Classes = info.Shape, len(info.Classes)
-	}
-	return s
-}
-
-// Config returns what the run was made from.
-func (r *Run) Config() configs.Config { return r.cfg }
-
-// Sections returns what all peers and all parts of the run must agree on. The name of the
-// run is not among them, for it is compared by itself.
-func (r *Run) Sections() []configs.Section {
-	sections := r.cfg.Sections()
-	for i, s := range sections {
-		if s.Name == "run" {
-			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
-		}
-	}
-	return sections
-}
-
-// Graph returns the graph of the configuration. All-reduce has its own, whose
-// weights play no part: messages go around the ring in one direction, or over
-// all edges of a complete graph or a star.
-func (r *Run) Graph() *topology.Graph { return r.graph }
-
-// Warnings returns what is legal in the configuration and yet likely to be a
-// mistake, each with its fix: for people, before the run.
-func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
-
-// Notes returns what the loader said: which keys an override has made meaningless.
-func (r *Run) Notes() []string { return slices.Clone(r.notes) }
-
-// Network returns the links of the run, as its limits make them.
-func (r *Run) Network() shape.Network { return r.links }
-
-// N returns the number of workers.
-func (r *Run) N() int { return len(r.rows) }
-
-// Dim returns the number of parameters of the model.
-func (r *Run) Dim() int { return r.dim }
-
-// Layout returns the names and shapes of the parameters.
-func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
-
-// Row returns whom worker rank hears and tells.
-func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }
-
-func (r *Run) checkRank(rank topology.Rank) error {
-	if rank < 0 || int(rank) >= r.N() {
-		return fmt.Errorf("experiment: worker %d: the run has workers 0 to %d", rank, r.N()-1)
-	}
-	return nil
 }

@@ -81,27 +81,6 @@ func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
 	return algorithm, nil
 }
 
-// quantized says whether models travel as symbols of the modulo codec.
-func (r *Run) quantized() bool {
-	a := r.cfg.Algorithm
-	return r.method.ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != fullBits
-}
-
-// fullBits are the bits per parameter of full precision.
-const fullBits = 32
-
-// levels returns the N of the modulo codec, the smallest where it changes: a
-// bound that holds for coarse values holds for fine ones.
-func (r *Run) levels() int {
-	if r.controlled() {
-		return 1 << r.cfg.Algorithm.Controller.MinBits
-	}
-	if r.cfg.Algorithm.Levels > 0 {
-		return r.cfg.Algorithm.Levels
-	}
-	return 1 << r.cfg.Algorithm.Bits
-}
-
 // Levels returns the N of the modulo codec where its grid is a matter of the run
 // file: 0 without one, and where N or θ follow the run, so that what is far too
 // large there does not stay so.

@@ -113,10 +113,6 @@ func pairPayload(r *Run) int {
 	return link.MaxPayload(r.dim) + gossip.CensusBytes(r.N())
 }
 
-// Asynchronous reports whether the workers wait for nobody, so that some do more
-// steps than others.
-func (r *Run) Asynchronous() bool { return r.method.Asynchronous() }
-
 // Timed reports whether the parameters depend on how long everything takes, so
 // that a run has a digest of its own wherever it runs.
 func (r *Run) Timed() bool {

@@ -5,9 +5,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Reweights reports whether workers go on without those that are lost.
-func (r *Run) Reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
-
 // Closing returns who takes the place of the neighbours of a worker that are lost,
 // nil where nobody does.
 func (r *Run) Closing(rank topology.Rank) *topology.Closing {

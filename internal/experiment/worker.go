@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
@@ -38,15 +37,6 @@ func Tasks(workers []*Worker) []work.Task {
 	return tasks
 }
 
-// A builder makes one worker of a run.
-type builder struct {
-	*Run
-	rank   topology.Rank
-	row    topology.Row      // whom the worker hears and tells
-	agreed *gossip.Agreement // its part in the choice of bits; nil: they do not change
-	audit  *moniqua.Audit    // of workers that are together; nil: nothing is compared
-}
-
 // builder returns that of a worker of the run.
 func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error) {
 	b := &builder{Run: r, rank: rank, row: r.rows[rank], audit: audit}
@@ -57,10 +47,6 @@ func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error
 	b.agreed, err = r.agreement(rank)
 	return b, err
 }
-
-// typical returns the builder of a worker that does not train, for what is the same for
-// all workers: sizes and properties.
-func (r *Run) typical() *builder { return &builder{Run: r} }
 
 // Worker builds one worker. It reads no samples but those of its shard: this is
 // for a process per worker.

@@ -5,12 +5,12 @@ package lint
 // budgetDebts are structs, parameter lists and interfaces, by package.
 var budgetDebts = debt{
 	"cmd/peer":            1,
-	"gossip":              8,
-	"internal/experiment": 1,
+	"gossip":              7,
+	"gossip/elastic":      1,
 	"internal/kernel":     17,
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
-	"node":                3,
+	"node":                2,
 	"node/socket":         1,
 	"quant":               4,
 }
@@ -29,21 +29,21 @@ var columnDebts = debt{
 	"cmd/peer":            43,
 	"configs":             147,
 	"docs":                129,
-	"gossip":              72,
+	"gossip":              64,
+	"gossip/elastic":      10,
+	"gossip/judge":        1,
 	"gossip/replay":       4,
-	"internal/experiment": 142,
+	"internal/experiment": 135,
 	"internal/journal":    1,
 	"internal/lab":        13,
 	"internal/lint":       3,
 	"internal/sim":        8,
-	"node":                40,
+	"node":                38,
 }
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            14,
-	"configs":             13,
-	"gossip":              12,
-	"internal/experiment": 19,
-	"node":                18,
+	"cmd/peer": 14,
+	"configs":  13,
+	"node":     23,
 }
