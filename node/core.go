@@ -91,6 +91,9 @@ func (w *Worker) journal() *journal.Journal {
 	return w.Checkpoints.Journal
 }
 
+// keepsMessages reports whether a neighbour can come back to what the worker has sent.
+func (w *Worker) keepsMessages() bool { return w.journal() != nil }
+
 // failed returns what ends the run after an error of the core: one of the network, of the
 // journal, or of this worker's arithmetic. What the core has still to tell is told first.
 func (d *driver) failed(err error) error {
