@@ -82,15 +82,6 @@ type standing struct {
 	ledger  ledger
 }
 
-// spent is where the time of a round goes.
-type spent struct{ compute, wait, codec time.Duration }
-
-// A reporter is a transport that tells how it is.
-type reporter interface {
-	Transport
-	meter
-}
-
 func newDriver(w Worker, t reporter) *driver {
 	d := &driver{
 		w: w, t: t, meter: t, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {},

@@ -3,6 +3,11 @@
 //
 // It drives a gossip.Machine and computes nothing itself; it knows neither
 // configuration files nor the names of algorithms, models and data sets.
+//
+// It keeps what its user sees, and the driver. The rest has rooms of its own, each of which
+// knows those before it and none after it: socket (host, encryption, limits, counters),
+// identity (keys and secrets), handshake (what two peers say before frames), then side by
+// side join (who takes part), telemetry (the status topic) and link (frames).
 package node
 
 import (
@@ -93,7 +98,12 @@ type Node struct {
 
 	observing sync.Mutex // one event at a time
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	stage
+}
+
+// A stage is how far a node has come, under its lock.
+type stage struct {
 	roster *join.Roster // nil before it is known
 	roll   *join.RollCall
 	links  *link.Links
@@ -317,6 +327,28 @@ func (n *Node) Close() error {
 	}
 	n.wg.Wait()
 	return errors.Join(append(errs, n.host.Close())...)
+}
+
+// joinTopic returns the status topic of this node, which stays the same if it runs again.
+func (n *Node) joinTopic() (*telemetry.Topic, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.topic != nil {
+		return n.topic, nil
+	}
+	var err error
+	n.topic, err = telemetry.Join(telemetry.Config{
+		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
+		Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
+	})
+	return n.topic, err
+}
+
+// statusTopic returns the status topic, nil before Run.
+func (n *Node) statusTopic() *telemetry.Topic {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.topic
 }
 
 // observe hands one event at a time to the observer.
