@@ -85,8 +85,8 @@ func (a *D2) Local(k int, g []float32) error {
 	return nil
 }
 
-// Carries returns the codec.
-func (a *D2) Carries() Codec { return a.Codec }
+// Carries returns the codec of its one lane.
+func (a *D2) Carries() []Codec { return []Codec{a.Codec} }
 
 // Send appends z as the codec encodes it.
 func (a *D2) Send(k, _ int, dst []byte) ([]byte, error) {

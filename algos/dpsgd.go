@@ -50,8 +50,8 @@ func (a *DPSGD) Descend(k int, g []float32) error {
 // Converges Fast and Communicates Little", ICLR 2019).
 func (a *DPSGD) Local(k int, g []float32) error { return a.Descend(k, g) }
 
-// Carries returns the codec.
-func (a *DPSGD) Carries() Codec { return a.Codec }
+// Carries returns the codec of its one lane.
+func (a *DPSGD) Carries() []Codec { return []Codec{a.Codec} }
 
 // Send appends the model as the codec encodes it.
 func (a *DPSGD) Send(k, _ int, dst []byte) ([]byte, error) {

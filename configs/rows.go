@@ -111,6 +111,8 @@ func words(word string) string {
 		return each(registry.Names(func(a registry.Algorithm) bool { return !a.Takes.LocalSteps.Given }))
 	case "reweight":
 		return each(registry.Names(reweights))
+	case "asynchronous":
+		return each(registry.Names(registry.Algorithm.Asynchronous))
 	case "ranges of bits":
 		return ranges()
 	}

@@ -60,10 +60,12 @@ type Frame struct {
 	Payload    []byte // empty in a Request, and in all kinds from Place on
 }
 
-// A Carrier is an algorithm whose messages a codec makes. If that codec is a
-// Verifier or a Noter, the protocol serves it.
+// A Carrier is an algorithm whose messages codecs make. The message of hop h is lane h:
+// it has a codec of its own, with noise and a bound of its own. If a codec is a Verifier
+// or a Noter, the protocol serves it.
 type Carrier interface {
-	Carries() algos.Codec
+	// Carries returns the codecs by lane, one for every hop.
+	Carries() []algos.Codec
 }
 
 // A Verifier is a codec that recognises a message which it recovered wrongly:

@@ -15,17 +15,12 @@ import (
 // The sender still knows the answer. It cannot be more than Lead slots ahead of
 // one who has not mixed, as in outbox, and is told when a link broke.
 
-// Repairs counts the messages that a worker recovered wrongly.
-type Repairs struct {
-	Violations int64 // messages found to be wrong, and asked for
-	Repaired   int64 // those of them that were mixed in the end
-	Verified   bool  // whether wrong messages would be found at all
-}
-
 // Repairs returns what has been counted so far.
 func (w *Worker) Repairs() Repairs {
 	r := w.repair
-	r.Verified = w.verify != nil
+	for _, l := range w.lanes {
+		r.Verified = r.Verified || l.verify != nil
+	}
 	return r
 }
 
@@ -50,7 +45,8 @@ func (w *Worker) ask(from topology.Rank) {
 
 // answer sends the repair that a request asks for, or says why not.
 func (w *Worker) answer(f Frame) error {
-	if w.verify == nil {
+	verify := w.lanes.at(f.Hop).verify
+	if verify == nil {
 		return ErrUnasked
 	}
 	if f.Round >= w.rounds || f.Round/w.every > w.k/w.every {
@@ -61,7 +57,7 @@ func (w *Worker) answer(f Frame) error {
 	}
 	// The codec's own copy is not sent: a request that is none, from a worker
 	// that is ahead, would let it be rewritten while it is on its way.
-	repair, ok := w.verify.AppendRepair(nil, f.Round)
+	repair, ok := verify.AppendRepair(nil, f.Round)
 	if !ok {
 		return ErrUnasked
 	}

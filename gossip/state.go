@@ -44,7 +44,9 @@ func (w *Worker) State(v *state.Visit) {
 	state.Int(v, "round", &w.k, 0, w.rounds)
 	v.Floats("x", w.alg.Params())
 	v.Part("algorithm", w.alg)
-	v.Part("codec", w.codec)
+	for _, l := range w.lanes {
+		v.Part(l.name, l.codec)
+	}
 	if w.agreed != nil {
 		v.Part("agreement", w.agreed)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,7 +116,9 @@ type doubter struct {
 	doubted int
 }
 
-func (a *doubter) Carries() algos.Codec { return doubtful{a} }
+func (a *doubter) Carries() []algos.Codec {
+	return slices.Repeat([]algos.Codec{doubtful{a}}, a.Plan().Hops)
+}
 
 func (a *doubter) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	if a.doubted == k {

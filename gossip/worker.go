@@ -28,11 +28,9 @@ const (
 type Worker struct {
 	self   topology.Rank
 	alg    Algorithm
-	local  Local       // alg, if H > 1
-	codec  algos.Codec // nil unless alg is a Carrier
-	verify Verifier    // nil unless the codec verifies
-	noter  Noter       // nil unless the codec is one
-	agreed *Agreement  // nil unless the bits change
+	local  Local // alg, if H > 1
+	lanes  lanes
+	agreed *Agreement // nil unless the bits change
 	plan   algos.Plan
 	rounds int
 	every  int // H
@@ -107,11 +105,9 @@ func newWorker(self topology.Rank, row topology.Row, alg Algorithm, rounds, ever
 		outbox: newOutbox(self, row.Out, plan.Lead+1),
 	}
 	if c, ok := alg.(Carrier); ok {
-		w.codec = c.Carries()
-		if v, ok := w.codec.(Verifier); ok && v.Verifies() {
-			w.verify = v
+		if w.lanes = newLanes(c.Carries()); len(w.lanes) != plan.Hops {
+			return nil, fmt.Errorf("gossip: worker %d: %d codecs for %d hops: need one for each", self, len(w.lanes), plan.Hops)
 		}
-		w.noter, _ = w.codec.(Noter)
 	}
 	return w, nil
 }
@@ -203,15 +199,18 @@ func (w *Worker) Params() []float32 { return w.alg.Params() }
 // Mixed returns what the last finished mixing saw.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
-// Codec returns the codec that carries the messages, nil where there is none.
-func (w *Worker) Codec() algos.Codec { return w.codec }
+// Codec returns the codec that carries the messages of a hop, nil where there is none.
+func (w *Worker) Codec(hop int) algos.Codec { return w.lanes.at(hop).codec }
 
 // ExtraMemory returns the algorithm's and that of verification.
 func (w *Worker) ExtraMemory() int {
-	if w.verify == nil {
-		return w.alg.ExtraMemory()
+	bytes := w.alg.ExtraMemory()
+	for _, l := range w.lanes {
+		if l.verify != nil {
+			bytes += l.verify.ExtraMemory()
+		}
 	}
-	return w.alg.ExtraMemory() + w.verify.ExtraMemory()
+	return bytes
 }
 
 // slot returns the number of the exchange to mix next.
@@ -296,8 +295,8 @@ func (w *Worker) tell() error {
 		return w.fail(w.located(err))
 	}
 	f := Frame{Round: w.k, Hop: w.hop, Payload: payload}
-	if w.noter != nil {
-		f.Note = uint64(w.noter.Note(w.k))
+	if noter := w.lanes.at(w.hop).noter; noter != nil {
+		f.Note = uint64(noter.Note(w.k))
 	}
 	if w.agreed != nil {
 		f.Note |= uint64(w.agreed.note()) << 32
@@ -320,8 +319,8 @@ func (w *Worker) mix() (done bool, err error) {
 	w.mixed = mixed
 	w.guard.mixed(mixed)
 	w.repair.Repaired += int64(repaired)
-	if w.noter != nil {
-		w.noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
+	if noter := w.lanes.at(w.hop).noter; noter != nil {
+		noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
 	}
 	if w.agreed != nil {
 		w.agreed.heard(w.inbox.messages(slot), w.inbox.at(slot).marks)

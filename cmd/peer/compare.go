@@ -38,7 +38,7 @@ The folder gets a report, as "peer report" makes it, and in its folder what make
 comparison again with the same digests: comparison.yaml, the run files of all cells, and
 in REPRODUCE.md the version, the machine and the sums of the data files. Folders, keys
 and secrets of this machine are left out. Real peers (lab) that end at a time or a target
-end in other rounds, and those of adpsgd meet in another order: their digests differ.`,
+end in other rounds, and those of ` + asynchronous() + ` meet in another order: their digests differ.`,
 		Example: `  peer compare moniqua-fig1 -o fig1
   peer compare my-comparison.yaml -o results --mode lab
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50

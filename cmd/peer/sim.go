@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
@@ -27,6 +28,11 @@ type simFlags struct {
 	until   []string
 }
 
+// asynchronous names the algorithms whose results depend on the times.
+func asynchronous() string {
+	return strings.Join(registry.Names(registry.Algorithm.Asynchronous), ", ")
+}
+
 func newSim(c *console) *cobra.Command {
 	var file runFile
 	var f simFlags
@@ -36,7 +42,7 @@ func newSim(c *console) *cobra.Command {
 		Long: `train in one process, on a virtual clock over modelled links
 
 The parameters are those of the same run with "peer lab" or on a LAN, bit for bit; those
-of asynchronous workers (adpsgd) and of bits chosen by speed (mqgrad) depend on the times.
+of asynchronous workers (` + asynchronous() + `) and of bits chosen by speed (mqgrad) depend on the times.
 The time is what the links of the run file and the time of a gradient make it. Since
 links decide when and not what, the run may be simulated on several networks at once,
 each with a folder and a result of its own, and takes every gradient once.

@@ -69,7 +69,7 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 		t.Fatalf("%d events in %d steps", len(file.Algorithm.Events), file.Steps)
 	}
 	for i := range n {
-		p, codec := r.parts(t, i, narrowed(file.X0[i])), r.codec(t, i)
+		p, codec := r.parts(t, i, narrowed(file.X0[i])), r.codec(t, i, 0)
 		p.Link = func(topology.Rank) algos.Codec { return codec }
 		a := row.Pair(p)
 		r.algs = append(r.algs, a)

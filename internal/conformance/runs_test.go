@@ -94,8 +94,8 @@ func (r *run) algorithm(t *testing.T, i int, x []float32) gossip.Algorithm {
 	t.Helper()
 	row, _ := r.Algorithm.row()
 	p := r.parts(t, i, x)
-	if row.ByCodec() {
-		p.Codec = r.codec(t, i)
+	for lane := range row.Lanes() {
+		p.Codecs = append(p.Codecs, r.codec(t, i, lane))
 	}
 	made, err := row.Build(p)
 	if err != nil {
@@ -126,8 +126,8 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 	}
 }
 
-// codec returns worker i's codec, and enters it if it is Moniqua.
-func (r *run) codec(t *testing.T, i int) algos.Codec {
+// codec returns the codec of a lane of worker i, and enters that of lane 0 if it is Moniqua.
+func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 	t.Helper()
 	m := r.Algorithm.Moniqua
 	if m == nil {
@@ -137,12 +137,18 @@ func (r *run) codec(t *testing.T, i int) algos.Codec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codec, err := moniqua.New(m.Levels, rounding, m.Theta.at, uint64(m.Seed), topology.Rank(i))
+	seed := uint64(m.Seed)
+	if lane > 0 {
+		seed = rng.Stream(seed, 1<<31-16-lane)
+	}
+	codec, err := moniqua.New(m.Levels, rounding, m.Theta.at, seed, topology.Rank(i))
 	if err != nil {
 		t.Fatal(err)
 	}
 	codec.Verify = r.Algorithm.Verify
-	r.codecs = append(r.codecs, codec)
+	if lane == 0 {
+		r.codecs = append(r.codecs, codec)
+	}
 	return codec
 }
 
@@ -165,12 +171,12 @@ func (r *run) hashBytes() int {
 	return 0
 }
 
-// Carries returns the codec of an algorithm that has one.
-func (w *witness) Carries() algos.Codec {
+// Carries returns the codecs of an algorithm that has some.
+func (w *witness) Carries() []algos.Codec {
 	if c, ok := w.Algorithm.(gossip.Carrier); ok {
 		return c.Carries()
 	}
-	return nil
+	return make([]algos.Codec, w.Plan().Hops)
 }
 
 func (w *witness) Send(k, hop int, dst []byte) ([]byte, error) {

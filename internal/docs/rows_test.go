@@ -39,7 +39,8 @@ func TestTablesAreTheRows(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else if table+"\n" != made.table {
-			t.Errorf("docs/%s has\n%s\nthe rows of package registry are\n%s\nwrite them with -update", made.name, table, made.table)
+			t.Errorf("docs/%s has\n%s\nthe rows of package registry are\n%s\nwrite them with -update",
+				made.name, table, made.table)
 		}
 	}
 }

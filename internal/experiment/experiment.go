@@ -29,7 +29,7 @@ type Run struct {
 	rows     []topology.Row
 	schedule train.Schedule
 	theta    func(k int) float64 // nil in full precision and under control
-	control  func() (*moniqua.Control, error)
+	control  func(registry.Lane) (*moniqua.Control, error)
 	audit    *moniqua.Audit // nil where the workers are not together, or verify
 	bound    float64        // of the update direction, 0 = none
 	layout   []model.Param

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/wire/entropy"
@@ -51,14 +52,24 @@ func (r *Run) modelLayout(rank topology.Rank, m gossip.Machine) (func(f gossip.F
 		return func(gossip.Frame) quant.Layout { return layout }, nil
 	}
 	if w, ok := m.(*gossip.Worker); ok {
-		if c, ok := w.Codec().(*moniqua.Codec); ok {
-			return func(f gossip.Frame) quant.Layout { return c.Layout(f.Round, r.dim) }, nil
+		if _, ok := w.Codec(0).(*moniqua.Codec); ok {
+			return func(f gossip.Frame) quant.Layout { return laneLayout(w.Codec(f.Hop), f.Round, r.dim) }, nil
 		}
 	}
 	if r.Asynchronous() {
 		return r.pairLayout, nil
 	}
 	return func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / floatBytes) }, nil
+}
+
+// laneLayout returns the layout of what a lane's codec makes in round k; bytes if it is not
+// known.
+func laneLayout(codec algos.Codec, k, dim int) quant.Layout {
+	c, ok := codec.(*moniqua.Codec)
+	if !ok {
+		return quant.Layout{}
+	}
+	return c.Layout(k, dim)
 }
 
 // pairLayout returns the layout of a model and the count of everybody's steps:

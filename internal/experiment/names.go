@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/rng"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
@@ -55,7 +56,7 @@ func (r *Run) parts(rank topology.Rank, x []float32) (registry.Parts, error) {
 		links, err = r.linkCodecs(rank)
 		p.Link = func(peer topology.Rank) algos.Codec { return links[peer] }
 	case r.method.ByCodec():
-		p.Codec, err = r.codec(rank)
+		p.Codecs, err = r.codecs(rank)
 	}
 	return p, err
 }
@@ -111,11 +112,32 @@ func (r *Run) Levels() int {
 	return r.levels()
 }
 
-func (r *Run) codec(rank topology.Rank) (algos.Codec, error) {
-	if !r.quantized() {
-		return algos.Full{}, nil
+// codecs returns those of worker rank, by lane.
+func (r *Run) codecs(rank topology.Rank) ([]algos.Codec, error) {
+	all := make([]algos.Codec, len(r.method.Lanes()))
+	for lane := range all {
+		all[lane] = algos.Full{}
+		if r.quantized() {
+			codec, err := r.moniqua(rank, lane)
+			if err != nil {
+				return nil, err
+			}
+			all[lane] = codec
+		}
 	}
-	return r.moniqua(rank)
+	return all, nil
+}
+
+// laneStream separates the noise of a lane from that of the others: lane h ≥ 1 has the
+// stream laneStream − h in place of the seed.
+const laneStream = 1<<31 - 16
+
+// laneSeed returns the seed of everything that a lane draws.
+func (r *Run) laneSeed(lane int) uint64 {
+	if lane == 0 {
+		return r.cfg.Seed
+	}
+	return rng.Stream(r.cfg.Seed, laneStream-lane)
 }
 
 // payload returns the bytes of the largest message.
@@ -146,7 +168,7 @@ func modelPayload(r *Run) int {
 // verifiedPayload is modelPayload for codecs that verify, which may have to send
 // repairs, or begin in full precision.
 func verifiedPayload(r *Run) int {
-	codec, err := r.moniqua(0)
+	codec, err := r.moniqua(0, 0)
 	if err != nil {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it
 	}

@@ -3,10 +3,10 @@ package experiment
 import (
 	"math"
 
-	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -89,14 +89,38 @@ func (r *Run) newCheckedControl(rounding moniqua.Rounding) error {
 	if err != nil {
 		return err
 	}
+	other, err := r.otherPlan(rounding)
+	if err != nil {
+		return err
+	}
 	rule := thetaControls[r.cfg.Algorithm.Theta.Rule].control
-	r.control = func() (*moniqua.Control, error) { return rule(plan) }
-	_, err = r.control()
+	r.control = func(lane registry.Lane) (*moniqua.Control, error) {
+		if lane.Models {
+			return rule(plan)
+		}
+		return rule(other)
+	}
+	_, err = r.control(registry.Lane{Models: true})
 	return err
 }
 
-// controlPlan returns what the control of each worker begins with.
+// controlPlan returns what the control of a worker's models begins with.
 func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) {
+	plan, err := r.otherPlan(rounding)
+	if err != nil {
+		return plan, err
+	}
+	t := r.cfg.Train
+	plan.Unit = portable(moniqua.LargestStep(r.schedule.At, t.Rounds, r.cfg.Algorithm.LocalSteps))
+	if !thetaControls[r.cfg.Algorithm.Theta.Rule].scaled {
+		plan.Start *= plan.Unit(0)
+		plan.Unit = func(int) float64 { return 1 }
+	}
+	return plan, nil
+}
+
+// otherPlan is controlPlan for lanes whose values do not follow the step size.
+func (r *Run) otherPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) {
 	a := r.cfg.Algorithm
 	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
 	if err := grid.Check(); err != nil {
@@ -104,25 +128,20 @@ func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error
 	}
 	start := grid
 	start.Levels = max(grid.Levels, startLevels)
-	plan := moniqua.ControlPlan{
+	return moniqua.ControlPlan{
 		Diameter: r.reach(), Every: a.LocalSteps, Start: startStep / start.Step(), Step: grid.Step(),
-		Unit: portable(moniqua.LargestStep(r.schedule.At, r.cfg.Train.Rounds, a.LocalSteps)),
-	}
-	if !thetaControls[a.Theta.Rule].scaled {
-		plan.Start *= plan.Unit(0)
-		plan.Unit = func(int) float64 { return 1 }
-	}
-	return plan, nil
+		Unit: func(int) float64 { return 1 },
+	}, nil
 }
 
-// moniqua builds the codec of worker rank.
-func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
+// moniqua builds the codec of a lane of worker rank.
+func (r *Run) moniqua(rank topology.Rank, lane int) (*moniqua.Codec, error) {
 	a := r.cfg.Algorithm
 	rounding, err := moniqua.ParseRounding(a.Rounding)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.unverified(rounding, rank)
+	c, err := r.unverified(rounding, rank, lane)
 	if err != nil {
 		return nil, err
 	}
@@ -133,31 +152,30 @@ func (r *Run) moniqua(rank topology.Rank) (*moniqua.Codec, error) {
 	return c, nil
 }
 
-// unverified builds the codec of worker rank, which does not verify.
-func (r *Run) unverified(rounding moniqua.Rounding, rank topology.Rank) (*moniqua.Codec, error) {
+// unverified builds the codec of a lane of worker rank, which does not verify.
+func (r *Run) unverified(rounding moniqua.Rounding, rank topology.Rank, lane int) (*moniqua.Codec, error) {
 	if r.control == nil {
-		return moniqua.New(r.levels(), rounding, r.theta, r.cfg.Seed, rank)
+		return moniqua.New(r.levels(), rounding, r.theta, r.laneSeed(lane), rank)
 	}
-	control, err := r.control()
+	control, err := r.control(r.method.Lanes()[lane])
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.NewControlled(r.levels(), rounding, control, r.cfg.Seed, rank)
+	return moniqua.NewControlled(r.levels(), rounding, control, r.laneSeed(lane), rank)
 }
 
-// A bounded machine has a codec, or none, and counts what that got wrong.
-type bounded interface {
-	Codec() algos.Codec
-	Repairs() gossip.Repairs
-}
+// A bounded machine counts what its codecs got wrong.
+type bounded interface{ Repairs() gossip.Repairs }
 
-// thetaOf returns the bound of a machine's codec by round, nil without one.
+// thetaOf returns the bound of a machine's models by round, nil without one.
 func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
-	if b, ok := m.(bounded); ok {
-		switch c := b.Codec().(type) {
-		case *moniqua.Codec:
+	switch m := m.(type) {
+	case *gossip.Worker:
+		if c, ok := m.Codec(0).(*moniqua.Codec); ok {
 			return c.Theta
-		case *moniqua.PairCodec:
+		}
+	case *gossip.PairWorker:
+		if c, ok := m.Codec().(*moniqua.PairCodec); ok {
 			return func(int) float64 { return c.Control().Theta() }
 		}
 	}

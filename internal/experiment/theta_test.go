@@ -3,6 +3,8 @@ package experiment
 import (
 	"math"
 	"testing"
+
+	"gossiptrainer/internal/registry"
 )
 
 // A theta far too small is repaired: the models are those of the smallest theta
@@ -75,7 +77,8 @@ func TestAdaptiveFindsATheta(t *testing.T) {
 // repaired, at some bytes per parameter.
 func TestFewBitsStartWithTheThetaOfEight(t *testing.T) {
 	start := func(bits string) float64 {
-		control, err := assemble(t, append([]string{"algorithm.bits=" + bits}, quick...)...).control()
+		r := assemble(t, append([]string{"algorithm.bits=" + bits}, quick...)...)
+		control, err := r.control(registry.Lane{Models: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ var algorithms = []Algorithm{
 		Takes: Takes{Order: true, Clip: true, LocalSteps: allowed, Reweight: allowed, Controller: allowed},
 		Theta: Theta{Certificate: pathSums, Theorem: true, Noise: topology.Spectrum.Noise, ByDegree: true},
 		Build: func(p Parts) (gossip.Algorithm, error) {
-			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codec, Order: p.Order, Clip: p.Clip}, nil
+			return &algos.DPSGD{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Order: p.Order, Clip: p.Clip}, nil
 		},
 	},
 	{
@@ -41,7 +41,7 @@ var algorithms = []Algorithm{
 		Theta:  Theta{Certificate: d2Sums, Noise: topology.Spectrum.D2Noise},
 		Vector: Vectors{Own: 1},
 		Build: func(p Parts) (gossip.Algorithm, error) {
-			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codec, Every: p.LocalSteps}, nil
+			return &algos.D2{X: p.X, Alpha: p.Alpha, Codec: p.Codecs[0], Every: p.LocalSteps}, nil
 		},
 	},
 	{
@@ -162,7 +162,8 @@ var algorithms = []Algorithm{
 	{
 		Name: "allreduce", Form: "allgather",
 		Text: AlgorithmText{
-			Title: "all-gather", Paper: "Alistarh et al., NeurIPS 2017; with feedback Karimireddy et al., ICML 2019", Sent: "n − 1 messages", Mean: "yes",
+			Title: "all-gather", Paper: "Alistarh et al., NeurIPS 2017; with feedback Karimireddy et al., ICML 2019",
+			Sent: "n − 1 messages", Mean: "yes",
 		},
 		Sends: Sends{Compressor: UnbiasedSum, Feedback: Contraction, Frames: toNeighbours(1)},
 		Takes: Takes{

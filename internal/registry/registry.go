@@ -50,12 +50,20 @@ type AlgorithmText struct {
 // Sends says what travels.
 type Sends struct {
 	Codecs     []string // values of algorithm.codec; none: models do not travel by a codec
+	Lanes      []Lane   // what the codecs carry, by hop; nil: models, in one hop
 	Compressor Want     // which compressors suit; NoCompressor: none is used
 	Feedback   Want     // the same with algorithm.error_feedback; NoCompressor: there is no such choice
 	// Spans returns the parameters that a message speaks for; nil: all of the model.
 	Spans  func(dim, workers int) int
 	Frames func(rows []topology.Row) Frames
 	Label  string // in tables, with models by Moniqua
+}
+
+// A Lane is one of the messages of an exchange that codecs carry. Each has a codec of its
+// own, with noise and a bound of its own; lane 0 has the seed of the run.
+type Lane struct {
+	// Models: its values differ between neighbours in proportion to the step size.
+	Models bool
 }
 
 // The values of algorithm.codec.
@@ -187,6 +195,14 @@ func (a Algorithm) ByCodec() bool { return len(a.Sends.Codecs) > 0 }
 // ByMoniqua says whether models can travel by Moniqua.
 func (a Algorithm) ByMoniqua() bool { return slices.Contains(a.Sends.Codecs, Moniqua) }
 
+// Lanes returns what codecs carry, by hop; nil where there are none.
+func (a Algorithm) Lanes() []Lane {
+	if a.ByCodec() && len(a.Sends.Lanes) == 0 {
+		return []Lane{{Models: true}}
+	}
+	return a.Sends.Lanes
+}
+
 // Compresses says whether messages are made by algorithm.compressor.
 func (a Algorithm) Compresses() bool { return a.Sends.Compressor != NoCompressor }
 
@@ -209,9 +225,9 @@ type Parts struct {
 	X       []float32 // the first model, or the one that was saved; owned by the rule
 	Alpha   algos.StepSize
 	Seed    uint64
-	// Codec carries models; Link does so between this worker and one other.
-	Codec algos.Codec
-	Link  func(peer topology.Rank) algos.Codec
+	// Codecs carry the lanes, by hop; Link carries models between this worker and one other.
+	Codecs []algos.Codec
+	Link   func(peer topology.Rank) algos.Codec
 	// Compressor returns another instance of the C(·) of what a worker sends. The
 	// rank after the last has a random stream that no worker has.
 	Compressor func(of topology.Rank) (quant.Compressor, error)

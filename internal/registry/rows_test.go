@@ -27,11 +27,13 @@ func TestRowsAreWhole(t *testing.T) {
 			"the codec full beside any other":              !a.ByCodec() || slices.Contains(a.Sends.Codecs, Full),
 			"a label with moniqua":                         a.ByMoniqua() == (a.Sends.Label != ""),
 			"the noise of moniqua":                         a.ByMoniqua() == (a.Theta.Noise != nil),
-			"a certificate, or why not":                    a.ByMoniqua() == (a.Theta.Certificate != nil || a.Theta.Uncertified != ""),
+			"a certificate, or why not":                    a.ByMoniqua() == certified(a.Theta),
+			"no certificate for several lanes":             len(a.Lanes()) < 2 || a.Theta.Certificate == nil,
 			"a compressor for feedback":                    a.Sends.Feedback == NoCompressor || a.Compresses(),
 			"a compressor for gamma":                       a.Gamma == nil || a.Compresses(),
 			"no reason for what is allowed":                unexplained(a.Takes),
-			"a need of W with its spectrum":                (a.On.Need == "") == (a.On.Met == nil) && (a.On.Met == nil) == (a.On.Most == nil),
+			"a need of W with how to know it":              (a.On.Need == "") == (a.On.Met == nil),
+			"the slack for a need of W":                    (a.On.Met == nil) == (a.On.Most == nil),
 			"title, what is sent, and the mean, in words":  a.Text.Title != "" && a.Text.Sent != "" && a.Text.Mean != "",
 			"forms of a name that has several rows, alone": (a.Form == "") == (len(rowsOf(a.Name)) == 1),
 		} {
@@ -41,6 +43,8 @@ func TestRowsAreWhole(t *testing.T) {
 		}
 	}
 }
+
+func certified(t Theta) bool { return t.Certificate != nil || t.Uncertified != "" }
 
 func unexplained(t Takes) bool {
 	for _, p := range []Permission{t.LocalSteps, t.Reweight, t.Controller} {
@@ -77,7 +81,8 @@ func workers(t *testing.T, a Algorithm, feedback bool) []*gossip.Worker {
 	var all []*gossip.Worker
 	for i, row := range rows {
 		made, err := a.Build(Parts{
-			Rank: topology.Rank(i), Workers: len(rows), Row: row, X: make([]float32, dim), Codec: algos.Full{},
+			Rank: topology.Rank(i), Workers: len(rows), Row: row, X: make([]float32, dim),
+			Codecs:     slices.Repeat([]algos.Codec{algos.Full{}}, len(a.Lanes())),
 			Alpha:      func(int) float32 { return 0.1 },
 			Compressor: func(topology.Rank) (quant.Compressor, error) { return quant.NewSign(0) },
 			Settings:   Settings{Gamma: 0.5, LocalSteps: 1, Slack: 0.5, Feedback: feedback},
@@ -100,6 +105,9 @@ func checkAbilities(t *testing.T, a Algorithm, made gossip.Algorithm, rows []top
 	t.Helper()
 	if hops := made.Plan().Hops; hops != len(a.Sends.Frames(rows).Most) {
 		t.Errorf("%s: %d hops, its row has %d", a, hops, len(a.Sends.Frames(rows).Most))
+	}
+	if hops := made.Plan().Hops; a.ByMoniqua() && hops != len(a.Lanes()) {
+		t.Errorf("%s: %d hops in %d lanes, each of which needs noise of its own", a, hops, len(a.Lanes()))
 	}
 	if _, ok := made.(gossip.Local); a.Takes.LocalSteps.Given && !ok {
 		t.Errorf("%s: its row allows local steps, and it is not gossip.Local", a)

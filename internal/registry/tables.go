@@ -17,7 +17,8 @@ func AlgorithmTable() string {
 	for _, a := range algorithms {
 		rows = append(rows, []string{
 			quoted([]string{a.Name}), a.Text.Title, a.Text.Paper, a.Vector.text(), a.Text.Sent, a.Text.Mean,
-			quoted(a.Sends.Codecs), a.Sends.text(), given(a.Takes.LocalSteps), given(a.Takes.Reweight), given(a.Takes.Controller),
+			quoted(a.Sends.Codecs), a.Sends.text(),
+			given(a.Takes.LocalSteps), given(a.Takes.Reweight), given(a.Takes.Controller),
 		})
 	}
 	return markdown(head, rows)
@@ -25,7 +26,8 @@ func AlgorithmTable() string {
 
 // CompressorTable describes what compressors make of a vector.
 func CompressorTable() string {
-	return described([]string{"name", "C(z), per bucket", "unbiased", "contraction", "paper"}, func(t CompressorText) []string {
+	head := []string{"name", "C(z), per bucket", "unbiased", "contraction", "paper"}
+	return described(head, func(t CompressorText) []string {
 		return []string{t.Value, t.Unbiased, t.Contraction, t.Paper}
 	})
 }

@@ -23,7 +23,7 @@ type liar struct {
 
 func newLiar(w *gossip.Worker) (*liar, error) {
 	l := &liar{Worker: w, told: -1}
-	switch c := w.Codec().(type) {
+	switch c := w.Codec(0).(type) {
 	case algos.Full:
 		l.codec = c
 	case *moniqua.Codec:

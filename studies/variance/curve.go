@@ -46,7 +46,7 @@ func (r row) follow(p plan, samples []sample) (curve, error) {
 
 // adapt fits the levels of a compressor that adapts, if its schedule says so.
 func adapt(c quant.Compressor, s sample) error {
-	if _, adapts := c.(interface{ Table() quant.Table }); !adapts {
+	if _, adapts := c.(*quant.Adaptive); !adapts {
 		return nil
 	}
 	_, err := c.Compress(nil, s.round, s.gradient)

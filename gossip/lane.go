@@ -1,0 +1,51 @@
+package gossip
+
+import (
+	"strconv"
+
+	"gossiptrainer/algos"
+)
+
+// A lane is what the protocol knows of the codec of a hop. Hops without one have the
+// zero lane.
+type lane struct {
+	codec  algos.Codec
+	verify Verifier // nil unless the codec verifies
+	noter  Noter    // nil unless the codec is one
+	name   string   // in a state: codec, codec1, codec2, ...
+}
+
+// lanes are those of an update rule, by hop; none unless it is a Carrier.
+type lanes []lane
+
+// newLanes asks the codecs once what they can do.
+func newLanes(codecs []algos.Codec) lanes {
+	var all lanes
+	for hop, c := range codecs {
+		l := lane{codec: c, name: "codec"}
+		if hop > 0 {
+			l.name += strconv.Itoa(hop)
+		}
+		if v, ok := c.(Verifier); ok && v.Verifies() {
+			l.verify = v
+		}
+		l.noter, _ = c.(Noter)
+		all = append(all, l)
+	}
+	return all
+}
+
+// at returns that of a hop.
+func (l lanes) at(hop int) lane {
+	if hop >= len(l) {
+		return lane{}
+	}
+	return l[hop]
+}
+
+// Repairs counts the messages that a worker recovered wrongly.
+type Repairs struct {
+	Violations int64 // messages found to be wrong, and asked for
+	Repaired   int64 // those of them that were mixed in the end
+	Verified   bool  // whether wrong messages would be found at all
+}
