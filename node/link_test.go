@@ -119,7 +119,8 @@ func TestStrangerIsRefusedAndBothEndsSayWhy(t *testing.T) {
 	w := job.worker(t, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() { victim.Run(ctx, w) })
-	if _, err := stranger.Run(ctx, job.worker(t, 0)); err == nil || !strings.Contains(err.Error(), "is not in the roster") {
+	_, err := stranger.Run(ctx, job.worker(t, 0))
+	if err == nil || !strings.Contains(err.Error(), "is not in the roster") {
 		t.Errorf("error %v, want that it is no member", err)
 	}
 	eventually(t, "the refusal is counted", func() bool { return victim.Counters().Refused["refused stranger"] > 0 })

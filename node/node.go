@@ -117,7 +117,8 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
-	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).
+		With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
 	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
 		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
@@ -253,7 +254,8 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
 	if n.opts.JoinTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, fmt.Errorf("no agreement within %v", n.opts.JoinTimeout))
+		late := fmt.Errorf("no agreement within %v", n.opts.JoinTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, late)
 		defer cancel()
 	}
 	roll := join.Call(join.Config{
