@@ -1,6 +1,10 @@
 package gossip
 
-import "gossiptrainer/topology"
+import (
+	"time"
+
+	"gossiptrainer/topology"
+)
 
 // A ControlKind says what is to be done with links.
 type ControlKind uint8
@@ -29,11 +33,13 @@ type NoteKind uint8
 // Kinds of notes.
 const (
 	Warning   NoteKind = iota // Text, about Peer and Exchange, because of Why
+	Trouble                   // Text, about Peer and Exchange, because of how the link to Peer is
 	Unused                    // a frame of Peer was not used because of Why
-	Blamed                    // what Unused said, or a link that ended for it, counts against Peer
+	Unusable                  // a message of Peer was found to be of no use when it was mixed
+	Blamed                    // this counts against Peer, for the reason Text
 	CutOff                    // the worker has no more to do with the process of Peer; Text says why
 	EdgeIsSet                 // the edge to Peer has Weight from Exchange on; 0 is off
-	Awaited                   // nothing has happened for long: Text says whom Peers the worker waits for
+	Awaited                   // nothing has happened For so long: the worker waits for Peers
 )
 
 // A Note is something that people should know.
@@ -45,4 +51,5 @@ type Note struct {
 	Text     string
 	Why      error
 	Peers    []topology.Rank
+	For      time.Duration
 }

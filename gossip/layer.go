@@ -20,7 +20,8 @@ type Layer interface {
 	// meant for the last one.
 	Met(peer topology.Rank, m Meeting) error
 	// Parted reports that the link to peer has ended, or that none will be made, and
-	// why: ErrBye, *RefusedError, ErrForged, or anything else for one that was lost.
+	// why: ErrBye, ErrGone, *RefusedError, ErrForged, or anything else for one that
+	// was lost.
 	Parted(peer topology.Rank, cause error) error
 	// Tick reports how late it is, since the run began.
 	Tick(now time.Duration) error
@@ -46,6 +47,10 @@ const Undurable = -1
 // ErrBye is why a link has ended of which both ends have said Bye.
 var ErrBye = errors.New("both ends have said bye")
 
+// ErrGone is why there is no link to a neighbour without whose last word a worker ends that
+// waits for nobody.
+var ErrGone = errors.New("gone without a word")
+
 // ErrForged is in the error of a link that ended because of what came over it: no
 // worker says that.
 var ErrForged = errors.New("no worker says that")
@@ -63,11 +68,12 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the refusal in words.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Ended reports whether the cause of Parted says that nothing was lost: there is no link
-// because both ends have said Bye, or because one of them wants none.
+// Ended reports whether the cause of Parted says that no link was lost: there is none
+// because both ends have said Bye, because one of them wants none, or because it was
+// lost before.
 func Ended(cause error) bool {
 	_, refused := errors.AsType[*RefusedError](cause)
-	return refused || errors.Is(cause, ErrBye)
+	return refused || errors.Is(cause, ErrBye) || errors.Is(cause, ErrGone)
 }
 
 // A Numbered machine has exchanges that all workers count alike.
@@ -78,4 +84,12 @@ type Numbered interface {
 // A Repairer counts messages that were recovered wrongly.
 type Repairer interface {
 	Repairs() Repairs
+}
+
+// RepairsOf returns what counts the repairs of m; a machine that is no Repairer has none.
+func RepairsOf(m Machine) func() Repairs {
+	if r, ok := m.(Repairer); ok {
+		return r.Repairs
+	}
+	return func() Repairs { return Repairs{} }
 }

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -14,7 +15,7 @@ type Linked struct {
 	renewer  Renewer // nil unless the machine is one
 	self     topology.Rank
 	slots    Slots
-	numbered bool // places mean the same to all
+	numbered bool // exchanges are those of all, not of a process
 	place    int
 	durable  int
 	up       []topology.Rank // who has a link
@@ -28,7 +29,7 @@ var _ Layer = (*Linked)(nil)
 func NewLinked(m Machine, self topology.Rank, place, durable int) *Linked {
 	l := &Linked{Machine: m, self: self, slots: SlotsOf(m), place: place, durable: durable}
 	l.renewer, _ = m.(Renewer)
-	_, l.numbered = m.(Numbered)
+	l.numbered = l.renewer == nil
 	return l
 }
 
@@ -74,6 +75,10 @@ func (l *Linked) Met(peer topology.Rank, m Meeting) error {
 // a link is refused there was none.
 func (l *Linked) Parted(peer topology.Rank, cause error) error {
 	l.up = slices.DeleteFunc(l.up, func(r topology.Rank) bool { return r == peer })
+	if m, ok := l.Machine.(Elastic); ok && errors.Is(cause, ErrGone) {
+		_, err := m.Cut(peer)
+		return err
+	}
 	if !Ended(cause) {
 		l.Machine.Link(peer, false)
 	}

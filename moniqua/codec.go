@@ -236,7 +236,7 @@ type path interface {
 func (r *round) path(in []algos.Message) path {
 	mending := repaired(in)
 	switch {
-	case r.width == 0, len(in) > inLanes, mending && r.width == 8:
+	case r.width == 0, len(in) > mostInLanes, mending && r.width == 8:
 		return anyPath{}
 	case mending:
 		return mendPath{}

@@ -182,7 +182,7 @@ func (p *packer) pack(dst []byte, x []float32, first int) int {
 	}
 	done := 0
 	if p.packs {
-		done = p.inLanes(dst, x, first)
+		done = p.packLanes(dst, x, first)
 	}
 	if done == len(x) {
 		return -1
@@ -193,8 +193,8 @@ func (p *packer) pack(dst []byte, x []float32, first int) int {
 	return -1
 }
 
-// inLanes packs what the lanes can, a multiple of kernel.Step coordinates.
-func (p *packer) inLanes(dst []byte, x []float32, first int) int {
+// packLanes packs what the lanes can, a multiple of kernel.Step coordinates.
+func (p *packer) packLanes(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
 	done, doubtful := p.tier.Packed(dst, x, first, &p.bits, doubt[:])
 	if doubtful {

@@ -13,8 +13,8 @@ type bitPath struct{ bytePath }
 func (bitPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		low     [laneBlock / 8]byte
-		theirs  [inLanes][]byte
-		scales  [inLanes]float32
+		theirs  [mostInLanes][]byte
+		scales  [mostInLanes]float32
 		saw     kernel.Mixed
 		acc, x  = g.acc, g.x
 		in      = g.in

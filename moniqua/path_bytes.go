@@ -94,9 +94,9 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		memory    [laneBytes]byte
 		windows   [laneBlock]byte
-		theirs    [inLanes][]byte
-		rest      [inLanes][]byte
-		scales    [inLanes]float32
+		theirs    [mostInLanes][]byte
+		rest      [mostInLanes][]byte
+		scales    [mostInLanes]float32
 		quantizer kernel.Quantizer
 		lows      = laner{rounder: &r.windows, width: r.width, tier: r.tier} // without q before the first tie
 		saw       kernel.Mixed

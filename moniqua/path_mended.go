@@ -19,15 +19,15 @@ type mendPath struct{ bytePath }
 type mendMixer struct {
 	laneChecker
 	any    mixer
-	theirs [inLanes][blockLen]byte // the last bytes of their indices
+	theirs [mostInLanes][blockLen]byte // the last bytes of their indices
 }
 
 // mix is path.mix.
 func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	var (
 		m      mendMixer
-		theirs [inLanes][]byte
-		scales [inLanes]float32
+		theirs [mostInLanes][]byte
+		scales [mostInLanes]float32
 		saw    kernel.Mixed
 		acc, x = g.acc, g.x
 		in     = g.in
@@ -38,7 +38,7 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 	}
 	for first := 0; first < len(x); first += blockLen {
 		end := min(first+blockLen, len(x))
-		var before [inLanes][]byte
+		var before [mostInLanes][]byte
 		copy(before[:], g.repairs)
 		near, err := m.near(&g, first, end)
 		var one kernel.Mixed

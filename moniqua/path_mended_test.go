@@ -46,3 +46,25 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestMendingDoesNotAllocate(t *testing.T) {
+	for _, levels := range []int{2, 5, 16, 256} {
+		c, sender := mustCodec(t, levels, Nearest, 0.1, 1), mustCodec(t, levels, Nearest, 0.1, 1)
+		c.Verify, sender.Verify = true, true
+		all := models(3, 5000, 0.1)
+		mine := mustEncode(t, c, 0, all[0])
+		in := []algos.Message{
+			{From: 1, Payload: mustEncode(t, c, 0, all[1])},
+			{From: 2, Payload: mustEncode(t, sender, 0, all[2])},
+		}
+		in[1].Repair, _ = sender.AppendRepair(nil, 0)
+		acc := slices.Clone(all[0])
+		if allocs := testing.AllocsPerRun(5, func() {
+			if _, err := c.Mix(acc, 0, all[0], mine, in); err != nil {
+				t.Fatal(err)
+			}
+		}); allocs != 0 {
+			t.Errorf("%d levels: %v allocations per round", levels, allocs)
+		}
+	}
+}

@@ -142,7 +142,7 @@ func encoders(r *round) []path {
 func mixers(r *round, in []algos.Message) []path {
 	paths := []path{anyPath{}}
 	switch mending := repaired(in); {
-	case r.width == 0 || len(in) > inLanes:
+	case r.width == 0 || len(in) > mostInLanes:
 	case mending && r.width < 8:
 		paths = append(paths, mendPath{})
 	case !mending && r.width == 1:
@@ -268,9 +268,9 @@ func TestTheFastestPathIsTaken(t *testing.T) {
 		{2, []algos.Message{broken}, mendPath{}},
 		{256, []algos.Message{broken}, anyPath{}},
 		{3, []algos.Message{broken}, anyPath{}},
-		{16, slices.Repeat([]algos.Message{whole}, inLanes), bytePath{}},
-		{16, slices.Repeat([]algos.Message{whole}, inLanes+1), anyPath{}},
-		{16, slices.Repeat([]algos.Message{broken}, inLanes+1), anyPath{}},
+		{16, slices.Repeat([]algos.Message{whole}, mostInLanes), bytePath{}},
+		{16, slices.Repeat([]algos.Message{whole}, mostInLanes+1), anyPath{}},
+		{16, slices.Repeat([]algos.Message{broken}, mostInLanes+1), anyPath{}},
 	} {
 		r, err := mustCodec(t, test.levels, Nearest, 1, 1).round(0)
 		if err != nil {

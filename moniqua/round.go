@@ -56,12 +56,12 @@ func repaired(in []algos.Message) bool {
 	return slices.ContainsFunc(in, func(m algos.Message) bool { return m.Repair != nil })
 }
 
-// inLanes is how many neighbours are mixed in lanes.
-const inLanes = 31
+// mostInLanes is how many neighbours are mixed in lanes.
+const mostInLanes = 31
 
-// inLanes reports whether in is mixed in lanes alone.
-func (r *round) inLanes(in []algos.Message) bool {
-	return r.width > 0 && len(in) > 0 && len(in) <= inLanes && !repaired(in)
+// mixedInLanes reports whether in is mixed in lanes alone.
+func (r *round) mixedInLanes(in []algos.Message) bool {
+	return r.width > 0 && len(in) > 0 && len(in) <= mostInLanes && !repaired(in)
 }
 
 // sent returns the symbols of payload from coordinate first on, in the upper bits
@@ -80,7 +80,7 @@ func (r *round) checkMix(acc, x []float32, mine []byte, in []algos.Message) erro
 	if len(acc) != len(x) {
 		return fmt.Errorf("moniqua: internal error: round %d: mix of %d parameters into %d", r.k, len(x), len(acc))
 	}
-	if !inPlace(acc, x) || !r.inLanes(in) {
+	if !inPlace(acc, x) || !r.mixedInLanes(in) {
 		if err := r.checkReference(x); err != nil {
 			return err
 		}

@@ -201,12 +201,7 @@ func mended(t *testing.T, change func(w *Worker)) *driver {
 	if change != nil {
 		change(&w)
 	}
-	d := newDriver(w, newScript())
-	var err error
-	if d.mending, err = newMending(&w); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return driverOf(t, w, newScript())
 }
 
 func TestWhoIsLeftBehind(t *testing.T) {
@@ -248,12 +243,14 @@ func TestWhoIsLeftBehind(t *testing.T) {
 }
 
 func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
-	for name, spoil := range map[string]func(d *driver){
-		"done":        func(d *driver) { d.done = true },
-		"last rounds": func(d *driver) { d.w.Rounds = 1 },
+	for name, spoil := range map[string]func(w *Worker){
+		"done":        func(w *Worker) { w.Machine = task{n: 3, dim: 4}.worker(t, 1).Machine },
+		"last rounds": func(w *Worker) { w.Rounds = 1 },
 	} {
-		d := mended(t, nil)
-		spoil(d)
+		d := mended(t, spoil)
+		if err := d.advance(); err != nil {
+			t.Fatal(err)
+		}
 		g := guest{rank: 2, answer: make(chan invitation, 1)}
 		if err := d.host(g); err != nil {
 			t.Fatal(err)

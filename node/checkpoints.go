@@ -49,13 +49,20 @@ type copied struct {
 }
 
 // An errand is what is to be done with the copy.
+//
+//	state    event                                               next
+//	resting  a checkpoint is due, or the first neighbour is met  due
+//	due      what was said before it is in the journal           writing; noting at round 0
+//	noting   the disk has it, or does not take it                resting
+//	writing  the disk has it, or does not take it                resting
 type errand int
 
 const (
 	resting errand = iota
-	due            // it has to be written
+	never          // the worker keeps no checkpoints
+	due            // the copy has to be written
 	noting         // it is being written that the worker has begun: the copy may change
-	writing        // it is being written, and must not change
+	writing        // the copy is being written, and must not change
 )
 
 // A keeper takes the checkpoints of a worker that is being driven.
@@ -83,27 +90,28 @@ type keeping struct {
 	err   error
 }
 
-// newKeeper returns nil for a worker without checkpoints.
+// newKeeper returns one that does nothing for a worker without checkpoints. Its boundary is
+// to be called at each.
 func newKeeper(w *Worker) *keeper {
-	if w.Checkpoints == nil {
-		return nil
-	}
 	k := &keeper{
 		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, copied: copied{round: -1},
-		newest: -1, oldest: w.Checkpoints.Round, began: time.Now(), written: make(chan keeping, 1),
+		newest: -1, began: time.Now(), written: make(chan keeping, 1),
 	}
-	if k.Round > 0 {
+	if w.Checkpoints == nil {
+		k.Checkpoints, k.errand = new(Checkpoints), never
+		return k
+	}
+	if k.oldest = k.Round; k.Round > 0 {
 		k.newest = k.Round
 		k.kept = append(k.kept, k.Round)
 	}
-	w.Machine.AtBoundary(k.boundary)
 	return k
 }
 
 // begin makes it safe that the worker has begun at round 0. It is called when others
 // may know of that: a worker that has met nobody leaves nothing behind.
 func (k *keeper) begin() {
-	if k != nil && k.newest < 0 && k.copied.round < 0 {
+	if k.errand == resting && k.newest < 0 && k.copied.round < 0 {
 		k.copied.round, k.errand = 0, due
 	}
 }
@@ -111,7 +119,7 @@ func (k *keeper) begin() {
 // boundary is the machine's, before a round.
 func (k *keeper) boundary(round int) {
 	switch {
-	case k.errand == writing || round >= k.rounds:
+	case k.errand == never || k.errand == writing || round >= k.rounds:
 	case k.asked || k.errand != noting && k.due(round):
 		k.take(round)
 	case !time.Now().Before(k.copied.next):
@@ -150,7 +158,7 @@ func (k *keeper) take(round int) {
 // lead to it again.
 func (k *keeper) finish(round int) bool {
 	switch {
-	case k == nil || k.settled:
+	case k.errand == never || k.settled:
 		return true
 	case k.last || k.busy():
 	case k.newest == round:
@@ -165,7 +173,7 @@ func (k *keeper) finish(round int) bool {
 // write begins to write the copy if it is due. All that was sent before it is in the
 // journal by now.
 func (k *keeper) write() {
-	if k == nil || k.errand != due {
+	if k.errand != due {
 		return
 	}
 	n := keeping{round: k.copied.round}
@@ -204,25 +212,6 @@ func (k *keeper) save(round int) error {
 	return k.Write(round)
 }
 
-// news returns where the end of writing is told, nil without checkpoints.
-func (k *keeper) news() <-chan keeping {
-	if k == nil {
-		return nil
-	}
-	return k.written
-}
-
-// kept takes in that a checkpoint has been written, or not.
-func (d *driver) kept(n keeping) error {
-	k := d.keeper
-	k.rest()
-	k.tell(d.log, n)
-	if n.err != nil {
-		return nil
-	}
-	return d.judge(d.core.Saved(k.enter(n.round)))
-}
-
 // tell logs that checkpoints are not written, and that they are again. A full disk
 // would otherwise give a line for every one.
 func (k *keeper) tell(log *slog.Logger, n keeping) {
@@ -257,7 +246,7 @@ func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1)
 
 // close removes the journal at the end of a run, if nobody can come back to it.
 func (k *keeper) close(over bool, log *slog.Logger) {
-	if k == nil || k.Journal == nil || !over {
+	if k.Journal == nil || !over {
 		return
 	}
 	if err := k.Journal.Remove(); err != nil {

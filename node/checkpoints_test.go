@@ -28,7 +28,7 @@ func rehearse(t *testing.T, dim int) *rehearsal {
 	t.Cleanup(func() { log.Close() })
 	w.Checkpoints = &Checkpoints{Journal: log, Take: func(int) {}, Write: func(int) error { return nil }}
 	r := &rehearsal{t: t, script: newScript()}
-	r.d = newDriver(w, r.script)
+	r.d = driverOf(t, w, r.script)
 	return r
 }
 
@@ -49,7 +49,7 @@ func (r *rehearsal) round() {
 	for _, from := range []topology.Rank{0, 2} {
 		r.event(Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 4*r.d.w.Parameters)}})
 	}
-	<-r.d.jobs
+	<-r.d.oracle.jobs
 	if err := r.d.computed(outcome{k: k, g: make([]float32, r.d.w.Parameters)}); err != nil {
 		r.t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestJournalsThatGrowMakeCheckpoints(t *testing.T) {
 	for range 16 {
 		r.round()
 		if r.d.keeper.errand == writing {
-			n := <-r.d.keeper.news()
+			n := <-r.d.keeper.written
 			written = append(written, n.round)
 			if err := r.d.kept(n); err != nil {
 				t.Fatal(err)

@@ -77,6 +77,24 @@ func (s *script) each(kind link.EventKind, p []topology.Rank) {
 
 var _ Transport = (*script)(nil)
 
+// driverOf returns the driver of w against a script.
+func driverOf(t testing.TB, w Worker, s *script) *driver {
+	t.Helper()
+	d, err := newDriver(w, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// told lets a driver deal with what happens, and do what its core asks for then.
+func (d *driver) told(e Event) error {
+	if err := d.handle(e); err != nil {
+		return err
+	}
+	return d.advance()
+}
+
 // drive runs worker 1 of a ring of three against a script until it ends.
 func drive(t *testing.T, ctx context.Context, s *script, change func(w *Worker)) ([]record.Event, error) {
 	t.Helper()
@@ -85,7 +103,7 @@ func drive(t *testing.T, ctx context.Context, s *script, change func(w *Worker))
 		change(&w)
 	}
 	var events []record.Event
-	d := newDriver(w, s)
+	d := driverOf(t, w, s)
 	d.observe = func(e record.Event) { events = append(events, e) }
 	err := d.run(ctx)
 	return events, err
@@ -207,10 +225,12 @@ func TestFramesThatAreNoUseAreCounted(t *testing.T) {
 	frame := func(round, hop, size int) gossip.Frame {
 		return gossip.Frame{From: 0, To: 1, Round: round, Hop: hop, Payload: make([]byte, size)}
 	}
-	d := newDriver(w, newScript())
-	w.Machine.Ready()
+	d := driverOf(t, w, newScript())
+	if err := d.advance(); err != nil {
+		t.Fatal(err)
+	}
 	for _, f := range []gossip.Frame{frame(0, 0, 16), frame(0, 0, 16), frame(4, 0, 16), frame(0, 7, 16)} {
-		if err := d.handle(Event{Kind: FrameIn, Peer: 0, Frame: f}); err != nil {
+		if err := d.told(Event{Kind: FrameIn, Peer: 0, Frame: f}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -225,16 +245,21 @@ func TestFramesThatAreNoUseAreCounted(t *testing.T) {
 func TestUnusableMessageDropsItsLinkAlone(t *testing.T) {
 	s := newScript()
 	w := task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
-	d := newDriver(w, s)
-	r := w.Machine.Ready()
+	d := driverOf(t, w, s)
+	if err := d.advance(); err != nil {
+		t.Fatal(err)
+	}
 	short := gossip.Frame{From: 0, To: 1, Payload: make([]byte, 3)}
 	whole := gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}
 	for _, f := range []gossip.Frame{short, whole} {
-		if err := d.handle(Event{Kind: FrameIn, Peer: f.From, Frame: f}); err != nil {
+		if err := d.told(Event{Kind: FrameIn, Peer: f.From, Frame: f}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := d.computed(outcome{k: r.Round, g: make([]float32, 4)}); err != nil {
+	if err := d.computed(outcome{g: make([]float32, 4)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.advance(); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.Read()["unusable"] != 1 {
@@ -291,7 +316,7 @@ func TestLeavesWithoutTheByeOfOneWhoIsGone(t *testing.T) {
 
 func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	no := &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place", Remote: true}
-	d := newDriver(task{n: 3, dim: 4, rounds: 5}.worker(t, 1), newScript())
+	d := driverOf(t, task{n: 3, dim: 4, rounds: 5}.worker(t, 1), newScript())
 	var net *NetworkError
 	if err := d.handle(Event{Kind: Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) || !strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
 		t.Errorf("one that has done nothing in this life: error %v, want whom it needs and why", err)
@@ -307,7 +332,7 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
 	refusal := Event{Kind: Refused, Peer: 0, Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}
 	w := task{n: 2, dim: 4, rounds: 5}.worker(t, 1)
-	d := newDriver(w, newScript())
+	d := driverOf(t, w, newScript())
 	d.round = 3
 	var net *NetworkError
 	if err := d.handle(refusal); !errors.As(err, &net) {
@@ -320,7 +345,7 @@ func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
 	defer log.Close()
 	w.Checkpoints = &Checkpoints{Journal: log}
 	for name, round := range map[string]int{"in the middle of a run": 3, "that has just come back itself": 0} {
-		d := newDriver(w, newScript())
+		d := driverOf(t, w, newScript())
 		d.round = round
 		if err := d.handle(refusal); err != nil {
 			t.Errorf("%s: error %v, want that it waits", name, err)

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 )
 
@@ -75,7 +74,7 @@ func (d *driver) listen() error {
 // holdStill begins no further round and tells the arbiter so.
 func (d *driver) holdStill() {
 	d.verdict.hold, d.verdict.holding = nil, true
-	d.verdict.arbiter.Held(d.w.Machine.Hold())
+	d.verdict.arbiter.Held(d.core.Hold())
 }
 
 // conclude makes the run one of as many rounds as the arbiter says. Where workers share
@@ -84,38 +83,20 @@ func (d *driver) conclude() error {
 	v := &d.verdict
 	last := v.arbiter.Last()
 	v.hold, v.ended, v.holding = nil, nil, false
-	if err := d.w.Machine.End(last); err != nil {
-		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+	if err := d.core.End(last); err != nil {
+		return d.failed(err)
 	}
 	if d.w.Asynchronous {
 		return nil
 	}
 	d.w.Rounds = last
 	d.vitals.end(last)
-	if d.keeper != nil {
-		d.keeper.rounds = last
-	}
-	if m := d.mending; m != nil && m.inviting != nil && m.invited.Round >= last {
-		m.inviting <- invitation{over: true}
-		m.inviting = nil
-	}
+	d.keeper.rounds = last
+	d.hosting.end(last)
 	if v.unsaid != nil && v.unsaid.Round == last {
 		d.observe(record.Event{Step: v.unsaid})
 	}
 	return nil
-}
-
-// miss does without the last word of a neighbour that has left. A worker without shared
-// rounds that died at its own end, and has come back, would wait for it for ever.
-func (d *driver) miss(s *standing) error {
-	machine, ok := d.w.Machine.(gossip.Elastic)
-	if !ok {
-		return nil
-	}
-	d.log.Warn("ending without a neighbour's last word", "neighbour", int(s.rank), "why", d.meter.Trouble(s.rank))
-	s.left = true
-	_, err := machine.Cut(s.rank)
-	return d.judge(err)
 }
 
 // recorded reports whether the round that has just been finished is put on record. One

@@ -186,10 +186,10 @@ func TestAPairEndsWithoutThoseThatHaveLeft(t *testing.T) {
 		u := newUmpire(1)
 		u.end()
 		w.Arbiter = seat{u, 1}
-		d := newDriver(w, newScript())
-		d.ended = func(topology.Rank) bool { return true }
-		if err := d.run(t.Context()); err != nil || !d.done {
-			t.Errorf("done %t, error %v", d.done, err)
+		d := driverOf(t, w, newScript())
+		d.through = func(topology.Rank) bool { return true }
+		if err := d.run(t.Context()); err != nil || !d.core.Done() {
+			t.Errorf("done %t, error %v", d.core.Done(), err)
 		}
 	})
 }
@@ -223,12 +223,7 @@ func TestNoPlaceBeyondTheEnd(t *testing.T) {
 	u := newUmpire(1)
 	w := task{n: 3, dim: 4, rounds: 50}.worker(t, 1)
 	w.Lost, w.Arbiter = Reweight, seat{u, 1}
-	mending, err := newMending(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := newDriver(w, newScript())
-	d.mending = mending
+	d := driverOf(t, w, newScript())
 	d.holdStill()
 	if err := d.host(guest{rank: 0, answer: answer}); err != nil {
 		t.Fatal(err)
@@ -236,7 +231,7 @@ func TestNoPlaceBeyondTheEnd(t *testing.T) {
 	if in := <-answer; in.over || in.state != nil {
 		t.Errorf("answer %+v of one that holds still, want to be asked again", in)
 	}
-	mending.inviting, mending.invited = answer, Guest{Round: 1}
+	d.hosting.inviting, d.hosting.invited = answer, Guest{Round: 1}
 	if err := d.conclude(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -15,19 +14,24 @@ import (
 )
 
 // accused returns a driver of worker 1 of a ring of three whose links are up.
-func accused(t *testing.T, policy LostPolicy) (*driver, *script) {
+func accused(t *testing.T, policy LostPolicy, tolerance int) (*driver, *script) {
 	t.Helper()
-	s := newScript()
-	d := newDriver(task{n: 3, dim: 4, rounds: 5}.worker(t, 1), s)
-	d.w.Lost, d.log = policy, slog.New(slog.DiscardHandler)
-	d.w.Machine.Ready()
+	s, w := newScript(), task{n: 3, dim: 4, rounds: 5}.worker(t, 1)
+	w.Lost, w.Tolerance = policy, tolerance
+	d := driverOf(t, w, s)
 	for _, rank := range []topology.Rank{0, 2} {
-		if err := d.handle(Event{Kind: LinkUp, Peer: rank}); err != nil {
+		if err := d.told(Event{Kind: LinkUp, Peer: rank}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return d, s
 }
+
+// What a worker tolerates: package judge.
+const (
+	tolerance = 8
+	flood     = 1024
+)
 
 // nonsense is a frame that no worker sends.
 func nonsense(from topology.Rank) Event {
@@ -35,11 +39,10 @@ func nonsense(from topology.Rank) Event {
 }
 
 func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
-	d, _ := accused(t, Fail)
-	d.w.Tolerance = 3
+	d, _ := accused(t, Fail, 3)
 	offences := []Event{nonsense(2), {Kind: LinkDown, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)}, nonsense(0), nonsense(2)}
 	for i, e := range offences {
-		err := d.handle(e)
+		err := d.told(e)
 		if i < len(offences)-1 {
 			if err != nil {
 				t.Fatalf("offence %d: %v", i, err)
@@ -58,11 +61,11 @@ func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
 }
 
 func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
-	d, s := accused(t, Wait)
+	d, s := accused(t, Wait, 0)
 	var told []string
 	d.observe = func(e record.Event) { told = append(told, e.Status.Detail) }
-	for range tolerated {
-		if err := d.handle(nonsense(0)); err != nil {
+	for range tolerance {
+		if err := d.told(nonsense(0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,16 +77,16 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 	}
 	message := Event{Kind: FrameIn, Peer: 0, Frame: gossip.Frame{From: 0, To: 1, Payload: make([]byte, 16)}}
 	for _, heard := range []bool{false, true} {
-		if err := d.handle(message); err != nil {
+		if err := d.told(message); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.handle(message); err != nil {
+		if err := d.told(message); err != nil {
 			t.Fatal(err)
 		}
 		if got := d.refused.Read()["duplicate"] == 1; got != heard {
 			t.Errorf("heard %v, want %v", got, heard)
 		}
-		if err := d.handle(Event{Kind: LinkUp, Peer: 0}); err != nil {
+		if err := d.told(Event{Kind: LinkUp, Peer: 0}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,29 +95,17 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 // A link begins with frames that its receiver has already; a flood of them is a
 // replay.
 func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
-	d, s := accused(t, Wait)
+	d, s := accused(t, Wait, 0)
 	old := Event{Kind: FrameIn, Peer: 2, Frame: gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}}
-	for range 1 + leftOver + tolerated - 1 {
-		if err := d.handle(old); err != nil {
+	for range 1 + flood + tolerance - 1 {
+		if err := d.told(old); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if len(s.drops) > 0 {
 		t.Fatal("cut off before its time")
 	}
-	if d.handle(old); !slices.Equal(s.drops, []topology.Rank{2}) {
+	if d.told(old); !slices.Equal(s.drops, []topology.Rank{2}) {
 		t.Errorf("dropped %v after a flood of old frames, want worker 2", s.drops)
-	}
-}
-
-func TestOffencesAreForgotten(t *testing.T) {
-	var l ledger
-	for i := range 3 * tolerated {
-		if !l.enter(gossip.ErrNoSuchHop, "x") || l.offences != 1 {
-			t.Fatalf("offence %d counts as %d", i, l.offences)
-		}
-		for range forgiven {
-			l.use()
-		}
 	}
 }

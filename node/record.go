@@ -3,18 +3,27 @@ package node
 import (
 	"time"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 )
 
 // What a driver tells of its rounds: it is written and never read back.
 
+// laps is where a worker is in its run.
+type laps struct {
+	began   time.Time // of the first round
+	round   int       // rounds finished
+	took    time.Duration
+	spent   spent
+	loss    float32
+	state   record.State
+	repairs func() gossip.Repairs
+}
+
 // finish records that the rounds before round k are over.
 func (d *driver) finish(k int) {
 	d.round, d.took = k, time.Since(d.began)
-	d.vitals.finish(k, d.loss, d.spent, d.w.Machine)
-	if d.mending != nil {
-		d.mending.round(d.took)
-	}
+	d.vitals.finish(k, d.loss, d.spent, d.repairs())
 	if d.state != record.Training {
 		d.status(record.Training, "", nil)
 	}

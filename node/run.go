@@ -1,32 +1,28 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"strings"
-	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
+	libp2p "github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/peer"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
-	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
 // A LostPolicy says what a worker does when it loses a neighbour.
-type LostPolicy int
+type LostPolicy = peer.Policy
 
 // Policies.
 const (
-	Wait     LostPolicy = iota // for as long as it takes
-	Fail                       // with a *NetworkError, when it has been gone for 10 s
-	Reweight                   // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
+	Wait     = peer.Wait     // for as long as it takes
+	Fail     = peer.Fail     // with a *NetworkError, when it has been gone for 10 s
+	Reweight = peer.Reweight // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
 )
 
 // A Worker is what a node runs: the task of a worker, with the Rank and the Row that
@@ -74,10 +70,6 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if err != nil {
 		return record.Final{}, err
 	}
-	mending, err := newMending(&w)
-	if err != nil {
-		return record.Final{}, err
-	}
 	links, err := link.Start(n.linksOf(&w))
 	if err != nil {
 		return record.Final{}, err
@@ -89,15 +81,18 @@ func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
 	if roll := n.roll; roll != nil && first {
 		n.wg.Go(func() { roll.Release(n.needs) })
 	}
-	d := newDriver(w, links)
-	if d.mending = mending; mending != nil && w.Save != nil && !w.Asynchronous {
+	d, err := newDriver(w, links)
+	if err != nil {
+		return record.Final{}, errors.Join(err, links.Close())
+	}
+	if w.Lost == Reweight && w.Save != nil && !w.Asynchronous {
 		desk := n.receive(links)
 		defer desk.close()
-		d.guests = desk.guests
+		d.hosting.guests = desk.guests
 	}
 	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
 	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
-	d.ended = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }
+	d.through = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }
 	n.vitals.begin(d.round, w.Rounds)
 
 	err = d.run(ctx)
@@ -132,50 +127,11 @@ func (n *Node) linksOf(w *Worker) link.Config {
 }
 
 // needs reports whether the connection with id is of use.
-func (n *Node) needs(id peer.ID) bool {
+func (n *Node) needs(id libp2p.ID) bool {
 	n.mu.Lock()
 	l := n.links
 	n.mu.Unlock()
 	return l.Serves(id)
-}
-
-// outcast ends a worker that none of its neighbours wants, or in whose place
-// another process is. One that is wanted by some waits: the others may be
-// restarted with the right run file. But one that has come back, and cannot be
-// helped by all, is of no use to the others.
-func (d *driver) outcast() error {
-	for _, s := range d.peers {
-		if d.returns(s.refused) {
-			return nil
-		}
-		if no := s.refused; no != nil && !d.w.Asynchronous && d.round == d.first && lostState(no) {
-			return &NetworkError{Op: opJoin, Err: fmt.Errorf("worker %d: %w", s.rank, no)}
-		}
-	}
-	var why []string
-	var advice string
-	for _, s := range d.peers {
-		if no, ok := errors.AsType[*RefusedError](s.refused); ok && no.Reason == Duplicate {
-			return &NetworkError{Op: opJoin, Err: no}
-		}
-		if s.refused == nil || s.cut { // who is cut off may come back as another process
-			return nil
-		}
-		why = append(why, fmt.Sprintf("worker %d: %v", s.rank, s.refused))
-		if no, ok := errors.AsType[*RefusedError](s.refused); ok {
-			advice = cmp.Or(advice, no.Advice)
-		}
-	}
-	all := "no neighbour works with this peer: " + strings.Join(why, "; ")
-	return &NetworkError{Op: opJoin, Err: &handshake.UnwantedError{Detail: all, Advice: advice}}
-}
-
-// returns reports whether this worker has refused a neighbour that came without its
-// state, and keeps the messages with which the neighbour can come back: it may be
-// started again, from its checkpoint.
-func (d *driver) returns(refused error) bool {
-	no, ok := errors.AsType[*RefusedError](refused)
-	return ok && no.Reason == LostState && !no.Remote && d.w.journal() != nil
 }
 
 // isOutcast reports whether no neighbour works with this worker: then it is in
@@ -189,33 +145,4 @@ func isOutcast(err error) bool {
 func (d *driver) final() record.Final {
 	sent, _ := d.meter.Bytes()
 	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.meter.Messages(), Time: d.took})
-}
-
-// A job is a gradient to compute, an outcome what came of it.
-type job struct {
-	k int
-	x []float32
-}
-
-type outcome struct {
-	k    int
-	g    []float32
-	loss float32
-	err  error
-	took time.Duration
-}
-
-// compute works on one job at a time until there are no more. Its buffer is
-// the machine's from the outcome to the next job.
-func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
-	var g []float32
-	for j := range jobs {
-		if g == nil {
-			g = make([]float32, len(j.x))
-		}
-		runtime.Gosched() // what is to be sent goes first: the neighbours wait for it, and nobody for the gradient
-		began := time.Now()
-		loss, err := w.Gradient(g, j.k, j.x)
-		outcomes <- outcome{k: j.k, g: g, loss: loss, err: err, took: time.Since(began)}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/protocol"
 
+	"gossiptrainer/gossip/elastic"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/node/handshake"
@@ -140,40 +141,52 @@ func give(t *handshake.Talk, in invitation) error {
 	return errors.Join(err, t.Stream.Close())
 }
 
+// hosting is how a worker takes those back that ask for a place.
+type hosting struct {
+	guests   <-chan guest // nil: nobody asks
+	save     func(*state.Snapshot)
+	inviting chan<- invitation // who comes back at a boundary; nil: nobody
+	invited  Guest             // as which
+}
+
 // host gives a guest a place at the next boundary, if there is one.
 func (d *driver) host(g guest) error {
-	m := d.mending
 	if g.failed {
-		m.members.Missed(g.rank, g.process)
+		d.core.Missed(g.rank, g.process)
 		return nil
 	}
-	from := m.machine.Next() + 1
-	round := from * d.slots.Every
-	if d.done || round >= d.w.Rounds {
-		g.answer <- invitation{over: true}
-		return nil
-	}
-	if m.inviting != nil || d.verdict.holding || !m.members.Host(g.rank, g.process, from, time.Since(d.began)) {
+	if d.hosting.inviting != nil || d.verdict.holding {
 		g.answer <- invitation{}
 		return nil
 	}
-	edge := topology.Edge{Peer: g.rank, Weight: m.members.Weight()}
-	if err := m.machine.Open(edge, from); err != nil {
-		return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+	seat, answer, err := d.core.Host(g.rank, g.process)
+	switch {
+	case err != nil:
+		return d.failed(err)
+	case answer == elastic.Welcome:
+		d.hosting.inviting = g.answer
+		d.hosting.invited = Guest{Sponsor: d.w.Rank, Round: seat.Round, Exchange: seat.From}
+	default:
+		g.answer <- invitation{over: answer == elastic.Over}
 	}
-	d.log.Warn("taking back a worker", "neighbour", int(g.rank), "exchange", from)
-	d.recordEdge(g.rank, from, edge.Weight)
-	m.inviting, m.invited = g.answer, Guest{Sponsor: d.w.Rank, Round: round, Exchange: from}
 	return nil
 }
 
 // boundary copies the state for a guest at the beginning of its round.
-func (m *mending) boundary(round int) {
-	if m.inviting == nil || round != m.invited.Round {
+func (h *hosting) boundary(round int) {
+	if h.inviting == nil || round != h.invited.Round {
 		return
 	}
 	s := new(state.Snapshot)
-	m.save(s)
-	m.inviting <- invitation{Guest: m.invited, state: s}
-	m.inviting = nil
+	h.save(s)
+	h.inviting <- invitation{Guest: h.invited, state: s}
+	h.inviting = nil
+}
+
+// end turns a guest away that would begin after the last round.
+func (h *hosting) end(rounds int) {
+	if h.inviting != nil && h.invited.Round >= rounds {
+		h.inviting <- invitation{over: true}
+		h.inviting = nil
+	}
 }

@@ -41,8 +41,8 @@ func (d *driver) interrupted(ctx context.Context) error {
 // halted ends a worker because of what a neighbour has said, from which no answer comes any
 // more.
 func (d *driver) halted(e Event) error {
-	if err := d.judge(d.core.Parted(e.Peer, e.Err)); err != nil {
-		return err
+	if err := d.core.Parted(e.Peer, e.Err); err != nil {
+		return d.failed(err)
 	}
 	return d.stop(e.Err)
 }
@@ -55,20 +55,20 @@ func (d *driver) stop(err error) error {
 	if !errors.As(err, &stop) {
 		return err
 	}
-	fresh := d.keeper != nil && d.keeper.copied.round == d.round
+	fresh := d.keeper.copied.round == d.round
 	return d.end(err, fresh && !d.w.Asynchronous)
 }
 
 // end ends a worker that nothing is wrong with: at once, or at the next boundary.
 func (d *driver) end(why error, now bool) error {
 	switch {
-	case d.keeper == nil:
+	case d.keeper.errand == never:
 		return why
 	case d.ending.why != nil: // the first reason counts
 		return nil
 	}
 	d.ending.why, d.ending.began = why, time.Now()
-	if now || d.done {
+	if now || d.core.Done() {
 		return d.leave()
 	}
 	d.keeper.asked = true
@@ -86,14 +86,14 @@ func (d *driver) leave() error {
 	late := time.NewTimer(lastWrite - time.Since(d.ending.began))
 	defer late.Stop()
 	for {
-		if d.done {
+		if d.core.Done() {
 			d.keeper.finish(d.round)
 		}
 		if !d.keeper.secure() {
 			return d.ending.why
 		}
 		select {
-		case n := <-d.keeper.news():
+		case n := <-d.keeper.written:
 			d.keeper.rest()
 			if n.err != nil {
 				return d.unsaved(n.round, n.err)

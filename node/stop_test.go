@@ -123,7 +123,7 @@ func (in interruption) run(t *testing.T, change func(w *Worker)) (out aftermath)
 		s := newScript()
 		ctx, interrupt := context.WithCancel(t.Context())
 		var log strings.Builder
-		d := newDriver(w, s)
+		d := driverOf(t, w, s)
 		d.log = slog.New(slog.NewTextHandler(&log, nil))
 		var asked time.Time
 		go func() {
@@ -226,7 +226,7 @@ func TestAWorkerWithoutRoundsGoesOnToTheNextBoundary(t *testing.T) {
 					return nil
 				}}
 				stopped := make(chan error)
-				d := newDriver(w, newScript())
+				d := driverOf(t, w, newScript())
 				d.stopped = stopped
 				var asked time.Time
 				go func() {
@@ -267,7 +267,7 @@ func TestAMachineIsToldThatANeighbourHasStopped(t *testing.T) {
 	m := &linked{Machine: w.Machine}
 	w.Machine, w.Asynchronous = m, true
 	w.Checkpoints = &Checkpoints{Take: func(int) {}, Write: func(int) error { return nil }}
-	d := newDriver(w, newScript())
+	d := driverOf(t, w, newScript())
 	if err := d.handle(Event{Kind: Stopped, Peer: 2, Err: &StoppedError{Rank: 2, Reason: "ctrl-c"}}); err != nil {
 		t.Fatal(err)
 	}

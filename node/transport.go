@@ -18,8 +18,7 @@ type Transport interface {
 	// While there is no link a frame is lost: LinkUp says when to send again.
 	// When both ends have sent a gossip.Bye, PeerDone follows.
 	Send(frames []gossip.Frame)
-	// Control does something to links. A process that is banned is refused in the
-	// words of Why, a *RefusedError, and a run is stopped with a *StoppedError.
+	// Control does something to links. A run is stopped with a *StoppedError.
 	Control(c gossip.Control)
 	// Events delivers what happens. It is never closed.
 	Events() <-chan Event

@@ -44,12 +44,6 @@ type LinkStatus = link.Status
 // spent is where the time of a round goes.
 type spent struct{ compute, wait, codec time.Duration }
 
-// A reporter is a transport that tells how it is.
-type reporter interface {
-	Transport
-	meter
-}
-
 // vitals is what a driver lets others see while it works.
 type vitals struct {
 	mu      sync.Mutex
@@ -102,16 +96,14 @@ func (v *vitals) wait(whom []topology.Rank) {
 }
 
 // finish notes that a round is over.
-func (v *vitals) finish(round int, loss float32, took spent, m gossip.Machine) {
+func (v *vitals) finish(round int, loss float32, took spent, repairs gossip.Repairs) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.round, v.loss = round, record.Number(float64(loss))
 	v.total.compute += took.compute
 	v.total.wait += took.wait
 	v.total.codec += took.codec
-	if r, ok := m.(interface{ Repairs() gossip.Repairs }); ok {
-		v.repairs = r.Repairs()
-	}
+	v.repairs = repairs
 }
 
 // say notes what the worker is doing.

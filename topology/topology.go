@@ -5,6 +5,8 @@
 // It knows nothing of models, messages or time: a graph is a value.
 package topology
 
+import "slices"
+
 // A Rank is a worker's index i in W, 0..n−1.
 type Rank int
 
@@ -21,6 +23,16 @@ type Row struct {
 	Self float64
 	In   []Edge
 	Out  []Rank
+}
+
+// Neighbours returns the workers that this one hears or tells, in increasing rank.
+func (r Row) Neighbours() []Rank {
+	all := slices.Clone(r.Out)
+	for _, e := range r.In {
+		all = append(all, e.Peer)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Cycle returns the n rows of the directed cycle i → i+1 mod n along which a

@@ -4,25 +4,17 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/app/compare"
+	"gossiptrainer/internal/app/inspect"
 )
 
-// compareFlags are the flags of peer compare.
-type compareFlags struct {
-	dir  string
-	mode string
-	only []string
-	set  []string
-}
-
 func newCompare(c *console) *cobra.Command {
-	var f compareFlags
+	var o compare.Options
 	cmd := &cobra.Command{
 		Use:   "compare FILE",
 		Short: "run algorithms against each other on several networks",
@@ -44,12 +36,12 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
   peer compare fig1/report/comparison.yaml -o again`,
 		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), c, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), c, args[0], o) },
 	}
-	cmd.Flags().StringVarP(&f.dir, "output", "o", "", "`folder` of the results (default: the comparison's name)")
-	cmd.Flags().StringVar(&f.mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
-	cmd.Flags().StringArrayVar(&f.only, "only", nil, "run the cells of this `label` alone; may be repeated")
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	cmd.Flags().StringVarP(&o.Dir, "output", "o", "", "`folder` of the results (default: the comparison's name)")
+	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
+	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run the cells of this `label` alone; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"}, cobra.ShellCompDirectiveNoFileComp))
@@ -58,89 +50,44 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
 	return cmd
 }
 
-func runCompare(ctx context.Context, c *console, name string, f compareFlags) error {
+func runCompare(ctx context.Context, c *console, name string, o compare.Options) error {
 	file, err := configs.LoadComparison(name, os.Environ())
 	if err != nil {
 		return err
 	}
-	m, err := newMatrix(c, file, f)
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("compare: where is this program: %w", err)
+	}
+	o.Process = compare.Process{
+		Program: program, Version: inspect.ReadBuild().Version, Command: compare.CommandLine(os.Args),
+		Failed: exitOther, Diverged: exitTraining,
+	}
+	o.Talk, o.Progress = c.talk(), func() compare.Progress { return c.newProgress() }
+	m, err := compare.New(file, o)
 	if err != nil {
 		return err
 	}
-	unlock, err := lockFolder(m.dir)
+	unlock, err := compare.Lock(m.Dir)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	c.loses(func() string { return "the cells at work are lost; the same command goes on with the others" })
-	err = m.prepare(ctx)
-	if err == nil {
-		err = m.runCells(ctx)
-	}
-	if err != nil {
+	if err := m.Run(ctx); err != nil {
 		if ctx.Err() != nil {
-			m.sayStopped()
+			if err := m.Save(); err != nil { // which names the cells, also before the first has ended
+				c.complain(err)
+			}
+			m.SayStopped(advice.Command(append([]string{"peer"}, os.Args[1:]...)...))
 		}
 		return stopped(ctx, err)
 	}
-	return m.conclude()
-}
-
-// sayStopped tells the user of a comparison that was stopped what there is and how it goes on.
-func (m *matrix) sayStopped() {
-	if err := m.write(); err != nil { // which names the cells, also before the first has ended
-		m.c.complain(err)
-	}
-	done := 0
-	for _, cell := range m.result.Cells {
-		if cell.Status != "" && cell.Status != report.CellFailed {
-			done++
-		}
-	}
-	m.c.say("%d of %d cells are finished, in %s; the others are run when the same command is started again", done, len(m.cells), m.dir)
-	m.c.next(advice.Command(append([]string{"peer"}, os.Args[1:]...)...), "go on")
-	if done > 0 {
-		m.c.next(advice.Command("peer", "report", m.dir), "report on what is finished")
-	}
-}
-
-// A cellsError says that some cells of a comparison failed, which the results
-// of the others survive.
-type cellsError struct {
-	failed, all int
-	first       report.Cell
-	dir         string
-}
-
-func (e *cellsError) Error() string {
-	return fmt.Sprintf("compare: %d of %d cells failed; the first: %s on %s, seed %d: %s",
-		e.failed, e.all, e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
-}
-
-func (e *cellsError) Hint() string {
-	return "what each said is in " + filepath.Join(e.dir, report.CellsFolder, "*", cellLog) + "; start again to try them again"
-}
-
-// conclude writes the comparison and prints it.
-func (m *matrix) conclude() error {
-	if err := m.write(); err != nil {
+	if err := m.Save(); err != nil {
 		return err
 	}
-	if err := m.c.reportStudy(m.dir); err != nil {
+	if err := c.reportStudy(m.Dir); err != nil {
 		return err
 	}
-	var e *cellsError
-	for _, cell := range m.result.Cells {
-		if cell.Status != report.CellFailed {
-			continue
-		}
-		if e == nil {
-			e = &cellsError{all: len(m.result.Cells), first: cell, dir: m.dir}
-		}
-		e.failed++
-	}
-	if e != nil {
-		return e
-	}
-	return nil
+	return m.Failed()
 }

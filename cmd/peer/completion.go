@@ -11,10 +11,10 @@ import (
 
 func newCompletion(c *console) *cobra.Command {
 	shells := map[string]func(root *cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out.file, true) },
-		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out.file) },
-		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out.file, true) },
-		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out.file) },
+		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(c.out.File, true) },
+		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(c.out.File) },
+		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(c.out.File, true) },
+		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(c.out.File) },
 	}
 	names := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
@@ -110,4 +110,10 @@ func completeNames(embedded []configs.Preset) cobra.CompletionFunc {
 		}
 		return names, cobra.ShellCompDirectiveDefault
 	}
+}
+
+// addUntil adds the flag of commands whose runs may end early.
+func addUntil(cmd *cobra.Command, settings *[]string) {
+	cmd.Flags().StringArrayVar(settings, "until", nil, "end it early at time, or loss and accuracy: `key=value`; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("until", completeUntil)
 }

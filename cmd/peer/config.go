@@ -3,13 +3,16 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/session"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -42,7 +45,7 @@ such a round takes at least on its network, without entropy coding.`,
 			if err != nil {
 				return err
 			}
-			c.warn(run)
+			session.Warn(c.talk(), run)
 			fmt.Fprintln(c.out, "ok: "+inspect.Describe(run))
 			c.next(file.command("lab"), "run it on this machine")
 			return nil
@@ -81,7 +84,7 @@ A comparison file is printed as it is written.`,
 			}
 			shown := loaded.Config.WithoutSecrets()
 			return c.print(shown, func(io.Writer) error {
-				_, err := c.out.file.Write(loaded.Annotated())
+				_, err := c.out.File.Write(loaded.Annotated())
 				return err
 			})
 		},
@@ -100,7 +103,7 @@ func (c *console) showComparison(name string, set []string, origin bool) error {
 	}
 	text, err := configs.ComparisonText(name)
 	if err == nil {
-		_, err = c.out.file.Write(text)
+		_, err = c.out.File.Write(text)
 	}
 	return err
 }
@@ -135,7 +138,7 @@ func newConfigNew(c *console) *cobra.Command {
 			if !ok {
 				return advice.OneOf("config new", args[0], kinds)
 			}
-			_, err := c.out.file.Write(start())
+			_, err := c.out.File.Write(start())
 			return err
 		},
 	}
@@ -157,7 +160,7 @@ func newConfigSchema(c *console) *cobra.Command {
 			case len(args) == 1 && args[0] != "run":
 				return advice.OneOf("config schema", args[0], []string{"run", "comparison"})
 			}
-			_, err := c.out.file.Write(append(schema(), '\n'))
+			_, err := c.out.File.Write(append(schema(), '\n'))
 			return err
 		},
 	}
@@ -190,4 +193,25 @@ over the run file, --set wins over both; config show --origin says where each va
 	}
 	c.addJSON(cmd)
 	return cmd
+}
+
+// checkComparison says what the cells of a comparison will send.
+func checkComparison(c *console, name string, set []string) error {
+	file, err := configs.LoadComparison(name, os.Environ())
+	if err != nil {
+		return err
+	}
+	all, until, err := compare.Predict(file, set)
+	if err != nil {
+		return err
+	}
+	c.say("ok: %s: %d cells by %s, %d seeds each of:", file.Name, len(file.Cells()), file.Mode, len(file.Seeds))
+	if err := c.print(all, func(w io.Writer) error { return compare.WriteForecasts(w, all) }); err != nil {
+		return err
+	}
+	if until != "" {
+		c.say("cells end before their rounds are over at %s", until)
+	}
+	c.next(advice.Command("peer", "compare", name), "run it")
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,14 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/terminal"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
 )
 
 // The rules of the terminal:
@@ -29,7 +38,7 @@ import (
 // A console is where a command talks to its user.
 type console struct {
 	in       *os.File
-	out, err *output
+	out, err *terminal.Output
 
 	json    bool
 	quiet   bool
@@ -39,7 +48,7 @@ type console struct {
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: newOutput(os.Stdout), err: newOutput(os.Stderr), lost: new(atomic.Pointer[func() string])}
+	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr), lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one line of talk.
@@ -49,9 +58,17 @@ func (c *console) say(format string, args ...any) {
 	}
 }
 
+// talk is where lines of talk go.
+func (c *console) talk() io.Writer {
+	if c.quiet {
+		return io.Discard
+	}
+	return c.err
+}
+
 // next names a command that leads on from here.
 func (c *console) next(command string, why string) {
-	c.say("next: %s   %s", command, why)
+	c.say("%s", advice.Next(command, why))
 }
 
 // print writes a result: as JSON if asked for, otherwise by text.
@@ -63,7 +80,7 @@ func (c *console) print(result any, text func(w io.Writer) error) error {
 }
 
 func (c *console) printJSON(result any) error {
-	out := json.NewEncoder(c.out.file) // JSON is UTF-8 everywhere
+	out := json.NewEncoder(c.out.File) // JSON is UTF-8 everywhere
 	out.SetEscapeHTML(false)
 	return out.Encode(result)
 }
@@ -118,4 +135,63 @@ func (c *console) escapes() bool {
 // addJSON adds the flag of commands that print results.
 func (c *console) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
+}
+
+// session starts the session of a run; dir is the folder of one that goes on, else "".
+func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
+	return session.Start(ctx, run, session.Options{
+		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
+		Screen: session.Screen{Talk: c.talk(), Display: c.newDisplay, Logger: c.logger},
+	})
+}
+
+// newDisplay returns what shows a run while it goes on.
+func (c *console) newDisplay(run live.Run) live.Display {
+	switch {
+	case c.quiet:
+		return live.Silent(c.err)
+	case live.Interactive(c.in, c.err):
+		return live.Terminal(c.in, c.err, run)
+	}
+	return live.Plain(c.err, run)
+}
+
+// summarize ends a run that went well: it prints the summary below a table of the peers, and
+// keeps it. models are the final ones by rank, nil where they are not at hand.
+func (c *console) summarize(s *session.Session, models [][]float32) error {
+	summary, finals, err := s.Summary(models)
+	if err != nil {
+		return err
+	}
+	err = c.print(summary, func(w io.Writer) error {
+		if err := session.WriteFinals(w, finals); err != nil {
+			return err
+		}
+		return report.WriteSummary(w, &summary)
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.Keep(summary); err != nil {
+		return err
+	}
+	c.next(advice.Command("peer", "report", s.Folder.Dir, "-o", summary.Run+".png"), "draw the run")
+	return nil
+}
+
+// sayStopped says how a run that was stopped goes on. Nothing more is lost when it is broken off.
+func (c *console) sayStopped(s *session.Session, again string) {
+	c.lost.Store(nil)
+	s.SayStopped(again)
+}
+
+func (c *console) newProgress() *terminal.Progress {
+	mode := terminal.InLines
+	switch {
+	case c.quiet:
+		mode = terminal.Unseen
+	case c.escapes():
+		mode = terminal.InPlace
+	}
+	return terminal.NewProgress(c.err, mode)
 }

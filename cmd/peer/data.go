@@ -63,8 +63,8 @@ func newDataFetch(c *console) *cobra.Command {
 				return nil
 			}
 			bar := c.newProgress()
-			err = data.Fetch(cmd.Context(), info.Name, root, bar.show)
-			bar.end()
+			err = data.Fetch(cmd.Context(), info.Name, root, bar.Show)
+			bar.End()
 			if err != nil {
 				return stopped(cmd.Context(), err)
 			}

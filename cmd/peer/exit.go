@@ -9,6 +9,8 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
@@ -53,14 +55,14 @@ func exitCode(err error) int {
 		return exitOK
 	case isA[*advice.UsageError](err):
 		return exitUsage
-	case isA[*cellsError](err):
+	case isA[*compare.CellsError](err):
 		return exitCells
 	case isA[*configs.Error](err), isA[*node.SecretError](err):
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
 	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
-		isA[*checkpoint.MismatchError](err), isA[*usedError](err), isA[*runfolder.LockedError](err), isA[*state.Error](err):
+		isA[*checkpoint.MismatchError](err), isA[*checkpoints.UsedError](err), isA[*runfolder.LockedError](err), isA[*state.Error](err):
 		return exitState
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining

@@ -10,6 +10,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
@@ -36,6 +37,7 @@ func TestExitCodes(t *testing.T) {
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},
 		{"no checkpoint", checkpoint.ErrNone, 7},
 		{"a folder in use", &runfolder.LockedError{}, 7},
+		{"cells of a comparison", &compare.CellsError{}, 9},
 		{"diverged", train.ErrDiverged, 5},
 		{"arithmetic of a worker", &node.TrainingError{Err: cause}, 5},
 		{"data missing", &data.MissingError{Set: "mnist"}, 6},

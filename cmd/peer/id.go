@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/node"
 )
 
@@ -90,7 +89,7 @@ func idCommand(c *console, cmd *cobra.Command, get func(path string) (*node.Iden
 	cmd.Flags().StringVar(&path, "key", "", "`file` of the private key (default: the user's own)")
 	c.addJSON(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		path, err := keyPath(path)
+		path, err := peer.KeyPath(path)
 		if err != nil {
 			return err
 		}
@@ -104,16 +103,4 @@ func idCommand(c *console, cmd *cobra.Command, get func(path string) (*node.Iden
 		})
 	}
 	return cmd
-}
-
-// keyPath returns the file of the private key: the given one, or the user's own.
-func keyPath(given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", fmt.Errorf("id: no place for a key: %w", err)
-	}
-	return filepath.Join(dir, "gossiptrainer", "peer.key"), nil
 }

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/topology"
 )
 
 // addResume adds the flag of commands that can go on with a run.
@@ -17,12 +13,12 @@ func (f *runFile) addResume(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on where the run stopped; FILE is its run file or its folder")
 }
 
-// beginning is where the workers of the command begin.
-func (f *runFile) beginning() beginning {
+// start is where the workers of the command begin.
+func (f *runFile) start() checkpoints.Start {
 	if f.resume {
-		return continued
+		return checkpoints.Resume
 	}
-	return afresh
+	return checkpoints.Fresh
 }
 
 // folderOf returns the folder of the run to go on with, "" where a new one is to
@@ -41,62 +37,8 @@ func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 			return "", runfolder.HintNothing(run.Config(), err)
 		}
 	}
-	there := false
-	for rank := range run.N() {
-		r := refugeOf(run, dir, topology.Rank(rank), nil)
-		found, err := checkpoint.Peek(r.dir)
-		if errors.Is(err, checkpoint.ErrNone) {
-			continue
-		}
-		if err == nil {
-			err = found.Check(r.manifest(0), r.legal)
-		}
-		if err != nil {
-			return "", err
-		}
-		there = true
-	}
-	if !there {
-		return "", runfolder.HintNothing(run.Config(), fmt.Errorf("%w in %s", checkpoint.ErrNone, runfolder.CheckpointsOf(run.Config(), dir)))
+	if err := checkpoints.CheckAny(run, dir); err != nil {
+		return "", err
 	}
 	return dir, nil
-}
-
-// safe says which state is safe, if any is.
-func (s *session) safe() (text string, there bool) {
-	cfg := s.run.Config()
-	low, high, there := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
-	where := runfolder.CheckpointsOf(cfg, s.folder.Dir)
-	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
-}
-
-// canGoOn notes which command goes on with the run, for one that is broken off.
-func (s *session) canGoOn(again string) {
-	s.c.loses(func() string {
-		if safe, there := s.safe(); there {
-			return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
-		}
-		return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.run.Config())
-	})
-}
-
-// sayStopped tells the user of a run that was stopped what is safe, and how it
-// goes on.
-func (s *session) sayStopped(again string) {
-	s.display.Close()
-	s.c.lost.Store(nil)
-	safe, there := s.safe()
-	if !there {
-		s.c.say("no state is safe: %s", runfolder.WhyNothing(s.run.Config()))
-		return
-	}
-	s.c.say("%s", safe)
-	s.c.next(again, "go on")
-}
-
-// sayResumed tells from where a run goes on.
-func (s *session) sayResumed() {
-	cfg := s.run.Config()
-	low, high, _ := runfolder.SafeRounds(cfg, s.folder.Dir, s.run.N())
-	s.c.say("going on at %s, from %s", runfolder.NameRounds(low, high), runfolder.CheckpointsOf(cfg, s.folder.Dir))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -51,7 +52,7 @@ func newRoot(c *console) *cobra.Command {
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
   peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
-		Version:       readBuild().String(),
+		Version:       inspect.ReadBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/status"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/app/session"
 	"gossiptrainer/node"
 )
 
@@ -47,22 +44,19 @@ the same command, without --resume, brings it back.`,
 	file.addFlags(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
-	cmd.Flags().IntVar(&rank, "rank", anyRank, "the `rank` that this peer must get")
+	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")
 	cmd.Flags().BoolVar(&supervised, "supervised", false, "take orders on standard input")
 	_ = cmd.Flags().MarkHidden("supervised")
 	cmd.Flags().Lookup("rank").DefValue = "any"
 	return cmd
 }
 
-// anyRank stands for whatever rank the roster or the roll call gives.
-const anyRank = -1
-
 func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank int) error {
 	run, secret, err := file.assembleOwn(args)
 	if err != nil {
 		return err
 	}
-	path, err := keyPath(run.Config().Node.Key)
+	path, err := peer.KeyPath(run.Config().Node.Key)
 	if err != nil {
 		return err
 	}
@@ -75,110 +69,51 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
-	s, err := c.resume(ctx, run, "run", dir)
+	s, err := c.session(ctx, run, "run", dir)
 	if err != nil {
 		return err
 	}
-	defer s.end()
-	if err := s.folder.Mark(who.ID()); err != nil {
+	defer s.End()
+	if err := s.Folder.Mark(who.ID()); err != nil {
 		return err
 	}
 	again := file.command("run", "--resume")
-	s.canGoOn(again)
+	c.loses(func() string { return s.Lost(again) })
 	if file.resume {
-		s.sayResumed()
+		s.SayResumed()
 	}
-	options, err := lanOptions(run, secret)
+	options, err := peer.LANOptions(run, secret)
 	if err != nil {
 		return err
 	}
-	options.Identity, options.Logger, options.Observe = who, c.logger(s.display), s.event
-	if err := s.takePart(ctx, options, rank, file.beginning()); err != nil {
+	options.Identity, options.Logger, options.Observe = who, c.logger(s.Display), s.Hear
+	part := peer.Part{Session: s, Node: options, Rank: rank, From: file.start()}
+	if err := part.Take(ctx); err != nil {
 		if ctx.Err() != nil || isA[*node.StoppedError](err) {
-			s.sayStopped(again)
+			c.sayStopped(s, again)
 		}
 		return stopped(ctx, file.advise(s, who.ID(), err))
 	}
-	return s.summarize(nil)
+	return c.summarize(s, nil)
 }
 
 // advise handles that the others refuse this peer. A folder that it has made for
 // this start goes, so that --resume does not find it. A peer that has come without its state learns
 // where that is.
-func (f *runFile) advise(s *session, id string, err error) error {
+func (f *runFile) advise(s *session.Session, id string, err error) error {
 	refused, ok := errors.AsType[*node.RefusedError](err)
 	if !ok {
 		return err
 	}
-	s.abandon()
+	s.Abandon()
 	if refused.Reason != node.LostState || f.resume {
 		return err
 	}
-	hint := "no checkpoint of this peer is in " + s.run.Config().Output.Dir +
+	hint := "no checkpoint of this peer is in " + s.Run.Config().Output.Dir +
 		": stop the run on all machines, and start it on all of them without --resume"
 	again := runFile{name: f.name, set: f.set, resume: true}
-	if dir, gone := again.folderOf(s.run, id); gone == nil {
-		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), runfolder.CheckpointsOf(s.run.Config(), dir))
+	if dir, gone := again.folderOf(s.Run, id); gone == nil {
+		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), runfolder.CheckpointsOf(s.Run.Config(), dir))
 	}
 	return advice.With(err, hint)
-}
-
-// nodeOptions are the options that a run file gives.
-func nodeOptions(run *experiment.Run) (node.Options, error) {
-	cfg := run.Config()
-	network, err := shapedNetwork(cfg)
-	if err != nil {
-		return node.Options{}, err
-	}
-	o := node.Options{
-		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
-		Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
-		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: network,
-	}
-	for _, s := range namedApart(cfg) {
-		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
-	}
-	for _, p := range cfg.Peers {
-		o.Roster = append(o.Roster, node.Peer{ID: p.ID, Addrs: p.Addrs})
-	}
-	return o, nil
-}
-
-// takePart joins the others, trains, and waits for everybody's results, which
-// come as events.
-func (s *session) takePart(ctx context.Context, o node.Options, rank int, from beginning) error {
-	n, err := node.New(o)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	desk, err := status.Open(s.run.Config(), s.folder.Dir, 0, n, s.display)
-	if err != nil {
-		return err
-	}
-	defer desk.Close()
-	fmt.Fprintf(s.display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
-	given, err := n.Join(ctx)
-	if err != nil {
-		return err
-	}
-	if rank != anyRank && int(given) != rank {
-		return advice.Usage(
-			fmt.Errorf("run: --rank %d: this peer has rank %d", rank, given),
-			"the rank follows from the key: by the roster, or by the order of the peer ids",
-		)
-	}
-	s.belong(given)
-	home := refugeOf(s.run, s.folder.Dir, given, o.Logger)
-	defer home.close()
-	w, kept, err := home.open(from)
-	if err != nil {
-		return err
-	}
-	final, err := trainOn(ctx, n, s.run, w, kept, outlet{dir: s.folder.Dir, observe: s.event, saver: s.saver})
-	if err != nil {
-		return err
-	}
-	_, err = n.Finish(ctx, final)
-	return err
 }

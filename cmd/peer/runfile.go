@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/peer"
+	"gossiptrainer/internal/app/preflight"
 	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/regular"
 )
 
@@ -60,4 +65,49 @@ func (f *runFile) command(words ...string) string {
 		words = append(words, "--set", s)
 	}
 	return advice.Command(words...)
+}
+
+// assembleFor is assemble for sim and lab. It refuses runs that cannot work on this
+// machine.
+func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, err
+	}
+	return preflight.AssembleHere(loaded, mode)
+}
+
+// assemble loads the run file and builds its run.
+func (f *runFile) assemble(args []string) (*experiment.Run, error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, err
+	}
+	return preflight.Assemble(loaded)
+}
+
+// assembleOwn is assemble for a peer on a LAN, which may have files of its own and has a secret.
+func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string, err error) {
+	loaded, err := f.load(args)
+	if err != nil {
+		return nil, "", err
+	}
+	if secret, err = peer.Secret(loaded); err != nil {
+		return nil, "", err
+	}
+	if err := peer.OwnFolder(loaded); err != nil {
+		return nil, "", err
+	}
+	run, err = preflight.AssembleHere(loaded, "run")
+	return run, secret, err
+}
+
+// again returns the command that does the run that is over in another mode.
+func (f *runFile) again(s *session.Session, mode string) string {
+	rounds := s.Shorter()
+	if rounds == 0 || s.Run.Asynchronous() {
+		return f.command(mode)
+	}
+	as := runFile{name: f.name, set: append(slices.Clone(f.set), fmt.Sprintf("train.rounds=%d", rounds))}
+	return as.command(mode)
 }

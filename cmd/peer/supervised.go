@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 
-	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/internal/app/runfolder"
-	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
@@ -20,19 +16,18 @@ import (
 // standard input and reports on standard output. The run file is resolved, so
 // neither environment nor flags count again.
 func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
-	from := afresh
+	from := checkpoints.Fresh
 	if file.resume {
-		from = comingBack
+		from = checkpoints.Return
 	}
-	return supervised(ctx, c, rank, func(ctx context.Context, leash *lab.Leash) error {
-		return superviseLife(ctx, c, leash, path, rank, from)
-	})
+	one := peer.Supervised{Path: path, Rank: rank, From: from, Log: c.logger(c.err), Out: c.err}
+	return supervised(ctx, c, rank, one.Run)
 }
 
 // supervised leads the life of a process that a supervisor has started, up to
 // the end of the work, and tells it of a failure.
 func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Leash) error) error {
-	leash := lab.Attach(c.in, c.out.file)
+	leash := lab.Attach(c.in, c.out.File)
 	ctx, cancel := leash.Context(ctx)
 	defer cancel()
 	err := life(ctx, leash)
@@ -48,76 +43,4 @@ func supervised(ctx context.Context, c *console, rank int, life func(context.Con
 		failure.Echo = stop.Rank != topology.Rank(rank)
 	}
 	return &reportedError{errors.Join(err, leash.Fail(failure))}
-}
-
-// superviseLife is the life of a peer of a run file.
-func superviseLife(ctx context.Context, c *console, leash *lab.Leash, path string, rank int, from beginning) error {
-	loaded, err := configs.Load(configs.Source{File: path})
-	if err != nil {
-		return err
-	}
-	run, err := assemble(loaded)
-	if err != nil {
-		return err
-	}
-	logger := c.logger(c.err)
-	home := refugeOf(run, filepath.Dir(path), topology.Rank(rank), logger)
-	defer home.close()
-	worker, kept, err := home.open(from)
-	if err != nil {
-		return err
-	}
-	o, err := nodeOptions(run)
-	if err != nil {
-		return err
-	}
-	if kept != nil || reweights(run) { // whoever comes back is known by its key
-		if o.Identity, err = node.OpenIdentity(filepath.Join(home.dir, runfolder.Key)); err != nil {
-			return err
-		}
-		defer o.Identity.Close()
-	}
-	o.Logger = logger
-	o.Observe = func(e record.Event) {
-		if rankOf(e) == rank { // the others report themselves
-			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
-		}
-	}
-	n, err := peer.Meet(ctx, leash, o)
-	if err != nil {
-		return err
-	}
-	defer n.Close()
-	desk, err := status.Open(run.Config(), filepath.Dir(path), rank, n, c.err)
-	if err != nil {
-		return err
-	}
-	defer desk.Close()
-	final, err := trainOn(ctx, n, run, worker, kept, outlet{
-		dir: filepath.Dir(path), observe: o.Observe, arbiter: leash, saver: &runfolder.Saver{Log: logger, Stopped: ctx.Done()},
-		through: func(other topology.Rank) bool { return leash.Through(int(other)) },
-	})
-	if err != nil {
-		return err
-	}
-	if err := leash.Report(record.Event{Final: &final}); err != nil {
-		return err
-	}
-	return leash.Done()
-}
-
-func rankOf(e record.Event) int {
-	switch {
-	case e.Step != nil:
-		return e.Step.Rank
-	case e.Score != nil:
-		return e.Score.Rank
-	case e.Status != nil:
-		return e.Status.Rank
-	case e.Final != nil:
-		return e.Final.Rank
-	case e.Edge != nil:
-		return e.Edge.Rank
-	}
-	return anyRank
 }

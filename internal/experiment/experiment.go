@@ -7,12 +7,13 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
@@ -27,6 +28,7 @@ type Run struct {
 	graph    *topology.Graph
 	method   registry.Algorithm
 	rows     []topology.Row
+	network  shape.Network
 	schedule train.Schedule
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
@@ -91,24 +93,8 @@ func (r *Run) assembleGraph() error {
 	}
 	r.graph = graph
 	r.rows = r.method.Neighbours(graph)
-	return r.checkLinks()
-}
-
-// checkLinks finds limits on edges that the run does not have.
-func (r *Run) checkLinks() error {
-	for _, key := range slices.Sorted(maps.Keys(r.cfg.Limit.Links)) {
-		i, j, err := configs.ParseLink(key)
-		if err != nil {
-			return configs.Errorf("limit.links."+key, "%v", err)
-		}
-		tells := func(i, j int) bool {
-			return i < len(r.rows) && slices.Contains(r.rows[i].Out, topology.Rank(j))
-		}
-		if !tells(i, j) && !tells(j, i) {
-			return configs.Errorf("limit.links."+key, "workers %d and %d are no neighbours in %s", i, j, r.graph.Spec())
-		}
-	}
-	return nil
+	r.network, err = networkOf(r.cfg, graph.Spec(), r.rows)
+	return err
 }
 
 func (r *Run) assembleSchedule() error {
@@ -148,6 +134,18 @@ func (r *Run) modelSpec(worker, batch int) model.Spec {
 // Config returns what the run was made from.
 func (r *Run) Config() configs.Config { return r.cfg }
 
+// Sections returns what all peers and all parts of the run must agree on. The name of the
+// run is not among them, for it is compared by itself.
+func (r *Run) Sections() []configs.Section {
+	sections := r.cfg.Sections()
+	for i, s := range sections {
+		if s.Name == "run" {
+			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
+		}
+	}
+	return sections
+}
+
 // Graph returns the graph of the configuration. All-reduce has its own, whose
 // weights play no part: messages go around the ring in one direction, or over
 // all edges of a complete graph or a star.
@@ -159,6 +157,9 @@ func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
 
 // Notes returns what the loader said: which keys an override has made meaningless.
 func (r *Run) Notes() []string { return slices.Clone(r.notes) }
+
+// Network returns the links of the run, as its limits make them.
+func (r *Run) Network() shape.Network { return r.network }
 
 // N returns the number of workers.
 func (r *Run) N() int { return len(r.rows) }

@@ -7,13 +7,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// reweights reports whether workers go on without those that are lost.
-func (r *Run) reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
+// Reweights reports whether workers go on without those that are lost.
+func (r *Run) Reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
 
 // Closing returns who takes the place of the neighbours of a worker that are lost,
 // nil where nobody does.
 func (r *Run) Closing(rank topology.Rank) *topology.Closing {
-	if !r.reweights() {
+	if !r.Reweights() {
 		return nil
 	}
 	return r.graph.Closing(rank)
@@ -39,7 +39,7 @@ func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, err
 // graph that loses workers is no wider than all of them in a row; as many
 // exchanges again may pass while gaps are closed.
 func (r *Run) reach() int {
-	if r.reweights() {
+	if r.Reweights() {
 		return 2 * r.N()
 	}
 	return r.graph.Diameter()
@@ -60,7 +60,7 @@ const smallRing = 8
 // smaller one, so its path sums are the largest of theirs; ρ is largest as it is.
 func (r *Run) spectrum() (topology.Spectrum, error) {
 	s, err := r.graph.Spectrum()
-	if err != nil || !r.reweights() {
+	if err != nil || !r.Reweights() {
 		return s, err
 	}
 	slack := r.graph.Spec().Slack

@@ -42,7 +42,7 @@ func (r *Run) Summarize(res Results) (record.Summary, error) {
 		s.Ended = res.Ended
 	}
 	var err error
-	if r.reweights() && res.Mode != "run" && len(res.Edges) > 0 {
+	if r.Reweights() && res.Mode != "run" && len(res.Edges) > 0 {
 		if s.Losses, err = record.SumLosses(res.Edges, r.N(), res.Finals); err != nil {
 			return record.Summary{}, err
 		}
@@ -137,7 +137,7 @@ func (r *Run) sumGone(s *record.Summary, res Results) {
 			since[e.Edge.Peer] = max(round, e.Edge.Exchange)
 		}
 	}
-	if !r.reweights() {
+	if !r.Reweights() {
 		s.Missing = slices.Sorted(maps.Keys(since))
 		return
 	}
@@ -149,7 +149,7 @@ func (r *Run) sumGone(s *record.Summary, res Results) {
 // digest returns the digest of all final models, "" if some are missing; under the policy
 // reweight that of those that there are.
 func (r *Run) digest(finals []record.Final) (string, error) {
-	if len(finals) == 0 || len(finals) != r.N() && !r.reweights() {
+	if len(finals) == 0 || len(finals) != r.N() && !r.Reweights() {
 		return "", nil
 	}
 	digests := make([][sha256.Size]byte, r.N())
@@ -179,7 +179,7 @@ func (r *Run) digest(finals []record.Final) (string, error) {
 // accuracy of that mean, if all models are there; of those who are left under the
 // policy reweight.
 func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(done, all int)) error {
-	if r.reweights() {
+	if r.Reweights() {
 		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
 	} else if len(models) != r.N() {
 		return nil

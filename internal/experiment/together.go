@@ -37,7 +37,9 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	other := *r
 	other.cfg = same
 	other.cfg.Limit, other.cfg.Output = cfg.Limit, cfg.Output
-	return &other, other.checkLinks()
+	var err error
+	other.network, err = networkOf(other.cfg, other.graph.Spec(), other.rows)
+	return &other, err
 }
 
 // Together returns the workers of runs that were made beside the first, by run and

@@ -6,7 +6,11 @@
 // a peer is started, and a peer says where it can be reached.
 package lab
 
-import "context"
+import (
+	"context"
+
+	"gossiptrainer/internal/record"
+)
 
 // Run starts the peers, sends every one the roster once all are ready, and
 // returns when no process is left: nil once all have finished their work, the
@@ -15,6 +19,9 @@ import "context"
 func Run(ctx context.Context, o Options) error {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
+	}
+	if o.History == nil {
+		o.History = record.NewHistory(o.Peers, nil)
 	}
 	s := &supervisor{
 		options: o, news: make(chan news, 4*o.Peers), procs: make([]*process, o.Peers),

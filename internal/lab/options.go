@@ -39,7 +39,9 @@ type Options struct {
 	// whatever Restarts is. Lasted is how long earlier parts of the run have taken.
 	Script []fault.Fault
 	Lasted time.Duration
-	// Event receives what the peers report, in the order of arrival.
+	// History joins what the lives of a peer report; nil: the run begins now.
+	History *record.History
+	// Event receives the events of the whole run, in the order of arrival.
 	Event func(record.Event)
 	// Log receives the lines that a peer writes on its standard error.
 	Log func(rank int, line string)

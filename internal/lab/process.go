@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"gossiptrainer/internal/record"
 )
 
 // A process is one peer as the supervisor sees it, through all its lives.
@@ -21,10 +19,9 @@ type process struct {
 
 	contact Contact
 	ready   bool // has said where it is, in some life
-	round   int  // of the latest step
+	round   int  // of the latest step that it has reported
 	begun   int  // rounds begun, as last heard
 	still   bool // begins no other until the end is known
-	scored  int  // of the latest score
 	done    bool
 	through bool // and its process has ended, which others may not have heard of
 	lost    bool // the run goes on without it
@@ -32,8 +29,6 @@ type process struct {
 	words   words
 	lives   int // so far
 	deaths  []time.Time
-	earlier record.Past // of lives that are over
-	total   record.Past // and of the present one, as last heard
 
 	// What a script of faults makes of it.
 	conditions Conditions // as it was told last
@@ -49,7 +44,7 @@ func ordersPerLife(n int) int { return 4 + n }
 // begin starts the process of a rank with some orders. What it does is news.
 func (p *process) begin(rank int, cmd *exec.Cmd, orders chan order, heard chan<- news) {
 	p.cmd, p.orders = cmd, orders
-	p.words, p.earlier, p.still = words{}, p.total, false
+	p.words, p.still = words{}, false
 	p.lives++
 	p.conditions, p.away, p.hangs = Conditions{}, false, false
 	cmd.SysProcAttr = attributes()
@@ -181,29 +176,6 @@ func (p *process) wake() {
 		p.hangs = false
 		_ = p.cmd.Process.Signal(continueSignal) // fails only if it has ended
 	}
-}
-
-// tells reports whether an event is news: one that has come back does some rounds
-// once more, and says so. It counts time and bytes anew, which are made those of
-// all its lives.
-func (p *process) tells(e record.Event) bool {
-	switch {
-	case e.Step != nil:
-		*e.Step = p.earlier.Step(*e.Step)
-		p.total = record.PastAt(*e.Step)
-		if e.Step.Round <= p.round {
-			return false
-		}
-		p.round = e.Step.Round
-	case e.Score != nil:
-		if e.Score.Round <= p.scored {
-			return false
-		}
-		p.scored = e.Score.Round
-	case e.Final != nil:
-		*e.Final = p.earlier.Final(*e.Final)
-	}
-	return true
 }
 
 // words keeps a peer's last lines; of a crash the first ones, which say what

@@ -78,10 +78,13 @@ func (s *supervisor) hear(n news) {
 		p.words.add(n.line)
 		s.options.Log(n.rank, n.line)
 	case n.notice.Ready != nil:
-		s.welcome(p, *n.notice.Ready)
+		s.welcome(n.rank, *n.notice.Ready)
 	case n.notice.Event != nil:
-		if p.tells(*n.notice.Event) {
-			s.options.Event(*n.notice.Event)
+		if step := n.notice.Event.Step; step != nil {
+			p.round = max(p.round, step.Round)
+		}
+		if e, isNew := s.options.History.Join(*n.notice.Event); isNew {
+			s.options.Event(e)
 		}
 		if s.faults.see(*n.notice.Event) {
 			s.change(s.faults.Until(s.faults.now()))
@@ -125,11 +128,12 @@ func (s *supervisor) conclude() {
 
 // welcome tells all peers where the others are when the last one has said so, and
 // one that comes back at once.
-func (s *supervisor) welcome(p *process, where Contact) {
+func (s *supervisor) welcome(rank int, where Contact) {
+	p := s.procs[rank]
 	p.contact = where
 	known := s.ready == len(s.procs)
 	if known {
-		p.earlier.Time = time.Since(s.met)
+		s.options.History.Return(rank, time.Since(s.met))
 	}
 	if !p.ready {
 		p.ready = true

@@ -22,8 +22,11 @@ var layers = [][]string{
 	{"internal/sim", "node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry", "node/link", "node"},
 	{"internal/registry"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
-	{"internal/app/advice", "internal/app/live", "internal/app/machine"},
-	{"internal/app/runfolder", "internal/app/peer", "internal/app/inspect", "internal/app/status"},
+	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
+	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status"},
+	{"internal/app/preflight", "internal/app/checkpoints", "internal/app/worker"},
+	{"internal/app/session"},
+	{"internal/app/peer", "internal/app/simulate", "internal/app/supervise", "internal/app/compare"},
 	{"internal/app/bench"},
 	{"cmd/peer"},
 }

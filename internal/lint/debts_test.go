@@ -4,13 +4,12 @@ package lint
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
 var budgetDebts = debt{
-	"cmd/peer":            3,
-	"gossip":              8,
+	"cmd/peer":            1,
+	"gossip":              7,
 	"internal/experiment": 1,
 	"internal/kernel":     17,
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
-	"node":                1,
 	"node/socket":         1,
 	"quant":               4,
 }
@@ -26,24 +25,23 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":            78,
+	"cmd/peer":            43,
 	"configs":             147,
 	"docs":                129,
-	"gossip":              72,
+	"gossip":              64,
 	"gossip/replay":       4,
 	"internal/experiment": 142,
 	"internal/journal":    1,
 	"internal/lab":        13,
 	"internal/lint":       3,
 	"internal/sim":        8,
-	"node":                29,
+	"node":                27,
 }
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{
-	"cmd/peer":            27,
+	"cmd/peer":            14,
 	"configs":             13,
-	"gossip":              12,
 	"internal/experiment": 19,
 	"node":                14,
 }

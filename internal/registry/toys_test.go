@@ -23,6 +23,9 @@ type toy struct {
 	vector, values string // below the folder of the vectors
 }
 
+// toys are all of them.
+func toys() []string { return []string{"tracking.txtar", "maxsign.txtar"} }
+
 func readToy(t *testing.T, name string) toy {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
@@ -121,7 +124,7 @@ func (b *bench) goes(command string, args ...string) (string, error) {
 // tests would fail: they go through all rows.
 func TestToysNeedAFileARowAndAVector(t *testing.T) {
 	b := newBench(t)
-	for _, name := range []string{"tracking.txtar", "maxsign.txtar"} {
+	for _, name := range toys() {
 		whole := readToy(t, name)
 		b.addFile(whole)
 		b.addRow(whole)
@@ -173,23 +176,21 @@ func (b *bench) train(t *testing.T) {
 
 // A file without a row, and a row without a vector, do not go unnoticed.
 func TestToysThatLackAPartAreFound(t *testing.T) {
-	for _, name := range []string{"tracking.txtar", "maxsign.txtar"} {
-		whole := readToy(t, name)
-		for lacks, test := range map[string]struct {
-			add  []func(*bench, toy)
-			want string
-		}{
-			"the row":    {[]func(*bench, toy){(*bench).addFile, (*bench).addVector}, "has no row"},
-			"the vector": {[]func(*bench, toy){(*bench).addFile, (*bench).addRow}, "no vector covers it"},
-		} {
-			b := newBench(t)
-			for _, add := range test.add {
-				add(b, whole)
-			}
-			out, err := b.goes("test", "./internal/conformance", "-run", "TestConformanceCoversTheRows")
-			if err == nil || !strings.Contains(out, test.want) {
-				t.Errorf("%s without %s: %v, want %q in\n%s", name, lacks, err, test.want, out)
-			}
+	for lacks, test := range map[string]struct {
+		add  func(*bench, toy)
+		want string
+	}{
+		"a row":    {(*bench).addVector, "a vector of what has no row"},
+		"a vector": {(*bench).addRow, "no vector covers it"},
+	} {
+		b := newBench(t)
+		for _, name := range toys() {
+			b.addFile(readToy(t, name))
+			test.add(b, readToy(t, name))
+		}
+		out, err := b.goes("test", "./internal/conformance", "-run", "TestConformanceCoversTheRows")
+		if n := strings.Count(out, test.want); err == nil || n != len(toys()) {
+			t.Errorf("without %s: %v, want %q for each toy in\n%s", lacks, err, test.want, out)
 		}
 	}
 }

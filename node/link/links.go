@@ -46,7 +46,7 @@ func Start(c Config) (*Links, error) {
 	s.Config, s.coding, s.events = c, coding, make(chan Event, eventRoom)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	l.introduce(c.Hello.Round, c.Hello.Durable)
-	for _, rank := range Neighbours(c.Row) {
+	for _, rank := range c.Row.Neighbours() {
 		l.meet(rank)
 	}
 	c.Host.SetStreamHandler(Protocol, l.accept)
@@ -70,16 +70,6 @@ func (l *Links) Close() error {
 
 // Done returns a channel that is closed when the links are.
 func (l *Links) Done() <-chan struct{} { return l.s.ctx.Done() }
-
-// Neighbours returns the workers that row hears or tells, in increasing rank.
-func Neighbours(row topology.Row) []topology.Rank {
-	all := slices.Clone(row.Out)
-	for _, e := range row.In {
-		all = append(all, e.Peer)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
 
 // connected wakes the edge with a neighbour that is there, perhaps again.
 func (l *Links) connected(_ network.Network, c network.Conn) {
@@ -199,8 +189,9 @@ func (l *Links) Control(c gossip.Control) {
 	case gossip.DropLink:
 		l.drop(c.Peer, c.Why)
 	case gossip.BanPeer:
-		l.edge(c.Peer).ban(banned(c.Why))
-		l.drop(c.Peer, c.Why)
+		no := banned(c.Peer, c.Why)
+		l.edge(c.Peer).ban(no)
+		l.drop(c.Peer, no)
 	case gossip.Introduce:
 		l.introduce(c.Place, c.Durable)
 	case gossip.StopRun:
@@ -216,11 +207,10 @@ func (l *Links) introduce(place, durable int) {
 }
 
 // banned is what a process is told that is banned because of why.
-func banned(why error) *handshake.RefusedError {
-	if no, ok := errors.AsType[*handshake.RefusedError](why); ok {
-		return no
-	}
-	return handshake.Refusal(handshake.Misbehaved, "%v", why)
+func banned(peer topology.Rank, why error) *handshake.RefusedError {
+	no := handshake.Refusal(handshake.Misbehaved, "%v", why)
+	no.Peer = fmt.Sprintf("of worker %d", peer)
+	return no
 }
 
 // stop says on all links that the run is over early.

@@ -54,10 +54,6 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 	if err != nil {
 		return got, err
 	}
-	rate, err := configs.ParseRate(run.Config().Limit.Rate)
-	if err != nil {
-		return got, err
-	}
 	scores := map[int]score{} // by rounds finished
 	tasks := experiment.Tasks(workers)
 	for i := range tasks {
@@ -65,7 +61,7 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 	}
 	tasks[0].Gradient = scored(workers[0], p.every, scores)
 	out, err := sim.Run(ctx, tasks, sim.Options{
-		Network: shape.Network{Uplink: shape.Link{Rate: rate}},
+		Network: shape.Network{Uplink: shape.Link{Rate: run.Network().Uplink.Rate}},
 		Compute: func(topology.Rank, int) time.Duration { return p.compute },
 		Observe: func(e record.Event) {
 			if e.Step != nil && e.Step.Rank == 0 {

@@ -80,3 +80,6 @@ func Command(words ...string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// Next is the line that names a command that leads on from here.
+func Next(command, why string) string { return "next: " + command + "   " + why }

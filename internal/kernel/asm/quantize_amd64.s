@@ -1075,21 +1075,23 @@ loop:
 	VFMADD231PS (CX), Y5, Y11
 	VCVTPS2DQ   Y11, Y11
 	VPADDD      192(BX), Y11, Y11
-	VPADDD      384(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y11, Y11
-	VPAND       224(BX), Y11, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, (DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    384(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y11, Y11
+	VPAND     224(BX), Y11, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, (DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     32(CX), Y10
@@ -1101,21 +1103,23 @@ loop:
 	VFMADD231PS 32(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      416(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 1(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    416(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 1(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     64(CX), Y10
@@ -1127,21 +1131,23 @@ loop:
 	VFMADD231PS 64(CX), Y5, Y13
 	VCVTPS2DQ   Y13, Y13
 	VPADDD      192(BX), Y13, Y13
-	VPADDD      448(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y13, Y13
-	VPAND       224(BX), Y13, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 2(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    448(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y13, Y13
+	VPAND     224(BX), Y13, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 2(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     96(CX), Y10
@@ -1153,21 +1159,23 @@ loop:
 	VFMADD231PS 96(CX), Y5, Y14
 	VCVTPS2DQ   Y14, Y14
 	VPADDD      192(BX), Y14, Y14
-	VPADDD      480(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y15
-	VPXOR       Y15, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y15
-	VPXOR       Y15, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y14, Y14
-	VPAND       224(BX), Y14, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 3(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    480(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y15
+	VPXOR     Y15, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y15
+	VPXOR     Y15, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y14, Y14
+	VPAND     224(BX), Y14, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 3(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSRLVD   288(BX), Y11, Y11
@@ -1195,21 +1203,23 @@ loop:
 	VFMADD231PS 128(CX), Y5, Y11
 	VCVTPS2DQ   Y11, Y11
 	VPADDD      192(BX), Y11, Y11
-	VPADDD      512(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y11, Y11
-	VPAND       224(BX), Y11, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 4(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    512(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y11, Y11
+	VPAND     224(BX), Y11, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 4(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     160(CX), Y10
@@ -1221,21 +1231,23 @@ loop:
 	VFMADD231PS 160(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      544(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 5(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    544(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 5(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     192(CX), Y10
@@ -1247,21 +1259,23 @@ loop:
 	VFMADD231PS 192(CX), Y5, Y13
 	VCVTPS2DQ   Y13, Y13
 	VPADDD      192(BX), Y13, Y13
-	VPADDD      576(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y13, Y13
-	VPAND       224(BX), Y13, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 6(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    576(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y13, Y13
+	VPAND     224(BX), Y13, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 6(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     224(CX), Y10
@@ -1273,21 +1287,23 @@ loop:
 	VFMADD231PS 224(CX), Y5, Y14
 	VCVTPS2DQ   Y14, Y14
 	VPADDD      192(BX), Y14, Y14
-	VPADDD      608(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y15
-	VPXOR       Y15, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y15
-	VPXOR       Y15, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y14, Y14
-	VPAND       224(BX), Y14, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 7(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    608(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y15
+	VPXOR     Y15, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y15
+	VPXOR     Y15, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y14, Y14
+	VPAND     224(BX), Y14, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 7(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSRLVD   288(BX), Y11, Y11
@@ -1315,21 +1331,23 @@ loop:
 	VFMADD231PS 256(CX), Y5, Y11
 	VCVTPS2DQ   Y11, Y11
 	VPADDD      192(BX), Y11, Y11
-	VPADDD      640(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y11, Y11
-	VPAND       224(BX), Y11, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 8(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    640(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y11, Y11
+	VPAND     224(BX), Y11, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 8(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     288(CX), Y10
@@ -1341,21 +1359,23 @@ loop:
 	VFMADD231PS 288(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      672(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 9(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    672(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 9(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     320(CX), Y10
@@ -1367,21 +1387,23 @@ loop:
 	VFMADD231PS 320(CX), Y5, Y13
 	VCVTPS2DQ   Y13, Y13
 	VPADDD      192(BX), Y13, Y13
-	VPADDD      704(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y13, Y13
-	VPAND       224(BX), Y13, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 10(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    704(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y13, Y13
+	VPAND     224(BX), Y13, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 10(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     352(CX), Y10
@@ -1393,21 +1415,23 @@ loop:
 	VFMADD231PS 352(CX), Y5, Y14
 	VCVTPS2DQ   Y14, Y14
 	VPADDD      192(BX), Y14, Y14
-	VPADDD      736(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y15
-	VPXOR       Y15, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y15
-	VPXOR       Y15, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y14, Y14
-	VPAND       224(BX), Y14, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 11(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    736(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y15
+	VPXOR     Y15, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y15
+	VPXOR     Y15, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y14, Y14
+	VPAND     224(BX), Y14, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 11(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSRLVD   288(BX), Y11, Y11
@@ -1435,21 +1459,23 @@ loop:
 	VFMADD231PS 384(CX), Y5, Y11
 	VCVTPS2DQ   Y11, Y11
 	VPADDD      192(BX), Y11, Y11
-	VPADDD      768(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y12
-	VPXOR       Y12, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y11, Y11
-	VPAND       224(BX), Y11, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 12(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    768(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y12
+	VPXOR     Y12, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y11, Y11
+	VPAND     224(BX), Y11, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 12(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     416(CX), Y10
@@ -1461,21 +1487,23 @@ loop:
 	VFMADD231PS 416(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      800(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 13(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    800(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 13(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     448(CX), Y10
@@ -1487,21 +1515,23 @@ loop:
 	VFMADD231PS 448(CX), Y5, Y13
 	VCVTPS2DQ   Y13, Y13
 	VPADDD      192(BX), Y13, Y13
-	VPADDD      832(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y14
-	VPXOR       Y14, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y13, Y13
-	VPAND       224(BX), Y13, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 14(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    832(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y14
+	VPXOR     Y14, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y13, Y13
+	VPAND     224(BX), Y13, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 14(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     480(CX), Y10
@@ -1513,21 +1543,23 @@ loop:
 	VFMADD231PS 480(CX), Y5, Y14
 	VCVTPS2DQ   Y14, Y14
 	VPADDD      192(BX), Y14, Y14
-	VPADDD      864(BX), Y8, Y8
-	VPSRLD      $0x10, Y8, Y10
-	VPXOR       Y10, Y8, Y8
-	VPADDD      352(BX), Y8, Y8
-	VPMULLD     quantizesecond<>+0(SB), Y8, Y8
-	VPSRLD      $0x0f, Y8, Y10
-	VPXOR       Y10, Y8, Y8
-	VPMULLD     quantizethird<>+0(SB), Y8, Y8
-	VPSRLVD     Y9, Y8, Y8
-	VPADDD      Y8, Y14, Y14
-	VPAND       224(BX), Y14, Y8
-	VPCMPEQD    Y7, Y8, Y8
-	VMOVMSKPS   Y8, R9
-	MOVB        R9, 15(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    864(BX), Y8, Y8
+	VPSRLD    $0x10, Y8, Y10
+	VPXOR     Y10, Y8, Y8
+	VPADDD    352(BX), Y8, Y8
+	VPMULLD   quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD    $0x0f, Y8, Y10
+	VPXOR     Y10, Y8, Y8
+	VPMULLD   quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD   Y9, Y8, Y8
+	VPADDD    Y8, Y14, Y14
+	VPAND     224(BX), Y14, Y8
+	VPCMPEQD  Y7, Y8, Y8
+	VMOVMSKPS Y8, R9
+	MOVB      R9, 15(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSRLVD   288(BX), Y11, Y11
@@ -1620,81 +1652,89 @@ loop:
 	VMOVUPS     (CX), Y6
 	VFMADD213PS Y1, Y0, Y6
 	VPOR        Y6, Y2, Y2
-	VPADDD      384(BX), Y4, Y7
-	VPSRLD      $0x10, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPADDD      352(BX), Y7, Y7
-	VPMULLD     quantizesecond<>+0(SB), Y7, Y7
-	VPSRLD      $0x0f, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPMULLD     quantizethird<>+0(SB), Y7, Y7
-	VPSRLVD     Y5, Y7, Y7
-	VPADDD      Y7, Y6, Y6
-	VPAND       224(BX), Y6, Y7
-	VPCMPEQD    Y3, Y7, Y7
-	VMOVMSKPS   Y7, R9
-	MOVB        R9, (DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    384(BX), Y4, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPADDD    352(BX), Y7, Y7
+	VPMULLD   quantizesecond<>+0(SB), Y7, Y7
+	VPSRLD    $0x0f, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPMULLD   quantizethird<>+0(SB), Y7, Y7
+	VPSRLVD   Y5, Y7, Y7
+	VPADDD    Y7, Y6, Y6
+	VPAND     224(BX), Y6, Y7
+	VPCMPEQD  Y3, Y7, Y7
+	VMOVMSKPS Y7, R9
+	MOVB      R9, (DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     32(CX), Y7
 	VFMADD213PS Y1, Y0, Y7
 	VPOR        Y7, Y2, Y2
-	VPADDD      416(BX), Y4, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPADDD      352(BX), Y8, Y8
-	VPMULLD     quantizesecond<>+0(SB), Y8, Y8
-	VPSRLD      $0x0f, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPMULLD     quantizethird<>+0(SB), Y8, Y8
-	VPSRLVD     Y5, Y8, Y8
-	VPADDD      Y8, Y7, Y7
-	VPAND       224(BX), Y7, Y8
-	VPCMPEQD    Y3, Y8, Y8
-	VMOVMSKPS   Y8, R9
-	MOVB        R9, 1(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    416(BX), Y4, Y8
+	VPSRLD    $0x10, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPADDD    352(BX), Y8, Y8
+	VPMULLD   quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD    $0x0f, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPMULLD   quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD   Y5, Y8, Y8
+	VPADDD    Y8, Y7, Y7
+	VPAND     224(BX), Y7, Y8
+	VPCMPEQD  Y3, Y8, Y8
+	VMOVMSKPS Y8, R9
+	MOVB      R9, 1(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     64(CX), Y8
 	VFMADD213PS Y1, Y0, Y8
 	VPOR        Y8, Y2, Y2
-	VPADDD      448(BX), Y4, Y9
-	VPSRLD      $0x10, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPADDD      352(BX), Y9, Y9
-	VPMULLD     quantizesecond<>+0(SB), Y9, Y9
-	VPSRLD      $0x0f, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPMULLD     quantizethird<>+0(SB), Y9, Y9
-	VPSRLVD     Y5, Y9, Y9
-	VPADDD      Y9, Y8, Y8
-	VPAND       224(BX), Y8, Y9
-	VPCMPEQD    Y3, Y9, Y9
-	VMOVMSKPS   Y9, R9
-	MOVB        R9, 2(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    448(BX), Y4, Y9
+	VPSRLD    $0x10, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPADDD    352(BX), Y9, Y9
+	VPMULLD   quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD    $0x0f, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPMULLD   quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD   Y5, Y9, Y9
+	VPADDD    Y9, Y8, Y8
+	VPAND     224(BX), Y8, Y9
+	VPCMPEQD  Y3, Y9, Y9
+	VMOVMSKPS Y9, R9
+	MOVB      R9, 2(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     96(CX), Y9
 	VFMADD213PS Y1, Y0, Y9
 	VPOR        Y9, Y2, Y2
-	VPADDD      480(BX), Y4, Y10
-	VPSRLD      $0x10, Y10, Y11
-	VPXOR       Y11, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y11
-	VPXOR       Y11, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y5, Y10, Y10
-	VPADDD      Y10, Y9, Y9
-	VPAND       224(BX), Y9, Y10
-	VPCMPEQD    Y3, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 3(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    480(BX), Y4, Y10
+	VPSRLD    $0x10, Y10, Y11
+	VPXOR     Y11, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y11
+	VPXOR     Y11, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y5, Y10, Y10
+	VPADDD    Y10, Y9, Y9
+	VPAND     224(BX), Y9, Y10
+	VPCMPEQD  Y3, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 3(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSLLD    $0x10, Y6, Y6
@@ -1714,81 +1754,89 @@ loop:
 	VMOVUPS     128(CX), Y6
 	VFMADD213PS Y1, Y0, Y6
 	VPOR        Y6, Y2, Y2
-	VPADDD      512(BX), Y4, Y7
-	VPSRLD      $0x10, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPADDD      352(BX), Y7, Y7
-	VPMULLD     quantizesecond<>+0(SB), Y7, Y7
-	VPSRLD      $0x0f, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPMULLD     quantizethird<>+0(SB), Y7, Y7
-	VPSRLVD     Y5, Y7, Y7
-	VPADDD      Y7, Y6, Y6
-	VPAND       224(BX), Y6, Y7
-	VPCMPEQD    Y3, Y7, Y7
-	VMOVMSKPS   Y7, R9
-	MOVB        R9, 4(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    512(BX), Y4, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPADDD    352(BX), Y7, Y7
+	VPMULLD   quantizesecond<>+0(SB), Y7, Y7
+	VPSRLD    $0x0f, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPMULLD   quantizethird<>+0(SB), Y7, Y7
+	VPSRLVD   Y5, Y7, Y7
+	VPADDD    Y7, Y6, Y6
+	VPAND     224(BX), Y6, Y7
+	VPCMPEQD  Y3, Y7, Y7
+	VMOVMSKPS Y7, R9
+	MOVB      R9, 4(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     160(CX), Y7
 	VFMADD213PS Y1, Y0, Y7
 	VPOR        Y7, Y2, Y2
-	VPADDD      544(BX), Y4, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPADDD      352(BX), Y8, Y8
-	VPMULLD     quantizesecond<>+0(SB), Y8, Y8
-	VPSRLD      $0x0f, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPMULLD     quantizethird<>+0(SB), Y8, Y8
-	VPSRLVD     Y5, Y8, Y8
-	VPADDD      Y8, Y7, Y7
-	VPAND       224(BX), Y7, Y8
-	VPCMPEQD    Y3, Y8, Y8
-	VMOVMSKPS   Y8, R9
-	MOVB        R9, 5(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    544(BX), Y4, Y8
+	VPSRLD    $0x10, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPADDD    352(BX), Y8, Y8
+	VPMULLD   quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD    $0x0f, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPMULLD   quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD   Y5, Y8, Y8
+	VPADDD    Y8, Y7, Y7
+	VPAND     224(BX), Y7, Y8
+	VPCMPEQD  Y3, Y8, Y8
+	VMOVMSKPS Y8, R9
+	MOVB      R9, 5(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     192(CX), Y8
 	VFMADD213PS Y1, Y0, Y8
 	VPOR        Y8, Y2, Y2
-	VPADDD      576(BX), Y4, Y9
-	VPSRLD      $0x10, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPADDD      352(BX), Y9, Y9
-	VPMULLD     quantizesecond<>+0(SB), Y9, Y9
-	VPSRLD      $0x0f, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPMULLD     quantizethird<>+0(SB), Y9, Y9
-	VPSRLVD     Y5, Y9, Y9
-	VPADDD      Y9, Y8, Y8
-	VPAND       224(BX), Y8, Y9
-	VPCMPEQD    Y3, Y9, Y9
-	VMOVMSKPS   Y9, R9
-	MOVB        R9, 6(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    576(BX), Y4, Y9
+	VPSRLD    $0x10, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPADDD    352(BX), Y9, Y9
+	VPMULLD   quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD    $0x0f, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPMULLD   quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD   Y5, Y9, Y9
+	VPADDD    Y9, Y8, Y8
+	VPAND     224(BX), Y8, Y9
+	VPCMPEQD  Y3, Y9, Y9
+	VMOVMSKPS Y9, R9
+	MOVB      R9, 6(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     224(CX), Y9
 	VFMADD213PS Y1, Y0, Y9
 	VPOR        Y9, Y2, Y2
-	VPADDD      608(BX), Y4, Y10
-	VPSRLD      $0x10, Y10, Y11
-	VPXOR       Y11, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y11
-	VPXOR       Y11, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y5, Y10, Y10
-	VPADDD      Y10, Y9, Y9
-	VPAND       224(BX), Y9, Y10
-	VPCMPEQD    Y3, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 7(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    608(BX), Y4, Y10
+	VPSRLD    $0x10, Y10, Y11
+	VPXOR     Y11, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y11
+	VPXOR     Y11, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y5, Y10, Y10
+	VPADDD    Y10, Y9, Y9
+	VPAND     224(BX), Y9, Y10
+	VPCMPEQD  Y3, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 7(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSLLD    $0x10, Y6, Y6
@@ -1808,81 +1856,89 @@ loop:
 	VMOVUPS     256(CX), Y6
 	VFMADD213PS Y1, Y0, Y6
 	VPOR        Y6, Y2, Y2
-	VPADDD      640(BX), Y4, Y7
-	VPSRLD      $0x10, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPADDD      352(BX), Y7, Y7
-	VPMULLD     quantizesecond<>+0(SB), Y7, Y7
-	VPSRLD      $0x0f, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPMULLD     quantizethird<>+0(SB), Y7, Y7
-	VPSRLVD     Y5, Y7, Y7
-	VPADDD      Y7, Y6, Y6
-	VPAND       224(BX), Y6, Y7
-	VPCMPEQD    Y3, Y7, Y7
-	VMOVMSKPS   Y7, R9
-	MOVB        R9, 8(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    640(BX), Y4, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPADDD    352(BX), Y7, Y7
+	VPMULLD   quantizesecond<>+0(SB), Y7, Y7
+	VPSRLD    $0x0f, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPMULLD   quantizethird<>+0(SB), Y7, Y7
+	VPSRLVD   Y5, Y7, Y7
+	VPADDD    Y7, Y6, Y6
+	VPAND     224(BX), Y6, Y7
+	VPCMPEQD  Y3, Y7, Y7
+	VMOVMSKPS Y7, R9
+	MOVB      R9, 8(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     288(CX), Y7
 	VFMADD213PS Y1, Y0, Y7
 	VPOR        Y7, Y2, Y2
-	VPADDD      672(BX), Y4, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPADDD      352(BX), Y8, Y8
-	VPMULLD     quantizesecond<>+0(SB), Y8, Y8
-	VPSRLD      $0x0f, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPMULLD     quantizethird<>+0(SB), Y8, Y8
-	VPSRLVD     Y5, Y8, Y8
-	VPADDD      Y8, Y7, Y7
-	VPAND       224(BX), Y7, Y8
-	VPCMPEQD    Y3, Y8, Y8
-	VMOVMSKPS   Y8, R9
-	MOVB        R9, 9(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    672(BX), Y4, Y8
+	VPSRLD    $0x10, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPADDD    352(BX), Y8, Y8
+	VPMULLD   quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD    $0x0f, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPMULLD   quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD   Y5, Y8, Y8
+	VPADDD    Y8, Y7, Y7
+	VPAND     224(BX), Y7, Y8
+	VPCMPEQD  Y3, Y8, Y8
+	VMOVMSKPS Y8, R9
+	MOVB      R9, 9(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     320(CX), Y8
 	VFMADD213PS Y1, Y0, Y8
 	VPOR        Y8, Y2, Y2
-	VPADDD      704(BX), Y4, Y9
-	VPSRLD      $0x10, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPADDD      352(BX), Y9, Y9
-	VPMULLD     quantizesecond<>+0(SB), Y9, Y9
-	VPSRLD      $0x0f, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPMULLD     quantizethird<>+0(SB), Y9, Y9
-	VPSRLVD     Y5, Y9, Y9
-	VPADDD      Y9, Y8, Y8
-	VPAND       224(BX), Y8, Y9
-	VPCMPEQD    Y3, Y9, Y9
-	VMOVMSKPS   Y9, R9
-	MOVB        R9, 10(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    704(BX), Y4, Y9
+	VPSRLD    $0x10, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPADDD    352(BX), Y9, Y9
+	VPMULLD   quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD    $0x0f, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPMULLD   quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD   Y5, Y9, Y9
+	VPADDD    Y9, Y8, Y8
+	VPAND     224(BX), Y8, Y9
+	VPCMPEQD  Y3, Y9, Y9
+	VMOVMSKPS Y9, R9
+	MOVB      R9, 10(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     352(CX), Y9
 	VFMADD213PS Y1, Y0, Y9
 	VPOR        Y9, Y2, Y2
-	VPADDD      736(BX), Y4, Y10
-	VPSRLD      $0x10, Y10, Y11
-	VPXOR       Y11, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y11
-	VPXOR       Y11, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y5, Y10, Y10
-	VPADDD      Y10, Y9, Y9
-	VPAND       224(BX), Y9, Y10
-	VPCMPEQD    Y3, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 11(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    736(BX), Y4, Y10
+	VPSRLD    $0x10, Y10, Y11
+	VPXOR     Y11, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y11
+	VPXOR     Y11, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y5, Y10, Y10
+	VPADDD    Y10, Y9, Y9
+	VPAND     224(BX), Y9, Y10
+	VPCMPEQD  Y3, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 11(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSLLD    $0x10, Y6, Y6
@@ -1902,81 +1958,89 @@ loop:
 	VMOVUPS     384(CX), Y6
 	VFMADD213PS Y1, Y0, Y6
 	VPOR        Y6, Y2, Y2
-	VPADDD      768(BX), Y4, Y7
-	VPSRLD      $0x10, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPADDD      352(BX), Y7, Y7
-	VPMULLD     quantizesecond<>+0(SB), Y7, Y7
-	VPSRLD      $0x0f, Y7, Y8
-	VPXOR       Y8, Y7, Y7
-	VPMULLD     quantizethird<>+0(SB), Y7, Y7
-	VPSRLVD     Y5, Y7, Y7
-	VPADDD      Y7, Y6, Y6
-	VPAND       224(BX), Y6, Y7
-	VPCMPEQD    Y3, Y7, Y7
-	VMOVMSKPS   Y7, R9
-	MOVB        R9, 12(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    768(BX), Y4, Y7
+	VPSRLD    $0x10, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPADDD    352(BX), Y7, Y7
+	VPMULLD   quantizesecond<>+0(SB), Y7, Y7
+	VPSRLD    $0x0f, Y7, Y8
+	VPXOR     Y8, Y7, Y7
+	VPMULLD   quantizethird<>+0(SB), Y7, Y7
+	VPSRLVD   Y5, Y7, Y7
+	VPADDD    Y7, Y6, Y6
+	VPAND     224(BX), Y6, Y7
+	VPCMPEQD  Y3, Y7, Y7
+	VMOVMSKPS Y7, R9
+	MOVB      R9, 12(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     416(CX), Y7
 	VFMADD213PS Y1, Y0, Y7
 	VPOR        Y7, Y2, Y2
-	VPADDD      800(BX), Y4, Y8
-	VPSRLD      $0x10, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPADDD      352(BX), Y8, Y8
-	VPMULLD     quantizesecond<>+0(SB), Y8, Y8
-	VPSRLD      $0x0f, Y8, Y9
-	VPXOR       Y9, Y8, Y8
-	VPMULLD     quantizethird<>+0(SB), Y8, Y8
-	VPSRLVD     Y5, Y8, Y8
-	VPADDD      Y8, Y7, Y7
-	VPAND       224(BX), Y7, Y8
-	VPCMPEQD    Y3, Y8, Y8
-	VMOVMSKPS   Y8, R9
-	MOVB        R9, 13(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    800(BX), Y4, Y8
+	VPSRLD    $0x10, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPADDD    352(BX), Y8, Y8
+	VPMULLD   quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD    $0x0f, Y8, Y9
+	VPXOR     Y9, Y8, Y8
+	VPMULLD   quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD   Y5, Y8, Y8
+	VPADDD    Y8, Y7, Y7
+	VPAND     224(BX), Y7, Y8
+	VPCMPEQD  Y3, Y8, Y8
+	VMOVMSKPS Y8, R9
+	MOVB      R9, 13(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     448(CX), Y8
 	VFMADD213PS Y1, Y0, Y8
 	VPOR        Y8, Y2, Y2
-	VPADDD      832(BX), Y4, Y9
-	VPSRLD      $0x10, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPADDD      352(BX), Y9, Y9
-	VPMULLD     quantizesecond<>+0(SB), Y9, Y9
-	VPSRLD      $0x0f, Y9, Y10
-	VPXOR       Y10, Y9, Y9
-	VPMULLD     quantizethird<>+0(SB), Y9, Y9
-	VPSRLVD     Y5, Y9, Y9
-	VPADDD      Y9, Y8, Y8
-	VPAND       224(BX), Y8, Y9
-	VPCMPEQD    Y3, Y9, Y9
-	VMOVMSKPS   Y9, R9
-	MOVB        R9, 14(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    832(BX), Y4, Y9
+	VPSRLD    $0x10, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPADDD    352(BX), Y9, Y9
+	VPMULLD   quantizesecond<>+0(SB), Y9, Y9
+	VPSRLD    $0x0f, Y9, Y10
+	VPXOR     Y10, Y9, Y9
+	VPMULLD   quantizethird<>+0(SB), Y9, Y9
+	VPSRLVD   Y5, Y9, Y9
+	VPADDD    Y9, Y8, Y8
+	VPAND     224(BX), Y8, Y9
+	VPCMPEQD  Y3, Y9, Y9
+	VMOVMSKPS Y9, R9
+	MOVB      R9, 14(DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     480(CX), Y9
 	VFMADD213PS Y1, Y0, Y9
 	VPOR        Y9, Y2, Y2
-	VPADDD      864(BX), Y4, Y4
-	VPSRLD      $0x10, Y4, Y10
-	VPXOR       Y10, Y4, Y4
-	VPADDD      352(BX), Y4, Y4
-	VPMULLD     quantizesecond<>+0(SB), Y4, Y4
-	VPSRLD      $0x0f, Y4, Y10
-	VPXOR       Y10, Y4, Y4
-	VPMULLD     quantizethird<>+0(SB), Y4, Y4
-	VPSRLVD     Y5, Y4, Y4
-	VPADDD      Y4, Y9, Y9
-	VPAND       224(BX), Y9, Y4
-	VPCMPEQD    Y3, Y4, Y4
-	VMOVMSKPS   Y4, R9
-	MOVB        R9, 15(DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    864(BX), Y4, Y4
+	VPSRLD    $0x10, Y4, Y10
+	VPXOR     Y10, Y4, Y4
+	VPADDD    352(BX), Y4, Y4
+	VPMULLD   quantizesecond<>+0(SB), Y4, Y4
+	VPSRLD    $0x0f, Y4, Y10
+	VPXOR     Y10, Y4, Y4
+	VPMULLD   quantizethird<>+0(SB), Y4, Y4
+	VPSRLVD   Y5, Y4, Y4
+	VPADDD    Y4, Y9, Y9
+	VPAND     224(BX), Y9, Y4
+	VPCMPEQD  Y3, Y4, Y4
+	VMOVMSKPS Y4, R9
+	MOVB      R9, 15(DX)
+	ORQ       R9, SI
 
 	// Store the residues of four vectors.
 	VPSLLD    $0x10, Y6, Y6
@@ -2060,24 +2124,26 @@ loop:
 	VFMADD231PS (CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      384(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, (DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, (AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    384(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, (DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, (AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     32(CX), Y10
@@ -2092,24 +2158,26 @@ loop:
 	VFMADD231PS 32(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      416(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 1(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 32(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    416(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 1(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 32(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     64(CX), Y10
@@ -2124,24 +2192,26 @@ loop:
 	VFMADD231PS 64(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      448(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 2(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 64(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    448(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 2(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 64(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     96(CX), Y10
@@ -2156,24 +2226,26 @@ loop:
 	VFMADD231PS 96(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      480(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 3(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 96(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    480(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 3(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 96(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     128(CX), Y10
@@ -2188,24 +2260,26 @@ loop:
 	VFMADD231PS 128(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      512(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 4(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 128(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    512(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 4(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 128(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     160(CX), Y10
@@ -2220,24 +2294,26 @@ loop:
 	VFMADD231PS 160(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      544(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 5(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 160(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    544(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 5(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 160(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     192(CX), Y10
@@ -2252,24 +2328,26 @@ loop:
 	VFMADD231PS 192(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      576(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 6(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 192(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    576(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 6(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 192(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     224(CX), Y10
@@ -2284,24 +2362,26 @@ loop:
 	VFMADD231PS 224(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      608(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 7(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 224(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    608(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 7(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 224(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     256(CX), Y10
@@ -2316,24 +2396,26 @@ loop:
 	VFMADD231PS 256(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      640(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 8(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 256(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    640(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 8(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 256(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     288(CX), Y10
@@ -2348,24 +2430,26 @@ loop:
 	VFMADD231PS 288(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      672(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 9(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 288(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    672(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 9(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 288(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     320(CX), Y10
@@ -2380,24 +2464,26 @@ loop:
 	VFMADD231PS 320(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      704(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 10(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 320(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    704(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 10(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 320(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     352(CX), Y10
@@ -2412,24 +2498,26 @@ loop:
 	VFMADD231PS 352(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      736(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 11(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 352(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    736(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 11(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 352(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     384(CX), Y10
@@ -2444,24 +2532,26 @@ loop:
 	VFMADD231PS 384(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      768(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 12(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 384(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    768(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 12(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 384(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     416(CX), Y10
@@ -2476,24 +2566,26 @@ loop:
 	VFMADD231PS 416(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      800(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 13(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 416(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    800(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 13(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 416(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     448(CX), Y10
@@ -2508,24 +2600,26 @@ loop:
 	VFMADD231PS 448(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      832(BX), Y8, Y10
-	VPSRLD      $0x10, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPADDD      352(BX), Y10, Y10
-	VPMULLD     quantizesecond<>+0(SB), Y10, Y10
-	VPSRLD      $0x0f, Y10, Y13
-	VPXOR       Y13, Y10, Y10
-	VPMULLD     quantizethird<>+0(SB), Y10, Y10
-	VPSRLVD     Y9, Y10, Y10
-	VPADDD      Y10, Y12, Y12
-	VPAND       224(BX), Y12, Y10
-	VPCMPEQD    Y7, Y10, Y10
-	VMOVMSKPS   Y10, R9
-	MOVB        R9, 14(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 448(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    832(BX), Y8, Y10
+	VPSRLD    $0x10, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPADDD    352(BX), Y10, Y10
+	VPMULLD   quantizesecond<>+0(SB), Y10, Y10
+	VPSRLD    $0x0f, Y10, Y13
+	VPXOR     Y13, Y10, Y10
+	VPMULLD   quantizethird<>+0(SB), Y10, Y10
+	VPSRLVD   Y9, Y10, Y10
+	VPADDD    Y10, Y12, Y12
+	VPAND     224(BX), Y12, Y10
+	VPCMPEQD  Y7, Y10, Y10
+	VMOVMSKPS Y10, R9
+	MOVB      R9, 14(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 448(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     480(CX), Y10
@@ -2540,29 +2634,31 @@ loop:
 	VFMADD231PS 480(CX), Y5, Y12
 	VCVTPS2DQ   Y12, Y12
 	VPADDD      192(BX), Y12, Y12
-	VPADDD      864(BX), Y8, Y8
-	VPSRLD      $0x10, Y8, Y10
-	VPXOR       Y10, Y8, Y8
-	VPADDD      352(BX), Y8, Y8
-	VPMULLD     quantizesecond<>+0(SB), Y8, Y8
-	VPSRLD      $0x0f, Y8, Y10
-	VPXOR       Y10, Y8, Y8
-	VPMULLD     quantizethird<>+0(SB), Y8, Y8
-	VPSRLVD     Y9, Y8, Y8
-	VPADDD      Y8, Y12, Y12
-	VPAND       224(BX), Y12, Y8
-	VPCMPEQD    Y7, Y8, Y8
-	VMOVMSKPS   Y8, R9
-	MOVB        R9, 15(DX)
-	ORQ         R9, SI
-	VPSRAVD     288(BX), Y12, Y12
-	VPADDD      Y11, Y12, Y12
-	VMOVDQU     Y12, 480(AX)
-	ADDQ        $0x00000200, CX
-	ADDQ        $0x00000010, DX
-	ADDQ        $0x00000200, AX
-	SUBQ        $0x00000080, R8
-	JNZ         loop
+
+	// Draw random numbers, side by side.
+	VPADDD    864(BX), Y8, Y8
+	VPSRLD    $0x10, Y8, Y10
+	VPXOR     Y10, Y8, Y8
+	VPADDD    352(BX), Y8, Y8
+	VPMULLD   quantizesecond<>+0(SB), Y8, Y8
+	VPSRLD    $0x0f, Y8, Y10
+	VPXOR     Y10, Y8, Y8
+	VPMULLD   quantizethird<>+0(SB), Y8, Y8
+	VPSRLVD   Y9, Y8, Y8
+	VPADDD    Y8, Y12, Y12
+	VPAND     224(BX), Y12, Y8
+	VPCMPEQD  Y7, Y8, Y8
+	VMOVMSKPS Y8, R9
+	MOVB      R9, 15(DX)
+	ORQ       R9, SI
+	VPSRAVD   288(BX), Y12, Y12
+	VPADDD    Y11, Y12, Y12
+	VMOVDQU   Y12, 480(AX)
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x00000200, AX
+	SUBQ      $0x00000080, R8
+	JNZ       loop
 
 done:
 	// Return whether there were doubts, and coordinates outside of the range.
@@ -4145,22 +4241,24 @@ loop:
 	VMOVD        R9, X12
 	VPBROADCASTD X12, Z12
 	ADDL         $0x00000080, DI
-	VPADDD       384(BX), Z12, Z15
-	VPADDD       448(BX), Z12, Z17
-	VPSRLD       $0x10, Z15, Z16
-	VPSRLD       $0x10, Z17, Z18
-	VPXORD       Z16, Z15, Z15
-	VPXORD       Z18, Z17, Z17
-	VPADDD       Z11, Z15, Z15
-	VPADDD       Z11, Z17, Z17
-	VPMULLD      Z13, Z15, Z15
-	VPMULLD      Z13, Z17, Z17
-	VPSRLD       $0x0f, Z15, Z16
-	VPSRLD       $0x0f, Z17, Z18
-	VPXORD       Z16, Z15, Z15
-	VPXORD       Z18, Z17, Z17
-	VPMULLD      Z14, Z15, Z15
-	VPMULLD      Z14, Z17, Z17
+
+	// Draw random numbers, side by side.
+	VPADDD  384(BX), Z12, Z15
+	VPADDD  448(BX), Z12, Z17
+	VPSRLD  $0x10, Z15, Z16
+	VPSRLD  $0x10, Z17, Z18
+	VPXORD  Z16, Z15, Z15
+	VPXORD  Z18, Z17, Z17
+	VPADDD  Z11, Z15, Z15
+	VPADDD  Z11, Z17, Z17
+	VPMULLD Z13, Z15, Z15
+	VPMULLD Z13, Z17, Z17
+	VPSRLD  $0x0f, Z15, Z16
+	VPSRLD  $0x0f, Z17, Z18
+	VPXORD  Z16, Z15, Z15
+	VPXORD  Z18, Z17, Z17
+	VPMULLD Z14, Z15, Z15
+	VPMULLD Z14, Z17, Z17
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     (CX), Z16
@@ -4195,6 +4293,8 @@ loop:
 
 	// Store the symbols of two vectors.
 	VPMOVWB Z19, (AX)
+
+	// Draw random numbers, side by side.
 	VPADDD  512(BX), Z12, Z15
 	VPADDD  576(BX), Z12, Z17
 	VPSRLD  $0x10, Z15, Z16
@@ -4245,6 +4345,8 @@ loop:
 
 	// Store the symbols of two vectors.
 	VPMOVWB Z19, 32(AX)
+
+	// Draw random numbers, side by side.
 	VPADDD  640(BX), Z12, Z15
 	VPADDD  704(BX), Z12, Z17
 	VPSRLD  $0x10, Z15, Z16
@@ -4295,6 +4397,8 @@ loop:
 
 	// Store the symbols of two vectors.
 	VPMOVWB Z19, 64(AX)
+
+	// Draw random numbers, side by side.
 	VPADDD  768(BX), Z12, Z15
 	VPADDD  832(BX), Z12, Z16
 	VPSRLD  $0x10, Z15, Z12
@@ -4436,22 +4540,24 @@ loop:
 	VMOVD        R9, X7
 	VPBROADCASTD X7, Z7
 	ADDL         $0x00000080, DI
-	VPADDD       384(BX), Z7, Z10
-	VPADDD       448(BX), Z7, Z12
-	VPSRLD       $0x10, Z10, Z11
-	VPSRLD       $0x10, Z12, Z13
-	VPXORD       Z11, Z10, Z10
-	VPXORD       Z13, Z12, Z12
-	VPADDD       Z6, Z10, Z10
-	VPADDD       Z6, Z12, Z12
-	VPMULLD      Z8, Z10, Z10
-	VPMULLD      Z8, Z12, Z12
-	VPSRLD       $0x0f, Z10, Z11
-	VPSRLD       $0x0f, Z12, Z13
-	VPXORD       Z11, Z10, Z10
-	VPXORD       Z13, Z12, Z12
-	VPMULLD      Z9, Z10, Z10
-	VPMULLD      Z9, Z12, Z12
+
+	// Draw random numbers, side by side.
+	VPADDD  384(BX), Z7, Z10
+	VPADDD  448(BX), Z7, Z12
+	VPSRLD  $0x10, Z10, Z11
+	VPSRLD  $0x10, Z12, Z13
+	VPXORD  Z11, Z10, Z10
+	VPXORD  Z13, Z12, Z12
+	VPADDD  Z6, Z10, Z10
+	VPADDD  Z6, Z12, Z12
+	VPMULLD Z8, Z10, Z10
+	VPMULLD Z8, Z12, Z12
+	VPSRLD  $0x0f, Z10, Z11
+	VPSRLD  $0x0f, Z12, Z13
+	VPXORD  Z11, Z10, Z10
+	VPXORD  Z13, Z12, Z12
+	VPMULLD Z9, Z10, Z10
+	VPMULLD Z9, Z12, Z12
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     (CX), Z11
@@ -4470,22 +4576,24 @@ loop:
 	// Store the symbols of two vectors.
 	VPMOVW2M Z11, K2
 	KMOVD    K2, (AX)
-	VPADDD   512(BX), Z7, Z10
-	VPADDD   576(BX), Z7, Z12
-	VPSRLD   $0x10, Z10, Z11
-	VPSRLD   $0x10, Z12, Z13
-	VPXORD   Z11, Z10, Z10
-	VPXORD   Z13, Z12, Z12
-	VPADDD   Z6, Z10, Z10
-	VPADDD   Z6, Z12, Z12
-	VPMULLD  Z8, Z10, Z10
-	VPMULLD  Z8, Z12, Z12
-	VPSRLD   $0x0f, Z10, Z11
-	VPSRLD   $0x0f, Z12, Z13
-	VPXORD   Z11, Z10, Z10
-	VPXORD   Z13, Z12, Z12
-	VPMULLD  Z9, Z10, Z10
-	VPMULLD  Z9, Z12, Z12
+
+	// Draw random numbers, side by side.
+	VPADDD  512(BX), Z7, Z10
+	VPADDD  576(BX), Z7, Z12
+	VPSRLD  $0x10, Z10, Z11
+	VPSRLD  $0x10, Z12, Z13
+	VPXORD  Z11, Z10, Z10
+	VPXORD  Z13, Z12, Z12
+	VPADDD  Z6, Z10, Z10
+	VPADDD  Z6, Z12, Z12
+	VPMULLD Z8, Z10, Z10
+	VPMULLD Z8, Z12, Z12
+	VPSRLD  $0x0f, Z10, Z11
+	VPSRLD  $0x0f, Z12, Z13
+	VPXORD  Z11, Z10, Z10
+	VPXORD  Z13, Z12, Z12
+	VPMULLD Z9, Z10, Z10
+	VPMULLD Z9, Z12, Z12
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     128(CX), Z11
@@ -4504,22 +4612,24 @@ loop:
 	// Store the symbols of two vectors.
 	VPMOVW2M Z11, K3
 	KMOVD    K3, 4(AX)
-	VPADDD   640(BX), Z7, Z10
-	VPADDD   704(BX), Z7, Z12
-	VPSRLD   $0x10, Z10, Z11
-	VPSRLD   $0x10, Z12, Z13
-	VPXORD   Z11, Z10, Z10
-	VPXORD   Z13, Z12, Z12
-	VPADDD   Z6, Z10, Z10
-	VPADDD   Z6, Z12, Z12
-	VPMULLD  Z8, Z10, Z10
-	VPMULLD  Z8, Z12, Z12
-	VPSRLD   $0x0f, Z10, Z11
-	VPSRLD   $0x0f, Z12, Z13
-	VPXORD   Z11, Z10, Z10
-	VPXORD   Z13, Z12, Z12
-	VPMULLD  Z9, Z10, Z10
-	VPMULLD  Z9, Z12, Z12
+
+	// Draw random numbers, side by side.
+	VPADDD  640(BX), Z7, Z10
+	VPADDD  704(BX), Z7, Z12
+	VPSRLD  $0x10, Z10, Z11
+	VPSRLD  $0x10, Z12, Z13
+	VPXORD  Z11, Z10, Z10
+	VPXORD  Z13, Z12, Z12
+	VPADDD  Z6, Z10, Z10
+	VPADDD  Z6, Z12, Z12
+	VPMULLD Z8, Z10, Z10
+	VPMULLD Z8, Z12, Z12
+	VPSRLD  $0x0f, Z10, Z11
+	VPSRLD  $0x0f, Z12, Z13
+	VPXORD  Z11, Z10, Z10
+	VPXORD  Z13, Z12, Z12
+	VPMULLD Z9, Z10, Z10
+	VPMULLD Z9, Z12, Z12
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     256(CX), Z11
@@ -4538,22 +4648,24 @@ loop:
 	// Store the symbols of two vectors.
 	VPMOVW2M Z11, K4
 	KMOVD    K4, 8(AX)
-	VPADDD   768(BX), Z7, Z10
-	VPADDD   832(BX), Z7, Z11
-	VPSRLD   $0x10, Z10, Z7
-	VPSRLD   $0x10, Z11, Z12
-	VPXORD   Z7, Z10, Z10
-	VPXORD   Z12, Z11, Z11
-	VPADDD   Z6, Z10, Z10
-	VPADDD   Z6, Z11, Z11
-	VPMULLD  Z8, Z10, Z10
-	VPMULLD  Z8, Z11, Z11
-	VPSRLD   $0x0f, Z10, Z7
-	VPSRLD   $0x0f, Z11, Z12
-	VPXORD   Z7, Z10, Z10
-	VPXORD   Z12, Z11, Z11
-	VPMULLD  Z9, Z10, Z10
-	VPMULLD  Z9, Z11, Z11
+
+	// Draw random numbers, side by side.
+	VPADDD  768(BX), Z7, Z10
+	VPADDD  832(BX), Z7, Z11
+	VPSRLD  $0x10, Z10, Z7
+	VPSRLD  $0x10, Z11, Z12
+	VPXORD  Z7, Z10, Z10
+	VPXORD  Z12, Z11, Z11
+	VPADDD  Z6, Z10, Z10
+	VPADDD  Z6, Z11, Z11
+	VPMULLD Z8, Z10, Z10
+	VPMULLD Z8, Z11, Z11
+	VPSRLD  $0x0f, Z10, Z7
+	VPSRLD  $0x0f, Z11, Z12
+	VPXORD  Z7, Z10, Z10
+	VPXORD  Z12, Z11, Z11
+	VPMULLD Z9, Z10, Z10
+	VPMULLD Z9, Z11, Z11
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     384(CX), Z7
@@ -4663,20 +4775,22 @@ loop:
 	VFMADD231PS (CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      384(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K1
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, (AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    384(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K1
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, (AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     64(CX), Z16
@@ -4691,20 +4805,22 @@ loop:
 	VFMADD231PS 64(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      448(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K2
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 64(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    448(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K2
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 64(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     128(CX), Z16
@@ -4719,20 +4835,22 @@ loop:
 	VFMADD231PS 128(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      512(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K3
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 128(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    512(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K3
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 128(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     192(CX), Z16
@@ -4747,26 +4865,28 @@ loop:
 	VFMADD231PS 192(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      576(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K4
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 192(AX)
-	KUNPCKWD    K1, K2, K1
-	KUNPCKWD    K3, K4, K3
-	KUNPCKDQ    K1, K3, K1
-	KMOVQ       K1, R9
-	MOVQ        R9, (DX)
-	ORQ         R9, SI
+
+	// Draw random numbers, side by side.
+	VPADDD    576(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K4
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 192(AX)
+	KUNPCKWD  K1, K2, K1
+	KUNPCKWD  K3, K4, K3
+	KUNPCKDQ  K1, K3, K1
+	KMOVQ     K1, R9
+	MOVQ      R9, (DX)
+	ORQ       R9, SI
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     256(CX), Z16
@@ -4781,20 +4901,22 @@ loop:
 	VFMADD231PS 256(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      640(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K1
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 256(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    640(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K1
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 256(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     320(CX), Z16
@@ -4809,20 +4931,22 @@ loop:
 	VFMADD231PS 320(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      704(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K2
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 320(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    704(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K2
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 320(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     384(CX), Z16
@@ -4837,20 +4961,22 @@ loop:
 	VFMADD231PS 384(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      768(BX), Z12, Z16
-	VPSRLD      $0x10, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPADDD      Z11, Z16, Z16
-	VPMULLD     Z13, Z16, Z16
-	VPSRLD      $0x0f, Z16, Z19
-	VPXORD      Z19, Z16, Z16
-	VPMULLD     Z14, Z16, Z16
-	VPSRLVD     Z15, Z16, Z16
-	VPADDD      Z16, Z18, Z18
-	VPTESTNMD   Z8, Z18, K3
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 384(AX)
+
+	// Draw random numbers, side by side.
+	VPADDD    768(BX), Z12, Z16
+	VPSRLD    $0x10, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPADDD    Z11, Z16, Z16
+	VPMULLD   Z13, Z16, Z16
+	VPSRLD    $0x0f, Z16, Z19
+	VPXORD    Z19, Z16, Z16
+	VPMULLD   Z14, Z16, Z16
+	VPSRLVD   Z15, Z16, Z16
+	VPADDD    Z16, Z18, Z18
+	VPTESTNMD Z8, Z18, K3
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 384(AX)
 
 	// Round one vector to T, and note its doubts.
 	VMOVUPS     448(CX), Z16
@@ -4865,31 +4991,33 @@ loop:
 	VFMADD231PS 448(CX), Z5, Z18
 	VCVTPS2DQ   Z18, Z18
 	VPADDD      Z7, Z18, Z18
-	VPADDD      832(BX), Z12, Z12
-	VPSRLD      $0x10, Z12, Z16
-	VPXORD      Z16, Z12, Z12
-	VPADDD      Z11, Z12, Z12
-	VPMULLD     Z13, Z12, Z12
-	VPSRLD      $0x0f, Z12, Z16
-	VPXORD      Z16, Z12, Z12
-	VPMULLD     Z14, Z12, Z12
-	VPSRLVD     Z15, Z12, Z12
-	VPADDD      Z12, Z18, Z18
-	VPTESTNMD   Z8, Z18, K4
-	VPSRAVD     Z9, Z18, Z18
-	VPADDD      Z17, Z18, Z18
-	VMOVDQU32   Z18, 448(AX)
-	KUNPCKWD    K1, K2, K1
-	KUNPCKWD    K3, K4, K3
-	KUNPCKDQ    K1, K3, K1
-	KMOVQ       K1, R9
-	MOVQ        R9, 8(DX)
-	ORQ         R9, SI
-	ADDQ        $0x00000200, CX
-	ADDQ        $0x00000010, DX
-	ADDQ        $0x00000200, AX
-	SUBQ        $0x00000080, R8
-	JNZ         loop
+
+	// Draw random numbers, side by side.
+	VPADDD    832(BX), Z12, Z12
+	VPSRLD    $0x10, Z12, Z16
+	VPXORD    Z16, Z12, Z12
+	VPADDD    Z11, Z12, Z12
+	VPMULLD   Z13, Z12, Z12
+	VPSRLD    $0x0f, Z12, Z16
+	VPXORD    Z16, Z12, Z12
+	VPMULLD   Z14, Z12, Z12
+	VPSRLVD   Z15, Z12, Z12
+	VPADDD    Z12, Z18, Z18
+	VPTESTNMD Z8, Z18, K4
+	VPSRAVD   Z9, Z18, Z18
+	VPADDD    Z17, Z18, Z18
+	VMOVDQU32 Z18, 448(AX)
+	KUNPCKWD  K1, K2, K1
+	KUNPCKWD  K3, K4, K3
+	KUNPCKDQ  K1, K3, K1
+	KMOVQ     K1, R9
+	MOVQ      R9, 8(DX)
+	ORQ       R9, SI
+	ADDQ      $0x00000200, CX
+	ADDQ      $0x00000010, DX
+	ADDQ      $0x00000200, AX
+	SUBQ      $0x00000080, R8
+	JNZ       loop
 
 done:
 	// Return whether there were doubts, and coordinates outside of the range.
@@ -4951,22 +5079,24 @@ loop:
 	VMOVD        R9, X9
 	VPBROADCASTD X9, Z9
 	ADDL         $0x00000080, DI
-	VPADDD       384(BX), Z9, Z12
-	VPADDD       448(BX), Z9, Z14
-	VPSRLD       $0x10, Z12, Z13
-	VPSRLD       $0x10, Z14, Z15
-	VPXORD       Z13, Z12, Z12
-	VPXORD       Z15, Z14, Z14
-	VPADDD       Z8, Z12, Z12
-	VPADDD       Z8, Z14, Z14
-	VPMULLD      Z10, Z12, Z12
-	VPMULLD      Z10, Z14, Z14
-	VPSRLD       $0x0f, Z12, Z13
-	VPSRLD       $0x0f, Z14, Z15
-	VPXORD       Z13, Z12, Z12
-	VPXORD       Z15, Z14, Z14
-	VPMULLD      Z11, Z12, Z12
-	VPMULLD      Z11, Z14, Z14
+
+	// Draw random numbers, side by side.
+	VPADDD  384(BX), Z9, Z12
+	VPADDD  448(BX), Z9, Z14
+	VPSRLD  $0x10, Z12, Z13
+	VPSRLD  $0x10, Z14, Z15
+	VPXORD  Z13, Z12, Z12
+	VPXORD  Z15, Z14, Z14
+	VPADDD  Z8, Z12, Z12
+	VPADDD  Z8, Z14, Z14
+	VPMULLD Z10, Z12, Z12
+	VPMULLD Z10, Z14, Z14
+	VPSRLD  $0x0f, Z12, Z13
+	VPSRLD  $0x0f, Z14, Z15
+	VPXORD  Z13, Z12, Z12
+	VPXORD  Z15, Z14, Z14
+	VPMULLD Z11, Z12, Z12
+	VPMULLD Z11, Z14, Z14
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     (CX), Z13
@@ -4981,22 +5111,24 @@ loop:
 	VPSRLW    $0x02, Z12, Z12
 	VPADDW    Z12, Z13, Z13
 	VPTESTNMW Z5, Z13, K1
-	VPADDD    512(BX), Z9, Z12
-	VPADDD    576(BX), Z9, Z15
-	VPSRLD    $0x10, Z12, Z14
-	VPSRLD    $0x10, Z15, Z16
-	VPXORD    Z14, Z12, Z12
-	VPXORD    Z16, Z15, Z15
-	VPADDD    Z8, Z12, Z12
-	VPADDD    Z8, Z15, Z15
-	VPMULLD   Z10, Z12, Z12
-	VPMULLD   Z10, Z15, Z15
-	VPSRLD    $0x0f, Z12, Z14
-	VPSRLD    $0x0f, Z15, Z16
-	VPXORD    Z14, Z12, Z12
-	VPXORD    Z16, Z15, Z15
-	VPMULLD   Z11, Z12, Z12
-	VPMULLD   Z11, Z15, Z15
+
+	// Draw random numbers, side by side.
+	VPADDD  512(BX), Z9, Z12
+	VPADDD  576(BX), Z9, Z15
+	VPSRLD  $0x10, Z12, Z14
+	VPSRLD  $0x10, Z15, Z16
+	VPXORD  Z14, Z12, Z12
+	VPXORD  Z16, Z15, Z15
+	VPADDD  Z8, Z12, Z12
+	VPADDD  Z8, Z15, Z15
+	VPMULLD Z10, Z12, Z12
+	VPMULLD Z10, Z15, Z15
+	VPSRLD  $0x0f, Z12, Z14
+	VPSRLD  $0x0f, Z15, Z16
+	VPXORD  Z14, Z12, Z12
+	VPXORD  Z16, Z15, Z15
+	VPMULLD Z11, Z12, Z12
+	VPMULLD Z11, Z15, Z15
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     128(CX), Z14
@@ -5020,22 +5152,24 @@ loop:
 	VPERMT2W Z14, Z3, Z13
 	VPMADDWD Z7, Z13, Z13
 	VPMOVDB  Z13, (AX)
-	VPADDD   640(BX), Z9, Z12
-	VPADDD   704(BX), Z9, Z14
-	VPSRLD   $0x10, Z12, Z13
-	VPSRLD   $0x10, Z14, Z15
-	VPXORD   Z13, Z12, Z12
-	VPXORD   Z15, Z14, Z14
-	VPADDD   Z8, Z12, Z12
-	VPADDD   Z8, Z14, Z14
-	VPMULLD  Z10, Z12, Z12
-	VPMULLD  Z10, Z14, Z14
-	VPSRLD   $0x0f, Z12, Z13
-	VPSRLD   $0x0f, Z14, Z15
-	VPXORD   Z13, Z12, Z12
-	VPXORD   Z15, Z14, Z14
-	VPMULLD  Z11, Z12, Z12
-	VPMULLD  Z11, Z14, Z14
+
+	// Draw random numbers, side by side.
+	VPADDD  640(BX), Z9, Z12
+	VPADDD  704(BX), Z9, Z14
+	VPSRLD  $0x10, Z12, Z13
+	VPSRLD  $0x10, Z14, Z15
+	VPXORD  Z13, Z12, Z12
+	VPXORD  Z15, Z14, Z14
+	VPADDD  Z8, Z12, Z12
+	VPADDD  Z8, Z14, Z14
+	VPMULLD Z10, Z12, Z12
+	VPMULLD Z10, Z14, Z14
+	VPSRLD  $0x0f, Z12, Z13
+	VPSRLD  $0x0f, Z14, Z15
+	VPXORD  Z13, Z12, Z12
+	VPXORD  Z15, Z14, Z14
+	VPMULLD Z11, Z12, Z12
+	VPMULLD Z11, Z14, Z14
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     256(CX), Z13
@@ -5050,22 +5184,24 @@ loop:
 	VPSRLW    $0x02, Z12, Z12
 	VPADDW    Z12, Z13, Z13
 	VPTESTNMW Z5, Z13, K3
-	VPADDD    768(BX), Z9, Z12
-	VPADDD    832(BX), Z9, Z14
-	VPSRLD    $0x10, Z12, Z9
-	VPSRLD    $0x10, Z14, Z15
-	VPXORD    Z9, Z12, Z12
-	VPXORD    Z15, Z14, Z14
-	VPADDD    Z8, Z12, Z12
-	VPADDD    Z8, Z14, Z14
-	VPMULLD   Z10, Z12, Z12
-	VPMULLD   Z10, Z14, Z14
-	VPSRLD    $0x0f, Z12, Z9
-	VPSRLD    $0x0f, Z14, Z15
-	VPXORD    Z9, Z12, Z12
-	VPXORD    Z15, Z14, Z14
-	VPMULLD   Z11, Z12, Z12
-	VPMULLD   Z11, Z14, Z14
+
+	// Draw random numbers, side by side.
+	VPADDD  768(BX), Z9, Z12
+	VPADDD  832(BX), Z9, Z14
+	VPSRLD  $0x10, Z12, Z9
+	VPSRLD  $0x10, Z14, Z15
+	VPXORD  Z9, Z12, Z12
+	VPXORD  Z15, Z14, Z14
+	VPADDD  Z8, Z12, Z12
+	VPADDD  Z8, Z14, Z14
+	VPMULLD Z10, Z12, Z12
+	VPMULLD Z10, Z14, Z14
+	VPSRLD  $0x0f, Z12, Z9
+	VPSRLD  $0x0f, Z14, Z15
+	VPXORD  Z9, Z12, Z12
+	VPXORD  Z15, Z14, Z14
+	VPMULLD Z11, Z12, Z12
+	VPMULLD Z11, Z14, Z14
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     384(CX), Z9
@@ -5165,22 +5301,24 @@ loop:
 	VMOVD        R9, X8
 	VPBROADCASTD X8, Z8
 	ADDL         $0x00000080, DI
-	VPADDD       384(BX), Z8, Z11
-	VPADDD       448(BX), Z8, Z13
-	VPSRLD       $0x10, Z11, Z12
-	VPSRLD       $0x10, Z13, Z14
-	VPXORD       Z12, Z11, Z11
-	VPXORD       Z14, Z13, Z13
-	VPADDD       Z7, Z11, Z11
-	VPADDD       Z7, Z13, Z13
-	VPMULLD      Z9, Z11, Z11
-	VPMULLD      Z9, Z13, Z13
-	VPSRLD       $0x0f, Z11, Z12
-	VPSRLD       $0x0f, Z13, Z14
-	VPXORD       Z12, Z11, Z11
-	VPXORD       Z14, Z13, Z13
-	VPMULLD      Z10, Z11, Z11
-	VPMULLD      Z10, Z13, Z13
+
+	// Draw random numbers, side by side.
+	VPADDD  384(BX), Z8, Z11
+	VPADDD  448(BX), Z8, Z13
+	VPSRLD  $0x10, Z11, Z12
+	VPSRLD  $0x10, Z13, Z14
+	VPXORD  Z12, Z11, Z11
+	VPXORD  Z14, Z13, Z13
+	VPADDD  Z7, Z11, Z11
+	VPADDD  Z7, Z13, Z13
+	VPMULLD Z9, Z11, Z11
+	VPMULLD Z9, Z13, Z13
+	VPSRLD  $0x0f, Z11, Z12
+	VPSRLD  $0x0f, Z13, Z14
+	VPXORD  Z12, Z11, Z11
+	VPXORD  Z14, Z13, Z13
+	VPMULLD Z10, Z11, Z11
+	VPMULLD Z10, Z13, Z13
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     (CX), Z12
@@ -5200,22 +5338,24 @@ loop:
 	VPSRLW   $0x0c, Z12, Z12
 	VPMADDWD Z6, Z12, Z12
 	VPMOVDB  Z12, (AX)
-	VPADDD   512(BX), Z8, Z11
-	VPADDD   576(BX), Z8, Z13
-	VPSRLD   $0x10, Z11, Z12
-	VPSRLD   $0x10, Z13, Z14
-	VPXORD   Z12, Z11, Z11
-	VPXORD   Z14, Z13, Z13
-	VPADDD   Z7, Z11, Z11
-	VPADDD   Z7, Z13, Z13
-	VPMULLD  Z9, Z11, Z11
-	VPMULLD  Z9, Z13, Z13
-	VPSRLD   $0x0f, Z11, Z12
-	VPSRLD   $0x0f, Z13, Z14
-	VPXORD   Z12, Z11, Z11
-	VPXORD   Z14, Z13, Z13
-	VPMULLD  Z10, Z11, Z11
-	VPMULLD  Z10, Z13, Z13
+
+	// Draw random numbers, side by side.
+	VPADDD  512(BX), Z8, Z11
+	VPADDD  576(BX), Z8, Z13
+	VPSRLD  $0x10, Z11, Z12
+	VPSRLD  $0x10, Z13, Z14
+	VPXORD  Z12, Z11, Z11
+	VPXORD  Z14, Z13, Z13
+	VPADDD  Z7, Z11, Z11
+	VPADDD  Z7, Z13, Z13
+	VPMULLD Z9, Z11, Z11
+	VPMULLD Z9, Z13, Z13
+	VPSRLD  $0x0f, Z11, Z12
+	VPSRLD  $0x0f, Z13, Z14
+	VPXORD  Z12, Z11, Z11
+	VPXORD  Z14, Z13, Z13
+	VPMULLD Z10, Z11, Z11
+	VPMULLD Z10, Z13, Z13
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     128(CX), Z12
@@ -5235,22 +5375,24 @@ loop:
 	VPSRLW   $0x0c, Z12, Z12
 	VPMADDWD Z6, Z12, Z12
 	VPMOVDB  Z12, 16(AX)
-	VPADDD   640(BX), Z8, Z11
-	VPADDD   704(BX), Z8, Z13
-	VPSRLD   $0x10, Z11, Z12
-	VPSRLD   $0x10, Z13, Z14
-	VPXORD   Z12, Z11, Z11
-	VPXORD   Z14, Z13, Z13
-	VPADDD   Z7, Z11, Z11
-	VPADDD   Z7, Z13, Z13
-	VPMULLD  Z9, Z11, Z11
-	VPMULLD  Z9, Z13, Z13
-	VPSRLD   $0x0f, Z11, Z12
-	VPSRLD   $0x0f, Z13, Z14
-	VPXORD   Z12, Z11, Z11
-	VPXORD   Z14, Z13, Z13
-	VPMULLD  Z10, Z11, Z11
-	VPMULLD  Z10, Z13, Z13
+
+	// Draw random numbers, side by side.
+	VPADDD  640(BX), Z8, Z11
+	VPADDD  704(BX), Z8, Z13
+	VPSRLD  $0x10, Z11, Z12
+	VPSRLD  $0x10, Z13, Z14
+	VPXORD  Z12, Z11, Z11
+	VPXORD  Z14, Z13, Z13
+	VPADDD  Z7, Z11, Z11
+	VPADDD  Z7, Z13, Z13
+	VPMULLD Z9, Z11, Z11
+	VPMULLD Z9, Z13, Z13
+	VPSRLD  $0x0f, Z11, Z12
+	VPSRLD  $0x0f, Z13, Z14
+	VPXORD  Z12, Z11, Z11
+	VPXORD  Z14, Z13, Z13
+	VPMULLD Z10, Z11, Z11
+	VPMULLD Z10, Z13, Z13
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     256(CX), Z12
@@ -5270,22 +5412,24 @@ loop:
 	VPSRLW   $0x0c, Z12, Z12
 	VPMADDWD Z6, Z12, Z12
 	VPMOVDB  Z12, 32(AX)
-	VPADDD   768(BX), Z8, Z11
-	VPADDD   832(BX), Z8, Z12
-	VPSRLD   $0x10, Z11, Z8
-	VPSRLD   $0x10, Z12, Z13
-	VPXORD   Z8, Z11, Z11
-	VPXORD   Z13, Z12, Z12
-	VPADDD   Z7, Z11, Z11
-	VPADDD   Z7, Z12, Z12
-	VPMULLD  Z9, Z11, Z11
-	VPMULLD  Z9, Z12, Z12
-	VPSRLD   $0x0f, Z11, Z8
-	VPSRLD   $0x0f, Z12, Z13
-	VPXORD   Z8, Z11, Z11
-	VPXORD   Z13, Z12, Z12
-	VPMULLD  Z10, Z11, Z11
-	VPMULLD  Z10, Z12, Z12
+
+	// Draw random numbers, side by side.
+	VPADDD  768(BX), Z8, Z11
+	VPADDD  832(BX), Z8, Z12
+	VPSRLD  $0x10, Z11, Z8
+	VPSRLD  $0x10, Z12, Z13
+	VPXORD  Z8, Z11, Z11
+	VPXORD  Z13, Z12, Z12
+	VPADDD  Z7, Z11, Z11
+	VPADDD  Z7, Z12, Z12
+	VPMULLD Z9, Z11, Z11
+	VPMULLD Z9, Z12, Z12
+	VPSRLD  $0x0f, Z11, Z8
+	VPSRLD  $0x0f, Z12, Z13
+	VPXORD  Z8, Z11, Z11
+	VPXORD  Z13, Z12, Z12
+	VPMULLD Z10, Z11, Z11
+	VPMULLD Z10, Z12, Z12
 
 	// Split two vectors of x/B into integers and rests.
 	VMOVUPS     384(CX), Z8
@@ -5412,16 +5556,18 @@ loop:
 	VFMADD231PS (CX), Z5, Z21
 	VCVTPS2DQ   Z21, Z21
 	VPADDD      Z7, Z21, Z21
-	VPADDD      384(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z22
-	VPXORD      Z22, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z22
-	VPXORD      Z22, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z21, Z21
+
+	// Draw random numbers, side by side.
+	VPADDD  384(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z22
+	VPXORD  Z22, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z22
+	VPXORD  Z22, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z21, Z21
 
 	// Hash two stripes of the step before.
 	ADDQ      (R14), R10
@@ -5466,16 +5612,18 @@ loop:
 	VFMADD231PS 64(CX), Z5, Z22
 	VCVTPS2DQ   Z22, Z22
 	VPADDD      Z7, Z22, Z22
-	VPADDD      448(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z23
-	VPXORD      Z23, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z23
-	VPXORD      Z23, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z22, Z22
+
+	// Draw random numbers, side by side.
+	VPADDD  448(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z23
+	VPXORD  Z23, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z23
+	VPXORD  Z23, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z22, Z22
 
 	// Hash two stripes of the step before.
 	ADDQ      64(R14), R10
@@ -5520,16 +5668,18 @@ loop:
 	VFMADD231PS 128(CX), Z5, Z23
 	VCVTPS2DQ   Z23, Z23
 	VPADDD      Z7, Z23, Z23
-	VPADDD      512(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z24
-	VPXORD      Z24, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z24
-	VPXORD      Z24, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z23, Z23
+
+	// Draw random numbers, side by side.
+	VPADDD  512(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z24
+	VPXORD  Z24, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z24
+	VPXORD  Z24, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z23, Z23
 
 	// Hash two stripes of the step before.
 	ADDQ      128(R14), R10
@@ -5574,16 +5724,18 @@ loop:
 	VFMADD231PS 192(CX), Z5, Z24
 	VCVTPS2DQ   Z24, Z24
 	VPADDD      Z7, Z24, Z24
-	VPADDD      576(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z25
-	VPXORD      Z25, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z25
-	VPXORD      Z25, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z24, Z24
+
+	// Draw random numbers, side by side.
+	VPADDD  576(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z25
+	VPXORD  Z25, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z25
+	VPXORD  Z25, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z24, Z24
 
 	// Hash two stripes of the step before.
 	ADDQ      192(R14), R10
@@ -5653,16 +5805,18 @@ loop:
 	VFMADD231PS 256(CX), Z5, Z21
 	VCVTPS2DQ   Z21, Z21
 	VPADDD      Z7, Z21, Z21
-	VPADDD      640(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z22
-	VPXORD      Z22, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z22
-	VPXORD      Z22, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z21, Z21
+
+	// Draw random numbers, side by side.
+	VPADDD  640(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z22
+	VPXORD  Z22, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z22
+	VPXORD  Z22, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z21, Z21
 
 	// Hash two stripes of the step before.
 	ADDQ      256(R14), R10
@@ -5707,16 +5861,18 @@ loop:
 	VFMADD231PS 320(CX), Z5, Z22
 	VCVTPS2DQ   Z22, Z22
 	VPADDD      Z7, Z22, Z22
-	VPADDD      704(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z23
-	VPXORD      Z23, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z23
-	VPXORD      Z23, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z22, Z22
+
+	// Draw random numbers, side by side.
+	VPADDD  704(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z23
+	VPXORD  Z23, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z23
+	VPXORD  Z23, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z22, Z22
 
 	// Hash two stripes of the step before.
 	ADDQ      320(R14), R10
@@ -5761,16 +5917,18 @@ loop:
 	VFMADD231PS 384(CX), Z5, Z23
 	VCVTPS2DQ   Z23, Z23
 	VPADDD      Z7, Z23, Z23
-	VPADDD      768(BX), Z12, Z19
-	VPSRLD      $0x10, Z19, Z24
-	VPXORD      Z24, Z19, Z19
-	VPADDD      Z11, Z19, Z19
-	VPMULLD     Z13, Z19, Z19
-	VPSRLD      $0x0f, Z19, Z24
-	VPXORD      Z24, Z19, Z19
-	VPMULLD     Z14, Z19, Z19
-	VPSRLVD     Z15, Z19, Z19
-	VPADDD      Z19, Z23, Z23
+
+	// Draw random numbers, side by side.
+	VPADDD  768(BX), Z12, Z19
+	VPSRLD  $0x10, Z19, Z24
+	VPXORD  Z24, Z19, Z19
+	VPADDD  Z11, Z19, Z19
+	VPMULLD Z13, Z19, Z19
+	VPSRLD  $0x0f, Z19, Z24
+	VPXORD  Z24, Z19, Z19
+	VPMULLD Z14, Z19, Z19
+	VPSRLVD Z15, Z19, Z19
+	VPADDD  Z19, Z23, Z23
 
 	// Hash two stripes of the step before.
 	ADDQ      384(R14), R10
@@ -5815,16 +5973,18 @@ loop:
 	VFMADD231PS 448(CX), Z5, Z24
 	VCVTPS2DQ   Z24, Z24
 	VPADDD      Z7, Z24, Z24
-	VPADDD      832(BX), Z12, Z12
-	VPSRLD      $0x10, Z12, Z19
-	VPXORD      Z19, Z12, Z12
-	VPADDD      Z11, Z12, Z12
-	VPMULLD     Z13, Z12, Z12
-	VPSRLD      $0x0f, Z12, Z19
-	VPXORD      Z19, Z12, Z12
-	VPMULLD     Z14, Z12, Z12
-	VPSRLVD     Z15, Z12, Z12
-	VPADDD      Z12, Z24, Z24
+
+	// Draw random numbers, side by side.
+	VPADDD  832(BX), Z12, Z12
+	VPSRLD  $0x10, Z12, Z19
+	VPXORD  Z19, Z12, Z12
+	VPADDD  Z11, Z12, Z12
+	VPMULLD Z13, Z12, Z12
+	VPSRLD  $0x0f, Z12, Z19
+	VPXORD  Z19, Z12, Z12
+	VPMULLD Z14, Z12, Z12
+	VPSRLVD Z15, Z12, Z12
+	VPADDD  Z12, Z24, Z24
 
 	// Hash two stripes of the step before.
 	ADDQ      448(R14), R10

@@ -305,6 +305,7 @@ func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 // the one before. It leaves out the last step of the generator, which changes the
 // lower 16 bits.
 func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
+	z.Comment("Draw random numbers, side by side.")
 	r, t := make([]reg.VecVirtual, len(vectors)), make([]reg.VecVirtual, len(vectors))
 	each := func(do func(r, t reg.VecVirtual)) {
 		for i := range r {

@@ -1,6 +1,6 @@
 package main
 
-// What Go and assembly share: numbers that both count by, and structs that Go fills.
+// Go and assembly share numbers that both count by, and structs that Go fills.
 
 // Steps of the functions, in coordinates.
 const (

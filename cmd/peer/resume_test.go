@@ -1,0 +1,49 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
+)
+
+// A second signal prints one line: the lost rounds, the safe round, and the command to go on.
+func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
+	loaded, err := configs.Load(configs.Source{File: "ring8", Set: []string{"model={name: quadratic, dim: 50}"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := preflight.Assemble(loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := silentConsole(t)
+	s := &session.Session{Run: run, Folder: &runfolder.Folder{Dir: t.TempDir()}}
+	c.loses(func() string { return s.Lost("peer run my.yaml --resume") })
+	signal := &signalError{os.Interrupt}
+	c.breakOff(signal)
+	_, kept, err := checkpoints.New(run, s.Folder.Dir, 3, slog.New(slog.DiscardHandler)).Open(checkpoints.Fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Journal.Close()
+	kept.Take(7)
+	if err := kept.Write(7); err != nil {
+		t.Fatal(err)
+	}
+	c.breakOff(signal)
+	said, err := os.ReadFile(c.err.File.Name())
+	const begin = "peer: stopped by signal: interrupt, before it had ended in order: "
+	want := begin + "the run is lost, no state is safe: the run ended before its first checkpoint\n" +
+		begin + "what came after is lost, the state at the beginning of round 7 is safe in " +
+		filepath.Join(s.Folder.Dir, runfolder.Checkpoints) + "; go on with: peer run my.yaml --resume\n"
+	if err != nil || string(said) != want {
+		t.Errorf("said %q, want %q, error %v", said, want, err)
+	}
+}

@@ -1,0 +1,133 @@
+package elastic_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/topology"
+)
+
+// rejoin brings a worker that has died back as another process, as soon as
+// somebody takes it.
+func (w *world) rejoin(rank topology.Rank, rounds int) {
+	old := w.workers[rank]
+	if !old.dead || w.joining[rank] != 0 {
+		return
+	}
+	process := w.process + 1
+	for _, sponsor := range w.workers {
+		from := sponsor.Next() + 1
+		if from <= old.Next() { // what both lives did in one exchange could not be told apart
+			continue
+		}
+		if sponsor.dead || sponsor.done || from >= rounds || sponsor.inviting || !sponsor.member.Host(rank, process, from, w.now) {
+			continue
+		}
+		sponsor.inviting, w.joining[rank], w.process = true, process, process
+		edge := topology.Edge{Peer: rank, Weight: sponsor.member.Weight()}
+		if err := sponsor.Open(edge, from); err != nil {
+			w.t.Fatal(err)
+		}
+		sponsor.AtBoundary(func(k int) {
+			if k != from {
+				return
+			}
+			sponsor.inviting = false
+			var s state.Snapshot
+			s.Save("machine", sponsor.Worker)
+			w.after(w.delay("copy", 300*time.Millisecond), func() { w.begin(old, process, sponsor, from, rounds, &s) })
+		})
+		return
+	}
+	if w.now < time.Minute {
+		w.after(300*time.Millisecond, func() { w.rejoin(rank, rounds) })
+	}
+}
+
+// begin starts the process of a worker that has come back with a sponsor's state, if
+// it lives.
+func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds int, s *state.Snapshot) {
+	switch alive := w.joining[old.rank] == process; {
+	case alive && sponsor.dead:
+		delete(w.joining, old.rank)
+		w.rejoin(old.rank, rounds)
+		return
+	case !alive:
+		sponsor.member.Missed(old.rank, process)
+		return
+	}
+	alg := &witness{
+		DPSGD: &algos.DPSGD{X: make([]float32, worldDim), Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
+		mixed: old.alg.mixed, at: old.alg.at,
+	}
+	row := topology.Row{In: []topology.Edge{{Peer: sponsor.rank, Weight: sponsor.member.Weight()}}, Out: []topology.Rank{sponsor.rank}}
+	machine, err := gossip.Resume(old.rank, row, alg, rounds, 1, nil, s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m := &mortal{
+		Worker: machine, rank: old.rank, row: row, alg: alg, guest: true, process: process, life: old.life,
+		member: elastic.NewGuest(old.rank, sponsor.rank, w.graph.Closing(old.rank), from, w.now),
+		called: make(map[topology.Rank]bool), last: make(map[topology.Rank]time.Duration), cuts: make(map[topology.Rank]int),
+	}
+	w.workers[old.rank] = m
+	for c := range w.initial { // its model is another one
+		w.initial[c] += float64(alg.X[c]) - float64(old.alg.X[c])
+	}
+	w.dial(m, sponsor)
+	w.tick(m)
+}
+
+// TestAnotherProcessKnowsNothing lets a worker meet a neighbour of a ring again, as
+// the process that it was or as another one.
+func TestAnotherProcessKnowsNothing(t *testing.T) {
+	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 5, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const self, peer = 2, 3
+	for process, want := range map[uint64]bool{1: true, 2: false} {
+		m := elastic.NewMembership(self, g.Rows()[self], g.Closing(self))
+		m.Up(peer, 1, 0)
+		m.Down(peer, 0)
+		m.Up(peer, process, 0)
+		acts := m.Step(elastic.Moment{Grace: grace, Next: 7})
+		cut := slices.ContainsFunc(acts, func(a elastic.Act) bool { return a.Kind == elastic.Cut && a.Peer == peer })
+		if m.Neighbour(peer) != want || cut == want || m.Gone(peer) {
+			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v", process, m.Neighbour(peer), m.Gone(peer), acts, want)
+		}
+	}
+}
+
+// TestNextWorkersAreCalledOneByOne watches whom a worker calls whose neighbour and
+// those beyond it do not answer.
+func TestNextWorkersAreCalledOneByOne(t *testing.T) {
+	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 16, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
+	m.Up(1, 1, 0)
+	m.Up(15, 1, 0)
+	m.Down(1, 0)
+	var called []topology.Rank
+	for now := time.Duration(0); now < 5*grace; now += grace / 20 {
+		n := len(called)
+		for _, act := range m.Step(elastic.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}}) {
+			if act.Kind == elastic.Call {
+				called = append(called, act.Peer)
+			}
+		}
+		if len(called) > n+1 {
+			t.Fatalf("after %v: called %v, of which %d at once", now, called, len(called)-n)
+		}
+	}
+	if want := []topology.Rank{2, 3, 4, 5, 6, 7, 8, 9}; !slices.Equal(called, want) {
+		t.Errorf("called %v, want %v", called, want)
+	}
+}

@@ -1,0 +1,188 @@
+// Package judge counts what comes from a neighbour and cannot be used, and has no more to
+// do with one from which too much of it comes.
+//
+// The connections below are authenticated, so a frame that was damaged, or says what no
+// worker says, is its sender's own doing: a broken machine, another program, or malice.
+// One is an accident; a neighbour that does it again and again is cut off.
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	"gossiptrainer/topology"
+)
+
+const (
+	tolerated = 8    // offences, where Rules do not say
+	forgiven  = 1000 // frames put to use for which an offence is forgotten
+	// leftOver is how many frames that are over, or too early, a link may bring. New
+	// links begin with some; many more are replayed.
+	leftOver = 1024
+)
+
+// A Sentence is what happens to a neighbour that is cut off.
+type Sentence uint8
+
+// Sentences.
+const (
+	Ban     Sentence = iota // its process is refused from then on; another one in its place is welcome
+	StopRun                 // the worker ends, with a *CutOffError
+)
+
+// Rules say how a worker judges.
+type Rules struct {
+	Self      topology.Rank
+	Tolerance int // offences; 0 is 8
+	Sentence  Sentence
+	// Name names the reason for which a frame was not used.
+	Name func(why error) string
+}
+
+// A CutOffError says that a worker ends because of what a neighbour has sent.
+type CutOffError struct {
+	Peer topology.Rank
+	Text string // who, when and why
+}
+
+func (e *CutOffError) Error() string { return e.Text }
+
+// A Judge is the layer that judges what comes from neighbours. It never refuses a frame:
+// what the layer inside refuses is in Notes, and its payload in Spent.
+type Judge struct {
+	gossip.Layer
+	rules    Rules
+	accounts []account
+	round    int
+	used     int
+	say      gossip.Errands
+}
+
+var _ gossip.Layer = (*Judge)(nil)
+
+// New returns a Judge around inside.
+func New(inside gossip.Layer, rules Rules) *Judge {
+	if rules.Tolerance == 0 {
+		rules.Tolerance = tolerated
+	}
+	return &Judge{Layer: inside, rules: rules}
+}
+
+// Ready returns that of the layer inside.
+func (j *Judge) Ready() gossip.Ready {
+	r := j.Layer.Ready()
+	j.round = r.Round
+	if r.Failed != nil {
+		r.Failed = j.judge(r.Failed)
+	}
+	return j.say.Add(r)
+}
+
+// Receive gives the layer inside what its sender may still say.
+func (j *Judge) Receive(f gossip.Frame) error {
+	a := j.account(f.From)
+	if a.state == banned { // it came before the link ended
+		j.say.Spend(f.Payload)
+		return nil
+	}
+	err := j.Layer.Receive(f)
+	switch {
+	case err == nil && f.Kind < gossip.Place:
+		j.used++
+		a.use()
+		return nil
+	case gossip.Refusal(err):
+		j.say.Note(gossip.Note{Kind: gossip.Unused, Peer: f.From, Why: err})
+		j.say.Spend(f.Payload)
+		return j.blame(f.From, err)
+	}
+	return j.judge(err)
+}
+
+// Used returns how many frames were put to use.
+func (j *Judge) Used() int { return j.used }
+
+// Gradient judges messages that are mixed with it.
+func (j *Judge) Gradient(g []float32, loss float32, now time.Duration) error {
+	return j.judge(j.Layer.Gradient(g, loss, now))
+}
+
+// Met gives a neighbour another chance that comes as another process: those that are banned
+// make no link.
+func (j *Judge) Met(peer topology.Rank, m gossip.Meeting) error {
+	a := j.account(peer)
+	a.state, a.late = heard, 0
+	return j.judge(j.Layer.Met(peer, m))
+}
+
+// Parted judges a link that ended because of what came over it.
+func (j *Judge) Parted(peer topology.Rank, cause error) error {
+	err := j.judge(j.Layer.Parted(peer, cause))
+	if err == nil && errors.Is(cause, gossip.ErrForged) {
+		return j.blame(peer, cause)
+	}
+	return err
+}
+
+// Tick is that of the layer inside.
+func (j *Judge) Tick(now time.Duration) error { return j.judge(j.Layer.Tick(now)) }
+
+// Saved is that of the layer inside.
+func (j *Judge) Saved(round int) error { return j.judge(j.Layer.Saved(round)) }
+
+// judge tells neighbours' bad messages, which they may send again on new links, from an
+// error of this worker, which ends it.
+func (j *Judge) judge(err error) error {
+	all := each(err)
+	for _, one := range all {
+		if _, bad := errors.AsType[*algos.MessageError](one); !bad {
+			return err
+		}
+	}
+	var ends error
+	for _, one := range all {
+		bad, _ := errors.AsType[*algos.MessageError](one)
+		j.say.Note(gossip.Note{Kind: gossip.Unusable, Peer: bad.From, Why: one})
+		j.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: bad.From, Why: one})
+		ends = errors.Join(ends, j.blame(bad.From, one))
+	}
+	return ends
+}
+
+// each returns the errors that errors.Join has joined.
+func each(err error) (all []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	for _, one := range joined.Unwrap() {
+		all = append(all, each(one)...)
+	}
+	return all
+}
+
+// blame counts what a neighbour has sent and cuts it off when it is too much.
+func (j *Judge) blame(peer topology.Rank, why error) error {
+	reason := j.rules.Name(why)
+	j.say.Note(gossip.Note{Kind: gossip.Blamed, Peer: peer, Text: reason})
+	a := j.account(peer)
+	if !a.enter(why, reason) || a.offences < j.rules.Tolerance {
+		return nil
+	}
+	text := fmt.Sprintf("worker %d cut off worker %d in round %d after %d offences (%v), the last: %v",
+		j.rules.Self, peer, j.round, a.offences, a, why)
+	no := &CutOffError{Peer: peer, Text: text}
+	if j.rules.Sentence == StopRun {
+		return no
+	}
+	*a = account{rank: peer, state: banned}
+	j.say.Control(gossip.Control{Kind: gossip.BanPeer, Peer: peer, Why: no})
+	j.say.Note(gossip.Note{Kind: gossip.CutOff, Peer: peer, Text: text})
+	return nil
+}

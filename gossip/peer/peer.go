@@ -1,0 +1,262 @@
+// Package peer is a worker that can lose its neighbours: a machine with all layers around it
+// that its run asks for. A driver of whatever kind has links and a clock, and does this:
+//
+//	p, err := peer.New(machine, start)
+//	for !p.Over() {
+//		for more := true; more; {
+//			r := p.Ready()   // obey r.Control, send r.Send, take r.Spent back, show r.Notes
+//			more = r.More    // take the gradient that r.Compute asks for
+//		}
+//		...                      // wait for an event, or for Pulse
+//		p.Tick(now)
+//		p.Receive, p.Met, p.Parted, p.Gradient
+//	}
+//
+// Settle says that the state after the last round is safe: then neighbours are told bye.
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/gossip/judge"
+	"gossiptrainer/gossip/replay"
+	"gossiptrainer/topology"
+)
+
+const (
+	patience = 10 * time.Second // without progress before the missing are named, and between two such notes
+	grace    = 10 * time.Second // a neighbour may be gone under Fail
+	farewell = 5 * time.Second  // a neighbour may be gone after the last round
+)
+
+// A Policy says what a worker does when it loses a neighbour.
+type Policy uint8
+
+// Policies.
+const (
+	Wait     Policy = iota // for as long as it takes
+	Fail                   // with a *LostError, when it has been gone for 10 s
+	Reweight               // it goes on without
+)
+
+// A Start is what a Peer begins with.
+type Start struct {
+	Self topology.Rank
+	Row  topology.Row
+	Lost Policy
+	// Asynchronous says that workers are any number of rounds apart.
+	Asynchronous bool
+	// Place is how many exchanges the worker has finished, Durable how many of them its
+	// checkpoint knows of; gossip.Undurable without one.
+	Place, Durable int
+	Replay         *replay.Start  // nil: nobody comes back to this worker's messages
+	Elastic        *elastic.Start // under Reweight
+	Judge          judge.Rules
+	// Through reports whether a worker is known to have ended well, besides those that
+	// say so themselves. Nil: nothing is known.
+	Through func(topology.Rank) bool
+}
+
+// A LostError says that a neighbour was gone for too long.
+type LostError struct {
+	Peer topology.Rank
+}
+
+func (e *LostError) Error() string { return fmt.Sprintf("lost worker %d", e.Peer) }
+
+// A Peer is the outermost layer: it knows how the links are, and when the worker may leave.
+type Peer struct {
+	gossip.Layer
+	judge *judge.Judge
+	start Start
+	host  host
+	needs func(topology.Rank) bool
+	over  func() bool
+	peers []neighbour // in increasing rank, but for those that came later
+	clock clock
+	work  phase
+	wait  []topology.Rank
+	say   gossip.Errands
+	err   error
+}
+
+// A clock is when things happened.
+type clock struct {
+	now      time.Duration
+	looked   time.Duration // at neighbours
+	progress time.Duration // was made
+	noted    time.Duration // the missing were named
+}
+
+// A phase is what the worker is doing.
+//
+//	state      event                            next
+//	training   a gradient is asked for          computing
+//	computing  it is there                      training
+//	training   the last round is over           done
+//	done       its state is safe                settled
+type phase uint8
+
+const (
+	training phase = iota
+	computing
+	done
+	settled // neighbours are told bye
+)
+
+// A host gives places to workers that come back.
+type host interface {
+	Host(peer topology.Rank, process uint64) (elastic.Seat, elastic.Answer, error)
+	Missed(peer topology.Rank, process uint64)
+}
+
+// nobody is a host without places.
+type nobody struct{}
+
+func (nobody) Host(topology.Rank, uint64) (elastic.Seat, elastic.Answer, error) {
+	return elastic.Seat{}, elastic.Over, nil
+}
+
+func (nobody) Missed(topology.Rank, uint64) {}
+
+var _ gossip.Layer = (*Peer)(nil)
+
+// New returns the machine of a worker with the layers that s asks for. It fails under
+// Reweight if the machine cannot go on without neighbours.
+func New(m gossip.Machine, s Start) (*Peer, error) {
+	if s.Through == nil {
+		s.Through = func(topology.Rank) bool { return false }
+	}
+	p := &Peer{
+		Layer: gossip.NewLinked(m, s.Self, s.Place, s.Durable), start: s, host: nobody{},
+		needs: func(topology.Rank) bool { return true }, over: func() bool { return false },
+	}
+	if s.Replay != nil {
+		r := replay.New(p.Layer, *s.Replay)
+		p.Layer, p.over = r, r.Over
+	}
+	if s.Lost == Reweight {
+		e, err := elastic.New(p.Layer, m, *s.Elastic)
+		if err != nil {
+			return nil, err
+		}
+		p.Layer, p.host, p.needs = e, e, e.Needs
+	}
+	p.judge = judge.New(p.Layer, s.Judge)
+	p.Layer = p.judge
+	for _, rank := range s.Row.Neighbours() {
+		p.peers = append(p.peers, neighbour{rank: rank})
+	}
+	return p, nil
+}
+
+// Pulse is how often Tick is to be called if nothing else happens.
+func (p *Peer) Pulse() time.Duration {
+	if p.start.Lost == Reweight {
+		return 100 * time.Millisecond
+	}
+	return time.Second
+}
+
+// Ready returns what the layers ask for, and says bye when it is time.
+func (p *Peer) Ready() gossip.Ready {
+	r := p.Layer.Ready()
+	p.wait = append(p.wait[:0], r.Waiting...)
+	if r.Compute {
+		p.work = computing
+	}
+	if r.Done && p.work < done {
+		p.work = done
+	}
+	if !r.More {
+		p.part(r.Owed)
+		if p.clock.now >= p.clock.looked+p.Pulse() {
+			p.clock.looked = p.clock.now
+			p.err, r.More = p.look(), true
+		}
+	}
+	r.Failed, p.err = errors.Join(r.Failed, p.err), nil
+	return p.say.Add(r)
+}
+
+// Tick notes how late it is.
+func (p *Peer) Tick(now time.Duration) error {
+	p.clock.now = now
+	return p.Layer.Tick(now)
+}
+
+// Gradient notes progress.
+func (p *Peer) Gradient(g []float32, loss float32, now time.Duration) error {
+	p.work, p.clock.progress = training, p.clock.now
+	return p.Layer.Gradient(g, loss, now)
+}
+
+// Receive notes progress.
+func (p *Peer) Receive(f gossip.Frame) error {
+	used := p.judge.Used()
+	err := p.Layer.Receive(f)
+	if p.judge.Used() > used {
+		p.clock.progress = p.clock.now
+	}
+	return err
+}
+
+// Met notes a link.
+func (p *Peer) Met(peer topology.Rank, m gossip.Meeting) error {
+	if err := p.Layer.Met(peer, m); err != nil {
+		return err
+	}
+	p.find(peer).is(up, p.clock.now)
+	return nil
+}
+
+// Parted notes that there is no link, and why.
+func (p *Peer) Parted(peer topology.Rank, cause error) error {
+	n := p.find(peer)
+	switch {
+	case errors.Is(cause, gossip.ErrBye):
+		n.is(left, p.clock.now)
+	case gossip.Ended(cause): // no link was lost
+	case n.state != unmet:
+		n.is(down, p.clock.now)
+	}
+	return p.Layer.Parted(peer, cause)
+}
+
+// Settle says that the state after the last round is safe, or will never be: no neighbour
+// need keep what would lead to it again.
+func (p *Peer) Settle() {
+	if p.work == done {
+		p.work = settled
+	}
+}
+
+// Settled reports whether that is so.
+func (p *Peer) Settled() bool { return p.work == settled }
+
+// Done reports whether all rounds are over.
+func (p *Peer) Done() bool { return p.work >= done }
+
+// Over reports whether all rounds are over and nobody needs this worker.
+func (p *Peer) Over() bool {
+	needed := func(n neighbour) bool { return n.state != left && p.needs(n.rank) }
+	return p.Done() && !slices.ContainsFunc(p.peers, needed)
+}
+
+// Unneeded reports whether nobody can come back to the messages that a worker has kept which
+// is Over.
+func (p *Peer) Unneeded() bool { return p.over() }
+
+// Host gives a worker that comes back a place, see elastic.Elastic. Where workers do not go
+// on without each other there is none.
+func (p *Peer) Host(peer topology.Rank, process uint64) (elastic.Seat, elastic.Answer, error) {
+	return p.host.Host(peer, process)
+}
+
+// Missed notes that a process has not got the state that Host has promised it.
+func (p *Peer) Missed(peer topology.Rank, process uint64) { p.host.Missed(peer, process) }

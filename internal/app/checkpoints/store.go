@@ -1,0 +1,249 @@
+// Package checkpoints keeps the state of a worker in the folder of its run: checkpoints,
+// and the journal of what it has sent since. From there the worker goes on in another
+// process, and neighbours that come back get what they have missed.
+package checkpoints
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/node"
+	"gossiptrainer/topology"
+)
+
+// A Start says where a worker begins.
+type Start int
+
+// Starts.
+const (
+	Fresh  Start = iota // at round 0, with a store that must be empty
+	Resume              // at the newest checkpoint
+	Return              // the same, or at round 0 if there is none
+)
+
+// A Store keeps the state of one worker.
+type Store struct {
+	dir  string
+	run  *experiment.Run
+	rank topology.Rank
+	log  *slog.Logger
+	lock *lockfile.Lock // nil before Open, and where nothing is kept
+}
+
+// New returns the store of a worker of a run with its folder. It touches no file.
+func New(run *experiment.Run, folder string, rank topology.Rank, log *slog.Logger) *Store {
+	return &Store{dir: runfolder.RankFolder(run.Config(), folder, int(rank)), run: run, rank: rank, log: log}
+}
+
+// Dir returns the folder of the store.
+func (s *Store) Dir() string { return s.dir }
+
+// A UsedError says that a run would begin where another one is kept.
+type UsedError struct {
+	Dir   string
+	Round int // of its newest checkpoint
+}
+
+func (e *UsedError) Error() string {
+	return fmt.Sprintf("%s: has a checkpoint of round %d", e.Dir, e.Round)
+}
+
+// Hint says what to do.
+func (e *UsedError) Hint() string {
+	return "go on from it with --resume, name another checkpoint.dir, or remove the folder"
+}
+
+// Check returns an error unless the run can go on from the newest checkpoint of the
+// store: one that wraps checkpoint.ErrNone if there is none. It changes nothing.
+func (s *Store) Check() error {
+	found, err := checkpoint.Peek(s.dir)
+	if err != nil {
+		return err
+	}
+	return found.Check(s.manifest(0), s.legal)
+}
+
+// CheckAny is Check for all workers of a run: one of them must have a checkpoint, and
+// the run must be able to go on from all that there are.
+func CheckAny(run *experiment.Run, folder string) error {
+	there := false
+	for rank := range run.N() {
+		err := New(run, folder, topology.Rank(rank), nil).Check()
+		if errors.Is(err, checkpoint.ErrNone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		there = true
+	}
+	if !there {
+		none := fmt.Errorf("%w in %s", checkpoint.ErrNone, runfolder.CheckpointsOf(run.Config(), folder))
+		return runfolder.HintNothing(run.Config(), none)
+	}
+	return nil
+}
+
+// Open builds the worker and says how its state is kept, nil where it is not. Until
+// Close no other process can open the same store.
+func (s *Store) Open(from Start) (*experiment.Worker, *node.Checkpoints, error) {
+	if s.run.Reweights() && from != Resume {
+		w, err := s.run.Worker(s.rank) // the others go on: no checkpoint of its own is of any use
+		return w, nil, err
+	}
+	if err := s.claim(from); err != nil {
+		return nil, nil, err
+	}
+	found, err := s.find(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	var begin *state.Snapshot
+	round := 0
+	if found != nil && found.Round > 0 {
+		begin, round = found.State, found.Round
+	}
+	w, err := s.run.Resume(s.rank, begin)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found == nil && !s.keeps() {
+		return w, nil, nil
+	}
+	kept, err := s.keep(w, round)
+	return w, kept, err
+}
+
+// Close lets other processes open the store.
+func (s *Store) Close() {
+	if s.lock != nil {
+		_ = s.lock.Release() // the end of the process releases it too
+	}
+}
+
+// keeps reports whether the run file asks for checkpoints.
+func (s *Store) keeps() bool {
+	c := s.run.Config().Checkpoint
+	return c.Every > 0 || c.Seconds > 0
+}
+
+// claim locks the folder if it has checkpoints, or will have.
+func (s *Store) claim(from Start) error {
+	_, there := checkpoint.Newest(s.dir)
+	begins := from != Resume && s.keeps()
+	if s.lock != nil || !there && !begins {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return fmt.Errorf("checkpoint.dir: %w", err)
+	}
+	var err error
+	s.lock, err = runfolder.Lock(s.dir)
+	return err
+}
+
+// find returns the checkpoint to begin at, nil for round 0.
+func (s *Store) find(from Start) (*checkpoint.Found, error) {
+	if from == Fresh {
+		if round, there := checkpoint.Newest(s.dir); there {
+			return nil, &UsedError{s.dir, round}
+		}
+		return nil, nil
+	}
+	found, err := checkpoint.Latest(s.dir)
+	if from == Return && errors.Is(err, checkpoint.ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, runfolder.HintNothing(s.run.Config(), s.hintRank(err))
+	}
+	for _, damaged := range found.Skipped {
+		s.log.Warn("checkpoint skipped", "why", damaged)
+	}
+	return found, found.Check(s.manifest(0), s.legal)
+}
+
+// hintRank adds to an error that says that there is no checkpoint of this rank which
+// ranks have one.
+func (s *Store) hintRank(err error) error {
+	others := runfolder.RanksIn(filepath.Dir(s.dir))
+	if !errors.Is(err, checkpoint.ErrNone) || len(others) == 0 {
+		return err
+	}
+	hint := fmt.Sprintf("this peer has rank %d, and the checkpoints there are of ranks %v: name the folder of this peer",
+		s.rank, others)
+	return advice.With(err, hint)
+}
+
+// keep says how the state of w, which is at the beginning of round, is kept. At the
+// beginning of round 0 a worker has no state but what the run file says.
+func (s *Store) keep(w *experiment.Worker, round int) (*node.Checkpoints, error) {
+	c := s.run.Config().Checkpoint
+	taken := new(state.Snapshot)
+	write := func(k int) error {
+		if k == 0 {
+			return s.write(0, new(state.Snapshot))
+		}
+		return s.write(k, taken)
+	}
+	kept := &node.Checkpoints{
+		Take: func(int) { w.Save(taken) }, Write: write,
+		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
+	}
+	m, ok := w.Machine.(interface{ Slots() gossip.Slots })
+	if !ok {
+		return kept, nil
+	}
+	var err error
+	kept.Journal, err = journal.Open(filepath.Join(s.dir, "journal"), m.Slots(), m.Slots().Of(round, 0))
+	return kept, err
+}
+
+// write makes a state the checkpoint before round k.
+func (s *Store) write(k int, taken *state.Snapshot) error {
+	err := checkpoint.Write(s.dir, s.manifest(k), taken, s.run.Config().Checkpoint.Keep)
+	if !machine.IsFull(err) {
+		return err
+	}
+	space := &runfolder.SpaceError{Dir: s.dir, Key: "checkpoint.dir", What: "a checkpoint", Err: err}
+	for _, t := range taken.Tensors {
+		space.Need += int64(len(t.Data))
+	}
+	return space
+}
+
+// manifest describes the state before round k. The name of the run is not among
+// the settings.
+func (s *Store) manifest(k int) checkpoint.Manifest {
+	m := checkpoint.Manifest{Run: s.run.Config().Name, Rank: int(s.rank), Round: k}
+	for _, section := range s.run.Sections() {
+		m.Settings = append(m.Settings, checkpoint.Section{Name: section.Name, JSON: section.JSON})
+	}
+	return m
+}
+
+// legal reports whether a run may go on although a setting has changed. More rounds are
+// legal: people train on. With step sizes that depend on their number, the rounds that
+// some workers do once more would not be those that the others have seen.
+func (s *Store) legal(d checkpoint.Difference) bool {
+	var then, now int
+	if d.Key != "train.rounds" || s.run.Config().Train.Schedule != "constant" {
+		return false
+	}
+	err := errors.Join(json.Unmarshal([]byte(d.Then), &then), json.Unmarshal([]byte(d.Now), &now))
+	return err == nil && now > then
+}

@@ -1,0 +1,207 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/regular"
+	"gossiptrainer/internal/report"
+)
+
+// cellLog is what the process of a cell said.
+const cellLog = "log.txt"
+
+// cellGrace is how long a cell may take to stop.
+const cellGrace = 5 * time.Second
+
+// runCell runs a cell in a process of its own.
+func (m *Matrix) runCell(ctx context.Context, mode string, cell configs.Cell) (report.Cell, error) {
+	done, err := m.runTogether(ctx, mode, []configs.Cell{cell})
+	if err != nil {
+		return report.Cell{}, err
+	}
+	return done[0], nil
+}
+
+// runTogether runs cells that differ in their network alone in one process and
+// keeps the results. Only what concerns all cells of the comparison is an error.
+func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell) ([]report.Cell, error) {
+	all := make([]report.Cell, len(cells))
+	for i, cell := range cells {
+		folder := m.folder(cell)
+		if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o777)); err != nil {
+			return nil, fmt.Errorf("compare: %w", err)
+		}
+		hash, err := m.hash(mode, cell)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash,
+			Tuned: m.tuned[cell.Label]}
+	}
+	summaries, exit, failure := m.child(ctx, mode, cells)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for i, cell := range cells {
+		if failure == nil {
+			failure, exit = m.keep(&all[i], cell, summaries[i]), m.Process.Failed
+		}
+		if failure != nil {
+			all[i].Exit, all[i].Status, all[i].Error = exit, report.CellFailed, withoutHome(failure.Error())
+			if exit == m.Process.Diverged {
+				all[i].Status = report.CellDiverged
+			}
+		}
+		if err := writeResult(filepath.Join(m.folder(cell), report.CellFile), all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// keep completes a cell that went to its end.
+func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summary) error {
+	folder := m.folder(cell)
+	runs, err := filepath.Glob(filepath.Join(folder, "*", record.EventsFile))
+	if err != nil || len(runs) != 1 {
+		return fmt.Errorf("%d run folders in %s, want 1", len(runs), folder)
+	}
+	to := filepath.Join(folder, "run")
+	if err := os.Rename(filepath.Dir(runs[0]), to); err != nil {
+		return err
+	}
+	run, err := record.Open(to)
+	if err != nil {
+		return err
+	}
+	if done.Folder, err = filepath.Rel(m.Dir, to); err != nil {
+		return err
+	}
+	done.Summary, done.Status = summary, report.CellDone
+	done.Reach(run, m.result.Targets)
+	return nil
+}
+
+// child runs "peer lab" or "peer sim" of the base with what the cells override, and
+// returns their summaries. The error is what the run failed of.
+func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) ([]*record.Summary, int, error) {
+	log, err := os.Create(filepath.Join(m.folder(cells[0]), cellLog))
+	if err != nil {
+		return nil, m.Process.Failed, err
+	}
+	defer log.Close()
+	args, err := m.command(mode, cells)
+	if err != nil {
+		return nil, m.Process.Failed, err
+	}
+	var out bytes.Buffer
+	shown := m.Progress()
+	cmd := exec.Command(m.Process.Program, args...)
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Standing) {
+		m.pace.share = at.Share
+		shown.Tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
+	}})
+	err = lab.RunTied(ctx, cmd, cellGrace)
+	shown.Clear()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))
+	}
+	if err != nil {
+		return nil, m.Process.Failed, err
+	}
+	summaries := make([]*record.Summary, len(cells))
+	for i, results := 0, json.NewDecoder(&out); i < len(cells); i++ {
+		if err := results.Decode(&summaries[i]); err != nil {
+			return nil, m.Process.Failed, fmt.Errorf("its summary: %w", err)
+		}
+	}
+	return summaries, 0, nil
+}
+
+// command returns the arguments of the process that runs cells.
+func (m *Matrix) command(mode string, cells []configs.Cell) ([]string, error) {
+	settings, err := m.arguments(cells[0])
+	if err != nil {
+		return nil, err
+	}
+	args := []string{mode, m.file.Base, "--json"}
+	for _, s := range append(settings, "output.dir="+m.folder(cells[0])) {
+		args = append(args, "--set", s)
+	}
+	for _, cell := range cells[1:] {
+		network, _, err := m.split(cell)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--also", joinSettings(append(network, "output.dir="+m.folder(cell))))
+	}
+	for _, s := range configs.Arguments(cells[0].Until) {
+		args = append(args, "--until", s)
+	}
+	if mode == "sim" && m.result.Compute > 0 {
+		args = append(args, "--compute", seconds(m.result.Compute).String())
+	}
+	return args, nil
+}
+
+// lastError returns the error that a process ended its log with.
+func lastError(log string) string {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range slices.Backward(lines) {
+		if why, ok := strings.CutPrefix(line, "peer: "); ok {
+			return why
+		}
+	}
+	return "it said nothing: see " + log
+}
+
+// maxResult bounds the file of a cell.
+const maxResult = 64 << 20
+
+// finished returns the result of a cell that was run before with the same
+// settings; one that failed is run again.
+func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
+	text, err := regular.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	var done report.Cell
+	if err := json.Unmarshal(text, &done); err != nil || done.Status == report.CellFailed {
+		return nil, nil // as good as not run
+	}
+	hash, err := m.hash(mode, cell)
+	if err != nil || done.Config != hash {
+		return nil, err
+	}
+	if done.Status == report.CellDone {
+		run, err := record.Open(filepath.Join(m.Dir, done.Folder))
+		if err != nil {
+			return nil, nil
+		}
+		done.Reach(run, m.result.Targets)
+	}
+	return &done, nil
+}

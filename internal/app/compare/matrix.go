@@ -1,0 +1,184 @@
+// Package compare runs a comparison: every algorithm on every network with every seed is a
+// cell, and each cell is a process of this program. It keeps the results in a folder, goes
+// on with a comparison that was stopped, says what the cells will send, and writes the report.
+//
+// It prints nothing but lines that say how far it is. Tables and exit codes are the affair of
+// the command line.
+package compare
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/atomicfile"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+)
+
+// A Matrix runs the cells of a comparison and keeps what came of them in a
+// folder.
+type Matrix struct {
+	Options
+	file   *configs.Comparison
+	cells  []configs.Cell
+	tuned  map[string][]string // by label
+	timed  map[string]bool     // labels of runs whose parameters depend on the network
+	pace   pace
+	result report.Comparison
+}
+
+// New checks the options and makes the folder.
+func New(file *configs.Comparison, o Options) (*Matrix, error) {
+	o, err := o.options(file)
+	if err != nil {
+		return nil, err
+	}
+	file.Mode = o.Mode
+	m := &Matrix{Options: o, file: file, tuned: map[string][]string{}, timed: map[string]bool{}}
+	for _, cell := range file.Cells() {
+		if slices.Contains(o.Only, cell.Label) {
+			cell.Tune = slices.DeleteFunc(slices.Clone(cell.Tune), func(c configs.Choice) bool { return m.sets(c.Key) })
+			m.cells = append(m.cells, cell)
+		}
+	}
+	if err := m.checkSet(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(m.Dir, report.CellsFolder), 0o777); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	m.result = report.Comparison{
+		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base), Targets: record.Targets(file.Targets),
+		Seeds: file.Seeds, Labels: o.Only, Command: o.Process.Command, Version: o.Process.Version,
+		Machine: machine.Describe(),
+	}
+	if before, err := report.ReadComparison(m.Dir); err == nil {
+		m.result.Made = before.Made
+	}
+	return m, nil
+}
+
+// say writes one line of talk.
+func (m *Matrix) say(format string, args ...any) { fmt.Fprintf(m.Talk, format+"\n", args...) }
+
+// inCell says which cell an error is about. A key that the comparison sets is no
+// --set of the user.
+func (m *Matrix) inCell(cell configs.Cell, err error) error {
+	e, ok := errors.AsType[*configs.Error](err)
+	if !ok {
+		return fmt.Errorf("compare: cell %s: %w", cell, err)
+	}
+	problems := slices.Clone(e.Problems)
+	for i := range problems {
+		p := &problems[i]
+		p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+		if given, ok := strings.CutPrefix(p.Source, "--set "); ok && !slices.Contains(m.Set, given) {
+			p.Source = ""
+		}
+	}
+	return &configs.Error{Problems: problems}
+}
+
+// load merges what a cell says over the base, and what all cells have over both.
+func (m *Matrix) load(cell configs.Cell) (*configs.Loaded, error) {
+	return configs.Load(configs.Source{File: m.file.Base, Env: os.Environ(), Set: m.own(cell), All: m.Set})
+}
+
+// own are what a cell says over the base. A cell that is interrupted starts
+// again, so it takes no checkpoints.
+func (m *Matrix) own(cell configs.Cell) []string {
+	return slices.Concat([]string{"checkpoint.every=0", "checkpoint.seconds=0"}, configs.Arguments(cell.Set),
+		m.tuned[cell.Label])
+}
+
+// arguments are what a cell says, with what all cells have as far as it has an
+// effect there.
+func (m *Matrix) arguments(cell configs.Cell) ([]string, error) {
+	loaded, err := m.load(cell)
+	if err != nil {
+		return nil, err
+	}
+	kept, _ := loaded.All()
+	return append(m.own(cell), kept...), nil
+}
+
+// checkSet refuses settings of all cells that have no effect in any of them.
+func (m *Matrix) checkSet() error {
+	kept, idle := map[string]bool{}, map[string]configs.Problem{}
+	for _, cell := range m.cells {
+		if cell.Seed != m.file.Seeds[0] {
+			continue
+		}
+		loaded, err := m.load(cell)
+		if err != nil {
+			return err
+		}
+		settings, problems := loaded.All()
+		for _, s := range settings {
+			key, _, _ := strings.Cut(s, "=")
+			kept[key] = true
+		}
+		for _, p := range problems {
+			idle[p.Key] = p
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(idle)) {
+		if !kept[key] {
+			return &configs.Error{Problems: []configs.Problem{idle[key]}}
+		}
+	}
+	return nil
+}
+
+// hash names the settings of a cell.
+func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
+	loaded, err := m.load(cell)
+	if err != nil {
+		return "", err
+	}
+	loaded.Config.Output.Dir, loaded.Config.Data.Dir = "", ""
+	text := fmt.Appendf(loaded.Config.YAML(), "mode %s compute %v", mode, m.result.Compute)
+	for _, s := range configs.Arguments(cell.Until) {
+		text = fmt.Appendf(text, " until %s", s)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func (m *Matrix) folder(cell configs.Cell) string {
+	return filepath.Join(m.Dir, report.CellsFolder, cell.ID())
+}
+
+// Save writes the comparison as far as it has come, so that an interrupted one
+// has a report too.
+func (m *Matrix) Save() error {
+	sofar := m.result
+	sofar.Cells = slices.DeleteFunc(slices.Clone(sofar.Cells), func(c report.Cell) bool { return c.Status == "" })
+	return writeResult(filepath.Join(m.Dir, report.ComparisonFile), sofar)
+}
+
+// writeResult writes a file that is whole or not there.
+func writeResult(path string, result any) error {
+	text, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	if err := atomicfile.Write(path, append(text, '\n'), runfolder.Readable); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	return nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,82 @@
+package compare
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/report"
+)
+
+// SayStopped tells the user of a comparison that was stopped what there is and how it goes on:
+// by the command line again.
+func (m *Matrix) SayStopped(again string) {
+	done := 0
+	for _, cell := range m.result.Cells {
+		if cell.Status != "" && cell.Status != report.CellFailed {
+			done++
+		}
+	}
+	m.say("%d of %d cells are finished, in %s; the others are run when the same command is started again", done,
+		len(m.cells), m.Dir)
+	m.say("%s", advice.Next(again, "go on"))
+	if done > 0 {
+		m.say("%s", advice.Next(advice.Command("peer", "report", m.Dir), "report on what is finished"))
+	}
+}
+
+// A CellsError says that some cells of a comparison failed, which the results
+// of the others survive.
+type CellsError struct {
+	failed, all int
+	first       report.Cell
+	dir         string
+}
+
+func (e *CellsError) Error() string {
+	return fmt.Sprintf("compare: %d of %d cells failed; the first: %s on %s, seed %d: %s",
+		e.failed, e.all, e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
+}
+
+// Hint says where to read what went wrong.
+func (e *CellsError) Hint() string {
+	return "what each said is in " + filepath.Join(e.dir, report.CellsFolder, "*", cellLog) +
+		"; start again to try them again"
+}
+
+// Failed returns a *cellsError if some cells have failed.
+func (m *Matrix) Failed() error {
+	var e *CellsError
+	for _, cell := range m.result.Cells {
+		if cell.Status != report.CellFailed {
+			continue
+		}
+		if e == nil {
+			e = &CellsError{all: len(m.result.Cells), first: cell, dir: m.Dir}
+		}
+		e.failed++
+	}
+	if e != nil {
+		return e
+	}
+	return nil
+}
+
+// Lock keeps other processes from writing results into dir until unlock is
+// called or this process ends.
+func Lock(dir string) (unlock func(), err error) {
+	lock, err := lockfile.Acquire(filepath.Join(dir, "lock"), runfolder.Readable)
+	if _, held := errors.AsType[*lockfile.HeldError](err); held {
+		return nil, advice.Usage(
+			fmt.Errorf("compare: another peer compare is writing into %s", dir),
+			"wait until it ends, or choose another folder with -o",
+		)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	return func() { _ = lock.Release() }, nil
+}

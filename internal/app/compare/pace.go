@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
+)
+
+// A pace estimates how long the rest of a comparison takes: from the cells that this process
+// has run, and from how far the one is that runs.
+type pace struct {
+	took  []timing
+	rest  []configs.Cell // that have not begun
+	runs  []configs.Cell // together
+	since time.Time      // they run
+	share float64        // of their rounds
+}
+
+// A timing is how long a cell took.
+type timing struct {
+	cell configs.Cell
+	took time.Duration
+}
+
+// begin notes that cells have begun, which are run together.
+func (p *pace) begin(cells []configs.Cell, now time.Time) {
+	p.runs, p.since, p.share = cells, now, 0
+	p.rest = p.rest[len(cells):]
+}
+
+// end notes that they are over.
+func (p *pace) end(now time.Time) {
+	for _, cell := range p.runs {
+		p.took = append(p.took, timing{cell, now.Sub(p.since) / time.Duration(len(p.runs))})
+	}
+	p.runs = nil
+}
+
+// left returns how long the rest takes; false while there is nothing to go by.
+func (p *pace) left(now time.Time) (time.Duration, bool) {
+	known, running, left := p.took, now.Sub(p.since), time.Duration(0)
+	if n := len(p.runs); n > 0 {
+		whole := time.Duration(n) * mean(known, p.runs[0])
+		if p.share > 0 {
+			whole = time.Duration(float64(running) / p.share)
+			known = append(slices.Clone(known), timing{p.runs[0], whole / time.Duration(n)})
+		}
+		left = max(0, whole-running)
+	}
+	if len(known) == 0 {
+		return 0, false
+	}
+	for _, cell := range p.rest {
+		left += mean(known, cell)
+	}
+	return left, true
+}
+
+// mean returns what a cell takes on the mean of those that are most like it: of the same algorithm
+// and network, else of the same network, else of the same algorithm, else of all.
+func mean(known []timing, cell configs.Cell) time.Duration {
+	for _, like := range []func(configs.Cell) bool{
+		func(c configs.Cell) bool { return c.Label == cell.Label && c.Network == cell.Network },
+		func(c configs.Cell) bool { return c.Network == cell.Network },
+		func(c configs.Cell) bool { return c.Label == cell.Label },
+		func(configs.Cell) bool { return true },
+	} {
+		sum, n := time.Duration(0), 0
+		for _, t := range known {
+			if like(t.cell) {
+				sum += t.took
+				n++
+			}
+		}
+		if n > 0 {
+			return sum / time.Duration(n)
+		}
+	}
+	return 0
+}
+
+// words say how long the rest takes.
+func (p *pace) words(now time.Time) string {
+	left, ok := p.left(now)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(", about %s left", live.Clock(left))
+}
+
+// A listener hears from the process of a cell how far it is.
+type listener struct {
+	tell func(live.Standing)
+	line []byte
+}
+
+// Write implements io.Writer.
+func (l *listener) Write(p []byte) (int, error) {
+	l.line = append(l.line, p...)
+	for {
+		line, rest, whole := bytes.Cut(l.line, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		if s, ok := live.ReadLine(string(line)); ok {
+			l.tell(s)
+		}
+		l.line = rest
+	}
+}

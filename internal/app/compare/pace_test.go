@@ -1,0 +1,69 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
+)
+
+func TestPaceTakesCellsThatAreAlike(t *testing.T) {
+	cell := func(label, network string, seed uint64) configs.Cell {
+		return configs.Cell{Label: label, Network: network, Seed: seed}
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	after := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	check := func(when string, at time.Time, p *pace, want time.Duration) {
+		t.Helper()
+		if got, ok := p.left(at); !ok || got != want {
+			t.Errorf("%s: %v (%v), want %v", when, got, ok, want)
+		}
+	}
+	p := pace{rest: []configs.Cell{cell("A", "slow", 1), cell("B", "fast", 1), cell("A", "slow", 2), cell("B", "slow", 1)}}
+	p.begin(p.rest[:1], now)
+	if got, ok := p.left(after(10)); ok {
+		t.Errorf("%v though nothing is known", got)
+	}
+	p.share = 0.25
+	check("a quarter of the first of 4 cells in 10 s", after(10), &p, (30+3*40)*time.Second)
+	p.end(after(40))
+	p.begin(p.rest[:1], after(40))
+	check("40 s and nothing of the second", after(40), &p, 3*40*time.Second)
+	p.share = 0.5
+	check("half of the second in 2 s", after(42), &p, (2+40+40)*time.Second)
+	p.end(after(44))
+	p.begin(p.rest[:1], after(44))
+	check("the same as the first", after(54), &p, (30+40)*time.Second)
+	p.end(after(84))
+	p.begin(p.rest[:1], after(84))
+	check("the last one takes longer than it should", after(184), &p, 0)
+	p.end(after(184))
+	if left, _ := p.left(after(184)); left != 0 {
+		t.Errorf("%v left of nothing", left)
+	}
+}
+
+func TestPaceOfCellsThatRunTogether(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := pace{rest: []configs.Cell{{Label: "A"}, {Label: "A"}, {Label: "B"}}}
+	p.begin(p.rest[:2], now)
+	p.share = 0.5
+	if got, _ := p.left(now.Add(10 * time.Second)); got != 20*time.Second {
+		t.Errorf("%v, want 10 s for the two that run and 10 s for one", got)
+	}
+}
+
+func TestAListenerReadsLinesHoweverTheyAreCut(t *testing.T) {
+	var heard []live.Standing
+	l := &listener{tell: func(s live.Standing) { heard = append(heard, s) }}
+	for _, b := range []byte("run folder: x\nround=3/6 loss=1\nwarning\nround=6/6 peers=2/2\nround=") {
+		fmt.Fprintf(l, "%c", b)
+	}
+	want := []live.Standing{{Text: "round 3/6", Share: 0.5}, {Text: "round 6/6", Share: 1}}
+	if !slices.Equal(heard, want) {
+		t.Errorf("heard %+v, want %+v", heard, want)
+	}
+}

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
+)
+
+// Names of the files in a report's folder that make the comparison again.
+const (
+	comparisonName = "comparison.yaml"
+	baseName       = "base.yaml"
+	runsFolder     = "runs" // the run file of every cell, with every key
+)
+
+// keepFiles writes into the report's folder what makes the comparison again: the
+// comparison with all that flags, environment and searches added, the run file that
+// it starts from, and the run file of every cell. Keys that belong to this machine,
+// and secrets, are left out.
+func (m *Matrix) keepFiles() error {
+	files, err := m.portable()
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
+	for name, text := range files {
+		whole := func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		}
+		if err := writeWhole(filepath.Join(m.Dir, ReportFolder, name), whole); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
+	return nil
+}
+
+// portable returns the files of keepFiles by name.
+func (m *Matrix) portable() (map[string][]byte, error) {
+	base, err := configs.Load(configs.Source{File: m.file.Base, Env: os.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	if files[baseName], err = base.Given(); err != nil {
+		return nil, err
+	}
+	if edges := base.Config.Topology.File; edges != "" {
+		if files[configs.EdgesFile], err = os.ReadFile(edges); err != nil {
+			return nil, err
+		}
+	}
+	pinned, err := m.pinned()
+	if err != nil {
+		return nil, err
+	}
+	if files[comparisonName], err = pinned.YAML(); err != nil {
+		return nil, err
+	}
+	for _, cell := range m.cells {
+		loaded, err := m.load(cell)
+		if err != nil {
+			return nil, err
+		}
+		files[filepath.Join(runsFolder, cell.ID()+".yaml")] = loaded.Config.Portable()
+	}
+	return files, nil
+}
+
+// pinned returns the comparison of the cells that are run, in which nothing is
+// searched or measured any more.
+func (m *Matrix) pinned() (*configs.Comparison, error) {
+	pinned := *m.file
+	pinned.Base, pinned.Compute, pinned.Algorithms = baseName, seconds(m.result.Compute), nil
+	for _, a := range m.file.Algorithms {
+		i := slices.IndexFunc(m.cells, func(c configs.Cell) bool { return c.Label == a.Label })
+		if i < 0 {
+			continue
+		}
+		loaded, err := m.load(m.cells[i])
+		if err != nil {
+			return nil, err
+		}
+		kept, _ := loaded.All()
+		for _, set := range slices.Concat(m.tuned[a.Label], kept) {
+			key, value, _ := strings.Cut(set, "=")
+			a.Set = append(a.Set[:len(a.Set):len(a.Set)], configs.Override{Key: key, Value: value})
+		}
+		a.Tune = nil
+		pinned.Algorithms = append(pinned.Algorithms, a)
+	}
+	return &pinned, nil
+}
+
+// fingerprint notes the files that the data of a cell are read from.
+func (m *Matrix) fingerprint(cfg configs.Config) error {
+	if !cfg.LearnsFromData() {
+		return nil // has no data
+	}
+	for _, known := range m.result.Data {
+		if known.Set == cfg.Data.Name {
+			return nil
+		}
+	}
+	if cfg.Data.Name == "glyphs" {
+		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name}) // which is built in
+		return nil
+	}
+	workers := 1
+	if strings.Contains(cfg.Data.Dir, configs.RankPattern) {
+		workers = cfg.Topology.Size // each has files of its own
+	}
+	for rank := range workers {
+		root, err := data.Root(strings.ReplaceAll(cfg.Data.Dir, configs.RankPattern, strconv.Itoa(rank)))
+		if err != nil {
+			return err
+		}
+		files, err := data.Sums(cfg.Data.Name, root)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			file := report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size, SHA256: f.SHA256}
+			if workers > 1 {
+				file.File = fmt.Sprintf("worker %d: %s", rank, f.File)
+			}
+			m.result.Data = append(m.result.Data, file)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/shape"
+)
+
+func TestForecastsAreThoseOfTheFirstSeed(t *testing.T) {
+	for _, p := range configs.Comparisons() {
+		file, err := configs.LoadComparison(p.Name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _, err := Predict(file, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Name, err)
+		}
+		if want := len(file.Cells()) / len(file.Seeds); len(all) != want {
+			t.Errorf("%s: %d forecasts, want %d", p.Name, len(all), want)
+		}
+		for _, f := range all {
+			if f.Exchanges < 1 || f.Exchanges > f.Rounds || f.Payload < 1 || f.Wire <= f.Payload || f.Least < 0 {
+				t.Errorf("%s: %+v", p.Name, f)
+			}
+		}
+		var text strings.Builder
+		if err := WriteForecasts(&text, all); err != nil || strings.Count(text.String(), "\n") != 1+len(all) {
+			t.Errorf("%s: error %v, printed\n%s", p.Name, err, text.String())
+		}
+	}
+}
+
+func TestMessagesLeaveALinkOneAfterTheOther(t *testing.T) {
+	link := shape.Link{Rate: 8e6, Latency: 10 * time.Millisecond} // a byte each microsecond
+	if got := hop(link, time.Second, 3, 1000); got != time.Second+3*time.Millisecond+link.Latency {
+		t.Errorf("three messages of 1 ms have arrived at %v", got)
+	}
+}
+
+func TestCellsThatDifferInTheirNetworkRunTogether(t *testing.T) {
+	m := smallMatrix(t, "exit 1\n")
+	m.file.Networks = []configs.NetworkCase{{Name: "slow",
+		Set: []configs.Override{{Key: "limit.rate", Value: "1mbit"}}}, {Name: "fast"}}
+	m.cells = m.file.Cells()
+	groups, err := m.groups([]int{0, 1, 2, 3})
+	if err != nil || len(groups) != 2 || len(groups[0]) != 2 || len(groups[1]) != 2 {
+		t.Fatalf("groups %v, error %v, want two of two", groups, err)
+	}
+	for _, group := range groups {
+		if cells := m.pick(group); cells[0].Label != cells[1].Label || cells[0].Network == cells[1].Network {
+			t.Errorf("together: %v", cells)
+		}
+	}
+	m.timed["a"] = true // its parameters depend on the network
+	if groups, err = m.groups([]int{0, 1, 2, 3}); err != nil || len(groups) != 3 {
+		t.Errorf("groups %v, error %v, want the cells of one algorithm apart", groups, err)
+	}
+	m.file.Mode = "lab"
+	if groups, _ = m.groups([]int{0, 1, 2, 3}); !slices.EqualFunc(groups, []int{0, 1, 2, 3}, func(g []int, i int) bool {
+		return len(g) == 1 && g[0] == i
+	}) {
+		t.Errorf("real peers together: %v", groups)
+	}
+}

@@ -1,0 +1,175 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/shape"
+)
+
+// prepare loads every cell, measures what a gradient takes where the simulator
+// needs to know, and searches for the values that are to be tuned.
+func (m *Matrix) prepare(ctx context.Context) error {
+	for _, cell := range m.cells {
+		loaded, err := m.load(firstChoice(cell))
+		if err != nil {
+			return err
+		}
+		run, err := preflight.Assemble(loaded)
+		if err != nil {
+			return m.inCell(cell, err)
+		}
+		if err := run.FindData(); err != nil {
+			return err
+		}
+		if err := m.endsOf(cell, run); err != nil {
+			return err
+		}
+		m.network(cell, run.Network().Uplink)
+		if err := m.fingerprint(loaded.Config); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		m.timed[cell.Label] = run.Timed()
+		if m.file.Mode == "sim" && m.result.Compute == 0 {
+			if err := m.measure(run); err != nil {
+				return err
+			}
+		}
+	}
+	if err := m.tune(ctx); err != nil {
+		return err
+	}
+	return m.keepFiles()
+}
+
+// firstChoice returns the cell with the first value of everything that is to be
+// tuned. The defaults in their place may be settings with which it cannot run.
+func firstChoice(cell configs.Cell) configs.Cell {
+	cell.Set = slices.Clone(cell.Set)
+	for _, choice := range cell.Tune {
+		cell.Set = append(cell.Set, configs.Override{Key: choice.Key, Value: choice.Values[0]})
+	}
+	return cell
+}
+
+// endsOf checks that a cell can end as it should.
+func (m *Matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
+	ends, err := session.ParseUntil("compare", configs.Arguments(cell.Until))
+	m.result.Until = ends.String()
+	if err == nil {
+		err = ends.Check(run)
+	}
+	if err != nil {
+		return m.inCell(cell, err)
+	}
+	return nil
+}
+
+// network notes what the network of a cell is like.
+func (m *Matrix) network(cell configs.Cell, link shape.Link) {
+	if slices.ContainsFunc(m.result.Networks, func(n report.Network) bool { return n.Name == cell.Network }) {
+		return
+	}
+	m.result.Networks = append(m.result.Networks, report.Network{
+		Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
+	})
+}
+
+// measure takes the time of a gradient: as given, as it was when the comparison
+// began, or as it is now.
+func (m *Matrix) measure(run *experiment.Run) error {
+	if m.file.Compute > 0 {
+		m.result.Compute = m.file.Compute.Seconds()
+		return nil
+	}
+	m.result.Measured = true
+	if before, err := report.ReadComparison(m.Dir); err == nil && before.Measured && before.Base == m.result.Base {
+		m.result.Compute = before.Compute
+		return nil
+	}
+	took, err := run.MeasureGradient(session.Gradients)
+	if err != nil {
+		return err
+	}
+	m.result.Compute = took.Seconds()
+	m.say("a gradient takes %v on this machine: the virtual time of all cells", took.Round(time.Microsecond))
+	return m.Save() // so that the cells of a later start have the same
+}
+
+// tune searches the values that algorithms leave open, each on its first network
+// in sim with the seed of the search, and takes those of the least training loss.
+func (m *Matrix) tune(ctx context.Context) error {
+	for _, cell := range m.cells {
+		if _, known := m.tuned[cell.Label]; known || len(cell.Tune) == 0 {
+			continue
+		}
+		best, least := []string(nil), math.Inf(1)
+		combinations := configs.Combinations(cell.Tune)
+		for i, choice := range combinations {
+			loss, err := m.try(ctx, cell, i, choice)
+			if err != nil {
+				return err
+			}
+			chosen := configs.Arguments(choice)
+			m.say("tuning %s: %s: training loss %s", cell.Label, strings.Join(chosen, " "), short(loss))
+			if loss < least {
+				best, least = chosen, loss
+			}
+		}
+		if best == nil {
+			return fmt.Errorf("compare: tuning %s: it diverged with all %d settings", cell.Label, len(combinations))
+		}
+		m.tuned[cell.Label] = best
+	}
+	return nil
+}
+
+// try returns the final training loss of a short run, infinite if it diverges.
+// The run is a cell beside those that are asked for.
+func (m *Matrix) try(ctx context.Context, cell configs.Cell, i int, choice []configs.Override) (float64, error) {
+	loaded, err := m.load(cell)
+	if err != nil {
+		return 0, err
+	}
+	const share = 4 // of the rounds
+	rounds := m.file.Tuning.Rounds
+	if rounds == 0 {
+		rounds = max(1, loaded.Config.Train.Rounds/share)
+	}
+	cell.Network, cell.Seed, cell.Until = fmt.Sprintf("tuning-%d", i), m.file.Tuning.Seed, nil
+	cell.Set = slices.Concat(cell.Set, choice)
+	short := *m
+	short.pace = pace{} // of all cells nothing is known yet
+	short.Set = slices.Concat(m.Set, []string{fmt.Sprintf("seed=%d", cell.Seed), fmt.Sprintf("train.rounds=%d", rounds)})
+	const mode = "sim"
+	done, err := short.finished(mode, cell)
+	if err == nil && done == nil {
+		done = new(report.Cell)
+		*done, err = short.runCell(ctx, mode, cell)
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case done.Status == report.CellDiverged:
+		return math.Inf(1), nil
+	case done.Status == report.CellFailed:
+		return 0, fmt.Errorf("compare: %s: %s", cell, done.Error)
+	}
+	return done.TrainLoss, nil
+}
+
+func short(loss float64) string {
+	if math.IsInf(loss, 0) {
+		return "diverged"
+	}
+	return fmt.Sprintf("%.4f", loss)
+}

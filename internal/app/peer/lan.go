@@ -1,0 +1,107 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/node"
+)
+
+// On a LAN a machine has data, a key and a secret of its own, which may not be those that the others expect.
+
+// placeholder is the secret in old examples. It is public, so it protects nothing.
+const placeholder = "change-me"
+
+const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set " +
+	"node.join_secret_file: lan.secret"
+
+// Secret returns the join secret of a run on a LAN. Only a roster can do without.
+func Secret(loaded *configs.Loaded) (string, error) {
+	cfg := loaded.Config
+	key, secret := "node.join_secret", cfg.Node.JoinSecret
+	if file := cfg.Node.JoinSecretFile; file != "" {
+		var err error
+		if secret, err = node.ReadSecret(file); errors.Is(err, fs.ErrNotExist) {
+			hint := advice.Command("peer", "id", "secret", file) + " makes it; every machine needs the same"
+			return "", advice.With(err, hint)
+		} else if err != nil {
+			return "", err
+		}
+		key = "node.join_secret_file"
+	}
+	problem := configs.Problem{Key: key, Hint: makeSecret}
+	switch {
+	case secret == placeholder:
+		problem.Message = fmt.Sprintf("%q is no secret: anybody could join this run", placeholder)
+	case secret == configs.Masked:
+		problem.Message = "the secret itself is not here: run folders and commands mask it"
+		problem.Hint = "give it with --set node.join_secret_file=FILE"
+	case strings.TrimSpace(secret) == "" && len(cfg.Peers) == 0 && cfg.Topology.Size > 1:
+		problem.Message = "is empty, and there is no roster: anybody could join this run"
+	default:
+		return secret, nil
+	}
+	return "", loaded.Locate(&configs.Error{Problems: []configs.Problem{problem}})
+}
+
+// OwnFolder puts the rank of this machine into data.dir, where a run file names a folder per rank.
+func OwnFolder(loaded *configs.Loaded) error {
+	cfg := &loaded.Config
+	if !strings.Contains(cfg.Data.Dir, configs.RankPattern) {
+		return nil
+	}
+	if len(cfg.Peers) == 0 {
+		return loaded.Locate(configs.Errorf("data.dir", "without a roster this machine has no rank before "+
+			"it has shown its data: name its folder, as in --set data.dir=FOLDER"))
+	}
+	path, err := KeyPath(cfg.Node.Key)
+	if err != nil {
+		return err
+	}
+	who, err := node.ReadIdentity(path)
+	if err != nil {
+		return err
+	}
+	rank := slices.IndexFunc(cfg.Peers, func(p configs.Peer) bool { return p.ID == who.ID() })
+	if rank < 0 {
+		return loaded.Locate(configs.Errorf("peers", "this machine's id %s is not in the roster", who.ID()))
+	}
+	cfg.Data.Dir = strings.ReplaceAll(cfg.Data.Dir, configs.RankPattern, strconv.Itoa(rank))
+	return nil
+}
+
+// LANOptions are the options of a peer on a LAN: those of its run file, and what its machine has.
+func LANOptions(run *experiment.Run, secret string) (node.Options, error) {
+	o := nodeOptions(run)
+	held, err := run.DataHeld()
+	if err != nil {
+		return o, err
+	}
+	if held != nil {
+		o.Sections = append(o.Sections, node.Section{Name: "data set", JSON: held, Advice: dataAdvice(run.Config())})
+	}
+	o.JoinSecret = secret
+	o.Host, _ = os.Hostname() // without a name the hello has none
+	return o, nil
+}
+
+// dataAdvice says what to do where machines hold other data.
+func dataAdvice(cfg configs.Config) string {
+	if cfg.Data.Partition == "local" {
+		return "set data.dimension and data.labels in the run file of every machine " +
+			"to what all their files need together"
+	}
+	what := "copy the same files to all machines"
+	if cfg.Data.Name == "libsvm" {
+		what += ", or set data.partition: local, with which each machine trains on all rows of its own"
+	}
+	return what
+}

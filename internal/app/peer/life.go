@@ -1,0 +1,99 @@
+package peer
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/status"
+	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/node"
+	"gossiptrainer/topology"
+)
+
+// A Supervised is a peer that a supervisor has started.
+type Supervised struct {
+	Path string // the resolved run file, in the folder of the run
+	Rank int
+	From checkpoints.Start
+	Log  *slog.Logger
+	Out  io.Writer // gets lines of talk
+}
+
+// Run leads the life of the peer up to the result, which it reports to the supervisor.
+func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
+	loaded, err := configs.Load(configs.Source{File: p.Path})
+	if err != nil {
+		return err
+	}
+	run, err := preflight.Assemble(loaded)
+	if err != nil {
+		return err
+	}
+	store := checkpoints.New(run, filepath.Dir(p.Path), topology.Rank(p.Rank), p.Log)
+	defer store.Close()
+	w, kept, err := store.Open(p.From)
+	if err != nil {
+		return err
+	}
+	o := nodeOptions(run)
+	if kept != nil || run.Reweights() { // whoever comes back is known by its key
+		if o.Identity, err = node.OpenIdentity(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
+			return err
+		}
+		defer o.Identity.Close()
+	}
+	o.Logger = p.Log
+	o.Observe = func(e record.Event) {
+		if rankOf(e) == p.Rank { // the others report themselves
+			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
+		}
+	}
+	n, err := Meet(ctx, leash, o)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	desk, err := status.Open(run.Config(), filepath.Dir(p.Path), p.Rank, n, p.Out)
+	if err != nil {
+		return err
+	}
+	defer desk.Close()
+	final, err := worker.Train(ctx, n, run, w, worker.Options{
+		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}},
+		Observe:     o.Observe,
+		Checkpoints: kept,
+		Arbiter:     leash,
+		Through:     func(other topology.Rank) bool { return leash.Through(int(other)) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := leash.Report(record.Event{Final: &final}); err != nil {
+		return err
+	}
+	return leash.Done()
+}
+
+func rankOf(e record.Event) int {
+	switch {
+	case e.Step != nil:
+		return e.Step.Rank
+	case e.Score != nil:
+		return e.Score.Rank
+	case e.Status != nil:
+		return e.Status.Rank
+	case e.Final != nil:
+		return e.Final.Rank
+	case e.Edge != nil:
+		return e.Edge.Rank
+	}
+	return AnyRank
+}

@@ -1,0 +1,41 @@
+package peer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/node"
+)
+
+// KeyPath returns the file of the private key: the given one, or the user's own.
+func KeyPath(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("id: no place for a key: %w", err)
+	}
+	return filepath.Join(dir, "gossiptrainer", "peer.key"), nil
+}
+
+// nodeOptions are the options that a run file gives.
+func nodeOptions(run *experiment.Run) node.Options {
+	cfg := run.Config()
+	o := node.Options{
+		RunID: configs.RunID(cfg.Name), N: run.N(), Dim: run.Dim(),
+		Listen: cfg.Node.Listen, Detect: time.Duration(cfg.Node.Detect),
+		Transport: cfg.Node.Transport, Security: cfg.Node.Security, Network: run.Network(),
+	}
+	for _, s := range run.Sections() {
+		o.Sections = append(o.Sections, node.Section{Name: s.Name, JSON: s.JSON})
+	}
+	for _, p := range cfg.Peers {
+		o.Roster = append(o.Roster, node.Peer{ID: p.ID, Addrs: p.Addrs})
+	}
+	return o
+}

@@ -1,0 +1,66 @@
+package peer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/checkpoints"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/status"
+	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/node"
+)
+
+// AnyRank stands for whatever rank the roster or the roll call gives.
+const AnyRank = -1
+
+// A Part is what one peer of a run on a LAN has to know.
+type Part struct {
+	*session.Session
+	Node node.Options
+	Rank int               // that the peer must get, or AnyRank
+	From checkpoints.Start // of its worker
+}
+
+// Take joins the others, trains, and waits for everybody's results, which
+// come as events.
+func (p *Part) Take(ctx context.Context) error {
+	n, err := node.New(p.Node)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	desk, err := status.Open(p.Session.Run.Config(), p.Folder.Dir, 0, n, p.Display)
+	if err != nil {
+		return err
+	}
+	defer desk.Close()
+	fmt.Fprintf(p.Display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
+	given, err := n.Join(ctx)
+	if err != nil {
+		return err
+	}
+	if p.Rank != AnyRank && int(given) != p.Rank {
+		return advice.Usage(
+			fmt.Errorf("run: --rank %d: this peer has rank %d", p.Rank, given),
+			"the rank follows from the key: by the roster, or by the order of the peer ids",
+		)
+	}
+	p.Belong(given)
+	store := checkpoints.New(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
+	defer store.Close()
+	w, kept, err := store.Open(p.From)
+	if err != nil {
+		return err
+	}
+	final, err := worker.Train(ctx, n, p.Session.Run, w, worker.Options{
+		Results: worker.Results{Dir: p.Folder.Dir, Saver: p.Saver}, Observe: p.Hear, Checkpoints: kept,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = n.Finish(ctx, final)
+	return err
+}

@@ -1,0 +1,108 @@
+// Package preflight builds the run of a run file and refuses one that cannot work on this
+// machine, before it allocates or writes anything: for memory, room on disks, or limits under
+// which peers cannot meet.
+package preflight
+
+import (
+	"fmt"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/report"
+)
+
+const (
+	mostProcesses = 1000     // peers of a lab: each has sockets and threads of its own
+	leastProcess  = 20 << 20 // bytes of a peer without its worker
+
+	// Two round trips of a handshake have to fit into the time of a dial, 5 s;
+	// slower uplinks were tried and did not carry a handshake in that time.
+	longestLatency = 1200 * time.Millisecond
+	leastRate      = 20e3 // bit/s
+)
+
+// Assemble builds the run of a loaded run file; what does not fit together is
+// reported where the run file says it.
+func Assemble(loaded *configs.Loaded) (*experiment.Run, error) {
+	run, err := experiment.New(loaded.Config, loaded.Notes()...)
+	if err != nil {
+		return nil, loaded.Locate(err)
+	}
+	return run, nil
+}
+
+// AssembleHere is assemble for a mode: run, lab or sim. It refuses runs that cannot work on
+// this machine, with the key and its place in the run file.
+func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) {
+	run, err := Assemble(loaded)
+	if err == nil {
+		err = loaded.Locate(fits(run, mode, machine.FreeMemory()))
+	}
+	return run, err
+}
+
+// fits refuses a run that cannot work on this machine before it allocates
+// anything. Memory is what the machine has left, 0 = not known.
+func fits(run *experiment.Run, mode string, memory int64) error {
+	if mode != "sim" {
+		if err := canMeet(run.Config().Limit); err != nil {
+			return err
+		}
+	}
+	n := int64(run.N())
+	needs, of := n*run.Memory(), fmt.Sprintf("%d workers", n)
+	switch mode {
+	case "lab":
+		if n > mostProcesses {
+			return refusal("topology.size",
+				fmt.Sprintf("must be at most %d in a lab, where every peer is a process, got %d", mostProcesses, n),
+				"take fewer peers, or peer sim: its workers are no processes")
+		}
+		needs += n * leastProcess
+	case "run":
+		needs, of = run.Memory()+leastProcess, "a worker"
+	}
+	if memory == 0 || needs <= memory {
+		return nil
+	}
+	key := "model.name"
+	if run.Memory() < leastProcess {
+		key = "topology.size" // it is not the model that takes the memory
+	}
+	return refusal(key, fmt.Sprintf("%s with %d parameters must fit into memory: %s are left, %s are needed at least",
+		of, run.Dim(), report.Size(memory), report.Size(needs)),
+		"take a smaller model, a smaller batch or fewer workers").
+		With("model.hidden", "model.depth", "model.dim", "train.batch",
+			"topology.size", "topology.rows", "topology.cols", "topology.file")
+}
+
+func refusal(key, message, hint string) *configs.Error {
+	e := configs.Errorf(key, "%s", message)
+	e.Problems[0].Hint = hint
+	return e
+}
+
+// canMeet refuses limits under which the handshakes of peers take too long.
+func canMeet(l configs.Limit) error {
+	links := map[string]configs.LinkLimit{"limit": l.Uplink()}
+	for name, link := range l.Links {
+		links["limit.links."+name] = link
+	}
+	const hint = "peer sim computes with any limit"
+	for at, link := range links {
+		if latency := time.Duration(link.Latency + link.Jitter); latency > longestLatency {
+			return refusal(at+".latency",
+				fmt.Sprintf("must be at most %v with its jitter for real peers, whose handshakes take too long else, got %v",
+					longestLatency, latency), hint).With(at + ".jitter")
+		}
+		rate, err := configs.ParseRate(link.Rate)
+		if err == nil && rate > 0 && rate < leastRate {
+			return refusal(at+".rate",
+				fmt.Sprintf("must be at least %gkbit for real peers, whose handshakes take too long else, got %s",
+					leastRate/1e3, link.Rate), hint)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package preflight
+
+import (
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/experiment"
+)
+
+// recordBytes is the length of a line of the record, on the safe side.
+const recordBytes = 600
+
+// CheckRoom compares the free space with what the command is going to write. Without room
+// for the final models and one checkpoint of each peer the run is refused. The warning says that
+// all checkpoints and the record together may not fit.
+func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
+	cfg := run.Config()
+	peers := int64(run.N())
+	if mode == "run" {
+		peers = 1
+	}
+	const float = 4 // bytes
+	models := float * int64(run.Dim()) * peers
+	state := leastState(run, mode) * peers
+	record := recordBytes * peers * int64(cfg.Train.Rounds/max(1, cfg.Output.Every))
+	out := &runfolder.SpaceError{Dir: cfg.Output.Dir, Key: "output.dir", What: "the final models", Need: models}
+	safe := &runfolder.SpaceError{Dir: cfg.Checkpoint.Dir, Key: "checkpoint.dir", What: "the checkpoints", Need: state}
+	if cfg.Checkpoint.Dir == "" && state > 0 {
+		out.What, out.Need = "the final models and a checkpoint of each peer", models+state
+		safe = out
+	}
+	if out.Short() {
+		return "", out
+	}
+	if state > 0 && safe.Short() {
+		return "", safe
+	}
+	all := &runfolder.SpaceError{Dir: safe.Dir, Key: "checkpoint.keep"}
+	all.What = "all checkpoints that are kept, the final models and the record"
+	all.Need = models + record + int64(cfg.Checkpoint.Keep+1)*state // one more while it is written
+	if state > 0 && all.Short() {
+		return all.Error(), nil
+	}
+	return "", nil
+}
+
+// leastState returns how many bytes the state of a worker has at least: a model, and its
+// momentum; 0 where no checkpoints are taken.
+func leastState(run *experiment.Run, mode string) int64 {
+	cfg := run.Config()
+	if mode == "sim" || run.Reweights() || cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0 {
+		return 0
+	}
+	if cfg.Checkpoint.Dir != "" && len(runfolder.RanksIn(cfg.Checkpoint.Dir)) > 0 {
+		return 0 // a run that goes on replaces them
+	}
+	const float = 4 // bytes
+	vectors := int64(1)
+	if cfg.Train.Momentum > 0 {
+		vectors = 2
+	}
+	return float * vectors * int64(run.Dim())
+}

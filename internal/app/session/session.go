@@ -1,0 +1,241 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"gossiptrainer/internal/app/inspect"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/preflight"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/topology"
+)
+
+// Options say how a session is kept and shown.
+type Options struct {
+	Mode    string // run, lab or sim
+	Dir     string // the folder of a run that goes on; "": a new one
+	Version string // of the program, for the summary
+	Screen  Screen
+}
+
+// A Screen is where the user of a run looks.
+type Screen struct {
+	Talk    io.Writer                      // gets lines of talk
+	Display func(live.Run) live.Display    // shows the run while it goes on
+	Logger  func(w io.Writer) *slog.Logger // logs into the display
+}
+
+// say writes one line of talk.
+func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n", args...) }
+
+// A Session is a run as its user sees it: events go to the record, to the display and, the
+// results, into the summary. Its methods may be called from several goroutines.
+type Session struct {
+	Options
+	Run     *experiment.Run
+	Folder  *runfolder.Folder
+	Display live.Display
+	Saver   *runfolder.Saver
+	History *record.History // of what real peers report
+	began   time.Time
+
+	mu     sync.Mutex
+	last   []record.Step // by rank; Round 0 where there was none
+	finals []record.Final
+	edges  []record.Event
+	watch  record.Watch
+
+	record []record.Event // of earlier parts
+	ends   *ending        // before its rounds are over; nil: never
+}
+
+// Start opens the record and the display of a run: in a new folder, or in that of a run that
+// goes on. The display closes with the session or as soon as ctx ends, so that whatever comes
+// then finds the terminal as it was. A run that lacks data or room is refused first. The
+// caller must End the session.
+func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error) {
+	err := run.FindData()
+	if err == nil && o.Mode != "run" {
+		err = run.CheckTogether()
+	}
+	if err != nil {
+		return nil, err
+	}
+	warning, err := preflight.CheckRoom(run, o.Mode)
+	if err != nil && o.Dir == "" { // one that goes on replaces what it has written
+		return nil, err
+	}
+	s := &Session{
+		Options: o, Run: run, began: time.Now(), last: make([]record.Step, run.N()),
+		watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()},
+	}
+	if o.Dir == "" {
+		s.History = record.NewHistory(run.N(), nil)
+		s.Folder, err = runfolder.Make(run.Config(), s.began)
+	} else {
+		s.Folder, err = s.goOn(o.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	Warn(o.Screen.Talk, run)
+	if warning != "" {
+		o.Screen.say("warning: %s", warning)
+	}
+	o.Screen.say("run folder: %s", s.Folder.Dir)
+	shown := inspect.Live(run)
+	if o.Mode == "sim" {
+		shown.Here = run.N()
+	}
+	if o.Dir != "" {
+		shown.From, _, _ = runfolder.SafeRounds(run.Config(), o.Dir, run.N())
+	}
+	s.Display = o.Screen.Display(shown)
+	context.AfterFunc(ctx, s.Display.Close)
+	s.Saver = &runfolder.Saver{Log: o.Screen.Logger(s.Display), Stopped: ctx.Done()}
+	return s, nil
+}
+
+// Warn says what is likely to be a mistake in a run that can be done.
+func Warn(talk io.Writer, run *experiment.Run) {
+	for _, note := range run.Notes() {
+		fmt.Fprintf(talk, "note: %s\n", note)
+	}
+	for _, warning := range run.Warnings() {
+		fmt.Fprintf(talk, "warning: %s\n", warning)
+	}
+}
+
+// EndAt makes the run end as u says. Real peers, which go on with what is on record, are
+// watched by the clock.
+func (s *Session) EndAt(u Until) {
+	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.Run.N()), over: make(chan struct{})}
+	if s.Mode != "sim" {
+		s.ends.follow(s.Run.N(), s.record, s.History.Trained())
+	}
+}
+
+// Over is closed when it is time for the run to end.
+func (s *Session) Over() <-chan struct{} { return s.ends.over }
+
+// Ending returns how the simulator ends the run.
+func (s *Session) Ending() sim.Ending { return s.ends.sim() }
+
+// Simulated takes how much virtual time a run took that has ended.
+func (s *Session) Simulated(took time.Duration) { s.ends.simulated(took) }
+
+// goOn opens the folder of a run that goes on, and reads what is in its record.
+func (s *Session) goOn(dir string) (*runfolder.Folder, error) {
+	old, err := record.Open(dir)
+	if err == nil {
+		err = old.Within(runfolder.Limits(s.Run))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.record, s.History = old.Events, record.NewHistory(s.Run.N(), old.Events)
+	return runfolder.Open(s.Run.Config(), dir)
+}
+
+// Hear takes what the peer of this process reports, which counts from where the process
+// has begun.
+func (s *Session) Hear(e record.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if joined, isNew := s.History.Join(e); isNew {
+		s.enter(joined)
+	}
+}
+
+// Event takes an event of the whole run.
+func (s *Session) Event(e record.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.enter(e)
+}
+
+// enter takes an event while the lock is held.
+func (s *Session) enter(e record.Event) {
+	if err := s.Folder.Add(e); err != nil {
+		fmt.Fprintf(s.Display, "warning: the record stays in memory until the disk takes it: %v\n", err)
+	}
+	s.Display.Event(e)
+	if s.ends != nil {
+		s.ends.see(e)
+	}
+	switch {
+	case e.Step != nil && e.Step.Rank < len(s.last):
+		s.last[e.Step.Rank] = *e.Step
+		if warning := s.watch.See(*e.Step); warning != "" {
+			fmt.Fprintf(s.Display, "warning: %s\n", warning)
+		}
+	case e.Edge != nil:
+		s.edges = append(s.edges, e)
+	case e.Final != nil:
+		s.finals = append(s.finals, *e.Final)
+	}
+}
+
+// Log shows a line that a peer logged.
+func (s *Session) Log(rank int, line string) {
+	fmt.Fprintf(s.Display, "[%d] %s\n", rank, line)
+}
+
+// results returns the results heard so far, in rank order, and the last steps.
+func (s *Session) results() ([]record.Final, []record.Step) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.SortFunc(s.finals, func(a, b record.Final) int { return a.Rank - b.Rank })
+	return s.finals, slices.DeleteFunc(slices.Clone(s.last), func(step record.Step) bool { return step.Round == 0 })
+}
+
+// Finals returns the results heard so far, in rank order.
+func (s *Session) Finals() []record.Final {
+	finals, _ := s.results()
+	return finals
+}
+
+// Edges returns what peers have put on record of edges: all peers, but on a LAN this
+// peer alone.
+func (s *Session) Edges() []record.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.edges
+}
+
+// End closes display and record, whether the run went well or not.
+func (s *Session) End() {
+	s.Display.Close()
+	s.Folder.Close()
+	if s.ends != nil {
+		s.ends.close()
+	}
+	cfg := s.Run.Config()
+	if _, _, safe := runfolder.SafeRounds(cfg, s.Folder.Dir, s.Run.N()); !safe || cfg.Checkpoint.Dir != "" {
+		s.Abandon()
+	}
+}
+
+// Abandon removes the folder of a run that has not begun.
+func (s *Session) Abandon() {
+	s.Folder.Close()
+	if err := s.Folder.Drop(); err != nil {
+		s.Screen.say("warning: the run has not begun, and its folder stays: %v", err)
+	}
+}
+
+// Belong makes the run, and its folder, that of one peer.
+func (s *Session) Belong(rank topology.Rank) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Folder.Belong(int(rank))
+}

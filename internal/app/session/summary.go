@@ -1,0 +1,88 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/report"
+)
+
+// Summary ends a run that went well: it closes the display and returns the summary and the
+// results of all peers by rank. models are the final ones by rank, nil where they are not at
+// hand.
+func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, error) {
+	finals, last := s.results()
+	summary, err := s.Run.Summarize(experiment.Results{
+		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
+		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
+	})
+	s.Display.Close()
+	return summary, finals, err
+}
+
+// Keep writes the summary and the rest of the record. While the disk is full it waits.
+func (s *Session) Keep(summary record.Summary) error {
+	space := runfolder.SpaceError{
+		Dir: s.Folder.Dir, Key: "output.dir", What: "the summary and the rest of the record", Need: s.Folder.Pending(),
+	}
+	return s.Saver.Save(space, func() error { return s.Folder.Finish(summary) })
+}
+
+// Testing returns what tells the user of a run how far the test of the final model of a
+// rank is, which may be record.Average.
+func (s *Session) Testing(rank int) func(done, all int) {
+	return worker.EachSecond(func(share float64) {
+		s.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing, Share: share}})
+	})
+}
+
+// ended returns what has ended the run, "" if nothing has.
+func (s *Session) ended() string {
+	if s.ends == nil {
+		return ""
+	}
+	return s.ends.reason()
+}
+
+// Shorter returns how many rounds the run had that has ended early, 0 if it has not.
+func (s *Session) Shorter() (rounds int) {
+	finals, _ := s.results()
+	if s.ended() == "" || len(finals) == 0 || finals[0].Rounds >= s.Run.Config().Train.Rounds {
+		return 0
+	}
+	return finals[0].Rounds
+}
+
+// LooksAhead reports whether a run of as many rounds as this one has had, by its
+// ending, has other step sizes.
+func (s *Session) LooksAhead() bool {
+	return s.Shorter() > 0 && s.Run.Config().Train.Schedule != "constant"
+}
+
+// Bereft reports whether any peer has gone on without another one.
+func (s *Session) Bereft() bool {
+	return slices.ContainsFunc(s.Edges(), func(e record.Event) bool { return e.Edge.Weight == 0 })
+}
+
+// WriteFinals prints the result of every peer.
+func WriteFinals(w io.Writer, finals []record.Final) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "PEER\tROUNDS\tTEST LOSS\tACCURACY\tSENT\tTIME\tDIGEST\t")
+	for _, f := range finals {
+		accuracy := "-"
+		if v := record.Number(f.Accuracy); v != nil {
+			accuracy = fmt.Sprintf("%.4f", *v)
+		}
+		fmt.Fprintf(t, "%d\t%d\t%.4f\t%s\t%s\t%.1f s\t%.8s\t\n",
+			f.Rank, f.Rounds, f.Loss, accuracy, report.Size(f.Sent.Wire), f.Time.Seconds(), f.Digest)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}

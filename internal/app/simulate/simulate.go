@@ -1,0 +1,134 @@
+// Package simulate leads simulated runs from their workers to their results, which it reports to
+// the sessions of the runs. The clock and the links are those of internal/sim.
+package simulate
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
+)
+
+// A Run is a simulated run on one network.
+type Run struct {
+	*session.Session
+	Models [][]float32 // final ones, by rank; nil before the end
+}
+
+// Together simulates runs at once: those of one run file on several networks, which take
+// every gradient once. compute is the virtual time of a gradient; 0: it is measured. The
+// first error ends all. The sessions must have an ending, and are left open.
+func Together(ctx context.Context, all []*Run, compute time.Duration) error {
+	runs := make([]*experiment.Run, len(all))
+	for i, r := range all {
+		runs[i] = r.Session.Run
+	}
+	workers, err := experiment.Together(runs)
+	if err != nil {
+		return err
+	}
+	if compute == 0 {
+		if compute, err = runs[0].MeasureGradient(session.Gradients); err != nil {
+			return err
+		}
+	}
+	return allAtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+		return all[i].train(ctx, workers[i], compute)
+	})
+}
+
+// allAtOnce does something n times at once. The first error ends all.
+func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := do(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// train simulates the run to its end and reports the results.
+func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute time.Duration) error {
+	means := s.Session.Run.NewAverager(s.Event)
+	result, err := sim.Run(ctx, simulatedTasks(s.Session.Run, workers, means, s.Event), sim.Options{
+		Network: s.Session.Run.Network(),
+		Compute: func(rank topology.Rank, _ int) time.Duration {
+			return time.Duration(float64(compute) * s.Session.Run.Slowdown(rank))
+		},
+		Ending:  s.Ending(),
+		Observe: s.Event,
+	})
+	if err != nil {
+		return err
+	}
+	s.Simulated(result.Time)
+	if s.Models, err = s.concludeSim(ctx, workers, result); err != nil {
+		return err
+	}
+	return means.Conclude(s.Models, result.Rounds[0])
+}
+
+func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *experiment.Averager,
+	scores func(record.Event)) []work.Task {
+	tasks := experiment.Tasks(workers)
+	for i, w := range workers {
+		tasks[i].Gradient = means.Watched(run.Scored(w, w.Gradient, scores))
+	}
+	return tasks
+}
+
+// concluding is how many results are made at a time: a model is on disk when it
+// has been saved, so that much of this is waiting.
+const concluding = 8
+
+// concludeSim reports the results of all workers and returns their models.
+func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) ([][]float32, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	models := make([][]float32, len(workers))
+	for rank := range workers {
+		s.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing}})
+	}
+	busy := make(chan struct{}, concluding)
+	var all sync.WaitGroup
+	for rank, w := range workers {
+		models[rank] = w.Machine.Params()
+		busy <- struct{}{}
+		all.Go(func() {
+			defer func() { <-busy }()
+			if ctx.Err() != nil {
+				return
+			}
+			if err := s.concludeWorker(w, rank, result); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	return models, context.Cause(ctx)
+}
+
+func (s *Run) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
+	final := w.Final(record.Final{
+		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
+	})
+	results := worker.Results{Dir: s.Folder.Dir, Saver: s.Saver}
+	if err := results.Complete(&final, s.Session.Run, w, s.Testing(rank)); err != nil {
+		return err
+	}
+	s.Event(record.Event{Final: &final})
+	return nil
+}

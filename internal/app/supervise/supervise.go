@@ -1,0 +1,125 @@
+// Package supervise leads a run whose peers are processes of this machine: it says how each is
+// started and started anew, without which of them the run goes on, and collects their models.
+// Package lab attends the processes.
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/lab"
+)
+
+const (
+	DefaultRestart = 5  // is what people need, but where the others go on
+	Unsaid         = -1 // stands for it
+)
+
+// restartsOf returns how many times a minute a peer of a run is started anew.
+func restartsOf(cfg configs.Config, asked int) int {
+	kept := cfg.Checkpoint
+	switch {
+	case cfg.Faults.OnLostNeighbor == "reweight":
+		return max(asked, 0)
+	case kept.Every == 0 && kept.Seconds == 0:
+		return 0 // nobody would know the one that comes back
+	case asked == Unsaid:
+		return DefaultRestart
+	}
+	return asked
+}
+
+// ParseRestart reads the value of --restart.
+func ParseRestart(text string) (times int, err error) {
+	switch text {
+	case "never":
+		return 0, nil
+	case "":
+		return Unsaid, nil
+	}
+	if times, err = strconv.Atoi(text); err != nil || times < 0 {
+		return 0, advice.Usagef("--restart %s: want a number of times a minute, or never", text)
+	}
+	return times, nil
+}
+
+// A Lab is a run whose peers are processes of this machine.
+type Lab struct {
+	*session.Session
+	Restarts int      // how many times a minute a dead peer is started anew, or Unsaid
+	Resume   bool     // the peers go on from their checkpoints
+	Words    []string // flags that each peer gets besides: how much it says
+	Lost     int      // exit code of a peer that has lost the others
+}
+
+// Run starts the peers, attends them to their end, and returns their final models by rank.
+// A peer that dies is started anew as often as Restarts allows. The session must have an
+// ending.
+func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("lab: where is this program: %w", err)
+	}
+	run := l.Session.Run
+	err = lab.Run(ctx, lab.Options{
+		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
+		Command: func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
+		Spares:  l.spares(),
+		End:     l.Over(),
+		History: l.History,
+		Event:   l.Event,
+		Log:     l.Log,
+	})
+	if err != nil {
+		if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
+			peer.Hint = "the run had not begun: start it again; with --restart " + strconv.Itoa(DefaultRestart) +
+				" a peer that dies is started anew"
+		}
+		return nil, err
+	}
+	return worker.Models(l.Folder, run.N(), l.Finals())
+}
+
+// peer returns the command that starts a peer, for the first time in life 0.
+func (l *Lab) peer(program string, rank, life int) *exec.Cmd {
+	args := append([]string{"run", l.Folder.Path(runfolder.RunFile), "--rank", strconv.Itoa(rank),
+		"--supervised"}, l.Words...)
+	if l.Resume || life > 0 {
+		args = append(args, "--resume")
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Env = machine.ShareProcessors(os.Environ(), l.Session.Run.N())
+	return cmd
+}
+
+// spares says without which peers the run goes on: under the policy reweight without those
+// that died, and those that lost the others.
+func (l *Lab) spares() func(lab.Failure) bool {
+	if !l.Session.Run.Reweights() {
+		return nil
+	}
+	return func(f lab.Failure) bool { return f.Died || f.Code == l.Lost }
+}
+
+// WhySim says what a simulator makes of the run that has ended.
+func (l *Lab) WhySim() string {
+	switch {
+	case l.Session.Run.Timed():
+		return "the same run in a simulator, whose times are its own"
+	case l.LooksAhead():
+		return "a run of as many rounds in a simulator, whose step sizes follow from them: another digest"
+	case l.Bereft():
+		return "the same run in a simulator, where nobody is lost: another digest"
+	}
+	return "the same run in a simulator: the same digest"
+}

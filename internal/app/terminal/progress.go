@@ -1,0 +1,91 @@
+package terminal
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/term"
+
+	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/report"
+)
+
+// A Progress shows how far something is: in place on a terminal, in lines elsewhere.
+type Progress struct {
+	out  *Output
+	mode Mode
+	file string    // of the last line
+	last time.Time // it was written
+	open bool      // a line that has no end yet
+}
+
+// NewProgress returns one that shows itself at out.
+func NewProgress(out *Output, mode Mode) *Progress { return &Progress{out: out, mode: mode} }
+
+// A Mode says how a progress is shown.
+type Mode int
+
+// The modes.
+const (
+	InLines Mode = iota // in few lines of its own
+	InPlace             // over the last one: a terminal that knows escape codes
+	Unseen              // not at all
+)
+
+// Show tells how far a download is. Where there is no terminal it tells of each file once.
+func (p *Progress) Show(at data.Progress) {
+	p.write(fmt.Sprintf("%s: %s: %s of %s", at.Set, at.File, report.Size(at.Done), size(at.Total)), at.File != p.file)
+	p.file = at.File
+}
+
+// seldom is the time between two lines of something long.
+const seldom = 30 * time.Second
+
+// Tell shows a text. Where there is no terminal it does so seldom.
+func (p *Progress) Tell(text string, now time.Time) {
+	if p.last.IsZero() {
+		p.last = now
+	}
+	due := now.Sub(p.last) >= seldom
+	if due {
+		p.last = now
+	}
+	p.write(text, due)
+}
+
+// write puts a text in place of the last one, or in a line of its own if that is due.
+func (p *Progress) write(text string, due bool) {
+	switch {
+	case p.mode == Unseen:
+	case p.mode == InPlace:
+		if width, _, err := term.GetSize(int(p.out.Fd())); err == nil {
+			text = text[:min(len(text), max(0, width-1))] // only the last row of a longer one would be erased
+		}
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+		p.open = true
+	case due:
+		fmt.Fprintln(p.out, text)
+	}
+}
+
+// End ends the line on the terminal.
+func (p *Progress) End() {
+	if p.open {
+		fmt.Fprintln(p.out)
+	}
+}
+
+// Clear removes the line from the terminal.
+func (p *Progress) Clear() {
+	if p.open {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.open = false
+	}
+}
+
+func size(total int64) string {
+	if total <= 0 {
+		return "unknown size"
+	}
+	return report.Size(total)
+}

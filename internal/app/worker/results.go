@@ -1,0 +1,73 @@
+package worker
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"gossiptrainer/internal/app/machine"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/train"
+)
+
+// Results are where the final models of a run go.
+type Results struct {
+	Dir   string // the folder of the run
+	Saver *runfolder.Saver
+}
+
+// Complete adds to a result the score of the replica, and saves the model. It tells
+// watch how many samples of the test are done, of how many. A loss that is no number is
+// an error that wraps train.ErrDiverged.
+func (r *Results) Complete(
+	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
+) error {
+	x := w.Machine.Params()
+	score, err := w.Evaluate(x, watch)
+	if err != nil {
+		return err
+	}
+	if record.Number(score.Loss) == nil {
+		return run.Diverged(fmt.Errorf("worker %d: after round %d: test loss is %g: %w",
+			final.Rank, final.Rounds, score.Loss, train.ErrDiverged))
+	}
+	if final.Data, err = run.Rows(w.Rank); err != nil {
+		return err
+	}
+	final.Theta, final.Bits = w.Bound(final.Rounds), w.MeanBits()
+	final.Loss, final.Accuracy, final.Peak = score.Loss, score.Accuracy, machine.PeakMemory()
+	model := train.Saved{X: x, Layout: run.Layout(), Metadata: map[string]string{
+		"run": run.Config().Name, "rank": strconv.Itoa(final.Rank), "rounds": strconv.Itoa(final.Rounds),
+	}}
+	const float = 4 // bytes
+	space := runfolder.SpaceError{Dir: r.Dir, Key: "output.dir", What: "a final model", Need: float * int64(len(x))}
+	return r.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(r.Dir, final.Rank), model) })
+}
+
+// Models reads the final models of the peers that came to the end of their run, by rank;
+// nil for the others.
+func Models(f *runfolder.Folder, peers int, finals []record.Final) ([][]float32, error) {
+	models := make([][]float32, peers)
+	for _, final := range finals {
+		saved, err := train.Read(f.ModelPath(final.Rank))
+		if err != nil {
+			return nil, err
+		}
+		models[final.Rank] = saved.X
+	}
+	return models, nil
+}
+
+// EachSecond tells the share of a test that is done, once a second and at its end. A
+// test that is done within the first second is told nothing of.
+func EachSecond(tell func(share float64)) func(done, all int) {
+	last, told := time.Now(), false
+	return func(done, all int) {
+		if now := time.Now(); now.Sub(last) >= time.Second || told && done == all {
+			last, told = now, true
+			tell(float64(done) / float64(all))
+		}
+	}
+}

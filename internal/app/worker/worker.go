@@ -1,0 +1,108 @@
+// Package worker runs one worker of a run on a node, from its first round or its
+// checkpoint to the score of its model and the file that holds it.
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/node"
+	"gossiptrainer/topology"
+)
+
+// Options say how a worker is run.
+type Options struct {
+	Results
+	// Observe is told the scores of the replica while it trains.
+	Observe func(record.Event)
+	// Checkpoints keep the state of the worker, nil: nothing keeps it.
+	Checkpoints *node.Checkpoints
+	// Arbiter may end the run before its rounds are over; nil: it does not end early.
+	Arbiter node.Arbiter
+	// Through reports which workers have ended well and are gone; nil: unknown.
+	Through func(topology.Rank) bool
+}
+
+// Train runs worker w on a node that has joined, tests its replica, and saves it. In a
+// run that has gone on without w it asks for a place, and goes on from there.
+func Train(
+	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, o Options,
+) (record.Final, error) {
+	final, err := n.Run(ctx, o.driven(ctx, run, w, node.Worker{Checkpoints: o.Checkpoints}))
+	if errors.Is(err, node.ErrLeftBehind) {
+		var place *node.Guest
+		if w, place, err = comeBack(ctx, n, run, w.Rank, o.Arbiter); err != nil {
+			return final, err
+		}
+		final, err = n.Run(ctx, o.driven(ctx, run, w, node.Worker{Guest: place}))
+	}
+	if err != nil {
+		return final, err
+	}
+	testing := record.Status{State: record.Testing}
+	n.Say(testing)
+	watch := EachSecond(func(share float64) {
+		testing.Share = share
+		n.Say(testing)
+	})
+	return final, o.Complete(&final, run, w, watch)
+}
+
+// driven completes how a node runs w; d says where it begins.
+func (o *Options) driven(
+	ctx context.Context, run *experiment.Run, w *experiment.Worker, d node.Worker,
+) node.Worker {
+	d.Task = w.Task
+	d.Gradient = run.Scored(w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), o.Observe)
+	d.Arbiter, d.Through = o.Arbiter, o.Through
+	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
+	return d
+}
+
+// comeBack builds a worker that was lost, for the place that it gets in the run that
+// goes on.
+func comeBack(
+	ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter,
+) (*experiment.Worker, *node.Guest, error) {
+	closing := run.Closing(rank)
+	if run.Asynchronous() { // a place begins with a round
+		closing = nil
+	}
+	place, s, err := n.ComeBack(ctx, closing, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := run.Join(rank, place.Sponsor, s)
+	return w, &place, err
+}
+
+// slowed makes a gradient take factor times as long as it must, by waiting.
+func slowed(ctx context.Context, gradient work.Gradient, factor float64) work.Gradient {
+	if factor <= 1 {
+		return gradient
+	}
+	return func(g []float32, k int, x []float32) (float32, error) {
+		began := time.Now()
+		loss, err := gradient(g, k, x)
+		select {
+		case <-time.After(time.Duration(float64(time.Since(began)) * (factor - 1))):
+		case <-ctx.Done():
+		}
+		return loss, err
+	}
+}
+
+func lostPolicy(cfg configs.Config) node.LostPolicy {
+	switch cfg.Faults.OnLostNeighbor {
+	case "stop":
+		return node.Fail
+	case "reweight":
+		return node.Reweight
+	}
+	return node.Wait
+}

@@ -1,0 +1,122 @@
+package experiment
+
+import (
+	"fmt"
+	"sync"
+
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
+)
+
+// Evaluates reports whether models are evaluated when k rounds are over: where
+// output.evaluate divides k. The end of the run is no such round, for results are
+// evaluated anyway.
+func (r *Run) Evaluates(k int) bool {
+	every := r.cfg.Output.Evaluate
+	return every > 0 && k > 0 && k%every == 0
+}
+
+// Scored makes the gradient next of worker w evaluate the replica x_k before, in every
+// round k with an evaluation, and tell observe. The objective of a worker has one
+// scratch memory, so evaluation and gradient follow each other in one goroutine.
+func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
+	return func(g []float32, k int, x []float32) (float32, error) {
+		if r.Evaluates(k) {
+			score, err := w.Evaluate(x, nil)
+			if err != nil {
+				return 0, err
+			}
+			observe(record.Event{Score: &record.Score{
+				Rank: int(w.Rank), Round: k, Loss: score.Loss, Accuracy: score.Accuracy,
+			}})
+		}
+		return next(g, k, x)
+	}
+}
+
+// An Averager evaluates the mean of all replicas, where all are in one process. It keeps
+// one sum per round that some worker has reached and another has not: workers are apart
+// by no more than the rounds that their messages span. Sums are taken as the workers
+// come, so the last digits of a score may differ from run to run.
+type Averager struct {
+	run     *Run
+	observe func(record.Event)
+
+	mu     sync.Mutex
+	rounds map[int]*meanModel
+}
+
+// A meanModel is a mean over the replicas in the making.
+type meanModel struct {
+	sum   []float64
+	count int
+}
+
+// NewAverager returns one that tells observe the scores.
+func (r *Run) NewAverager(observe func(record.Event)) *Averager {
+	return &Averager{run: r, observe: observe, rounds: map[int]*meanModel{}}
+}
+
+// Watched makes the gradient next of a worker add the replica x_k to the mean of its
+// round before. The last worker of a round evaluates the mean.
+func (a *Averager) Watched(next work.Gradient) work.Gradient {
+	if !a.hasMeans() {
+		return next
+	}
+	return func(g []float32, k int, x []float32) (float32, error) {
+		if a.run.Evaluates(k) {
+			if mean := a.add(k, x); mean != nil {
+				if err := a.evaluate(k, mean); err != nil {
+					return 0, err
+				}
+			}
+		}
+		return next(g, k, x)
+	}
+}
+
+// Conclude evaluates the mean of the final models, of some rounds.
+func (a *Averager) Conclude(models [][]float32, rounds int) error {
+	if a.run.cfg.Output.Evaluate > 0 && a.hasMeans() {
+		return a.evaluate(rounds, Mean(models))
+	}
+	return nil
+}
+
+// add returns the mean of round k if x was the last replica that it lacked.
+func (a *Averager) add(k int, x []float32) []float32 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.rounds[k]
+	if m == nil {
+		m = &meanModel{sum: make([]float64, len(x))}
+		a.rounds[k] = m
+	}
+	for c, v := range x {
+		m.sum[c] += float64(v)
+	}
+	if m.count++; m.count < a.run.N() {
+		return nil
+	}
+	delete(a.rounds, k)
+	mean := make([]float32, len(x))
+	for c, v := range m.sum {
+		mean[c] = float32(v / float64(m.count))
+	}
+	return mean
+}
+
+func (a *Averager) evaluate(k int, mean []float32) error {
+	score, err := a.run.Evaluate(mean)
+	if err != nil {
+		return fmt.Errorf("round %d: mean of the replicas: %w", k, err)
+	}
+	a.observe(record.Event{Score: &record.Score{
+		Rank: record.Average, Round: k, Loss: score.Loss, Accuracy: score.Accuracy,
+	}})
+	return nil
+}
+
+// hasMeans reports whether the replicas of a round have a mean that can be evaluated:
+// asynchronous workers have no rounds in common.
+func (a *Averager) hasMeans() bool { return a.run.ScoresMean() && !a.run.Asynchronous() }

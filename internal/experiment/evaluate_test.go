@@ -1,0 +1,126 @@
+package experiment
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/model"
+)
+
+// quadratics returns a run of a few workers on quadratics that evaluates every 10 rounds.
+func quadratics(t *testing.T, set ...string) *Run {
+	t.Helper()
+	base := []string{"topology.size=3", "model={name: quadratic, dim: 4}", "output.evaluate=10"}
+	loaded, err := configs.Load(configs.Source{Set: append(base, set...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestRoundsWithAnEvaluation(t *testing.T) {
+	run, none := quadratics(t), quadratics(t, "output.evaluate=0")
+	var rounds []int
+	for k := range 31 {
+		if run.Evaluates(k) {
+			rounds = append(rounds, k)
+		}
+		if none.Evaluates(k) {
+			t.Errorf("round %d is evaluated although output.evaluate is 0", k)
+		}
+	}
+	if want := []int{10, 20, 30}; !slices.Equal(rounds, want) {
+		t.Errorf("rounds %v are evaluated, want %v", rounds, want)
+	}
+}
+
+func TestAReplicaIsScoredBeforeItsGradient(t *testing.T) {
+	run := quadratics(t)
+	var told []string
+	broken := errors.New("no test set")
+	w := &Worker{}
+	w.Rank = 2
+	w.Evaluate = func(x []float32, _ func(done, all int)) (model.Score, error) {
+		told = append(told, "score")
+		if x[0] < 0 {
+			return model.Score{}, broken
+		}
+		return model.Score{Loss: float64(x[0])}, nil
+	}
+	next := func([]float32, int, []float32) (float32, error) {
+		told = append(told, "gradient")
+		return 7, nil
+	}
+	var scores []record.Score
+	gradient := run.Scored(w, next, func(e record.Event) { scores = append(scores, *e.Score) })
+	for _, k := range []int{9, 10} {
+		if loss, err := gradient(nil, k, []float32{5}); loss != 7 || err != nil {
+			t.Errorf("round %d: loss %v, error %v", k, loss, err)
+		}
+	}
+	if want := []string{"gradient", "score", "gradient"}; !slices.Equal(told, want) {
+		t.Errorf("calls %v, want %v", told, want)
+	}
+	if want := []record.Score{{Rank: 2, Round: 10, Loss: 5}}; !slices.Equal(scores, want) {
+		t.Errorf("scores %+v, want %+v", scores, want)
+	}
+	if _, err := gradient(nil, 20, []float32{-1}); !errors.Is(err, broken) {
+		t.Errorf("error %v, want that of the evaluation", err)
+	}
+}
+
+// Worker 0 is a round ahead of the others: sums of two rounds are kept at once.
+func TestTheMeanOfReplicasIsScoredOnce(t *testing.T) {
+	run := quadratics(t)
+	var rounds []int
+	a := run.NewAverager(func(e record.Event) {
+		if e.Score.Rank != record.Average {
+			t.Errorf("a score of rank %d", e.Score.Rank)
+		}
+		rounds = append(rounds, e.Score.Round)
+	})
+	calls := 0
+	gradient := a.Watched(func([]float32, int, []float32) (float32, error) { calls++; return 0, nil })
+	for _, k := range []int{10, 20, 10, 10, 11, 20, 20} {
+		if _, err := gradient(nil, k, make([]float32, run.Dim())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Conclude([][]float32{make([]float32, run.Dim())}, 25); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{10, 20, 25}; !slices.Equal(rounds, want) || calls != 7 || len(a.rounds) != 0 {
+		t.Errorf("means of rounds %v in %d gradients, %d sums are left; want %v in 7 and none",
+			rounds, calls, len(a.rounds), want)
+	}
+	if _, err := gradient(nil, 30, []float32{1}); err != nil {
+		t.Fatal(err)
+	}
+	if mean := a.add(30, []float32{3}); mean != nil {
+		t.Errorf("two of three replicas have the mean %v", mean)
+	}
+	if mean := a.add(30, []float32{8}); !slices.Equal(mean, []float32{4}) {
+		t.Errorf("mean %v, want 4", mean)
+	}
+}
+
+func TestAsynchronousWorkersHaveNoMean(t *testing.T) {
+	run := quadratics(t, "algorithm={name: adpsgd, codec: full}")
+	a := run.NewAverager(func(e record.Event) { t.Errorf("score %+v", e.Score) })
+	gradient := a.Watched(func([]float32, int, []float32) (float32, error) { return 0, nil })
+	for range run.N() {
+		if _, err := gradient(nil, 10, make([]float32, run.Dim())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Conclude([][]float32{make([]float32, run.Dim())}, 25); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,77 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/record"
+)
+
+// An audience is who hears of a run.
+type audience struct {
+	meter   meter
+	refused *refusals
+	log     *slog.Logger
+	observe func(record.Event)
+	vitals  *vitals
+}
+
+func newAudience(m meter) audience {
+	return audience{
+		meter: m, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {}, vitals: new(vitals),
+	}
+}
+
+// note tells people what the core wants them to know.
+func (d *driver) note(notes []gossip.Note) {
+	for _, n := range notes {
+		switch rank := int(n.Peer); n.Kind {
+		case gossip.Warning:
+			d.log.Warn(n.Text, "neighbour", rank, "exchange", n.Exchange, "why", n.Why)
+		case gossip.Trouble:
+			d.log.Warn(n.Text, "neighbour", rank, "exchange", n.Exchange, "why", d.meter.Trouble(n.Peer))
+		case gossip.Unused:
+			d.log.Debug("frame not used", "why", d.refused.frame(n.Why))
+		case gossip.Unusable:
+			d.log.Warn("message could not be used", "why", d.refused.frame(n.Why))
+		case gossip.Blamed:
+			d.refused.blame(n.Peer, n.Text)
+		case gossip.CutOff:
+			d.cutOff(n)
+		case gossip.EdgeIsSet:
+			d.observe(record.Event{Edge: &record.Edge{Rank: int(d.w.Rank), Peer: rank, Exchange: n.Exchange, Weight: n.Weight}})
+		case gossip.Awaited:
+			d.await(n)
+		}
+	}
+}
+
+// cutOff tells that a neighbour is banned.
+func (d *driver) cutOff(n gossip.Note) {
+	d.refused.Count("cut off")
+	*d.denial(n.Peer) = denial{rank: n.Peer, why: errors.New(n.Text), cut: true}
+	d.log.Error("cut off a neighbour", "neighbour", int(n.Peer), "why", n.Text)
+	d.status(record.Waiting, n.Text+"; it is let in again when its process has been started anew", []int{int(n.Peer)})
+}
+
+// await names whom this worker waits for, and why.
+func (d *driver) await(n gossip.Note) {
+	var missing []int
+	var why []string
+	for _, rank := range n.Peers {
+		missing = append(missing, int(rank))
+		text := d.meter.Trouble(rank)
+		if no := d.denial(rank).why; no != nil {
+			text = no.Error()
+		}
+		why = append(why, fmt.Sprintf("worker %d: %s", rank, text))
+	}
+	if len(why) == 0 && d.verdict.holding {
+		why = append(why, "the run is to end, and not all have said how many rounds they have begun")
+	}
+	d.status(record.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, n.For.Round(time.Second), strings.Join(why, "; ")), missing)
+}

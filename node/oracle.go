@@ -1,0 +1,66 @@
+package node
+
+import (
+	"runtime"
+	"time"
+)
+
+// A job is a gradient to compute, an outcome what came of it.
+type job struct {
+	k int
+	x []float32
+}
+
+type outcome struct {
+	k    int
+	g    []float32
+	loss float32
+	err  error
+	took time.Duration
+}
+
+// An oracle computes gradients while the driver listens.
+type oracle struct {
+	jobs     chan job
+	outcomes chan outcome
+	busy     bool
+}
+
+func newOracle() oracle { return oracle{jobs: make(chan job, 1), outcomes: make(chan outcome, 1)} }
+
+func (o *oracle) ask(j job) {
+	o.busy = true
+	o.jobs <- j
+}
+
+// start begins to work for w, until the function is called that it returns. That does not
+// wait long for a gradient which is being computed.
+func (o *oracle) start(w *Worker) (stop func()) {
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		compute(o.jobs, o.outcomes, w)
+	}()
+	return func() {
+		close(o.jobs)
+		select {
+		case <-idle:
+		case <-time.After(cutoff):
+		}
+	}
+}
+
+// compute works on one job at a time until there are no more. Its buffer is
+// the machine's from the outcome to the next job.
+func compute(jobs <-chan job, outcomes chan<- outcome, w *Worker) {
+	var g []float32
+	for j := range jobs {
+		if g == nil {
+			g = make([]float32, len(j.x))
+		}
+		runtime.Gosched() // what is to be sent goes first: the neighbours wait for it, and nobody for the gradient
+		began := time.Now()
+		loss, err := w.Gradient(g, j.k, j.x)
+		outcomes <- outcome{k: j.k, g: g, loss: loss, err: err, took: time.Since(began)}
+	}
+}
