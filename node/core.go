@@ -9,86 +9,8 @@ import (
 	"gossiptrainer/gossip/judge"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/replay"
-	"gossiptrainer/internal/journal"
 	"gossiptrainer/node/link"
-	"gossiptrainer/topology"
 )
-
-// core returns the machine of w with the layers around it that w asks for. through reports
-// whether another worker is known to have ended well.
-func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
-	s := peer.Start{
-		Self: w.Rank, Row: w.Row, Lost: w.Lost, Asynchronous: w.Asynchronous, Through: through,
-		Place: w.place(), Durable: w.durable(),
-		Judge: judge.Rules{Self: w.Rank, Tolerance: w.Tolerance, Name: link.Reason},
-	}
-	switch log := w.journal(); {
-	case log != nil && w.Lost == Reweight:
-		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use", w.Rank)
-	case log != nil:
-		s.Replay = &replay.Start{
-			Self: w.Rank, Row: w.Row, Slots: gossip.SlotsOf(w.Machine), Log: log, Most: w.Checkpoints.room(),
-			Repairs: gossip.RepairsOf(w.Machine)().Verified, Through: through,
-		}
-	}
-	switch w.Lost {
-	case Fail:
-		s.Judge.Sentence = judge.StopRun
-	case Reweight:
-		s.Elastic = &elastic.Start{Self: w.Rank, Row: w.Row, Closing: w.Closing, Rounds: w.Rounds}
-		if g := w.Guest; g != nil {
-			s.Elastic.Sponsored, s.Elastic.Seat = true, elastic.Seat{Round: g.Round, From: g.Exchange}
-		}
-	}
-	core, err := peer.New(w.Machine, s)
-	if err != nil {
-		return nil, fmt.Errorf("node: run: %w", err)
-	}
-	return core, nil
-}
-
-// first returns the round in which the worker begins.
-func (w *Worker) first() int {
-	if w.Guest != nil {
-		return w.Guest.Round
-	}
-	return w.saved()
-}
-
-// saved returns the round of the checkpoint that the worker was made from, 0 without one.
-func (w *Worker) saved() int {
-	if w.Checkpoints == nil {
-		return 0
-	}
-	return w.Checkpoints.Round
-}
-
-// place returns how many exchanges the worker has finished before it begins.
-func (w *Worker) place() int {
-	switch {
-	case w.Guest != nil:
-		return w.Guest.Exchange
-	case w.Asynchronous:
-		return 0
-	}
-	return max(0, w.durable())
-}
-
-// durable returns how many of them its checkpoint knows of, gossip.Undurable without one.
-func (w *Worker) durable() int {
-	if w.Checkpoints == nil {
-		return gossip.Undurable
-	}
-	return gossip.SlotsOf(w.Machine).Of(w.Checkpoints.Round, 0)
-}
-
-// journal returns the journal of the worker, nil if no message is sent twice.
-func (w *Worker) journal() *journal.Journal {
-	if w.Checkpoints == nil {
-		return nil
-	}
-	return w.Checkpoints.Journal
-}
 
 // failed returns what ends the run after an error of the core: one of the network, of the
 // journal, or of this worker's arithmetic. What the core has still to tell is told first.

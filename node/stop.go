@@ -22,15 +22,6 @@ const (
 	lastWrite    = 1100 * time.Millisecond // until it waits no longer for the disk
 )
 
-// An ending is how a worker ends that nothing is wrong with.
-type ending struct {
-	why      error // nil: it does not end
-	began    time.Time
-	deadline <-chan time.Time    // of the next boundary
-	told     time.Time           // when the others were told
-	announce func(*StoppedError) // tells those who are no neighbours
-}
-
 // interrupted ends a worker whose context has ended. Its neighbours are still there: it
 // goes on to the next boundary.
 func (d *driver) interrupted(ctx context.Context) error {

@@ -43,5 +43,4 @@ var upwardDebts = debt{
 	"cmd/peer":            14,
 	"configs":             13,
 	"internal/experiment": 19,
-	"node":                14,
 }
