@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -154,23 +155,23 @@ func (d *driver) computed(o outcome) error {
 	return d.failed(err)
 }
 
-func (d *driver) handle(e Event) error {
+func (d *driver) handle(e link.Event) error {
 	switch e.Kind {
-	case LinkUp:
+	case link.Up:
 		if err := d.core.Met(e.Peer, e.Met); err != nil {
 			return d.failed(err)
 		}
 		*d.denial(e.Peer) = denial{rank: e.Peer}
 		d.keeper.begin()
-	case LinkDown:
+	case link.Down:
 		return d.failed(d.core.Parted(e.Peer, parting(e.Err)))
-	case PeerDone:
+	case link.PeerDone:
 		return d.failed(d.core.Parted(e.Peer, gossip.ErrBye))
-	case Stopped:
+	case link.Stopped:
 		return d.halted(e)
-	case Refused:
+	case link.Refused:
 		return d.denied(e.Peer, e.Err)
-	case FrameIn:
+	case link.FrameIn:
 		began := time.Now()
 		err := d.core.Receive(e.Frame)
 		d.spent.codec += time.Since(began)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/node/link"
 )
 
 // A worker that is told to end is like one whose process is killed, but for a
@@ -31,7 +32,7 @@ func (d *driver) interrupted(ctx context.Context) error {
 
 // halted ends a worker because of what a neighbour has said, from which no answer comes any
 // more.
-func (d *driver) halted(e Event) error {
+func (d *driver) halted(e link.Event) error {
 	if err := d.core.Parted(e.Peer, e.Err); err != nil {
 		return d.failed(err)
 	}
