@@ -54,17 +54,17 @@ type Peer = join.Peer
 
 // Options say which run this peer takes part in and how it is reached.
 type Options struct {
-	RunID      string    // at most 64 bytes; peers of one run share it
-	Sections   []Section // compared one by one when peers meet
-	Host       string    // name of this machine, for people; cut at 63 bytes
-	N          int       // workers
-	Dim        int       // parameters
-	Roster     []Peer    // all workers in rank order; empty: mDNS and roll call
-	JoinSecret string    // what shows that a peer belongs; with a roster, both count
-	Identity   *Identity // nil: a new one that is forgotten at the end
-	Listen     []string  // multiaddrs; empty: all interfaces, free ports
-	Transport  string    // TCP (also "") or QUIC
-	Security   string    // for TCP: TLS (also "") or Noise
+	RunID      string             // at most 64 bytes; peers of one run share it
+	Sections   []Section          // compared one by one when peers meet
+	Host       string             // name of this machine, for people; cut at 63 bytes
+	N          int                // workers
+	Dim        int                // parameters
+	Roster     []Peer             // all workers in rank order; empty: mDNS and roll call
+	JoinSecret string             // what shows that a peer belongs; with a roster, both count
+	Identity   *identity.Identity // nil: a new one that is forgotten at the end
+	Listen     []string           // multiaddrs; empty: all interfaces, free ports
+	Transport  string             // TCP (also "") or QUIC
+	Security   string             // for TCP: TLS (also "") or Noise
 	// Network limits what this peer sends, over TCP only; the zero value does not.
 	Network shape.Network
 	// Detect is how long nothing may come from a neighbour before it counts as

@@ -16,7 +16,7 @@ type SecretError struct {
 	Err  error
 }
 
-func (e *SecretError) Error() string { return fmt.Sprintf("node: %s: %v", e.Path, e.Err) }
+func (e *SecretError) Error() string { return fmt.Sprintf("identity: %s: %v", e.Path, e.Err) }
 
 // Unwrap returns the cause.
 func (e *SecretError) Unwrap() error { return e.Err }
