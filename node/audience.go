@@ -3,29 +3,12 @@ package node
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 )
-
-// An audience is who hears of a run.
-type audience struct {
-	meter   meter
-	refused *refusals
-	log     *slog.Logger
-	observe func(record.Event)
-	vitals  *vitals
-}
-
-func newAudience(m meter) audience {
-	return audience{
-		meter: m, refused: new(refusals), log: slog.New(slog.DiscardHandler),
-		observe: func(record.Event) {}, vitals: new(vitals),
-	}
-}
 
 // note tells people what the core wants them to know.
 func (d *driver) note(notes []gossip.Note) {

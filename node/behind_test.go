@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
 	"gossiptrainer/node/identity"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -205,26 +206,26 @@ func mended(t *testing.T, change func(w *Worker)) *driver {
 }
 
 func TestWhoIsLeftBehind(t *testing.T) {
-	deny := func(reason Reason, remote bool) Event {
-		return Event{Kind: Refused, Peer: 2, Err: &RefusedError{Reason: reason, Remote: remote}}
+	deny := func(reason Reason, remote bool) link.Event {
+		return link.Event{Kind: link.Refused, Peer: 2, Err: &RefusedError{Reason: reason, Remote: remote}}
 	}
-	up := func(theirs, ours int) Event {
-		return Event{Kind: LinkUp, Peer: 2, Met: gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}}
+	up := func(theirs, ours int) link.Event {
+		return link.Event{Kind: link.Up, Peer: 2, Met: gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}}
 	}
 	guest := func(w *Worker) { w.Guest = &Guest{Sponsor: 0, Round: 3, Exchange: 3} }
 	tests := map[string]struct {
 		change func(w *Worker)
-		events []Event
+		events []link.Event
 		behind bool
 	}{
-		"told that it has lost its state":       {nil, []Event{deny(LostState, true)}, true},
-		"told that the others have gone on":     {nil, []Event{deny(LeftBehind, true)}, true},
-		"it is this worker that has gone on":    {nil, []Event{deny(LeftBehind, false)}, false},
-		"told by one that it has met":           {nil, []Event{up(0, 0), {Kind: LinkDown, Peer: 2}, deny(LeftBehind, true)}, false},
-		"has a place":                           {guest, []Event{deny(LeftBehind, true)}, false},
-		"a neighbour is too far ahead":          {nil, []Event{up(2, 0)}, true},
-		"a neighbour is ahead":                  {nil, []Event{up(1, 0)}, false},
-		"a neighbour is ahead of a later place": {nil, []Event{up(9, 3)}, false},
+		"told that it has lost its state":       {nil, []link.Event{deny(LostState, true)}, true},
+		"told that the others have gone on":     {nil, []link.Event{deny(LeftBehind, true)}, true},
+		"it is this worker that has gone on":    {nil, []link.Event{deny(LeftBehind, false)}, false},
+		"told by one that it has met":           {nil, []link.Event{up(0, 0), {Kind: link.Down, Peer: 2}, deny(LeftBehind, true)}, false},
+		"has a place":                           {guest, []link.Event{deny(LeftBehind, true)}, false},
+		"a neighbour is too far ahead":          {nil, []link.Event{up(2, 0)}, true},
+		"a neighbour is ahead":                  {nil, []link.Event{up(1, 0)}, false},
+		"a neighbour is ahead of a later place": {nil, []link.Event{up(9, 3)}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,38 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"time"
-
-	"gossiptrainer/internal/journal"
 )
-
-// Checkpoints say how a worker's state gets to safety while it trains. Between two
-// rounds the state is copied; that is all that training waits for.
-type Checkpoints struct {
-	// Take copies the state as it is at the beginning of round k > 0, in the place of
-	// the last copy. Write makes that copy safe. With k = 0 it makes safe that the worker
-	// has begun, and needs no copy. Take is called by the goroutine that drives the
-	// machine, Write by another one, and never both at once but for k = 0.
-	Take  func(k int)
-	Write func(k int) error
-	// Round is where the worker begins: that of the checkpoint that it was made
-	// from, 0 without one.
-	Round int
-	// Every is how many rounds pass between two checkpoints, Period how much
-	// time; 0 is for ever. After the last round there is one in any case, and
-	// there is one when the journal has grown by 256 MiB since the last: those of
-	// the neighbours grow as it does, and they keep all that this worker may need.
-	Every  int
-	Period time.Duration
-	// Keep is how many of them the worker may come back to, if the newer ones turn
-	// out to be damaged; 0 is 1. Neighbours keep what it would need.
-	Keep int
-	// Journal keeps what is sent, for neighbours that come back; it is at Round.
-	// Nil if the worker waits for nobody.
-	Journal *journal.Journal
-}
-
-// growth is how many bytes a journal may grow by from one checkpoint to the next.
-const growth = 256 << 20
 
 // copyShare bounds the time that copies take: one part in so many.
 const copyShare = 50
@@ -239,10 +208,6 @@ func (k *keeper) enter(round int) (oldest int) {
 	}
 	return k.oldest
 }
-
-// room is how long the journal may become: twice what neighbours need that take
-// checkpoints as this worker does.
-func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1) }
 
 // close removes the journal at the end of a run, if nobody can come back to it.
 func (k *keeper) close(over bool, log *slog.Logger) {

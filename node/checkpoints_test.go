@@ -7,6 +7,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -32,7 +33,7 @@ func rehearse(t *testing.T, dim int) *rehearsal {
 	return r
 }
 
-func (r *rehearsal) event(e Event) {
+func (r *rehearsal) event(e link.Event) {
 	r.t.Helper()
 	if err := r.d.handle(e); err != nil {
 		r.t.Fatal(err)
@@ -47,7 +48,7 @@ func (r *rehearsal) round() {
 	r.t.Helper()
 	k := r.d.round
 	for _, from := range []topology.Rank{0, 2} {
-		r.event(Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 4*r.d.w.Parameters)}})
+		r.event(link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 4*r.d.w.Parameters)}})
 	}
 	<-r.d.oracle.jobs
 	if err := r.d.computed(outcome{k: k, g: make([]float32, r.d.w.Parameters)}); err != nil {

@@ -11,13 +11,6 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A denial is what keeps a worker and a neighbour apart.
-type denial struct {
-	rank topology.Rank
-	why  error // nil: nothing does
-	cut  bool  // this worker does, until the neighbour is another process
-}
-
 // denial returns that of a worker.
 func (d *driver) denial(rank topology.Rank) *denial {
 	i := slices.IndexFunc(d.denials, func(n denial) bool { return n.rank == rank })

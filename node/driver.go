@@ -1,17 +1,15 @@
 package node
 
 import (
-	"context"
+	"log/slog"
 	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
-
-// cutoff is how long a driver waits at its end for a gradient that is being computed.
-const cutoff = 500 * time.Millisecond
 
 // A driver is the one goroutine that owns a machine: it feeds it frames and
 // gradients and does what Ready asks for.
@@ -32,182 +30,83 @@ type driver struct {
 	audience
 }
 
-// A reporter is a transport that tells how it is.
-type reporter interface {
-	Transport
-	meter
+// laps is where a worker is in its run.
+type laps struct {
+	began   time.Time // of the first round
+	round   int       // rounds finished
+	took    time.Duration
+	spent   spent
+	loss    float32
+	state   record.State
+	repairs func() gossip.Repairs
 }
 
-func newDriver(w Worker, t reporter) (*driver, error) {
-	d := &driver{
-		w: w, t: t, oracle: newOracle(), keeper: newKeeper(&w), hosting: hosting{save: w.Save},
-		ending: ending{announce: func(*StoppedError) {}}, verdict: newVerdict(w.Arbiter),
-		through: func(topology.Rank) bool { return false },
-		laps:    laps{round: w.first(), began: time.Now(), repairs: gossip.RepairsOf(w.Machine)},
-	}
-	d.audience = newAudience(t)
-	var err error
-	if d.core, err = w.core(func(rank topology.Rank) bool { return d.through(rank) }); err != nil {
-		return nil, err
-	}
-	d.core.AtBoundary(func(k int) {
-		d.keeper.boundary(k)
-		d.hosting.boundary(k)
-	})
-	for _, rank := range w.Row.Neighbours() {
-		d.denials = append(d.denials, denial{rank: rank})
-	}
-	return d, nil
+// An audience is who hears of a run.
+type audience struct {
+	meter   meter
+	refused *refusals
+	log     *slog.Logger
+	observe func(record.Event)
+	vitals  *vitals
 }
 
-// run drives the machine until it is done and nobody needs it.
-func (d *driver) run(ctx context.Context) error {
-	defer d.oracle.start(&d.w)()
-	d.cancelled, d.began = ctx.Done(), time.Now()
-	tick := time.NewTicker(d.core.Pulse())
-	defer tick.Stop()
-	d.status(record.Training, "", nil)
-	if len(d.w.Row.Neighbours()) == 0 {
-		d.keeper.begin()
-	}
-	if err := d.listen(); err != nil {
-		return err
-	}
-	for {
-		if err := d.advance(); err != nil {
-			return err
-		}
-		switch {
-		case d.leaves():
-			return d.leave()
-		case d.core.Over():
-			d.keeper.close(d.core.Unneeded(), d.log)
-			return nil
-		}
-		if err := d.next(ctx, tick.C); err != nil {
-			return err
-		}
+func newAudience(m meter) audience {
+	return audience{
+		meter: m, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {}, vitals: new(vitals),
 	}
 }
 
-// advance does what the core asks for, until it asks for nothing more.
-func (d *driver) advance() error {
-	for more := true; more; {
-		began := time.Now()
-		r := d.core.Ready()
-		d.spent.codec += time.Since(began)
-		for _, c := range r.Control {
-			d.t.Control(c)
-		}
-		d.t.Send(r.Send)
-		for _, payload := range r.Spent {
-			d.t.Recycle(payload)
-		}
-		d.note(r.Notes)
-		if r.Failed != nil {
-			return d.cause(r.Failed)
-		}
-		d.vitals.wait(r.Waiting)
-		if r.Round > d.round {
-			d.finish(r.Round)
-		}
-		if r.Compute {
-			d.oracle.ask(job{k: r.Round, x: r.At})
-		}
-		if more = r.More; !more && d.core.Done() && !d.core.Settled() && d.keeper.finish(d.round) {
-			d.core.Settle()
-			more = true // neighbours are told bye
-		}
-	}
-	d.keeper.write()
-	return nil
+// A denial is what keeps a worker and a neighbour apart.
+type denial struct {
+	rank topology.Rank
+	why  error // nil: nothing does
+	cut  bool  // this worker does, until the neighbour is another process
 }
 
-// next waits for one thing to happen and deals with it.
-func (d *driver) next(ctx context.Context, tick <-chan time.Time) error {
-	began := time.Now()
-	select {
-	case e := <-d.t.Events():
-		return d.woken(began, func() error { return d.handle(e) })
-	case o := <-d.oracle.outcomes:
-		return d.woken(began, func() error { return d.computed(o) })
-	case g := <-d.hosting.guests:
-		return d.woken(began, func() error { return d.host(g) })
-	case n := <-d.keeper.written:
-		return d.woken(began, func() error { return d.kept(n) })
-	case <-tick:
-		return d.woken(began, func() error { return nil })
-	case <-d.verdict.hold:
-		d.holdStill()
-	case <-d.verdict.ended:
-		return d.conclude()
-	case err := <-d.stopped:
-		return d.stop(err)
-	case <-d.cancelled:
-		return d.interrupted(ctx)
-	case <-d.ending.deadline:
-		return d.leave()
-	}
-	return nil
+// An ending is how a worker ends that nothing is wrong with.
+type ending struct {
+	why      error // nil: it does not end
+	began    time.Time
+	deadline <-chan time.Time    // of the next boundary
+	told     time.Time           // when the others were told
+	announce func(*StoppedError) // tells those who are no neighbours
 }
 
-// woken deals with what has happened, after a wait that began at some time, unless this
-// worker was computing.
-func (d *driver) woken(began time.Time, do func() error) error {
-	now := time.Now()
-	if !d.oracle.busy {
-		d.spent.wait += now.Sub(began)
-	}
-	if err := d.core.Tick(now.Sub(d.began)); err != nil {
-		return d.failed(err)
-	}
-	return do()
+// A verdict is what an arbiter says, as far as it is still to come.
+type verdict struct {
+	arbiter Arbiter
+	hold    <-chan struct{} // nil when it is known, or will not come
+	ended   <-chan struct{}
+	holding bool
+	unsaid  *record.Step // of the round after which the worker holds still: perhaps the last
 }
 
-func (d *driver) computed(o outcome) error {
-	d.oracle.busy = false
-	d.spent.compute = o.took
-	if o.err != nil {
-		return &TrainingError{Rank: d.w.Rank, Round: o.k, Err: o.err}
+func newVerdict(a Arbiter) verdict {
+	if a == nil {
+		return verdict{}
 	}
-	d.loss = o.loss
-	began := time.Now()
-	err := d.core.Gradient(o.g, o.loss, began.Sub(d.began))
-	d.spent.codec += time.Since(began)
-	return d.failed(err)
+	return verdict{arbiter: a, hold: a.Hold(), ended: a.Ended()}
 }
 
-func (d *driver) handle(e Event) error {
-	switch e.Kind {
-	case LinkUp:
-		if err := d.core.Met(e.Peer, e.Met); err != nil {
-			return d.failed(err)
-		}
-		*d.denial(e.Peer) = denial{rank: e.Peer}
-		d.keeper.begin()
-	case LinkDown:
-		return d.failed(d.core.Parted(e.Peer, parting(e.Err)))
-	case PeerDone:
-		return d.failed(d.core.Parted(e.Peer, gossip.ErrBye))
-	case Stopped:
-		return d.halted(e)
-	case Refused:
-		return d.denied(e.Peer, e.Err)
-	case FrameIn:
-		began := time.Now()
-		err := d.core.Receive(e.Frame)
-		d.spent.codec += time.Since(began)
-		return d.failed(err)
-	}
-	return nil
+// hosting is how a worker takes those back that ask for a place.
+type hosting struct {
+	guests   <-chan guest // nil: nobody asks
+	save     func(*state.Snapshot)
+	inviting chan<- invitation // who comes back at a boundary; nil: nobody
+	invited  Guest             // as which
 }
 
-// kept takes in that a checkpoint has been written, or not.
-func (d *driver) kept(n keeping) error {
-	d.keeper.rest()
-	d.keeper.tell(d.log, n)
-	if n.err != nil {
-		return nil
-	}
-	return d.failed(d.core.Saved(d.keeper.enter(n.round)))
+// A guest is a worker that asks for a place, or has not got what it was promised.
+type guest struct {
+	rank    topology.Rank
+	process uint64
+	failed  bool
+	answer  chan invitation // has room for the one there is
+}
+
+// An invitation is the answer; state is nil if there is no place.
+type invitation struct {
+	Guest
+	state *state.Snapshot
+	over  bool // there will be none
 }

@@ -18,7 +18,7 @@ import (
 
 // A script is a Transport whose events a test writes.
 type script struct {
-	events chan Event
+	events chan link.Event
 	sent   []gossip.Frame
 	byes   []topology.Rank
 	drops  []topology.Rank
@@ -31,7 +31,7 @@ type script struct {
 	stops   []*StoppedError
 }
 
-func newScript() *script { return &script{events: make(chan Event, 100)} }
+func newScript() *script { return &script{events: make(chan link.Event, 100)} }
 
 func (s *script) Send(frames []gossip.Frame) {
 	for _, f := range frames {
@@ -63,15 +63,15 @@ func (s *script) Control(c gossip.Control) {
 
 func (s *script) Messages() record.Messages            { return record.Messages{} }
 func (s *script) Recycle([]byte)                       {}
-func (s *script) Events() <-chan Event                 { return s.events }
+func (s *script) Events() <-chan link.Event            { return s.events }
 func (s *script) Trouble(topology.Rank) string         { return "cable cut" }
 func (s *script) Bytes() (sent, received record.Bytes) { return record.Bytes{}, record.Bytes{} }
 func (s *script) Close() error                         { return nil }
-func (s *script) up(peers ...topology.Rank)            { s.each(LinkUp, peers) }
-func (s *script) down(peers ...topology.Rank)          { s.each(LinkDown, peers) }
+func (s *script) up(peers ...topology.Rank)            { s.each(link.Up, peers) }
+func (s *script) down(peers ...topology.Rank)          { s.each(link.Down, peers) }
 func (s *script) each(kind link.EventKind, p []topology.Rank) {
 	for _, peer := range p {
-		s.events <- Event{Kind: kind, Peer: peer}
+		s.events <- link.Event{Kind: kind, Peer: peer}
 	}
 }
 
@@ -88,7 +88,7 @@ func driverOf(t testing.TB, w Worker, s *script) *driver {
 }
 
 // told lets a driver deal with what happens, and do what its core asks for then.
-func (d *driver) told(e Event) error {
+func (d *driver) told(e link.Event) error {
 	if err := d.handle(e); err != nil {
 		return err
 	}
@@ -174,8 +174,8 @@ func TestOutcastFailsOnlyWhenAllRefuse(t *testing.T) {
 		defer cancel()
 		no := &RefusedError{Peer: "p", Reason: OtherSection, Section: "train", Detail: "section train differs", Remote: true}
 		s := newScript()
-		s.events <- Event{Kind: Refused, Peer: 0, Err: no}
-		time.AfterFunc(30*time.Second, func() { s.events <- Event{Kind: Refused, Peer: 2, Err: no} })
+		s.events <- link.Event{Kind: link.Refused, Peer: 0, Err: no}
+		time.AfterFunc(30*time.Second, func() { s.events <- link.Event{Kind: link.Refused, Peer: 2, Err: no} })
 		begun := time.Now()
 		_, err := drive(t, ctx, s, nil)
 		var net *NetworkError
@@ -230,7 +230,7 @@ func TestFramesThatAreNoUseAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range []gossip.Frame{frame(0, 0, 16), frame(0, 0, 16), frame(4, 0, 16), frame(0, 7, 16)} {
-		if err := d.told(Event{Kind: FrameIn, Peer: 0, Frame: f}); err != nil {
+		if err := d.told(link.Event{Kind: link.FrameIn, Peer: 0, Frame: f}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -252,7 +252,7 @@ func TestUnusableMessageDropsItsLinkAlone(t *testing.T) {
 	short := gossip.Frame{From: 0, To: 1, Payload: make([]byte, 3)}
 	whole := gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}
 	for _, f := range []gossip.Frame{short, whole} {
-		if err := d.told(Event{Kind: FrameIn, Peer: f.From, Frame: f}); err != nil {
+		if err := d.told(link.Event{Kind: link.FrameIn, Peer: f.From, Frame: f}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -274,14 +274,14 @@ func TestByeFollowsTheLastFrameOnEveryLink(t *testing.T) {
 		go func() { // the neighbours send all rounds, then say bye
 			for k := range 5 {
 				for _, from := range []topology.Rank{0, 2} {
-					s.events <- Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+					s.events <- link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
 				}
 				synctest.Wait()
 			}
 			s.down(2)
 			s.up(2)
 			synctest.Wait()
-			s.each(PeerDone, []topology.Rank{0, 2})
+			s.each(link.PeerDone, []topology.Rank{0, 2})
 		}()
 		if _, err := drive(t, t.Context(), s, nil); err != nil {
 			t.Fatal(err)
@@ -302,7 +302,7 @@ func TestLeavesWithoutTheByeOfOneWhoIsGone(t *testing.T) {
 		go func() {
 			for k := range 5 {
 				for _, from := range []topology.Rank{0, 2} {
-					s.events <- Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+					s.events <- link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
 				}
 				synctest.Wait()
 			}
@@ -318,11 +318,11 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	no := &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place", Remote: true}
 	d := driverOf(t, task{n: 3, dim: 4, rounds: 5}.worker(t, 1), newScript())
 	var net *NetworkError
-	if err := d.handle(Event{Kind: Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) || !strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
+	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) || !strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
 		t.Errorf("one that has done nothing in this life: error %v, want whom it needs and why", err)
 	}
 	d.round = 3
-	if err := d.handle(Event{Kind: Refused, Peer: 2, Err: no}); err != nil {
+	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); err != nil {
 		t.Errorf("one that was there before: %v, want that it waits", err)
 	}
 }
@@ -330,7 +330,7 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 // A neighbour that came without its state may be started again, from its checkpoint.
 // A worker that keeps the messages for that waits, even if it has no other neighbour.
 func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
-	refusal := Event{Kind: Refused, Peer: 0, Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}
+	refusal := link.Event{Kind: link.Refused, Peer: 0, Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}
 	w := task{n: 2, dim: 4, rounds: 5}.worker(t, 1)
 	d := driverOf(t, w, newScript())
 	d.round = 3

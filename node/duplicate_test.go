@@ -66,7 +66,8 @@ func TestADuplicateGivesUpItsRollCall(t *testing.T) {
 	})
 	duplicate := <-joining(t.Context(), c.settle(t, 3, func(o *Options) { same(o); o.Detect = time.Second })) // soon sure
 	var net *NetworkError
-	if !errors.As(duplicate.err, &net) || !strings.Contains(duplicate.err.Error(), "another process with the same identity") {
+	const want = "another process with the same identity"
+	if !errors.As(duplicate.err, &net) || !strings.Contains(duplicate.err.Error(), want) {
 		t.Errorf("error %v, want that there are two", duplicate.err)
 	}
 	cancel()

@@ -4,37 +4,6 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// An Arbiter ends a run before its rounds are over: it hears from all workers how many
-// rounds they have begun, while they hold still, and says how many the run has. See
-// gossip.Machine. Its methods may be called by several goroutines.
-type Arbiter interface {
-	// Hold returns a channel that is closed when no further round may begin.
-	Hold() <-chan struct{}
-	// Held takes how many rounds a worker has begun that holds still, or has done when
-	// none is left.
-	Held(begun int)
-	// Ended returns a channel that is closed when Last is known: how many rounds the
-	// run has.
-	Ended() <-chan struct{}
-	Last() int
-}
-
-// A verdict is what an arbiter says, as far as it is still to come.
-type verdict struct {
-	arbiter Arbiter
-	hold    <-chan struct{} // nil when it is known, or will not come
-	ended   <-chan struct{}
-	holding bool
-	unsaid  *record.Step // of the round after which the worker holds still: perhaps the last
-}
-
-func newVerdict(a Arbiter) verdict {
-	if a == nil {
-		return verdict{}
-	}
-	return verdict{arbiter: a, hold: a.Hold(), ended: a.Ended()}
-}
-
 // idle answers an arbiter for a worker that begins no round, until stop is called: those
 // who would give it a place hold still as well.
 func idle(a Arbiter) (stop func()) {

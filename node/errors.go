@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 
 	"gossiptrainer/node/handshake"
@@ -62,3 +63,11 @@ const (
 	LeftBehind   = handshake.LeftBehind
 	RunOver      = handshake.RunOver
 )
+
+// ErrLeftBehind is why Run ends, under Reweight, in a process that began anew and
+// was told that the run has gone on without its worker. ComeBack is the way back.
+var ErrLeftBehind = errors.New("the run has gone on without this worker")
+
+func leftBehind(why error) error {
+	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
+}

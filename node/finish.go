@@ -5,30 +5,7 @@ import (
 	"fmt"
 
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node/telemetry"
 )
-
-// joinTopic returns the status topic of this node, which stays the same if it runs again.
-func (n *Node) joinTopic() (*telemetry.Topic, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.topic != nil {
-		return n.topic, nil
-	}
-	var err error
-	n.topic, err = telemetry.Join(telemetry.Config{
-		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
-		Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
-	})
-	return n.topic, err
-}
-
-// statusTopic returns the status topic, nil before Run.
-func (n *Node) statusTopic() *telemetry.Topic {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.topic
-}
 
 // Finals returns the results known so far, in rank order; see Finish.
 func (n *Node) Finals() []record.Final {

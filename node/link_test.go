@@ -38,11 +38,11 @@ func eventually(t testing.TB, what string, happened func() bool) {
 // which opens the stream, is first.
 func both(t *testing.T, change func(rank int, o *Options)) *cluster {
 	t.Helper()
-	ids := make([]*Identity, 2)
+	ids := make([]*identity.Identity, 2)
 	for i := range ids {
 		ids[i], _ = identity.Ephemeral()
 	}
-	slices.SortFunc(ids, func(a, b *Identity) int { return strings.Compare(string(a.Peer()), string(b.Peer())) })
+	slices.SortFunc(ids, func(a, b *identity.Identity) int { return strings.Compare(string(a.Peer()), string(b.Peer())) })
 	return newCluster(t, 2, 100, func(rank int, o *Options) {
 		o.Identity = ids[rank]
 		if change != nil {
@@ -119,7 +119,8 @@ func TestStrangerIsRefusedAndBothEndsSayWhy(t *testing.T) {
 	w := job.worker(t, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() { victim.Run(ctx, w) })
-	if _, err := stranger.Run(ctx, job.worker(t, 0)); err == nil || !strings.Contains(err.Error(), "is not in the roster") {
+	_, err := stranger.Run(ctx, job.worker(t, 0))
+	if err == nil || !strings.Contains(err.Error(), "is not in the roster") {
 		t.Errorf("error %v, want that it is no member", err)
 	}
 	eventually(t, "the refusal is counted", func() bool { return victim.Counters().Refused["refused stranger"] > 0 })

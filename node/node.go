@@ -3,6 +3,11 @@
 //
 // It drives a gossip.Machine and computes nothing itself; it knows neither
 // configuration files nor the names of algorithms, models and data sets.
+//
+// It keeps what its user sees, and the driver. The rest has rooms of its own, each of which
+// knows those before it and none after it: socket (host, encryption, limits, counters),
+// identity (keys and secrets), handshake (what two peers say before frames), then side by
+// side join (who takes part), telemetry (the status topic) and link (frames).
 package node
 
 import (
@@ -49,17 +54,17 @@ type Peer = join.Peer
 
 // Options say which run this peer takes part in and how it is reached.
 type Options struct {
-	RunID      string    // at most 64 bytes; peers of one run share it
-	Sections   []Section // compared one by one when peers meet
-	Host       string    // name of this machine, for people; cut at 63 bytes
-	N          int       // workers
-	Dim        int       // parameters
-	Roster     []Peer    // all workers in rank order; empty: mDNS and roll call
-	JoinSecret string    // what shows that a peer belongs; with a roster, both count
-	Identity   *Identity // nil: a new one that is forgotten at the end
-	Listen     []string  // multiaddrs; empty: all interfaces, free ports
-	Transport  string    // TCP (also "") or QUIC
-	Security   string    // for TCP: TLS (also "") or Noise
+	RunID      string             // at most 64 bytes; peers of one run share it
+	Sections   []Section          // compared one by one when peers meet
+	Host       string             // name of this machine, for people; cut at 63 bytes
+	N          int                // workers
+	Dim        int                // parameters
+	Roster     []Peer             // all workers in rank order; empty: mDNS and roll call
+	JoinSecret string             // what shows that a peer belongs; with a roster, both count
+	Identity   *identity.Identity // nil: a new one that is forgotten at the end
+	Listen     []string           // multiaddrs; empty: all interfaces, free ports
+	Transport  string             // TCP (also "") or QUIC
+	Security   string             // for TCP: TLS (also "") or Noise
 	// Network limits what this peer sends, over TCP only; the zero value does not.
 	Network shape.Network
 	// Detect is how long nothing may come from a neighbour before it counts as
@@ -93,7 +98,12 @@ type Node struct {
 
 	observing sync.Mutex // one event at a time
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	stage
+}
+
+// A stage is how far a node has come, under its lock.
+type stage struct {
 	roster *join.Roster // nil before it is known
 	roll   *join.RollCall
 	links  *link.Links
@@ -107,7 +117,8 @@ func New(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
-	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).
+		With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
 	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
 		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
@@ -243,7 +254,8 @@ func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
 func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
 	if n.opts.JoinTimeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, fmt.Errorf("no agreement within %v", n.opts.JoinTimeout))
+		late := fmt.Errorf("no agreement within %v", n.opts.JoinTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, late)
 		defer cancel()
 	}
 	roll := join.Call(join.Config{
@@ -317,6 +329,28 @@ func (n *Node) Close() error {
 	}
 	n.wg.Wait()
 	return errors.Join(append(errs, n.host.Close())...)
+}
+
+// joinTopic returns the status topic of this node, which stays the same if it runs again.
+func (n *Node) joinTopic() (*telemetry.Topic, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.topic != nil {
+		return n.topic, nil
+	}
+	var err error
+	n.topic, err = telemetry.Join(telemetry.Config{
+		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
+		Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
+	})
+	return n.topic, err
+}
+
+// statusTopic returns the status topic, nil before Run.
+func (n *Node) statusTopic() *telemetry.Topic {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.topic
 }
 
 // observe hands one event at a time to the observer.

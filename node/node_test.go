@@ -204,7 +204,9 @@ func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]record.Fin
 }
 
 // runAs is run with workers that prepare has changed.
-func (c *cluster) runAs(t testing.TB, ctx context.Context, job task, prepare func(w *Worker)) ([]record.Final, []error) {
+func (c *cluster) runAs(
+	t testing.TB, ctx context.Context, job task, prepare func(w *Worker),
+) ([]record.Final, []error) {
 	t.Helper()
 	finals, errs := make([]record.Final, len(c.nodes)), make([]error, len(c.nodes))
 	var wg sync.WaitGroup

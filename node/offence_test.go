@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -20,7 +21,7 @@ func accused(t *testing.T, policy LostPolicy, tolerance int) (*driver, *script) 
 	w.Lost, w.Tolerance = policy, tolerance
 	d := driverOf(t, w, s)
 	for _, rank := range []topology.Rank{0, 2} {
-		if err := d.told(Event{Kind: LinkUp, Peer: rank}); err != nil {
+		if err := d.told(link.Event{Kind: link.Up, Peer: rank}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,13 +35,13 @@ const (
 )
 
 // nonsense is a frame that no worker sends.
-func nonsense(from topology.Rank) Event {
-	return Event{Kind: FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Hop: 7}}
+func nonsense(from topology.Rank) link.Event {
+	return link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Hop: 7}}
 }
 
 func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
 	d, _ := accused(t, Fail, 3)
-	offences := []Event{nonsense(2), {Kind: LinkDown, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)}, nonsense(0), nonsense(2)}
+	offences := []link.Event{nonsense(2), {Kind: link.Down, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)}, nonsense(0), nonsense(2)}
 	for i, e := range offences {
 		err := d.told(e)
 		if i < len(offences)-1 {
@@ -75,7 +76,7 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 	if len(told) != 1 || !strings.Contains(told[0], "worker 1 cut off worker 0 in round 0 after 8 offences (8 no such hop)") {
 		t.Errorf("told %q, want who was cut off and why", told)
 	}
-	message := Event{Kind: FrameIn, Peer: 0, Frame: gossip.Frame{From: 0, To: 1, Payload: make([]byte, 16)}}
+	message := link.Event{Kind: link.FrameIn, Peer: 0, Frame: gossip.Frame{From: 0, To: 1, Payload: make([]byte, 16)}}
 	for _, heard := range []bool{false, true} {
 		if err := d.told(message); err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 		if got := d.refused.Read()["duplicate"] == 1; got != heard {
 			t.Errorf("heard %v, want %v", got, heard)
 		}
-		if err := d.told(Event{Kind: LinkUp, Peer: 0}); err != nil {
+		if err := d.told(link.Event{Kind: link.Up, Peer: 0}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,7 +97,7 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 // replay.
 func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
 	d, s := accused(t, Wait, 0)
-	old := Event{Kind: FrameIn, Peer: 2, Frame: gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}}
+	old := link.Event{Kind: link.FrameIn, Peer: 2, Frame: gossip.Frame{From: 2, To: 1, Payload: make([]byte, 16)}}
 	for range 1 + flood + tolerance - 1 {
 		if err := d.told(old); err != nil {
 			t.Fatal(err)

@@ -3,25 +3,10 @@ package node
 import (
 	"time"
 
-	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 )
 
 // What a driver tells of its rounds: it is written and never read back.
-
-// laps is where a worker is in its run.
-type laps struct {
-	began   time.Time // of the first round
-	round   int       // rounds finished
-	took    time.Duration
-	spent   spent
-	loss    float32
-	state   record.State
-	repairs func() gossip.Repairs
-}
-
-// spent is where the time of a round goes.
-type spent struct{ compute, wait, codec time.Duration }
 
 // finish records that the rounds before round k are over.
 func (d *driver) finish(k int) {

@@ -23,14 +23,6 @@ const betweenAsks = 300 * time.Millisecond
 // good, until it gives up.
 const mostRefusals = 5
 
-// ErrLeftBehind is why Run ends, under Reweight, in a process that began anew and
-// was told that the run has gone on without its worker. ComeBack is the way back.
-var ErrLeftBehind = errors.New("the run has gone on without this worker")
-
-func leftBehind(why error) error {
-	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
-}
-
 // ComeBack asks for a place in a run that has gone on without this worker, of those
 // who may be next to it by closing, nearest first, until one gives it. It returns
 // where to begin and with which state. closing is nil where nobody takes a worker

@@ -120,7 +120,9 @@ func TestRollCallRefusesAndBothEndsSayWhy(t *testing.T) {
 		want, section string
 		reason        Reason
 	}{
-		"another training":     {func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", "train", OtherSection},
+		"another training": {
+			func(o *Options) { o.Sections[1].JSON = []byte(`{"batch":64}`) }, "train.batch is ", "train", OtherSection,
+		},
 		"a section is missing": {func(o *Options) { o.Sections = o.Sections[:1] }, "not set", "train", OtherSection},
 		"another size":         {func(o *Options) { o.Dim = 101 }, "sizes differ", "", OtherShape},
 	}

@@ -8,47 +8,10 @@ import (
 	libp2p "github.com/libp2p/go-libp2p/core/peer"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/gossip/peer"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/work"
 	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
-
-// A LostPolicy says what a worker does when it loses a neighbour.
-type LostPolicy = peer.Policy
-
-// Policies.
-const (
-	Wait     = peer.Wait     // for as long as it takes
-	Fail     = peer.Fail     // with a *NetworkError, when it has been gone for 10 s
-	Reweight = peer.Reweight // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
-)
-
-// A Worker is what a node runs: the task of a worker, with the Rank and the Row that
-// Join returned, and how this driver runs it.
-type Worker struct {
-	work.Task
-	// Lost says what the worker does when it loses a neighbour. Under Reweight the
-	// neighbours that Closing names take its place, and one that comes back gets the
-	// state that Save copies; without Save none is taken back.
-	Lost LostPolicy
-	// Tolerance is how many messages of a neighbour may have to be refused before
-	// it is cut off; 0 is 8. One is forgotten for 1000 that are used.
-	Tolerance int
-	// Guest is where a worker begins that ComeBack has brought back, with Row of its
-	// one edge; nil for others.
-	Guest *Guest
-	// Checkpoints are taken while it trains; nil for none. A worker that has them
-	// waits for neighbours that come back, and can come back itself.
-	Checkpoints *Checkpoints
-	// Through reports whether another worker is known to have ended well, besides those
-	// who say so themselves: one that has come back at its own end does not wait for
-	// their last words. Nil: nothing is known. It may be called at any time.
-	Through func(topology.Rank) bool
-	// Arbiter ends the run before its rounds are over; nil: nobody does.
-	Arbiter Arbiter
-}
 
 // Run trains to the end of the last round and stays until no neighbour needs
 // this worker any more. The result lacks what only a test set can tell.

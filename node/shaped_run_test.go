@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/node/socket"
 )
 
 func TestShapedRunChangesNoResult(t *testing.T) {
 	job := task{n: 4, dim: 5000, rounds: 8}
 	c := newCluster(t, job.n, job.dim, func(_ int, o *Options) {
-		o.Network = shape.Network{Uplink: shape.Link{Rate: 5e7, Latency: 2 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.01}}
+		o.Network = shape.Network{Uplink: shape.Link{
+			Rate: 5e7, Latency: 2 * time.Millisecond, Jitter: time.Millisecond, Loss: 0.01,
+		}}
 	})
 	finals, errs := c.run(t, t.Context(), job)
 	for i, want := range job.lockStep(t) {
@@ -22,7 +23,8 @@ func TestShapedRunChangesNoResult(t *testing.T) {
 }
 
 func TestShapingNeedsTCP(t *testing.T) {
-	_, err := New(Options{RunID: "r", N: 2, Dim: 1, Transport: socket.QUIC, Network: shape.Network{Uplink: shape.Link{Rate: 1}}})
+	limited := shape.Network{Uplink: shape.Link{Rate: 1}}
+	_, err := New(Options{RunID: "r", N: 2, Dim: 1, Transport: QUIC, Network: limited})
 	if err == nil {
 		t.Fatal("limits over QUIC are accepted")
 	}

@@ -14,7 +14,6 @@ import (
 	"gossiptrainer/internal/state"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/link"
-	"gossiptrainer/topology"
 )
 
 // joinProtocol is how a worker that was lost comes back under Reweight: it asks one
@@ -24,27 +23,6 @@ const joinProtocol protocol.ID = "/gossiptrainer/join/1.0.0"
 
 // joinTime bounds how long a state may take.
 const joinTime = time.Minute
-
-// A guest is a worker that asks for a place, or has not got what it was promised.
-type guest struct {
-	rank    topology.Rank
-	process uint64
-	failed  bool
-	answer  chan invitation // has room for the one there is
-}
-
-// An invitation is the answer; state is nil if there is no place.
-type invitation struct {
-	Guest
-	state *state.Snapshot
-	over  bool // there will be none
-}
-
-// A Guest says where a worker that has come back begins.
-type Guest struct {
-	Sponsor         topology.Rank // the one neighbour that it has then
-	Round, Exchange int
-}
 
 // A reception answers workers that come back, for the driver that hears of them.
 type reception struct {
@@ -139,14 +117,6 @@ func give(t *handshake.Talk, in invitation) error {
 	}
 	_, err := t.Expect(handshake.AboutYes, 0)
 	return errors.Join(err, t.Stream.Close())
-}
-
-// hosting is how a worker takes those back that ask for a place.
-type hosting struct {
-	guests   <-chan guest // nil: nobody asks
-	save     func(*state.Snapshot)
-	inviting chan<- invitation // who comes back at a boundary; nil: nobody
-	invited  Guest             // as which
 }
 
 // host gives a guest a place at the next boundary, if there is one.

@@ -47,10 +47,11 @@ func TestANodeSaysHowItIsDoing(t *testing.T) {
 	}
 	eventually(t, "ten rounds", func() bool { return c.nodes[1].Status().Round >= 10 })
 	s := c.nodes[1].Status()
-	if s.Rank != 1 || s.Peers != 3 || s.Rounds != job.rounds || s.Loss == nil || s.State != record.Training || s.Peer != c.nodes[1].ID() {
+	if s.Rank != 1 || s.Peers != 3 || s.Rounds != job.rounds || s.Loss == nil ||
+		s.State != record.Training || s.Peer != c.nodes[1].ID() {
 		t.Errorf("%+v", s)
 	}
-	if len(s.Links) != 2 || s.Links[0].Neighbour != 0 || s.Links[1].Neighbour != 2 || !s.Links[0].Up || s.Links[0].Sent.Payload < 9*400 {
+	if l := s.Links; len(l) != 2 || l[0].Neighbour != 0 || l[1].Neighbour != 2 || !l[0].Up || l[0].Sent.Payload < 9*400 {
 		t.Errorf("links: %+v", s.Links)
 	}
 	text, err := json.Marshal(s)

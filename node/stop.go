@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/node/link"
 )
 
 // A worker that is told to end is like one whose process is killed, but for a
@@ -22,15 +23,6 @@ const (
 	lastWrite    = 1100 * time.Millisecond // until it waits no longer for the disk
 )
 
-// An ending is how a worker ends that nothing is wrong with.
-type ending struct {
-	why      error // nil: it does not end
-	began    time.Time
-	deadline <-chan time.Time    // of the next boundary
-	told     time.Time           // when the others were told
-	announce func(*StoppedError) // tells those who are no neighbours
-}
-
 // interrupted ends a worker whose context has ended. Its neighbours are still there: it
 // goes on to the next boundary.
 func (d *driver) interrupted(ctx context.Context) error {
@@ -40,7 +32,7 @@ func (d *driver) interrupted(ctx context.Context) error {
 
 // halted ends a worker because of what a neighbour has said, from which no answer comes any
 // more.
-func (d *driver) halted(e Event) error {
+func (d *driver) halted(e link.Event) error {
 	if err := d.core.Parted(e.Peer, e.Err); err != nil {
 		return d.failed(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/node/link"
 	"gossiptrainer/topology"
 )
 
@@ -135,7 +136,7 @@ func (in interruption) run(t *testing.T, change func(w *Worker)) (out aftermath)
 				time.Sleep(time.Millisecond)
 				for _, from := range []topology.Rank{0, 2} {
 					f := gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}
-					s.events <- Event{Kind: FrameIn, Peer: from, Frame: f}
+					s.events <- link.Event{Kind: link.FrameIn, Peer: from, Frame: f}
 				}
 			}
 			if in.gone {
@@ -146,7 +147,7 @@ func (in interruption) run(t *testing.T, change func(w *Worker)) (out aftermath)
 			}
 			asked = time.Now()
 			if in.stopped {
-				s.events <- Event{Kind: Stopped, Peer: 0, Err: &StoppedError{Rank: 0, Reason: "somebody pressed ctrl-c"}}
+				s.events <- link.Event{Kind: link.Stopped, Peer: 0, Err: &StoppedError{Rank: 0, Reason: "somebody pressed ctrl-c"}}
 				return
 			}
 			interrupt()
@@ -268,7 +269,7 @@ func TestAMachineIsToldThatANeighbourHasStopped(t *testing.T) {
 	w.Machine, w.Asynchronous = m, true
 	w.Checkpoints = &Checkpoints{Take: func(int) {}, Write: func(int) error { return nil }}
 	d := driverOf(t, w, newScript())
-	if err := d.handle(Event{Kind: Stopped, Peer: 2, Err: &StoppedError{Rank: 2, Reason: "ctrl-c"}}); err != nil {
+	if err := d.handle(link.Event{Kind: link.Stopped, Peer: 2, Err: &StoppedError{Rank: 2, Reason: "ctrl-c"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(m.downs, []topology.Rank{2}) {

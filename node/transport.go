@@ -21,7 +21,7 @@ type Transport interface {
 	// Control does something to links. A run is stopped with a *StoppedError.
 	Control(c gossip.Control)
 	// Events delivers what happens. It is never closed.
-	Events() <-chan Event
+	Events() <-chan link.Event
 	// Recycle gives back the payload of a frame that was received.
 	Recycle(payload []byte)
 	// Close ends all links at once, those that said no bye included.
@@ -41,17 +41,4 @@ type meter interface {
 var (
 	_ Transport = (*link.Links)(nil)
 	_ meter     = (*link.Links)(nil)
-)
-
-// An Event is what happens on the link to a neighbour, see package link.
-type Event = link.Event
-
-// Kinds of events, see package link.
-const (
-	LinkUp   = link.Up
-	LinkDown = link.Down
-	FrameIn  = link.FrameIn
-	PeerDone = link.PeerDone
-	Refused  = link.Refused
-	Stopped  = link.Stopped
 )

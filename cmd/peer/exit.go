@@ -19,6 +19,7 @@ import (
 	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 // Exit codes.
@@ -57,7 +58,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case isA[*compare.CellsError](err):
 		return exitCells
-	case isA[*configs.Error](err), isA[*node.SecretError](err):
+	case isA[*configs.Error](err), isA[*identity.SecretError](err):
 		return exitConfig
 	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
 		return exitData
@@ -66,7 +67,8 @@ func exitCode(err error) int {
 		return exitState
 	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
 		return exitTraining
-	case isA[*node.NetworkError](err), isA[*node.RefusedError](err), isA[*node.StoppedError](err):
+	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),
+		isA[*node.StoppedError](err):
 		return exitNetwork
 	}
 	return exitOther

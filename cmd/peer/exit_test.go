@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -31,7 +32,8 @@ func TestExitCodes(t *testing.T) {
 		{"anything else", cause, 1},
 		{"usage", advice.Usagef("no such thing"), 2},
 		{"run file", configs.Errorf("seed", "is wrong"), 3},
-		{"a secret that others may read", &node.SecretError{Path: "f", Err: cause}, 3},
+		{"a secret that others may read", &identity.SecretError{Path: "f", Err: cause}, 3},
+		{"an identity that another process has", &identity.ClaimError{Path: "f", Err: cause}, 4},
 		{"join", &node.NetworkError{Op: "join", Err: cause}, 4},
 		{"refused", &node.RefusedError{Reason: node.OtherRun}, 4},
 		{"stopped by another", &node.StoppedError{Rank: 2, Reason: "loss is NaN"}, 4},

@@ -10,11 +10,11 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
-// An identity is what the id commands print.
-type identity struct {
+// A shownIdentity is what the id commands print.
+type shownIdentity struct {
 	ID  string `json:"id"`
 	Key string `json:"key"` // file of the private key
 }
@@ -38,7 +38,7 @@ node.join_secret_file.`,
 		Example: "  peer id secret lan.secret",
 		Args:    arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			err := node.CreateSecret(args[0])
+			err := identity.CreateSecret(args[0])
 			if errors.Is(err, fs.ErrExist) {
 				err = fmt.Errorf("id: %s: there is a file already", args[0])
 				return advice.Usage(err, "name another file, or use this one")
@@ -58,8 +58,8 @@ func newIDNew(c *console) *cobra.Command {
 		Use:     "new",
 		Short:   "make a key and print the peer id that goes into a roster",
 		Example: "  peer id new\n  peer id new --key site-a.key",
-	}, func(path string) (*node.Identity, error) {
-		who, err := node.CreateIdentity(path)
+	}, func(path string) (*identity.Identity, error) {
+		who, err := identity.Create(path)
 		if errors.Is(err, fs.ErrExist) {
 			return nil, advice.Usage(fmt.Errorf("id: %s: there is a key already", path), advice.Command("peer", "id", "show", "--key", path))
 		}
@@ -72,8 +72,8 @@ func newIDShow(c *console) *cobra.Command {
 		Use:     "show",
 		Short:   "print the peer id of a key",
 		Example: "  peer id show\n  peer id show --json",
-	}, func(path string) (*node.Identity, error) {
-		who, err := node.ReadIdentity(path)
+	}, func(path string) (*identity.Identity, error) {
+		who, err := identity.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, advice.Usage(fmt.Errorf("id: %s: there is no key", path), advice.Command("peer", "id", "new", "--key", path))
 		}
@@ -83,7 +83,7 @@ func newIDShow(c *console) *cobra.Command {
 
 // idCommand completes a command that gets an identity from a key file and
 // prints it.
-func idCommand(c *console, cmd *cobra.Command, get func(path string) (*node.Identity, error)) *cobra.Command {
+func idCommand(c *console, cmd *cobra.Command, get func(path string) (*identity.Identity, error)) *cobra.Command {
 	var path string
 	cmd.Args = arguments(0, 0)
 	cmd.Flags().StringVar(&path, "key", "", "`file` of the private key (default: the user's own)")
@@ -97,7 +97,7 @@ func idCommand(c *console, cmd *cobra.Command, get func(path string) (*node.Iden
 		if err != nil {
 			return err
 		}
-		return c.print(identity{who.ID(), path}, func(w io.Writer) error {
+		return c.print(shownIdentity{who.ID(), path}, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, who.ID())
 			return err
 		})

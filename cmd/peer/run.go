@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 func newRun(c *console) *cobra.Command {
@@ -60,7 +61,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	if err != nil {
 		return err
 	}
-	who, err := node.OpenIdentity(path)
+	who, err := identity.Open(path)
 	if err != nil {
 		return err
 	}

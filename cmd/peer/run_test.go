@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 // A site is a folder with the run file and the keys of machines that know each
@@ -47,7 +47,7 @@ func newSiteOf(t *testing.T, machines int, text string) *site {
 	s := &site{t: t, dir: t.TempDir(), program: program}
 	text += "peers:\n"
 	for i := range machines {
-		who, err := node.CreateIdentity(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)))
+		who, err := identity.Create(filepath.Join(s.dir, fmt.Sprintf("%d.key", i)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ var wideStructs = map[string]string{
 	"internal/registry CompressorSettings": "that section without its keys",
 	"internal/record Summary":              "the JSON of a run's summary has these keys",
 	"internal/report Comparison":           "the JSON of a comparison has these keys",
+	"node Options":                         "the settings of a peer, filled in by name",
 	"node Status":                          "the JSON of a peer's status has these keys",
 }
 

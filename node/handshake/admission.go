@@ -31,7 +31,7 @@ const (
 // admit has both ends show that they take part in the same run and know its
 // secret, without telling it: each sends a nonce, then the HMAC of its own id,
 // the other's, both nonces, the run and the session. The order of the ids keeps
-// a proof from being returned to who made it; the ids, which the handshake has
+// a proof from being returned to its maker; the ids, which the handshake has
 // verified, keep it from being passed on.
 func (t *Talk) admit(a *Admission) error {
 	t.Stream.SetDeadline(time.Now().Add(Timeout))

@@ -16,7 +16,7 @@ func Duplicated(who string) *RefusedError {
 // its own end was noticed. The zero value is ready.
 type DuplicateTimer struct{ since time.Time }
 
-// Sure takes in how a try to reach somebody ended, and reports whether
+// Sure takes in how a try to reach a peer ended, and reports whether
 // another process has been in the way for longer than its end would go unnoticed.
 func (t *DuplicateTimer) Sure(err error, detect time.Duration) bool {
 	no, ok := errors.AsType[*RefusedError](err)

@@ -12,8 +12,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// version is that of what peers say to each other before they trust each
-// other; frames have one of their own.
+// version is the version of the handshake; frames have one of their own.
 const version = 3
 
 // Unranked is the rank of a peer that does not know it yet.
@@ -50,7 +49,7 @@ type Hello struct {
 	Host     string // name of its machine
 	Sections []SectionSum
 
-	full []Section // what the sums of this end stand for
+	full []Section // the sections of this end, for Sections
 }
 
 // Declare sets what this end compares with others.
@@ -164,13 +163,13 @@ func (h *Hello) CompareRoster(theirs Hello, want topology.Rank) *RefusedError {
 // A Reach says how far apart two neighbours may be.
 type Reach struct {
 	Lead   int  // exchanges that one can be ahead of the other if none has come back
-	Kept   bool // what is sent is kept, for one that has
+	Kept   bool // messages are kept for one that has
 	Oldest int  // that is kept; 0 if there is nothing to send to this one
 }
 
 // compareRank checks what a neighbour says of its place and its progress. Of
 // synchronous neighbours that are further apart than lead, one has come back, and
-// it must find its messages in what the other has kept.
+// it must find its messages among those that the other has kept.
 func (h *Hello) ComparePlace(theirs Hello, want topology.Rank, r Reach) *RefusedError {
 	if no := h.CompareRoster(theirs, want); no != nil {
 		return no

@@ -73,8 +73,8 @@ func (e *RefusedError) Hint() string { return e.Advice }
 // Permanent reports whether trying again is pointless while both processes live.
 func (e *RefusedError) Permanent() bool { return e.Reason != NotReady && e.Reason != Duplicate }
 
-// AboutPlace reports whether a place in the run is what the refused process lacks:
-// under Reweight it may get one.
+// AboutPlace reports whether the refused process lacks a place in the run: where workers
+// go on without lost neighbours it may get one.
 func (e *RefusedError) AboutPlace() bool { return e.Reason == LostState || e.Reason == LeftBehind }
 
 // Authentic reports whether the refusal is between peers that know the same

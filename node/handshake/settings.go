@@ -114,7 +114,7 @@ func describeDifferences(names []string, mine, theirs map[string]json.RawMessage
 	return strings.Join(parts, "; ")
 }
 
-// unlike shortens two values, so that what is left shows where they differ.
+// unlike shortens two values, so that the rest shows where they differ.
 func unlike(a, b string) (string, string) {
 	if a == "" {
 		a = "not set"

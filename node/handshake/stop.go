@@ -11,7 +11,7 @@ import (
 
 // A StoppedError says that another worker ended the run for all.
 type StoppedError struct {
-	Rank   topology.Rank // who stopped
+	Rank   topology.Rank // of the worker that stopped
 	Reason string
 }
 

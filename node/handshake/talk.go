@@ -21,8 +21,8 @@ import (
 // Timeout bounds the first words of two peers.
 const Timeout = 5 * time.Second
 
-// CodeRefused is the stream error a refusing peer leaves behind, for those who
-// miss its words; codes from 0x1000 on are libp2p's own.
+// CodeRefused is the stream error a refusing peer leaves behind, for a peer that
+// misses its words; codes from 0x1000 on are libp2p's own.
 const CodeRefused network.StreamErrorCode = 0x401
 
 // A Subject is what a message is about, before the frames of a link or in a roll call.

@@ -1,6 +1,6 @@
 // Package identity keeps a peer's secrets in files: its key pair and the join secret of a run.
 //
-// It reads, makes and claims files that nobody but their owner may read. It neither listens
+// It reads, makes and claims files that their owner alone may read. It neither listens
 // nor dials: packages socket and handshake use what it reads.
 package identity
 

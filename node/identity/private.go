@@ -16,13 +16,13 @@ type SecretError struct {
 	Err  error
 }
 
-func (e *SecretError) Error() string { return fmt.Sprintf("node: %s: %v", e.Path, e.Err) }
+func (e *SecretError) Error() string { return fmt.Sprintf("identity: %s: %v", e.Path, e.Err) }
 
 // Unwrap returns the cause.
 func (e *SecretError) Unwrap() error { return e.Err }
 
-// readPrivate reads a file that nobody but its owner may read. What is judged is
-// the file that is read.
+// readPrivate reads a file that its owner alone may read. It judges the file that it has
+// open.
 func readPrivate(path string) ([]byte, error) {
 	f, err := regular.Open(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// longestSecret bounds a join secret, in bytes: what is longer is another file.
+// longestSecret bounds a join secret, in bytes: a longer file is another one.
 const longestSecret = 4096
 
 // ReadSecret reads the join secret in path: all of the file, but for the end of

@@ -36,13 +36,13 @@ type ballot struct {
 //
 // Peers that know more and more propose smaller and smaller sets. One goes back
 // to a greater set only if a member of the smaller is ready for that greater
-// one. That member was never for the smaller, so nobody has become ready for
-// it, and nobody is left waiting.
+// one. That member was never for the smaller, so no peer has become ready for
+// it, and none is left waiting.
 type assembly struct {
 	self   peer.ID
 	n      int
 	mine   ballot
-	others map[peer.ID]ballot // who can be spoken to; the last ballot of each
+	others map[peer.ID]ballot // peers that can be spoken to; the last ballot of each
 }
 
 func newAssembly(self peer.ID, n int) assembly {

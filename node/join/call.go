@@ -49,7 +49,7 @@ func (c *call) tell(b ballot, no *handshake.RefusedError) {
 	}
 }
 
-// write says what is told to until the call ends, and repeats it as a sign of
+// write sends what tell has left until the call ends, and repeats it as a sign of
 // life.
 func (c *call) write() {
 	again := time.NewTicker(c.beat)

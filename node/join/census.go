@@ -86,7 +86,7 @@ func (r *census) advice() string {
 }
 
 // hopeless reports whether there is no hope: another process is in this one's
-// place, the run goes on without this peer, or nobody talks to it and as many
+// place, the run goes on without this peer, or no peer talks to it and as many
 // as it needs have refused it for good. A peer that does not
 // know the secret has no say: a stranger must not end a run.
 func (r *census) hopeless() bool {
@@ -113,10 +113,11 @@ const lonely = 20 * time.Second
 const apart = "if others are started, multicast (mDNS, UDP port 5353) does not pass: a firewall blocks it, or the " +
 	"network does not carry it; then list ids and addresses under peers: in the run file"
 
-// here counts who can be spoken to, this peer included.
+// here counts the peers that can be spoken to, this one included.
 func (r *census) here() int { return 1 + len(r.calls) }
 
-// describe says who is there and what is missing after so long a search, for people.
+// describe names, for people, the peers that are there and those missing after so long a
+// search.
 func (r *census) describe(searched time.Duration) string {
 	parts := []string{fmt.Sprintf("%d of %d peers are here", r.here(), r.n)}
 	if names := r.names(slices.Sorted(maps.Keys(r.calls))); names != "" {

@@ -1,8 +1,8 @@
 // Package join is how a peer comes into a run: the gate that decides how far a connection
 // gets, the roster, discovery by multicast, and the roll call by which peers without a
-// roster agree on who takes part.
+// roster agree on their members.
 //
-// It ends with a Roster, which says who has which rank and where. It makes no links between
+// It ends with a Roster, which has the rank and the addresses of every worker. It makes no links between
 // workers: package link does.
 package join
 
@@ -28,8 +28,8 @@ import (
 )
 
 // A Gate decides how far a connection from outside comes: by its address
-// before a byte is read, by its id when the handshake is over, and, of those
-// whom nobody knows yet, by whether they show in time that they belong.
+// before a byte is read, by its id when the handshake is over, and, before the
+// members are known, by whether its peer shows in time that it belongs.
 //
 // A caller that is not on the roster mostly has the wrong file. So a few are let in, to be
 // told so in words; the rest find a closed connection.
@@ -37,7 +37,7 @@ type Gate struct {
 	refused *socket.Refusals
 	log     *slog.Logger
 	callers *rate.Limiter // handshakes, which cost about a millisecond each
-	words   *rate.Limiter // strangers who are told why
+	replies *rate.Limiter // strangers that are told why
 
 	mu       sync.Mutex
 	members  map[peer.ID]bool // nil: not known yet
@@ -60,8 +60,8 @@ const visit = 2 * handshake.Timeout
 // Rates, in calls per second and address. All workers of a run may be on one
 // machine and call at once.
 const (
-	callRate, callBurst = 10, 32 // and 4 more per worker
-	wordRate, wordBurst = 0.2, 4
+	callRate, callBurst   = 10, 32 // and 4 more per worker
+	replyRate, replyBurst = 0.2, 4
 )
 
 // NewGate returns the gate of a peer in a run of n, which counts what it refuses.
@@ -69,7 +69,7 @@ func NewGate(n int, refused *socket.Refusals, log *slog.Logger) *Gate {
 	return &Gate{
 		refused: refused, log: log, room: 16 + 2*n,
 		callers: perAddress(rate.Limit{RPS: callRate, Burst: callBurst + 4*n}),
-		words:   perAddress(rate.Limit{RPS: wordRate, Burst: wordBurst}),
+		replies: perAddress(rate.Limit{RPS: replyRate, Burst: replyBurst}),
 	}
 }
 
@@ -125,10 +125,10 @@ func (g *Gate) InterceptAccept(c network.ConnMultiaddrs) bool {
 	return false
 }
 
-// InterceptSecured turns strangers away, but for a few who will be told why.
+// InterceptSecured turns strangers away, but for a few that will be told why.
 func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.ConnMultiaddrs) bool {
 	member, known := g.member(id)
-	if dir == network.DirOutbound || member || !known || g.words.Allow(address(c)) {
+	if dir == network.DirOutbound || member || !known || g.replies.Allow(address(c)) {
 		return true
 	}
 	g.refused.Tell(g.log, "refused a stranger without a word", "refused stranger",
@@ -137,7 +137,7 @@ func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.Con
 }
 
 // InterceptUpgraded gives a visitor its time. Where there are too many, the
-// oldest goes: who belongs shows it within milliseconds.
+// oldest goes: a peer that belongs shows it within milliseconds.
 func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,7 +182,7 @@ func (g *Gate) leave(c network.Conn) {
 	})
 }
 
-// Close lets nobody in any more.
+// Close admits no connection any more.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -203,8 +203,8 @@ func address(c network.ConnMultiaddrs) netip.Addr {
 	return a.Unmap()
 }
 
-// Guard returns a host that serves streams of members alone: it is for libraries that do
-// not ask who speaks to them.
+// Guard returns a host that serves streams of members alone: it is for libraries that
+// serve any caller.
 func (g *Gate) Guard(h host.Host) host.Host { return &guardedHost{h, g} }
 
 // A guardedHost serves streams of members alone.
@@ -213,12 +213,12 @@ type guardedHost struct {
 	gate *Gate
 }
 
-// SetStreamHandler is that of a host, for members.
+// SetStreamHandler is SetStreamHandler of a host, for members.
 func (h *guardedHost) SetStreamHandler(p protocol.ID, serve network.StreamHandler) {
 	h.Host.SetStreamHandler(p, h.guard(serve))
 }
 
-// SetStreamHandlerMatch is that of a host, for members.
+// SetStreamHandlerMatch is SetStreamHandlerMatch of a host, for members.
 func (h *guardedHost) SetStreamHandlerMatch(p protocol.ID, match func(protocol.ID) bool, serve network.StreamHandler) {
 	h.Host.SetStreamHandlerMatch(p, match, h.guard(serve))
 }

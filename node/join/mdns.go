@@ -28,7 +28,7 @@ type notifee func(peer.AddrInfo)
 
 func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
 
-// Discover looks for peers of a run by multicast until ctx ends. What is announced are the
+// Discover looks for peers of a run by multicast until ctx ends. It announces the
 // addresses as of now: the host must listen already.
 func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
 	if s := startMDNS(ctx, h, serviceName(run), found, log); s != nil {

@@ -16,9 +16,9 @@ import (
 // reportEvery is how often a roll call says how things are.
 const reportEvery = 10 * time.Second
 
-// Roster waits until the members have agreed, and returns who they are and where. tell is
-// called at the beginning and every 10 seconds with how many peers are here, this one
-// included, and what is missing, for people.
+// Roster waits until the members have agreed, and returns them with their addresses. It
+// calls tell at the beginning and every 10 seconds: with the number of peers that are here,
+// this one included, and, for people, with those that are missing.
 func (r *RollCall) Roster(ctx context.Context, tell func(here int, detail string)) (*Roster, error) {
 	set, err := r.members(ctx, tell)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
 
-// A Config says who calls, and what a roll call needs.
+// A Config says for which peer a roll call is.
 type Config struct {
 	Host      *socket.Host
 	Gate      *Gate
@@ -32,8 +32,8 @@ type Config struct {
 
 // A RollCall finds the members of a run: every peer that is discovered is
 // called, must show the same run file and the same secret, and then takes part
-// in an assembly. It goes on answering after that, for those who come late and
-// those who come back.
+// in an assembly. It goes on answering after that, for peers that come late or
+// come back.
 type RollCall struct {
 	c      Config
 	ctx    context.Context
@@ -142,7 +142,7 @@ func (r *RollCall) meet(t *handshake.Talk, opened bool) error {
 	return r.converse(newCall(t, opened == (r.c.Host.ID() < t.Peer), r.c.Detect))
 }
 
-// judge refuses who knows the secret but has another run file, or comes to a
+// judge refuses a peer that knows the secret but has another run file, or comes to a
 // run that has all its members.
 func (r *RollCall) judge(id peer.ID, theirs handshake.Hello) *handshake.RefusedError {
 	if no := r.c.Hello.CompareShape(theirs); no != nil {
@@ -219,7 +219,7 @@ func (r *RollCall) remove(c *call) {
 	})
 }
 
-// update changes what is known and tells everybody what follows from it.
+// update changes the census and sends the ballot that follows from it to all.
 func (r *RollCall) update(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

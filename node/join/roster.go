@@ -23,7 +23,7 @@ type Peer struct {
 // ErrNotListed says that a roster lacks the peer that reads it.
 var ErrNotListed = errors.New("this peer is not in the roster")
 
-// A Roster says who the workers are, and where.
+// A Roster has the ids and the addresses of all workers.
 type Roster struct {
 	handshake.Members
 	Addrs [][]ma.Multiaddr // by rank; may be shorter than IDs

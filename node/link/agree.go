@@ -31,7 +31,7 @@ func (e *edge) reach() handshake.Reach {
 }
 
 // recognise refuses a neighbour whose process is banned, one that has a link
-// already, as another process, and one that has been started anew without a
+// already, as another process, and one that has been restarted without a
 // checkpoint where its place does not tell: it has lost its model.
 func (e *edge) recognise(theirs handshake.Hello) *handshake.RefusedError {
 	if no := e.isBanned(theirs); no != nil {
@@ -40,7 +40,7 @@ func (e *edge) recognise(theirs handshake.Hello) *handshake.RefusedError {
 	if e.current() != nil && e.renewed(theirs) {
 		return handshake.Duplicated(fmt.Sprintf("worker %d", e.rank))
 	}
-	if e.Fit.Elastic && e.Fit.Paced && theirs.Round > 0 && e.renewed(theirs) { // somebody has given it a place
+	if e.Fit.Elastic && e.Fit.Paced && theirs.Round > 0 && e.renewed(theirs) { // another worker has given it a place
 		e.takeBack()
 		return nil
 	}
@@ -120,7 +120,7 @@ func (e *edge) greet(t *handshake.Talk) {
 }
 
 // askForCall asks a neighbour that has not called to call: it may not know where this
-// peer is since that was started anew. It is also how this peer learns that it
+// peer is since its restart. It is also how this peer learns that it
 // will never be called, as a stranger or a duplicate of another process.
 func (e *edge) askForCall(ctx context.Context) {
 	s, err := e.Host.Open(ctx, e.id, Protocol)

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Config says with whom a worker has links, and what may pass.
+// A Config says which links a worker has, and what may pass.
 type Config struct {
 	Host      *socket.Host
 	Members   handshake.Members
@@ -52,7 +52,7 @@ type Status struct {
 	Sent      record.Bytes `json:"sent"`
 	Received  record.Bytes `json:"received"`
 	Lost      int64        `json:"lost"`    // links that ended without a bye
-	Silent    int64        `json:"silent"`  // those of them that were given up for silence
+	Silent    int64        `json:"silent"`  // lost links that were given up for silence
 	Retries   int64        `json:"retries"` // tries that made no link
 }
 

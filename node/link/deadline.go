@@ -26,9 +26,8 @@ func (d *deadline) extend() {
 	d.set(d.at)
 }
 
-// excuse gives what is late another chance if the connection has carried
-// something meanwhile, up to allow after that: what is awaited may stand behind
-// it. It reports whether there is one.
+// excuse gives late bytes another chance if the connection has carried something
+// meanwhile, up to allow after that: they may stand behind it. It reports whether there is one.
 func (d *deadline) excuse(err error, silence func() time.Duration) bool {
 	if silence == nil || !late(err) {
 		return false

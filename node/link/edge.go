@@ -80,7 +80,7 @@ func (e *edge) current() *link {
 	return e.state.link
 }
 
-// renewed reports whether theirs is of another process than that of the last link.
+// renewed reports whether theirs is of another process than the last link.
 func (e *edge) renewed(theirs handshake.Hello) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,10 +16,10 @@ type EventKind int
 
 // Kinds of events.
 const (
-	Up       EventKind = iota // a link was made; what the last one held is lost
+	Up       EventKind = iota // a link was made; frames that the last one held are lost
 	Down                      // a link was lost, see Err
 	FrameIn                   // Frame came in, of any kind but gossip.Bye
-	PeerDone                  // both ends have said Bye, or there is nobody left to say it to
+	PeerDone                  // both ends have said Bye
 	Refused                   // one end refused the other, see Err (*handshake.RefusedError)
 	Stopped                   // the neighbour says that the run is over early, see Err (*handshake.StoppedError)
 )

@@ -2,8 +2,8 @@
 // while a link lives. One edge per neighbour makes a link, and another when it is lost; a
 // link is one stream with its writer and its reader.
 //
-// It knows bytes, frames and neighbours. What a frame means, who the neighbours are and
-// what follows from a link that is gone, its user decides: it obeys a gossip.Control.
+// It knows bytes, frames and neighbours. Its user decides what a frame means and what
+// follows from a link that is gone, and steers it by gossip.Control.
 package link
 
 import (
@@ -63,7 +63,7 @@ func (k *link) fail(why error) {
 }
 
 // wait waits for both goroutines. left says that both ends said Bye, so that
-// nothing is missing and nobody waits.
+// nothing is missing and neither end waits.
 func (k *link) wait() (why error, left bool) {
 	<-k.over
 	k.ended.Wait()

@@ -18,9 +18,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Links are one long-lived stream per neighbour of a worker, each made anew when it is
-// lost. They are used by one goroutine, which must keep receiving from Events; what only
-// tells how they are may be called by any.
+// Links are one long-lived stream per neighbour of a worker, each replaced when it is
+// lost. They are used by one goroutine, which must keep receiving from Events. Trouble,
+// Bytes, Messages, Carried and Status may be called by any.
 type Links struct {
 	s     shared
 	watch *network.NotifyBundle // wakes edges
@@ -55,8 +55,8 @@ func Start(c Config) (*Links, error) {
 	return l, nil
 }
 
-// Close ends all links at once, those that said no bye included, and waits for what
-// served them.
+// Close ends all links at once, those that said no bye included, and waits for the goroutines
+// that served them.
 func (l *Links) Close() error {
 	l.s.Host.RemoveStreamHandler(Protocol)
 	l.mu.Lock()
@@ -199,8 +199,8 @@ func (l *Links) Control(c gossip.Control) {
 	}
 }
 
-// introduce enters the exchanges finished, and those of the oldest checkpoint, into the
-// hellos to come.
+// introduce enters the place of this worker, and the place of its oldest checkpoint, into
+// the hellos to come.
 func (l *Links) introduce(place, durable int) {
 	l.s.place.Store(int64(place))
 	l.s.durable.Store(int64(durable))

@@ -98,7 +98,7 @@ func (p *mailing) open() ([]byte, entropy.Coder) {
 	return p.coded, p.coder
 }
 
-// code fills coded. What cannot be coded is sent as it is: that is slower, and
+// code fills coded. A message that cannot be coded is sent as it is: that is slower, and
 // no reason to end a run.
 func (p *mailing) code() {
 	p.stage.encoding.Lock()

@@ -31,7 +31,7 @@ func (o outgoing) close() {
 	}
 }
 
-// A queue holds what waits for a link's writer. It never blocks who puts: a
+// A queue holds what waits for a link's writer. put never blocks: a
 // machine has only the frames of a few exchanges out at a time.
 type queue struct {
 	mu    sync.Mutex

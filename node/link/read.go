@@ -97,7 +97,7 @@ func (k *link) payload(h wire.Header, due *deadline) ([]byte, error) {
 }
 
 // fill reads payload, which follows h. The reader's buffer is far smaller than a
-// message: what is longer goes straight to its place.
+// message: a longer payload goes straight to its place.
 func (k *link) fill(payload []byte, h *wire.Header, due *deadline) error {
 	began, awaited := time.Now(), len(payload)-k.in.Buffered()
 	err := k.full(payload, h, due)
@@ -136,7 +136,7 @@ func (k *link) readError(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return k.to.unused(errCutOff)
 	case errors.Is(err, io.EOF):
-		return errNoBye // unless heard, and then nobody asks
+		return errNoBye // unless heard: then the reason is not used
 	case late(err):
 		k.to.hangUp(k.stream.Conn()) // another stream of it would be no better
 		return &silentError{k.to.Detect}

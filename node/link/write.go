@@ -16,8 +16,8 @@ import (
 // model data, and time out on a slow link although the neighbour lives.
 const writeTime = 60 * time.Second // for a piece, of a neighbour that lives and does not read
 
-// write sends what is queued until the link is over: after Bye that can only be
-// what a neighbour that is not done asks for.
+// write sends the queued frames until the link is over. After Bye only answers to a
+// neighbour that is not done can follow.
 func (k *link) write() error {
 	due := deadline{set: k.stream.SetWriteDeadline, allow: writeTime}
 	buf := make([]byte, min(shape.Record, k.to.Host.Pieces(k.to.id)))
@@ -62,7 +62,7 @@ var (
 	}
 )
 
-// header describes what is to be sent.
+// header describes an outgoing frame.
 func (k *link) header(o outgoing) wire.Header {
 	epoch := k.to.Hello.Epoch
 	if o.alive {

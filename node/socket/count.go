@@ -35,7 +35,7 @@ type traffic struct {
 	total  tally
 	shared *quicreuse.ConnManager // nil over TCP
 	shaper *shaper                // above the counting; nil: bytes go at once
-	keeps  func(peer.ID) bool     // whose count outlives their connections; nil: everybody's
+	keeps  func(peer.ID) bool     // peers whose count outlives their connections; nil: all
 	mu     sync.Mutex
 	peers  map[peer.ID]*tally
 }
@@ -51,8 +51,8 @@ func (t *traffic) peer(id peer.ID) *tally {
 	return t.peers[id]
 }
 
-// forget drops the count of a peer whose connection is over and who does not
-// belong: strangers may come under any number of ids.
+// forget drops the count of a peer that does not belong, when its connection is over:
+// strangers may come under any number of ids.
 func (t *traffic) forget(id peer.ID) {
 	if t.keeps == nil || t.keeps(id) {
 		return
@@ -83,7 +83,7 @@ func (t *traffic) quic(
 	return m, err
 }
 
-// close ends what the host does not, when the host is closed.
+// close ends the connections that the host does not end itself. The host must be closed.
 func (t *traffic) close() error {
 	t.shaper.wait()
 	if t.shared == nil {
@@ -127,7 +127,7 @@ type upgradedConn struct {
 	below *countedConn
 }
 
-// As finds the connection below for who asks for it (network.Conn).
+// As gives the connection below to a caller that asks for it (network.Conn).
 func (c *upgradedConn) As(target any) bool {
 	if below, ok := target.(**countedConn); ok {
 		*below = c.below
@@ -136,7 +136,7 @@ func (c *upgradedConn) As(target any) bool {
 	return c.CapableConn.As(target)
 }
 
-// Stat passes on what the transport knows.
+// Stat passes on the statistics of the transport.
 func (c *upgradedConn) Stat() network.ConnStats {
 	if s, ok := c.CapableConn.(network.ConnStat); ok {
 		return s.Stat()
@@ -214,8 +214,8 @@ func (l *upgradedListener) Accept() (transport.CapableConn, error) {
 	return &upgradedConn{up, c}, nil
 }
 
-// A countedConn counts for nobody until its peer is known, then moves what it
-// has counted there. The lock keeps a byte from being counted between the two.
+// A countedConn counts for itself until its peer is known, then moves the bytes
+// to the count of that peer. The lock keeps a byte from being counted between the two.
 type countedConn struct {
 	manet.Conn
 	traffic *traffic
@@ -240,8 +240,8 @@ func (t *traffic) count(raw manet.Conn) *countedConn {
 	return &countedConn{Conn: raw, traffic: t, began: time.Now()}
 }
 
-// Silence returns what says how long nothing has come over c; nil over QUIC, where
-// nobody counts.
+// Silence returns a function that says how long nothing has come over c; nil over QUIC,
+// whose connections are not counted one by one.
 func Silence(c network.Conn) func() time.Duration {
 	var below *countedConn
 	if !c.As(&below) {

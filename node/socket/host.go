@@ -2,8 +2,8 @@
 // encryption, the limits of what may be sent, and the counters of bytes and of refusals.
 //
 // It opens streams and says what passed the socket. It knows no run, no worker and no
-// frame: who may connect is decided by the gate that it is given (package join), and what
-// a stream carries is the concern of packages handshake and link.
+// frame: the gate that it is given (package join) decides which connections come about, and
+// packages handshake and link say what a stream carries.
 package socket
 
 import (
@@ -121,8 +121,8 @@ func New(c Config) (*Host, error) {
 // Close closes all connections and waits until shaped ones have passed on their last words.
 func (h *Host) Close() error { return errors.Join(h.Host.Close(), h.bytes.close()) }
 
-// Know enters who goes by which rank, so that links with a limit of their own have it from
-// now on. ids are those of all workers by rank, self is this one's rank.
+// Know enters the ids of all workers by rank, of which self is this one, so that links with
+// a limit of their own have it from now on.
 func (h *Host) Know(self topology.Rank, ids []peer.ID) { h.bytes.shaper.know(self, ids) }
 
 // Pace waits for the turn of bytes of a frame to id, or until over is closed.
@@ -133,7 +133,7 @@ func (h *Host) Pace(id peer.ID, bytes int, over <-chan struct{}) {
 // Pieces returns how many bytes of a frame to id are written at once.
 func (h *Host) Pieces(id peer.ID) int { return h.bytes.shaper.pieces(id) }
 
-// Rate returns the bits per second to which what is sent to id is limited, 0 without a limit.
+// Rate returns the limit of this host's bytes to id in bits per second, 0 without one.
 func (h *Host) Rate(id peer.ID) float64 { return h.bytes.shaper.link(id).Rate }
 
 // Slowest returns the least bits per second of all links of the run, 0 if none is
@@ -178,9 +178,9 @@ func (c *Config) transport(bytes *traffic) []libp2p.Option {
 	}
 }
 
-// yamuxConfig returns that of streams with a window. It is there from the start:
-// yamux enlarges windows by round trips of an idle link, which know nothing of what
-// waits below the stream. Readers always read, and links pace what they write: a
+// yamuxConfig returns the configuration of streams with a window of so many bytes from the
+// start. Yamux would enlarge windows by round trips of an idle link, which know nothing of
+// the bytes that wait below the stream. Readers always read, and links pace what they write: a
 // window is never a queue.
 func yamuxConfig(window uint32) *yamux.Config {
 	streams := *muxer.DefaultTransport.Config()
@@ -192,7 +192,7 @@ func yamuxConfig(window uint32) *yamux.Config {
 	return &streams
 }
 
-// What a connection or a peer may use. A link needs a stream, telemetry two, a
+// Bounds of one connection or one peer. A link needs a stream, telemetry two, a
 // roll call one, and libp2p a few short ones.
 const (
 	peerConns   = 8
@@ -241,8 +241,8 @@ func resources(n int) (network.ResourceManager, error) {
 	return m, nil
 }
 
-// announced leaves out addresses that mean another machine, or nothing, to
-// whoever reads them: loopback, unless there is nothing else, and link-local.
+// Reachable leaves out addresses that mean another machine, or nothing, to
+// their reader: loopback, unless there is nothing else, and link-local.
 func Reachable(addrs []ma.Multiaddr) []ma.Multiaddr {
 	far := slices.DeleteFunc(slices.Clone(addrs), func(a ma.Multiaddr) bool {
 		return manet.IsIPLoopback(a) || manet.IsIP6LinkLocal(a) || manet.IsIPUnspecified(a)

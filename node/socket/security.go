@@ -23,7 +23,7 @@ import (
 )
 
 // A sealer is libp2p's TLS 1.3 (https://github.com/libp2p/specs/blob/master/tls/tls.md) but for two things.
-// Its certificates are valid at all times: those of libp2p begin an hour before
+// Its certificates are valid at all times: libp2p's own begin an hour before
 // their process, so that machines whose clocks differ by more, or one that
 // has been set back, do not meet. And it leaves with the connection below what
 // only the two ends of the session know, for the proof of the join secret.
@@ -57,7 +57,7 @@ func newSealer(id protocol.ID, key crypto.PrivKey) (*sealer, error) {
 // ID is the name under which peers agree on this protocol.
 func (s *sealer) ID() protocol.ID { return s.id }
 
-// SecureInbound does the handshake as a server; who "" is anybody.
+// SecureInbound does the handshake as a server; with who "" the client may be any peer.
 func (s *sealer) SecureInbound(ctx context.Context, below net.Conn, who peer.ID) (sec.SecureConn, error) {
 	return s.secure(ctx, below, who, tls.Server)
 }

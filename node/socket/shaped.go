@@ -10,8 +10,8 @@ import (
 	manet "github.com/multiformats/go-multiaddr/net"
 )
 
-// A shapedConn holds back what is written to it until the shaper says that it
-// would arrive. Its run passes the bytes on; Write waits only for room.
+// A shapedConn holds back written bytes until the shaper says that they would
+// arrive. Its run passes the bytes on; Write waits only for room.
 type shapedConn struct {
 	manet.Conn
 	shaper *shaper
@@ -144,7 +144,7 @@ func (c *shapedConn) passed(p segment, err error) {
 	c.change.Broadcast()
 }
 
-// SetDeadline is that of reads and writes.
+// SetDeadline bounds reads and writes.
 func (c *shapedConn) SetDeadline(t time.Time) error {
 	if err := c.SetWriteDeadline(t); err != nil {
 		return err
@@ -167,14 +167,14 @@ func (c *shapedConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// ring lets who waits for room see that the deadline has passed.
+// ring lets a Write that waits for room see that the deadline has passed.
 func (c *shapedConn) ring() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.change.Broadcast()
 }
 
-// Close ends reads and writes at once. What was written before still goes its
+// Close ends reads and writes at once. Bytes written before still go their
 // way, for a while: a refusal is the last thing that a stranger is told.
 func (c *shapedConn) Close() error {
 	c.mu.Lock()

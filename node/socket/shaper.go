@@ -37,7 +37,7 @@ func newShaper(n shape.Network) *shaper {
 	return &shaper{network: n, alarms: newAlarm, began: time.Now(), sender: n.NewSender(outside)}
 }
 
-// know enters who goes by which rank, so that links with a limit of their own
+// know enters the ids of all workers by rank, so that links with a limit of their own
 // have it from now on.
 func (s *shaper) know(self topology.Rank, ids []peer.ID) {
 	if s == nil {
@@ -52,7 +52,7 @@ func (s *shaper) know(self topology.Rank, ids []peer.ID) {
 	s.sender, s.ranks = s.network.NewSender(self), ranks
 }
 
-// rank returns whom id is; s.mu is held.
+// rank returns the rank of id, outside without one; s.mu is held.
 func (s *shaper) rank(id peer.ID) topology.Rank {
 	if rank, ok := s.ranks[id]; ok {
 		return rank
@@ -68,8 +68,8 @@ func (s *shaper) book(id peer.ID, bytes int) time.Time {
 	return s.began.Add(arrives)
 }
 
-// room returns how many bytes may be under way to id: what the link holds, what
-// frames may wait, and what leaves while a sleeper oversleeps.
+// room returns how many bytes may be under way to id: those on the
+// link, those of frames that may wait, and those that leave while a sleeper oversleeps.
 func (s *shaper) room(id peer.ID) int {
 	l := s.link(id)
 	if l.Rate <= 0 {

@@ -19,7 +19,7 @@ type known struct {
 	theirs  map[topology.Rank]message
 	heard   map[topology.Rank]time.Time
 	gained  time.Time     // when the last result, or the last that has all, became known
-	changed chan struct{} // closed and made anew when theirs changes
+	changed chan struct{} // closed and replaced when theirs changes
 }
 
 func newKnown(members handshake.Members, process uint64) *known {
@@ -52,7 +52,7 @@ func (k *known) next() ([]byte, error) {
 	return json.Marshal(k.mine)
 }
 
-// note keeps the newest message of a worker and returns what is new in it.
+// note keeps the newest message of a worker and returns its news.
 func (k *known) note(from topology.Rank, news message) []record.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()

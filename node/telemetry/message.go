@@ -40,7 +40,7 @@ func parse(from topology.Rank, text []byte) (m message, ok bool) {
 }
 
 // Messages come every second, or less often where they would take more than
-// newsShare of a link: every peer passes on those of all others. Ten seconds are
+// newsShare of a link: every peer passes on the messages of all others. Ten seconds are
 // long enough, though, while they take no more than mostShare.
 const (
 	newsEvery    = time.Second

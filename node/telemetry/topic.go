@@ -29,14 +29,14 @@ const (
 	flushTime  = 200 * time.Millisecond // for gossipsub to pass on what it was given last
 )
 
-// A Config says who takes part in the topic.
+// A Config says for which worker of which run a topic is.
 type Config struct {
 	Host    host.Host // serves members alone
 	Run     string
 	Members handshake.Members
-	Process uint64  // number of this process, which differs from that of an earlier one
+	Process uint64  // number of this process, which differs from the number of an earlier one
 	Slowest float64 // bits per second of the run's slowest link, 0 without a limit
-	// Observe sees what is new of the others.
+	// Observe sees the news of the others.
 	Observe func(record.Event)
 	Log     *slog.Logger
 }
@@ -233,9 +233,9 @@ func (t *Topic) announce() {
 	}
 }
 
-// Collect tells all what has been posted and waits until everybody has all results, or
-// until those that lack have been silent for 5 seconds, on slow links longer. The first
-// to see that all have all leaves, and says so: what it has seen is true for all, so they
+// Collect publishes what has been posted and waits until all workers have all results, or
+// until those that lack some have been silent for 5 seconds, on slow links longer. The first
+// to see that all have all leaves, and says so: its view is true for all, so they
 // leave as well. It fails if another worker stops the run, or ctx ends.
 func (t *Topic) Collect(ctx context.Context) error {
 	t.announce()

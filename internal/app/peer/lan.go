@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 // On a LAN a machine has data, a key and a secret of its own, which may not be those that the others expect.
@@ -29,7 +30,7 @@ func Secret(loaded *configs.Loaded) (string, error) {
 	key, secret := "node.join_secret", cfg.Node.JoinSecret
 	if file := cfg.Node.JoinSecretFile; file != "" {
 		var err error
-		if secret, err = node.ReadSecret(file); errors.Is(err, fs.ErrNotExist) {
+		if secret, err = identity.ReadSecret(file); errors.Is(err, fs.ErrNotExist) {
 			hint := advice.Command("peer", "id", "secret", file) + " makes it; every machine needs the same"
 			return "", advice.With(err, hint)
 		} else if err != nil {
@@ -66,7 +67,7 @@ func OwnFolder(loaded *configs.Loaded) error {
 	if err != nil {
 		return err
 	}
-	who, err := node.ReadIdentity(path)
+	who, err := identity.Read(path)
 	if err != nil {
 		return err
 	}

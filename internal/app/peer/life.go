@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -45,7 +45,7 @@ func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
 	}
 	o := nodeOptions(run)
 	if kept != nil || run.Reweights() { // whoever comes back is known by its key
-		if o.Identity, err = node.OpenIdentity(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
+		if o.Identity, err = identity.Open(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
 			return err
 		}
 		defer o.Identity.Close()
