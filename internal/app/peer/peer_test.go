@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 )
 
 func loaded(t *testing.T, set ...string) *configs.Loaded {
@@ -44,7 +45,7 @@ func TestASecretFileThatIsNotThereSaysWhatMakesIt(t *testing.T) {
 	if !ok || !strings.Contains(hinted.Hint(), "peer id secret "+path) {
 		t.Fatalf("error %v", err)
 	}
-	if err := node.CreateSecret(path); err != nil {
+	if err := identity.CreateSecret(path); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := Secret(loaded(t, "node.join_secret_file="+path)); err != nil || got == "" {
