@@ -67,11 +67,13 @@ func (r *rounder) residuesExactly(dst []byte, x []float32, first, width int) int
 	if at := r.round(index[:len(x)], x, first); at >= 0 {
 		return at
 	}
+	window, mask := r.window, byte(1<<width-1)
+	dst = dst[:len(x)]
 	for i, k := range index[:len(x)] {
-		if !r.window && (k > math.MaxInt32 || k < -math.MaxInt32) {
+		if !window && (k > math.MaxInt32 || k < -math.MaxInt32) {
 			return i
 		}
-		dst[i] = byte(k) & byte(1<<width-1)
+		dst[i] = byte(k) & mask
 	}
 	return -1
 }

@@ -27,7 +27,8 @@ func (d *driver) note(notes []gossip.Note) {
 		case gossip.CutOff:
 			d.cutOff(n)
 		case gossip.EdgeIsSet:
-			d.observe(record.Event{Edge: &record.Edge{Rank: int(d.w.Rank), Peer: rank, Exchange: n.Exchange, Weight: n.Weight}})
+			e := &record.Edge{Rank: int(d.w.Rank), Peer: rank, Exchange: n.Exchange, Weight: n.Weight}
+			d.observe(record.Event{Edge: e})
 		case gossip.Awaited:
 			d.await(n)
 		}
@@ -57,5 +58,6 @@ func (d *driver) await(n gossip.Note) {
 	if len(why) == 0 && d.verdict.holding {
 		why = append(why, "the run is to end, and not all have said how many rounds they have begun")
 	}
-	d.status(record.Waiting, fmt.Sprintf("round %d, for %v: %s", d.round, n.For.Round(time.Second), strings.Join(why, "; ")), missing)
+	detail := fmt.Sprintf("round %d, for %v: %s", d.round, n.For.Round(time.Second), strings.Join(why, "; "))
+	d.status(record.Waiting, detail, missing)
 }

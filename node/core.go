@@ -24,7 +24,8 @@ func (d *driver) failed(err error) error {
 
 func (d *driver) cause(err error) error {
 	if lost, ok := errors.AsType[*peer.LostError](err); ok {
-		return &NetworkError{Op: "link", Err: fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, lost.Peer, d.meter.Trouble(lost.Peer))}
+		why := fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, lost.Peer, d.meter.Trouble(lost.Peer))
+		return &NetworkError{Op: "link", Err: why}
 	}
 	if cut, ok := errors.AsType[*judge.CutOffError](err); ok {
 		return &NetworkError{Op: "link", Err: cut}

@@ -12,7 +12,7 @@ const (
 	hasty      = 4   // a link that is down for this part of the grace makes a worker call another, and one more after each
 	invitation = 30  // graces that a worker which comes back may take to begin
 	meeting    = 120 // graces that neighbours may take to meet at the beginning
-	held       = 3   // graces after which a worker goes on although nobody has closed the gap, or without the sponsor it has never met
+	held       = 3   // graces after which a worker goes on although nobody has closed the gap, or its sponsor has not come
 	reach      = 8   // those beyond a gap that are called at most
 	margin     = 8   // exchanges that an edge is put off after the first Off, and so many times more after each
 	widest     = 12  // bits of that at most
@@ -28,8 +28,8 @@ func (m *Membership) Step(w Moment) []Act {
 			a.void, a.rest = false, w.Next+2 // messages of that process may still be mixed before
 			m.cut(a, false)
 		}
-		if a.patience > 0 && w.Next <= a.opened { // it is not its turn yet
-			a.since = w.Now
+		if a.patience > 0 && w.Next <= a.edge.opened { // it is not its turn yet
+			a.link.since = w.Now
 		}
 		m.repeat(a)
 		m.part(a, w)
@@ -42,11 +42,11 @@ func (m *Membership) Step(w Moment) []Act {
 		if a.on && a.lost(w) && !m.holds(a, w) {
 			m.cut(a, true)
 		}
-		if a.offers >= 0 { // nobody has taken it
-			if !a.on || a.opened != a.offers {
+		if a.said.offers >= 0 { // nobody has taken it
+			if !a.on || a.edge.opened != a.said.offers {
 				m.tell(a, Off, w.Next)
 			}
-			a.offers, a.told = -1, false
+			a.said.offers, a.said.told = unsaid, false
 		}
 	}
 	return m.acts
@@ -54,21 +54,21 @@ func (m *Membership) Step(w Moment) []Act {
 
 // repeat says On again on a new link, and takes back an edge that is refused.
 func (m *Membership) repeat(a *acquaintance) {
-	if a.again {
-		a.again = false
-		if a.opened >= 0 && m.self < a.rank {
-			m.tell(a, On, a.opened)
+	if a.said.again {
+		a.said.again = false
+		if a.edge.opened >= 0 && m.self < a.rank {
+			m.tell(a, On, a.edge.opened)
 		}
-		if a.parts {
-			m.tell(a, Part, a.until)
+		if a.edge.parts {
+			m.tell(a, Part, a.edge.until)
 		}
 	}
-	if !a.refuses {
+	if !a.said.refuses {
 		return
 	}
-	a.refuses = false
+	a.said.refuses = false
 	a.tries++
-	if !a.on || a.opened < 0 {
+	if !a.on || a.edge.opened < 0 {
 		return
 	}
 	m.cut(a, false)
@@ -88,10 +88,10 @@ func (a *acquaintance) lost(w Moment) bool {
 
 // down returns for how long there has been no link.
 func (a *acquaintance) down(w Moment) time.Duration {
-	if a.up || a.finished {
+	if a.link.up || a.link.finished {
 		return 0
 	}
-	return w.Now - a.since
+	return w.Now - a.link.since
 }
 
 // close looks for a neighbour in place of the one of a side, if that is lost.
@@ -131,16 +131,16 @@ func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
 	if m.full() || w.Next < next.rest {
 		return false
 	}
-	if !next.told {
-		next.told = true
+	if !next.said.told {
+		next.said.told = true
 		m.tell(next, Want, w.Next)
 	}
-	from := next.offers
+	from := next.said.offers
 	if m.self < next.rank {
-		if next.wants < 0 {
+		if next.said.wants < 0 {
 			return false
 		}
-		from = max(w.Next, next.wants) + ahead
+		from = max(w.Next, next.said.wants) + ahead
 		if next.tries > 0 {
 			from += margin << min(3*(next.tries-1), widest)
 		}
@@ -149,8 +149,9 @@ func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
 	if from < w.Next { // nothing said, or too late
 		return false
 	}
-	next.on, next.opened, next.wants, next.offers = true, from, -1, -1
-	m.acts = append(m.acts, Act{Kind: Open, Peer: next.rank, Edge: topology.Edge{Peer: next.rank, Weight: m.weight}, Exchange: from})
+	next.on, next.edge.opened, next.said.wants, next.said.offers = true, from, unsaid, unsaid
+	edge := topology.Edge{Peer: next.rank, Weight: m.weight}
+	m.acts = append(m.acts, Act{Kind: Open, Peer: next.rank, Edge: edge, Exchange: from})
 	return true
 }
 
@@ -175,12 +176,12 @@ func (m *Membership) beyond(s *side, w Moment) (next *acquaintance, at int) {
 		switch {
 		case a.on:
 			return nil, 0
-		case a.up:
+		case a.link.up:
 			return a, at
-		case a.gone || a.finished:
+		case a.gone || a.link.finished:
 			continue
-		case !a.called:
-			a.called = true
+		case !a.link.called:
+			a.link.called = true
 			m.acts = append(m.acts, Act{Kind: Call, Peer: a.rank})
 		}
 		called++
@@ -204,7 +205,7 @@ func (m *Membership) closable(s *side) bool {
 		switch a := m.find(rank); {
 		case a.on:
 			return false
-		case !a.gone && !a.finished:
+		case !a.gone && !a.link.finished:
 			return true
 		}
 	}
@@ -218,7 +219,7 @@ func (s *side) is(rank topology.Rank) bool {
 
 // cut takes an edge off, for good if its other end is lost.
 func (m *Membership) cut(a *acquaintance, lost bool) {
-	a.on, a.opened, a.until, a.parts, a.closing, a.hosted = false, -1, -1, false, false, false
+	a.on, a.edge, a.hosted = false, always(), false
 	a.gone = lost
 	m.acts = append(m.acts, Act{Kind: Cut, Peer: a.rank})
 }

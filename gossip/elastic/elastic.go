@@ -289,7 +289,9 @@ func (e *Elastic) act(act Act) {
 			e.fail(err)
 			return
 		}
-		e.say.Note(gossip.Note{Kind: gossip.Warning, Peer: act.Peer, Exchange: act.Exchange, Text: "closing a gap of the ring"})
+		e.say.Note(gossip.Note{
+			Kind: gossip.Warning, Peer: act.Peer, Exchange: act.Exchange, Text: "closing a gap of the ring",
+		})
 		e.edge(act.Peer, act.Exchange, act.Edge.Weight)
 	case Close:
 		e.fail(e.machine.Close(act.Peer, act.Exchange))
@@ -299,7 +301,9 @@ func (e *Elastic) act(act Act) {
 			e.say.Control(gossip.Control{Kind: gossip.LeavePeer, Peer: act.Peer})
 		}
 		exchange, err := e.machine.Cut(act.Peer)
-		e.say.Note(gossip.Note{Kind: gossip.Trouble, Peer: act.Peer, Exchange: exchange, Text: "going on without a neighbour"})
+		e.say.Note(gossip.Note{
+			Kind: gossip.Trouble, Peer: act.Peer, Exchange: exchange, Text: "going on without a neighbour",
+		})
 		e.edge(act.Peer, exchange, 0)
 		e.fail(err)
 	}

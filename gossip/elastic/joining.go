@@ -22,7 +22,7 @@ func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange i
 	m.sides[0].at, m.sides[1].at = -1, -1
 	m.seat(sponsor, exchange)
 	a := m.find(sponsor)
-	a.patience, a.since = held, now
+	a.patience, a.link.since = held, now
 	return m
 }
 
@@ -44,7 +44,8 @@ func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now 
 		}
 	}
 	m.seat(peer, exchange)
-	a.process, a.hosted, a.patience, a.up, a.finished, a.since = process, true, invitation, false, false, now
+	a.process, a.hosted, a.patience = process, true, invitation
+	a.link.up, a.link.finished, a.link.since = false, false, now
 	m.acts = m.acts[:0]
 	return true
 }
@@ -62,7 +63,7 @@ func (m *Membership) Weight() float64 { return m.weight }
 // renew takes a worker back that is another process by another sponsor. What was
 // agreed with the last one is void.
 func (m *Membership) renew(a *acquaintance) {
-	a.void, a.gone, a.denied, a.finished = a.on, false, false, false
+	a.void, a.gone, a.denied, a.link.finished = a.on, false, false, false
 	m.unseat(a)
 }
 
@@ -78,7 +79,7 @@ func (m *Membership) unseat(a *acquaintance) {
 // seat puts the edge with a worker on that is next to this one.
 func (m *Membership) seat(peer topology.Rank, exchange int) {
 	a := m.find(peer)
-	a.on, a.gone, a.denied, a.opened, a.tries = true, false, false, exchange, 0
+	a.on, a.gone, a.denied, a.edge.opened, a.tries = true, false, false, exchange, 0
 	s, at := m.towards(peer)
 	s.before, s.at = s.at, at
 }
@@ -97,14 +98,14 @@ func (m *Membership) towards(peer topology.Rank) (*side, int) {
 func (m *Membership) insert(s *side, now *acquaintance, w Moment) {
 	for at, rank := range s.order[:s.at] {
 		a := m.find(rank)
-		if a.on || a.gone || !a.up || a.wants < 0 && a.offers < 0 || !m.agree(a, w, margin) {
+		if a.on || a.gone || !a.link.up || a.said.wants < 0 && a.said.offers < 0 || !m.agree(a, w, margin) {
 			continue
 		}
 		s.before, s.at = s.at, at
-		if now.on && now.until < 0 {
-			now.parts, now.until = true, max(w.Next, a.opened)+2 // the neighbour is at most one exchange ahead
-			m.tell(now, Part, now.until)
-			m.acts = append(m.acts, Act{Kind: Close, Peer: now.rank, Exchange: now.until})
+		if now.on && now.edge.until < 0 {
+			now.edge.parts, now.edge.until = true, max(w.Next, a.edge.opened)+2 // the neighbour is at most one exchange ahead
+			m.tell(now, Part, now.edge.until)
+			m.acts = append(m.acts, Act{Kind: Close, Peer: now.rank, Exchange: now.edge.until})
 		}
 		return
 	}
@@ -113,12 +114,12 @@ func (m *Membership) insert(s *side, now *acquaintance, w Moment) {
 // part takes an edge off as its other end wants, and forgets it when the exchanges
 // that it still had are over.
 func (m *Membership) part(a *acquaintance, w Moment) {
-	if a.closing {
-		a.closing = false
-		m.acts = append(m.acts, Act{Kind: Close, Peer: a.rank, Exchange: a.until})
+	if a.edge.closing {
+		a.edge.closing = false
+		m.acts = append(m.acts, Act{Kind: Close, Peer: a.rank, Exchange: a.edge.until})
 	}
-	if a.until >= 0 && w.Next > a.until {
-		a.on, a.opened, a.until, a.parts, a.told = false, -1, -1, false, false
+	if a.edge.until >= 0 && w.Next > a.edge.until {
+		a.on, a.edge, a.said.told = false, always(), false
 		m.unseat(a) // the other end has found somebody, this one has not
 	}
 }

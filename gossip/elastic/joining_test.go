@@ -21,26 +21,31 @@ func (w *world) rejoin(rank topology.Rank, rounds int) {
 	}
 	process := w.process + 1
 	for _, sponsor := range w.workers {
-		from := sponsor.Next() + 1
-		if from <= old.Next() { // what both lives did in one exchange could not be told apart
+		from := sponsor.machine.Next() + 1
+		if from <= old.machine.Next() { // what both lives did in one exchange could not be told apart
 			continue
 		}
-		if sponsor.dead || sponsor.done || from >= rounds || sponsor.inviting || !sponsor.member.Host(rank, process, from, w.now) {
+		if sponsor.dead || sponsor.done || sponsor.inviting {
 			continue
+		}
+		w.must(sponsor.Tick(w.now))
+		seat, answer, err := sponsor.Host(rank, process)
+		if w.must(err); answer != elastic.Welcome {
+			continue
+		}
+		if seat != (elastic.Seat{Round: from, From: from}) {
+			w.t.Fatalf("seat %+v, want it in round %d", seat, from)
 		}
 		sponsor.inviting, w.joining[rank], w.process = true, process, process
-		edge := topology.Edge{Peer: rank, Weight: sponsor.member.Weight()}
-		if err := sponsor.Open(edge, from); err != nil {
-			w.t.Fatal(err)
-		}
 		sponsor.AtBoundary(func(k int) {
 			if k != from {
 				return
 			}
 			sponsor.inviting = false
 			var s state.Snapshot
-			s.Save("machine", sponsor.Worker)
-			w.after(w.delay("copy", 300*time.Millisecond), func() { w.begin(old, process, sponsor, from, rounds, &s) })
+			s.Save("machine", sponsor.machine)
+			copied := w.delay("copy", 300*time.Millisecond)
+			w.after(copied, func() { w.begin(old, process, sponsor, from, rounds, &s) })
 		})
 		return
 	}
@@ -58,22 +63,25 @@ func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds
 		w.rejoin(old.rank, rounds)
 		return
 	case !alive:
-		sponsor.member.Missed(old.rank, process)
+		sponsor.Missed(old.rank, process)
 		return
 	}
 	alg := &witness{
 		DPSGD: &algos.DPSGD{X: make([]float32, worldDim), Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
 		mixed: old.alg.mixed, at: old.alg.at,
 	}
-	row := topology.Row{In: []topology.Edge{{Peer: sponsor.rank, Weight: sponsor.member.Weight()}}, Out: []topology.Rank{sponsor.rank}}
+	closing := w.graph.Closing(old.rank)
+	edge := topology.Edge{Peer: sponsor.rank, Weight: closing.Weight}
+	row := topology.Row{In: []topology.Edge{edge}, Out: []topology.Rank{sponsor.rank}}
 	machine, err := gossip.Resume(old.rank, row, alg, rounds, 1, nil, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m := &mortal{
-		Worker: machine, rank: old.rank, row: row, alg: alg, guest: true, process: process, life: old.life,
-		member: elastic.NewGuest(old.rank, sponsor.rank, w.graph.Closing(old.rank), from, w.now),
-		called: make(map[topology.Rank]bool), last: make(map[topology.Rank]time.Duration), cuts: make(map[topology.Rank]int),
+	m := newMortal(machine, &mortal{rank: old.rank, row: row, alg: alg, guest: true, process: process, life: old.life})
+	seat := elastic.Seat{Round: from, From: from}
+	w.embody(m, elastic.Start{Closing: closing, Rounds: rounds, Sponsored: true, Seat: seat})
+	for _, other := range w.workers {
+		delete(other.left, old.rank) // it is another process
 	}
 	w.workers[old.rank] = m
 	for c := range w.initial { // its model is another one
@@ -99,7 +107,8 @@ func TestAnotherProcessKnowsNothing(t *testing.T) {
 		acts := m.Step(elastic.Moment{Grace: grace, Next: 7})
 		cut := slices.ContainsFunc(acts, func(a elastic.Act) bool { return a.Kind == elastic.Cut && a.Peer == peer })
 		if m.Neighbour(peer) != want || cut == want || m.Gone(peer) {
-			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v", process, m.Neighbour(peer), m.Gone(peer), acts, want)
+			t.Errorf("met again as process %d: neighbour %v, gone %v, %+v; want neighbour %v",
+				process, m.Neighbour(peer), m.Gone(peer), acts, want)
 		}
 	}
 }

@@ -58,29 +58,53 @@ type side struct {
 // An acquaintance is a worker with whom there is an edge, or may be a link.
 type acquaintance struct {
 	rank     topology.Rank
-	on       bool   // there is an edge
-	process  uint64 // who it was on the last link, 0 before the first
-	void     bool   // the edge was with a process that is no more
-	rest     int    // the first exchange in which a new one can be spoken of after that
-	gone     bool   // there was one; this process is not taken back
-	denied   bool   // it does not take this worker back
-	up       bool   // there is a link
-	hosted   bool   // this worker is its sponsor
-	patience int    // graces that it may take to come, 0: one
-	finished bool   // it has done all its rounds
-	called   bool
-	since    time.Duration // of up
-	told     bool          // Want was said on this link
-	wants    int           // the exchange of its last Want on this link, −1 without
-	offers   int           // the exchange of its On that has no answer, −1 without
-	opened   int           // the exchange from which this worker has put the edge on, −1 if it was always
-	until    int           // the exchange in which the edge is off as agreed, −1 without
-	parts    bool          // this worker has said so
-	again    bool          // On may have been lost with a link
-	refuses  bool          // it said Off
-	closing  bool          // it said Part, which is not done yet
-	tries    int           // how often it did
+	process  uint64 // that it was on the last link, 0 before the first
+	link     contact
+	said     words
+	edge     period
+	on       bool // there is an edge
+	void     bool // the edge was with a process that is no more
+	hosted   bool // this worker is its sponsor
+	gone     bool // there was an edge; this process is not taken back
+	denied   bool // it does not take this worker back
+	rest     int  // the first exchange in which a new edge can be spoken of, after a void one
+	patience int  // graces that it may take to come, 0: one
+	tries    int  // how often it said Off
 }
+
+// A contact is how the link with an acquaintance is.
+type contact struct {
+	up       bool
+	called   bool          // this worker has called it
+	finished bool          // it has done all its rounds
+	since    time.Duration // of up
+}
+
+// Words are what was said on the present link, or is to be said on it.
+type words struct {
+	told    bool // Want was said
+	wants   int  // the exchange of its last Want, or unsaid
+	offers  int  // the exchange of its On that has no answer, or unsaid
+	refuses bool // it said Off
+	again   bool // On may have been lost with the last link
+}
+
+// A period is the exchanges in which an edge is on.
+type period struct {
+	opened  int  // the exchange from which this worker has put it on, or unsaid if it was always
+	until   int  // the exchange in which it is off as agreed, or unsaid
+	parts   bool // this worker has said so
+	closing bool // the other end said so, which is not done yet
+}
+
+// unsaid stands for an exchange that nobody has named.
+const unsaid = -1
+
+// silence is what is said on a new link.
+func silence() words { return words{wants: unsaid, offers: unsaid} }
+
+// always is the period of an edge that nobody has put on or off.
+func always() period { return period{opened: unsaid, until: unsaid} }
 
 // A Verb is what a Membership says to another.
 type Verb int
@@ -147,7 +171,7 @@ func (m *Membership) get(rank topology.Rank) *acquaintance {
 	if a := m.find(rank); a != nil {
 		return a
 	}
-	m.peers = append(m.peers, acquaintance{rank: rank, wants: -1, offers: -1, opened: -1, until: -1})
+	m.peers = append(m.peers, acquaintance{rank: rank, said: silence(), edge: always()})
 	return &m.peers[len(m.peers)-1]
 }
 
@@ -168,24 +192,24 @@ func (m *Membership) Up(peer topology.Rank, process uint64, now time.Duration) {
 		m.renew(a)
 	}
 	a.process = process
-	a.link(true, now)
+	a.relink(true, now)
 	a.patience = 0
-	a.again = a.on && !a.void && (a.parts || a.opened >= 0 && m.self < peer)
+	a.said.again = a.on && !a.void && (a.edge.parts || a.edge.opened >= 0 && m.self < peer)
 }
 
 // Down notes that the link to peer was lost.
-func (m *Membership) Down(peer topology.Rank, now time.Duration) { m.get(peer).link(false, now) }
+func (m *Membership) Down(peer topology.Rank, now time.Duration) { m.get(peer).relink(false, now) }
 
-// link forgets what was said on the last one.
-func (a *acquaintance) link(up bool, now time.Duration) {
-	a.up, a.since = up, now
-	a.told, a.wants, a.offers, a.refuses, a.again = false, -1, -1, false, false
+// relink forgets what was said on the last one.
+func (a *acquaintance) relink(up bool, now time.Duration) {
+	a.link.up, a.link.since = up, now
+	a.said = silence()
 }
 
 // Finished notes that peer has done all its rounds and said so.
 func (m *Membership) Finished(peer topology.Rank) {
 	a := m.get(peer)
-	a.up, a.finished = false, true
+	a.link.up, a.link.finished = false, true
 }
 
 // Denied notes that peer does not take this worker back.
@@ -195,15 +219,15 @@ func (m *Membership) Denied(peer topology.Rank) { m.get(peer).denied = true }
 func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) {
 	switch a := m.get(peer); verb {
 	case Want:
-		a.wants = exchange
-		a.refuses = a.on && a.hosted // it has another sponsor
+		a.said.wants = exchange
+		a.said.refuses = a.on && a.hosted // it has another sponsor
 	case On:
-		a.offers = exchange
+		a.said.offers = exchange
 	case Off:
-		a.wants, a.refuses = -1, true
+		a.said.wants, a.said.refuses = unsaid, true
 	case Part:
-		if a.on && a.until < 0 {
-			a.until, a.closing = exchange, true
+		if a.on && a.edge.until < 0 {
+			a.edge.until, a.edge.closing = exchange, true
 		}
 	}
 }

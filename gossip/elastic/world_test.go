@@ -2,6 +2,7 @@ package elastic_test
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -17,8 +18,8 @@ import (
 
 const grace = time.Second
 
-// A world is machines with their memberships on a virtual clock, over links of
-// random delay, in which workers die.
+// A world is elastic workers on a virtual clock, over links of random delay, in which
+// workers die.
 type world struct {
 	t       *rapid.T
 	graph   *topology.Graph
@@ -30,6 +31,7 @@ type world struct {
 	initial []float64
 	died    map[topology.Rank]bool
 	deaths  int
+	latest  time.Duration            // death
 	joining map[topology.Rank]uint64 // processes that have a sponsor
 	process uint64                   // the last that came back
 }
@@ -43,10 +45,10 @@ type event struct {
 
 // A mortal is one worker in a world.
 type mortal struct {
-	*gossip.Worker
+	*elastic.Elastic
+	machine  *gossip.Worker
 	rank     topology.Rank
 	process  uint64
-	member   *elastic.Membership
 	row      topology.Row
 	alg      *witness
 	ready    gossip.Ready
@@ -56,7 +58,8 @@ type mortal struct {
 	done     bool
 	over     time.Duration // when it was done
 	called   map[topology.Rank]bool
-	life     map[topology.Rank]int // links so far, by neighbour
+	left     map[topology.Rank]bool // it takes no link from that process
+	life     map[topology.Rank]int  // links so far, by neighbour
 	last     map[topology.Rank]time.Duration
 	cuts     map[topology.Rank]int
 }
@@ -87,7 +90,10 @@ func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 const worldDim = 3
 
 func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
-	w := &world{t: t, graph: g, links: make(map[[2]topology.Rank]bool), died: make(map[topology.Rank]bool), joining: make(map[topology.Rank]uint64), process: 1, initial: make([]float64, worldDim)}
+	w := &world{
+		t: t, graph: g, links: make(map[[2]topology.Rank]bool), died: make(map[topology.Rank]bool),
+		joining: make(map[topology.Rank]uint64), process: 1, initial: make([]float64, worldDim),
+	}
 	for i, row := range g.Rows() {
 		x := make([]float32, worldDim)
 		for c := range x {
@@ -102,12 +108,10 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.workers = append(w.workers, &mortal{
-			Worker: machine, rank: topology.Rank(i), process: 1, row: row, alg: alg,
-			member: elastic.NewMembership(topology.Rank(i), row, g.Closing(topology.Rank(i))),
-			called: make(map[topology.Rank]bool), life: make(map[topology.Rank]int), last: make(map[topology.Rank]time.Duration),
-			cuts: make(map[topology.Rank]int),
-		})
+		life := make(map[topology.Rank]int)
+		m := newMortal(machine, &mortal{rank: topology.Rank(i), process: 1, row: row, alg: alg, life: life})
+		w.embody(m, elastic.Start{Closing: g.Closing(m.rank), Rounds: rounds})
+		w.workers = append(w.workers, m)
 	}
 	for _, m := range w.workers {
 		for _, peer := range m.row.Out {
@@ -121,6 +125,31 @@ func newWorld(t *rapid.T, g *topology.Graph, rounds int) *world {
 		w.tick(m)
 	}
 	return w
+}
+
+// newMortal completes a worker with a machine.
+func newMortal(machine *gossip.Worker, m *mortal) *mortal {
+	m.machine = machine
+	m.called, m.left = make(map[topology.Rank]bool), make(map[topology.Rank]bool)
+	m.last, m.cuts = make(map[topology.Rank]time.Duration), make(map[topology.Rank]int)
+	return m
+}
+
+// embody puts the layer around the machine of a worker.
+func (w *world) embody(m *mortal, s elastic.Start) {
+	s.Self, s.Row = m.rank, m.row
+	inside := gossip.NewLinked(m.machine, m.rank, s.Seat.From, gossip.Undurable)
+	var err error
+	if m.Elastic, err = elastic.New(inside, m.machine, s); err != nil {
+		w.t.Fatal(err)
+	}
+	w.must(m.Tick(w.now))
+}
+
+func (w *world) must(err error) {
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) after(d time.Duration, do func()) {
@@ -154,37 +183,36 @@ func (w *world) dial(a, b *mortal) {
 		switch {
 		case a.dead || b.dead || w.links[key]:
 		case w.workers[a.rank] != a || w.workers[b.rank] != b:
-		case b.member.Gone(a.rank) && !a.guest:
-			a.member.Denied(b.rank)
-			w.step(a)
-		case a.member.Gone(b.rank) && !b.guest:
-			b.member.Denied(a.rank)
-			w.step(b)
+		case b.left[a.rank] && !a.guest:
+			w.deny(a, b.rank)
+		case a.left[b.rank] && !b.guest:
+			w.deny(b, a.rank)
 		default:
 			w.links[key] = true
 			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
 				m, peer := pair[0], pair[1]
 				m.life[peer.rank]++
 				m.last[peer.rank] = w.now
-				m.member.Up(peer.rank, peer.process, w.now)
+				w.must(m.Tick(w.now))
+				w.must(m.Met(peer.rank, gossip.Meeting{
+					Theirs: peer.ready.Round, Ours: m.ready.Round, Durable: gossip.Undurable, Process: peer.process,
+				}))
 			}
-			for _, pair := range [][2]*mortal{{a, b}, {b, a}} {
-				if pair[0].member.Gone(pair[1].rank) {
-					w.lose(a.rank, b.rank, false)
-					pair[1].member.Denied(pair[0].rank)
-					return
-				}
-			}
-			for _, m := range []*mortal{a, b} {
-				w.step(m)
-				m.Link(b.rank, true)
-				if m == b {
-					m.Link(a.rank, true)
-				}
-				w.step(m)
-			}
+			w.step(a)
+			w.step(b)
 		}
 	})
+}
+
+// deny tells a worker that another one takes no link from it.
+func (w *world) deny(m *mortal, by topology.Rank) {
+	err := m.Parted(by, &gossip.RefusedError{Remote: true, Place: true, Err: errors.New("gone on without it")})
+	if _, behind := errors.AsType[*elastic.LeftBehindError](err); behind { // its process ends
+		w.kill(m.rank)
+		return
+	}
+	w.must(err)
+	w.step(m)
 }
 
 // lose breaks the link of two workers; each notices in its time.
@@ -198,8 +226,8 @@ func (w *world) lose(a, b topology.Rank, again bool) {
 		m, peer := w.workers[rank], key[0]+key[1]-rank
 		m.life[peer]++
 		if !m.dead {
-			m.member.Down(peer, w.now)
-			m.Link(peer, false)
+			w.must(m.Tick(w.now))
+			w.must(m.Parted(peer, nil))
 		}
 	}
 	if again {
@@ -210,6 +238,7 @@ func (w *world) lose(a, b topology.Rank, again bool) {
 func (w *world) kill(rank topology.Rank) {
 	w.workers[rank].dead, w.died[rank] = true, true
 	w.deaths++
+	w.latest = w.now
 	delete(w.joining, rank)
 	for peer := range w.workers {
 		w.lose(rank, topology.Rank(peer), false)
@@ -241,46 +270,56 @@ func (w *world) post(from *mortal, to topology.Rank, do func(m *mortal)) {
 	})
 }
 
-// step does what machine and membership of a worker ask for.
+// step does what a worker asks for.
 func (w *world) step(m *mortal) {
-	if m.dead {
-		return
-	}
-	w.poll(m)
-	acts := m.member.Step(elastic.Moment{Now: w.now, Grace: grace, Next: m.Next(), Waiting: m.ready.Waiting})
-	for _, act := range acts {
-		w.act(m, act)
-	}
-	w.poll(m)
-}
-
-func (w *world) act(m *mortal, act elastic.Act) {
-	switch act.Kind {
-	case elastic.Call:
-		m.called[act.Peer] = true
-		w.dial(m, w.workers[act.Peer])
-	case elastic.Cut:
-		at, err := m.Cut(act.Peer)
-		if err != nil {
-			w.t.Fatal(err)
+	for more := !m.dead; more && !m.dead; more = m.ready.More {
+		w.must(m.Tick(w.now))
+		m.ready = m.Ready()
+		var alone *elastic.AloneError
+		if errors.As(m.ready.Failed, &alone) {
+			w.kill(m.rank)
+			return
 		}
-		m.cuts[act.Peer] = at
-	case elastic.Close:
-		if err := m.Close(act.Peer, act.Exchange); err != nil {
-			w.t.Fatal(err)
+		w.must(m.ready.Failed)
+		w.tell(m)
+		for _, c := range m.ready.Control {
+			w.obey(m, c)
 		}
-		m.cuts[act.Peer] = act.Exchange
-	case elastic.Open:
-		if err := m.Open(act.Edge, act.Exchange); err != nil {
-			w.t.Fatal(err)
+		if m.ready.Compute {
+			w.compute(m)
 		}
-	case elastic.Tell:
-		w.post(m, act.Peer, func(to *mortal) { to.member.Heard(m.rank, act.Verb, act.Exchange) })
+		if m.ready.Done && !m.done {
+			m.done, m.over = true, w.now
+			for peer := range w.workers {
+				w.post(m, topology.Rank(peer), func(to *mortal) { w.must(to.Parted(m.rank, gossip.ErrBye)) })
+			}
+		}
 	}
 }
 
-func (w *world) poll(m *mortal) {
-	m.ready = m.Ready()
+func (w *world) obey(m *mortal, c gossip.Control) {
+	switch c.Kind {
+	case gossip.CallPeer:
+		m.called[c.Peer] = true
+		w.dial(m, w.workers[c.Peer])
+	case gossip.LeavePeer:
+		m.left[c.Peer] = true
+		if w.links[[2]topology.Rank{min(m.rank, c.Peer), max(m.rank, c.Peer)}] {
+			w.lose(m.rank, c.Peer, false)
+			if other := w.workers[c.Peer]; !other.dead {
+				w.deny(other, m.rank)
+			}
+		}
+	}
+}
+
+// tell takes in what edges are off and sends what a worker has said.
+func (w *world) tell(m *mortal) {
+	for _, n := range m.ready.Notes {
+		if n.Kind == gossip.EdgeIsSet && n.Weight == 0 && n.Peer != m.rank {
+			m.cuts[n.Peer] = n.Exchange
+		}
+	}
 	for _, f := range m.ready.Send {
 		want := bytes.Clone(f.Payload)
 		w.post(m, f.To, func(to *mortal) {
@@ -292,21 +331,14 @@ func (w *world) poll(m *mortal) {
 			}
 		})
 	}
-	if m.ready.Compute {
-		w.after(w.delay("gradient", 30*time.Millisecond), func() {
-			if m.dead {
-				return
-			}
-			if err := m.Gradient(make([]float32, worldDim), 0, 0); err != nil {
-				w.t.Fatal(err)
-			}
+}
+
+func (w *world) compute(m *mortal) {
+	w.after(w.delay("gradient", 30*time.Millisecond), func() {
+		if !m.dead {
+			w.must(m.Tick(w.now))
+			w.must(m.Gradient(make([]float32, worldDim), 0, 0))
 			w.step(m)
-		})
-	}
-	if m.ready.Done && !m.done {
-		m.done, m.over = true, w.now
-		for peer := range w.workers {
-			w.post(m, topology.Rank(peer), func(to *mortal) { to.member.Finished(m.rank) })
 		}
-	}
+	})
 }

@@ -7,23 +7,25 @@ import (
 	"gossiptrainer/configs"
 )
 
-// assembleClip makes sure that every worker has somebody to trust.
-func (r *Run) assembleClip() error {
+// checkClip makes sure that every worker has somebody to trust.
+func (r *Run) checkClip() (warnings []string, err error) {
 	clip := r.cfg.Algorithm.Clip
 	for i, row := range r.rows {
 		if f := clip.Liars; f > 0 && len(row.In) <= f {
-			return configs.Errorf("algorithm.clip.liars", "worker %d has %d neighbours: if %d of them may lie it can trust nobody", i, len(row.In), f).
+			return nil, configs.Errorf("algorithm.clip.liars",
+				"worker %d has %d neighbours: if %d of them may lie it can trust nobody", i, len(row.In), f).
 				With("topology.kind", "topology.size")
 		}
 	}
 	if clip.On() {
-		r.warnings = append(r.warnings, fmt.Sprintf(
-			"%s mixes clipped: the mean of the models moves by more than the gradients, above all where the workers' data differ", r.cfg.Algorithm.Name))
+		warnings = append(warnings, fmt.Sprintf("%s mixes clipped: the mean of the models moves by more than the gradients, "+
+			"above all where the workers' data differ", r.cfg.Algorithm.Name))
 	}
 	if a := r.cfg.Algorithm; clip.On() && r.quantized() && !a.Theta.Verify {
-		r.warnings = append(r.warnings, "clipped mixing of moniqua without verification: a lie is then taken for some model within theta, which clipping tells from honest ones by its distance alone: set algorithm.theta.verify: true")
+		warnings = append(warnings, "clipped mixing of moniqua without verification: a lie is then taken for some model "+
+			"within theta, which clipping tells from honest ones by its distance alone: set algorithm.theta.verify: true")
 	}
-	return nil
+	return warnings, nil
 }
 
 // clip returns how a worker clips, nil if it does not.

@@ -11,33 +11,30 @@ import (
 	"gossiptrainer/topology"
 )
 
-// assembleCompressor makes sure that the compressor fits the model and warns
-// where theory says that it does not fit the algorithm.
-func (r *Run) assembleCompressor() error {
+// checkCompressor makes sure that the compressor fits the model, and warns where theory
+// says that it does not fit the algorithm.
+func (r *Run) checkCompressor() (warnings []string, err error) {
 	if !r.Compresses() {
-		return nil
+		return nil, nil
 	}
 	c := r.cfg.Algorithm.Compressor
 	row, _ := registry.FindCompressor(c.Name)
 	if row.Has("k") && c.K > r.dim {
-		return configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model that has %d", c.Name, c.K, r.dim).
+		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model that has %d", c.Name, c.K, r.dim).
 			With("algorithm.compressor.name", "model.name", "model.hidden", "model.dim", "data.name")
 	}
-	made, err := r.compressor(0)
+	made, err := r.typical().compressor(0)
 	if located := (*configs.Error)(nil); errors.As(err, &located) {
-		return located
+		return nil, located
 	}
 	if err != nil {
-		return configs.Errorf("algorithm.compressor.name", "%v", err).With("algorithm.name")
+		return nil, configs.Errorf("algorithm.compressor.name", "%v", err).With("algorithm.name")
 	}
 	if why := r.unsuited(c, made); why != "" {
-		r.warnings = append(r.warnings, fmt.Sprintf("%s with %s: %s", r.cfg.Algorithm.Name, c.Name, why))
+		warnings = append(warnings, fmt.Sprintf("%s with %s: %s", r.cfg.Algorithm.Name, c.Name, why))
 	}
-	return nil
+	return warnings, nil
 }
-
-// Compresses says whether messages are made by algorithm.compressor.
-func (r *Run) Compresses() bool { return r.method.Compresses() }
 
 // unsuited returns why a compressor that was made of c does not suit the algorithm,
 // and the fix; "" if it does.
@@ -49,13 +46,13 @@ func (r *Run) unsuited(c configs.Compressor, made quant.Compressor) string {
 	return want.Unsuited(registry.CompressorSettings(c), made.Properties())
 }
 
-// compressor returns the C(·) of what worker rank sends.
-func (r *Run) compressor(rank topology.Rank) (quant.Compressor, error) {
-	stream := rng.Stream(r.cfg.Seed, int(rank))
-	if r.controlled() {
-		return r.switched(stream)
+// compressor returns the C(·) of what some worker sends, for the worker that is built.
+func (b *builder) compressor(sender topology.Rank) (quant.Compressor, error) {
+	stream := rng.Stream(b.cfg.Seed, int(sender))
+	if b.controlled() {
+		return b.switched(b.cfg.Algorithm.Controller.MaxBits, stream)
 	}
-	return newCompressor(r.cfg.Algorithm.Compressor, r.dim, stream)
+	return newCompressor(b.cfg.Algorithm.Compressor, b.dim, stream)
 }
 
 // newCompressor returns the C(·) of vectors of d parameters.
@@ -80,13 +77,13 @@ func (r *Run) Compressor(rank topology.Rank) (quant.Compressor, error) {
 	if !r.Compresses() {
 		return nil, fmt.Errorf("experiment: %s sends nothing by algorithm.compressor", r.cfg.Algorithm.Name)
 	}
-	return r.compressor(rank)
+	return r.typical().compressor(rank)
 }
 
-// anyCompressor is compressor once assembleCompressor has made one: all workers have
+// anyCompressor is compressor once checkCompressor has made one: all workers have
 // compressors of one size.
 func (r *Run) anyCompressor() quant.Compressor {
-	c, err := r.compressor(0)
+	c, err := r.typical().compressor(0)
 	if err != nil {
 		panic("internal error: experiment: " + err.Error())
 	}

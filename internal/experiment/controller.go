@@ -26,14 +26,8 @@ var controllers = map[string]func(c configs.Controller, seed uint64) (choose gos
 // workers.
 const controllerStream = 1<<31 - 3
 
-// controlled says whether the bits change while the run goes on.
-func (r *Run) controlled() bool {
-	_, ok := controllers[r.cfg.Algorithm.Controller.Name]
-	return ok
-}
-
-// assembleController makes sure that there are bits for the controller to choose.
-func (r *Run) assembleController() error {
+// checkController makes sure that there are bits for the controller to choose.
+func (r *Run) checkController() error {
 	if !r.controlled() {
 		return nil
 	}
@@ -44,11 +38,13 @@ func (r *Run) assembleController() error {
 	switch {
 	case r.quantized():
 	case !r.hasBits():
-		return configs.Errorf("algorithm.controller.name", "the compressor %s has no bits to choose: must be fix, or the compressor one with bits, like minmax, got %s", a.Compressor.Name, a.Controller.Name).
+		return configs.Errorf("algorithm.controller.name", "the compressor %s has no bits to choose: "+
+			"must be fix, or the compressor one with bits, like minmax, got %s", a.Compressor.Name, a.Controller.Name).
 			With("algorithm.compressor.name")
 	default:
-		if _, err := r.compressor(0); err != nil {
-			return configs.Errorf("algorithm.controller.min_bits", "%v", err).With("algorithm.controller.max_bits", "algorithm.compressor.name")
+		if _, err := r.typical().compressor(0); err != nil {
+			return configs.Errorf("algorithm.controller.min_bits", "%v", err).
+				With("algorithm.controller.max_bits", "algorithm.compressor.name")
 		}
 	}
 	return nil
@@ -72,44 +68,30 @@ func (r *Run) agreement(rank topology.Rank) (*gossip.Agreement, error) {
 	return gossip.NewAgreement(plan, choose)
 }
 
-// agreeing returns the run as worker rank builds it: with its own part in the
-// choice of bits, if they change.
-func (r *Run) agreeing(rank topology.Rank) (*Run, error) {
-	if !r.controlled() {
-		return r, nil
-	}
-	own := *r
-	var err error
-	own.agreed, err = r.agreement(rank)
-	return &own, err
-}
-
-// chosen returns the bits by round of the worker that is built, nil where only
-// sizes matter.
-func (r *Run) chosen() func(k int) int {
-	if r.agreed == nil {
+// chosen returns the bits by round, nil where only sizes matter.
+func (b *builder) chosen() func(k int) int {
+	if b.agreed == nil {
 		return nil
 	}
-	return r.agreed.Bits
+	return b.agreed.Bits
 }
 
-// bits returns the bits of the worker that is built, by round, and their mean so
-// far.
-func (r *Run) bits() (at func(k int) int, mean func() float64) {
-	if r.agreed != nil {
-		return r.agreed.Bits, r.agreed.Mean
+// bits returns the bits of the worker by round, and their mean so far.
+func (b *builder) bits() (at func(k int) int, mean func() float64) {
+	if b.agreed != nil {
+		return b.agreed.Bits, b.agreed.Mean
 	}
-	fixed := r.Bits()
+	fixed := b.Bits()
 	return func(int) int { return fixed }, func() float64 { return float64(fixed) }
 }
 
-// switched returns the compressor that takes the bits of every round from the
-// controller.
-func (r *Run) switched(stream uint64) (quant.Compressor, error) {
-	b := r.cfg.Algorithm.Controller
-	return quant.NewSwitched(b.MinBits, b.MaxBits, r.chosen(), func(bits int) (quant.Compressor, error) {
-		of := r.cfg.Algorithm.Compressor
+// switched returns the compressor that takes the bits of every round, at most so many,
+// from the controller.
+func (b *builder) switched(most int, stream uint64) (quant.Compressor, error) {
+	a := b.cfg.Algorithm
+	return quant.NewSwitched(a.Controller.MinBits, most, b.chosen(), func(bits int) (quant.Compressor, error) {
+		of := a.Compressor
 		of.Bits = bits
-		return newCompressor(of, r.dim, stream)
+		return newCompressor(of, b.dim, stream)
 	})
 }

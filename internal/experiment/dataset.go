@@ -39,31 +39,31 @@ func (r *Run) FindData() error {
 	return nil
 }
 
-// assembleData opens the data set. No samples are read, except of libsvm, whose
-// shape only its files know.
-func (r *Run) assembleData() error {
-	if !r.cfg.LearnsFromData() {
-		return nil
+// newDataset opens the data set of a run file, nil for an objective without data. No
+// samples are read, except of libsvm, whose shape only its files know.
+func newDataset(cfg configs.Config) (*dataset, error) {
+	if !cfg.LearnsFromData() {
+		return nil, nil
 	}
-	c := r.cfg.Data
+	c := cfg.Data
 	d := &dataset{local: c.Partition == "local"}
 	var err error
-	if d.sources, err = r.openData(); err != nil {
-		return err
+	if d.sources, err = openData(cfg); err != nil {
+		return nil, err
 	}
 	classes := d.sources[0].Info.Classes
 	if c.Partition == "labels" && c.PerWorker > len(classes) {
-		return configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes), c.PerWorker).
+		return nil, configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes), c.PerWorker).
 			With("data.name")
 	}
 	for _, source := range d.sources {
-		if err := r.checkShards(source.Info); err != nil {
-			return err
+		if err := checkShards(cfg, source.Info); err != nil {
+			return nil, err
 		}
 	}
 	cut, ok := partitions[c.Partition]
 	if !ok && !d.local {
-		return configs.Errorf("data.partition", "%q is no partition", c.Partition)
+		return nil, configs.Errorf("data.partition", "%q is no partition", c.Partition)
 	}
 	d.partition = sync.OnceValues(func() (data.Partition, error) {
 		if d.local {
@@ -73,23 +73,22 @@ func (r *Run) assembleData() error {
 		if err != nil {
 			return data.Partition{}, err
 		}
-		return cut(labels, r.N(), r.cfg)
+		return cut(labels, cfg.Topology.Size, cfg)
 	})
 	for _, s := range d.sources {
 		d.tests = append(d.tests, sync.OnceValues(s.Test))
 	}
 	d.common = sync.OnceValues(d.allTests)
-	r.data = d
-	return nil
+	return d, nil
 }
 
 // openData opens the source that all workers share, or one per worker.
-func (r *Run) openData() ([]*data.Source, error) {
-	c := r.cfg.Data
+func openData(cfg configs.Config) ([]*data.Source, error) {
+	c := cfg.Data
 	dirs := []string{c.Dir}
 	if strings.Contains(c.Dir, configs.RankPattern) {
 		dirs = nil
-		for rank := range r.cfg.Topology.Size {
+		for rank := range cfg.Topology.Size {
 			dirs = append(dirs, strings.ReplaceAll(c.Dir, configs.RankPattern, strconv.Itoa(rank)))
 		}
 	}

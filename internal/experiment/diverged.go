@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gossiptrainer/configs"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/topology"
 )
@@ -61,13 +60,13 @@ func (r *Run) beyondRules() []string {
 			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", slack, float64(r.cfg.Topology.Slack)))
 	}
 	if r.Compresses() {
-		if made, err := r.compressor(0); err == nil {
+		if made, err := r.typical().compressor(0); err == nil {
 			if why := r.unsuited(r.cfg.Algorithm.Compressor, made); why != "" {
 				remedies = append(remedies, "another compressor ("+why+")")
 			}
 		}
 	}
-	if gamma, err := r.autoGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
+	if gamma, err := r.chooseGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
 		remedies = append(remedies,
 			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma), float64(r.cfg.Algorithm.Gamma)))
 	}
@@ -87,12 +86,4 @@ func (r *Run) autoSlack() (float64, error) {
 		return 0, err
 	}
 	return g.Spec().Slack, nil
-}
-
-// autoGamma returns the consensus step that auto stands for, 0 without one.
-func (r *Run) autoGamma() (configs.Auto, error) {
-	own := *r
-	own.cfg.Algorithm.Gamma = configs.Computed
-	err := own.assembleGamma()
-	return own.cfg.Algorithm.Gamma, err
 }

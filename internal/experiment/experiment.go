@@ -6,44 +6,13 @@
 package experiment
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/gossip"
-	"gossiptrainer/internal/registry"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
-	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
-
-// A Run is an assembled configuration. Its methods may be called from several
-// goroutines; what a Worker gives must not be shared between them.
-type Run struct {
-	cfg      configs.Config
-	graph    *topology.Graph
-	method   registry.Algorithm
-	rows     []topology.Row
-	network  shape.Network
-	schedule train.Schedule
-	theta    func(k int) float64 // nil in full precision and under control
-	control  func(registry.Lane) (*moniqua.Control, error)
-	audit    *moniqua.Audit // nil where the workers are not together, or verify
-	bound    float64        // of the update direction, 0 = none
-	layout   []model.Param
-	dim      int
-	sample   int      // floats of memory for every sample of a batch
-	data     *dataset // nil for an objective without data
-	scorer   *scorer
-	coder    entropy.Coder
-	notes    []string // of the loader
-	warnings []string
-	agreed   *gossip.Agreement // of the worker that is built: nil but in its copy of the run
-}
 
 // New assembles cfg as far as that needs no samples. What does not fit together
 // is a *configs.Error at the key that says so; missing data can be a
@@ -55,18 +24,53 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.method, err = methodOf(cfg.Algorithm); err != nil {
 		return nil, err
 	}
-	for _, assemble := range []func() error{
-		r.assembleData, r.assembleGraph, r.assembleClip, r.assembleSchedule, r.assembleTheta,
-		r.assembleModel, r.assembleController, r.assembleCompressor, r.assembleGamma, r.assembleEntropy,
-	} {
-		if err := assemble(); err != nil {
+	if r.data, err = newDataset(cfg); err != nil {
+		return nil, err
+	}
+	if r.graph, r.cfg.Topology.Slack, err = r.newGraph(); err != nil {
+		return nil, err
+	}
+	r.rows = r.method.Neighbours(r.graph)
+	if r.links, err = linksOf(cfg, r.graph.Spec(), r.rows); err != nil {
+		return nil, err
+	}
+	clipping, err := r.checkClip()
+	if err != nil {
+		return nil, err
+	}
+	if r.schedule, err = newSchedule(cfg.Train); err != nil {
+		return nil, err
+	}
+	r.bound = r.updateBound()
+	if r.theta, r.control, err = r.chooseTheta(); err != nil {
+		return nil, err
+	}
+	size, err := r.measure()
+	if err != nil {
+		return nil, err
+	}
+	r.layout, r.dim, r.sample, r.scorer = size.Layout, size.Dim, size.Sample, newScorer(r)
+	if err := r.checkController(); err != nil {
+		return nil, err
+	}
+	compressing, err := r.checkCompressor()
+	if err != nil {
+		return nil, err
+	}
+	r.warnings = slices.Concat(clipping, compressing)
+	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed {
+		if r.cfg.Algorithm.Gamma, err = r.chooseGamma(); err != nil {
 			return nil, err
 		}
+	}
+	if r.coder, err = coderOf(cfg.Wire); err != nil {
+		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Run) assembleGraph() error {
+// newGraph returns the graph of the run, and its slack, which may have been chosen.
+func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	t := r.cfg.Topology
 	spec := topology.Spec{
 		Kind: topology.Kind(t.Kind), N: t.Size, Rows: t.Rows, Cols: t.Cols, Edges: t.Edges, Slack: float64(t.Slack),
@@ -80,102 +84,32 @@ func (r *Run) assembleGraph() error {
 	}
 	graph, err := topology.New(spec)
 	if err != nil {
-		return configs.Errorf("topology.kind", "%v", err).With("topology.size", "topology.file", "algorithm.reduce")
+		return nil, 0, configs.Errorf("topology.kind", "%v", err).
+			With("topology.size", "topology.file", "algorithm.reduce")
 	}
+	slack := t.Slack
 	if choose {
 		if graph, err = r.chooseSlack(graph); err != nil {
-			return err
+			return nil, 0, err
 		}
-		r.cfg.Topology.Slack = configs.Auto(graph.Spec().Slack)
+		slack = configs.Auto(graph.Spec().Slack)
 	}
-	if err := r.admit(graph); err != nil {
-		return err
-	}
-	r.graph = graph
-	r.rows = r.method.Neighbours(graph)
-	r.network, err = networkOf(r.cfg, graph.Spec(), r.rows)
-	return err
+	return graph, slack, r.admit(graph)
 }
 
-func (r *Run) assembleSchedule() error {
-	t := r.cfg.Train
+func newSchedule(t configs.Train) (train.Schedule, error) {
 	schedule, err := train.NewSchedule(t.Schedule, t.StepSize, t.Rounds)
 	if err != nil {
-		return configs.Errorf("train.schedule", "%v", err).With("train.step_size", "train.rounds")
+		return schedule, configs.Errorf("train.schedule", "%v", err).With("train.step_size", "train.rounds")
 	}
-	r.schedule = schedule
-	return nil
+	return schedule, nil
 }
 
-func (r *Run) assembleModel() error {
+// measure returns the size of the model.
+func (r *Run) measure() (model.Size, error) {
 	size, err := model.Measure(r.modelSpec(0, 1))
 	if err != nil {
-		return configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
+		return size, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
-	r.layout, r.dim, r.sample = size.Layout, size.Dim, size.Sample
-	r.scorer = newScorer(r)
-	return nil
-}
-
-// modelSpec describes the objective of a worker, for batches up to a size.
-func (r *Run) modelSpec(worker, batch int) model.Spec {
-	m := r.cfg.Model
-	s := model.Spec{
-		Name: m.Name, Batch: batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
-		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker,
-	}
-	if r.data != nil {
-		info := r.data.sources[0].Info // all sources have one form
-		s.Shape, s.Classes = info.Shape, len(info.Classes)
-	}
-	return s
-}
-
-// Config returns what the run was made from.
-func (r *Run) Config() configs.Config { return r.cfg }
-
-// Sections returns what all peers and all parts of the run must agree on. The name of the
-// run is not among them, for it is compared by itself.
-func (r *Run) Sections() []configs.Section {
-	sections := r.cfg.Sections()
-	for i, s := range sections {
-		if s.Name == "run" {
-			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
-		}
-	}
-	return sections
-}
-
-// Graph returns the graph of the configuration. All-reduce has its own, whose
-// weights play no part: messages go around the ring in one direction, or over
-// all edges of a complete graph or a star.
-func (r *Run) Graph() *topology.Graph { return r.graph }
-
-// Warnings returns what is legal in the configuration and yet likely to be a
-// mistake, each with its fix: for people, before the run.
-func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
-
-// Notes returns what the loader said: which keys an override has made meaningless.
-func (r *Run) Notes() []string { return slices.Clone(r.notes) }
-
-// Network returns the links of the run, as its limits make them.
-func (r *Run) Network() shape.Network { return r.network }
-
-// N returns the number of workers.
-func (r *Run) N() int { return len(r.rows) }
-
-// Dim returns the number of parameters of the model.
-func (r *Run) Dim() int { return r.dim }
-
-// Layout returns the names and shapes of the parameters.
-func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
-
-// Row returns whom worker rank hears and tells.
-func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }
-
-func (r *Run) checkRank(rank topology.Rank) error {
-	if rank < 0 || int(rank) >= r.N() {
-		return fmt.Errorf("experiment: worker %d: the run has workers 0 to %d", rank, r.N()-1)
-	}
-	return nil
+	return size, nil
 }

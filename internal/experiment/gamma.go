@@ -16,44 +16,43 @@ const (
 	mostNoise = 1.2
 )
 
-// assembleGamma chooses the consensus step of algorithms that have one. It has two
-// digits, as the slack has, so that all workers find the same one.
-func (r *Run) assembleGamma() error {
-	a := &r.cfg.Algorithm
-	if r.method.Gamma == nil || a.Gamma != configs.Computed {
-		return nil
+// chooseGamma returns the consensus step that auto stands for, 0 for algorithms without
+// one. It has two digits, as the slack has, so that all workers find the same one.
+func (r *Run) chooseGamma() (configs.Auto, error) {
+	if r.method.Gamma == nil {
+		return 0, nil
 	}
+	a := r.cfg.Algorithm
 	c := a.Compressor
 	if r.controlled() {
 		c.Bits = a.Controller.MinBits
 	}
 	f, err := faithful(c, r.dim)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	made, err := newCompressor(c, r.dim, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	fix, most := r.unsuited(c, made), float64(mostNoise)
 	if fix == "" {
 		fix, most = "take more bits", mostGain
 	}
 	if !(f.Share > 0) || f.Gain >= most {
-		return configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, "+
+		return 0, configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, "+
 			"and must be less than %v times: %s; or give an algorithm.gamma of your own", a.Name, c.Name, f.Gain, most, fix).
 			With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 	}
 	spectrum, err := r.graph.Spectrum()
 	if err != nil {
-		return configs.Errorf("algorithm.gamma", "%v: give a gamma instead of auto", err).With("topology.size")
+		return 0, configs.Errorf("algorithm.gamma", "%v: give a gamma instead of auto", err).With("topology.size")
 	}
 	gamma := 1.0
 	if beta := spectrum.Beta; beta > 0 && f != lossless {
 		gamma = min(1, r.method.Gamma(f, beta))
 	}
-	a.Gamma = configs.Auto(twoDigits(gamma))
-	return nil
+	return configs.Auto(twoDigits(gamma)), nil
 }
 
 // lossless is the fidelity of what sends all.

@@ -68,7 +68,7 @@ func tracking(t *testing.T, set ...string) *Run {
 
 func TestLanesHaveNoiseAndThetaOfTheirOwn(t *testing.T) {
 	r := tracking(t)
-	codecs, err := r.codecs(2)
+	codecs, err := (&builder{Run: r, rank: 2}).codecs()
 	if err != nil {
 		t.Fatal(err)
 	}

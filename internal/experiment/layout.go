@@ -7,26 +7,26 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/quant"
-	"gossiptrainer/topology"
 )
 
-func (r *Run) assembleEntropy() error {
-	var err error
-	if r.coder, err = entropy.Parse(r.cfg.Wire.Entropy); err != nil {
-		return configs.Errorf("wire.entropy", "%v", err)
+// coderOf returns how payloads are coded.
+func coderOf(w configs.Wire) (entropy.Coder, error) {
+	coder, err := entropy.Parse(w.Entropy)
+	if err != nil {
+		return coder, configs.Errorf("wire.entropy", "%v", err)
 	}
-	return nil
+	return coder, nil
 }
 
 // Entropy returns how payloads are coded.
 func (r *Run) Entropy() entropy.Coder { return r.coder }
 
-// layouts returns how the payloads of a worker's machine are cut, for the
+// layouts returns how the payloads of the worker's machine are cut, for the
 // entropy coder: by the codec, which may know it by the round, or by the
 // compressor. A payload that is none of those, like a message without a model,
 // is bytes.
-func (r *Run) layouts(rank topology.Rank, m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
-	models, err := r.modelLayout(rank, m)
+func (b *builder) layouts(m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
+	models, err := b.modelLayout(m)
 	if err != nil {
 		return nil, err
 	}
@@ -39,25 +39,25 @@ func (r *Run) layouts(rank topology.Rank, m gossip.Machine) (func(f gossip.Frame
 }
 
 // modelLayout returns the layout of messages with a model, or what is sent of it.
-func (r *Run) modelLayout(rank topology.Rank, m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
-	if r.Compresses() {
-		c, err := r.compressor(rank)
+func (b *builder) modelLayout(m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
+	if b.Compresses() {
+		c, err := b.compressor(b.rank)
 		if err != nil {
 			return nil, err
 		}
 		if switched, ok := c.(*quant.Switched); ok {
-			return func(f gossip.Frame) quant.Layout { return switched.LayoutOf(r.dim, f.Payload) }, nil
+			return func(f gossip.Frame) quant.Layout { return switched.LayoutOf(b.dim, f.Payload) }, nil
 		}
-		layout := c.Layout(r.dim)
+		layout := c.Layout(b.dim)
 		return func(gossip.Frame) quant.Layout { return layout }, nil
 	}
 	if w, ok := m.(*gossip.Worker); ok {
 		if _, ok := w.Codec(0).(*moniqua.Codec); ok {
-			return func(f gossip.Frame) quant.Layout { return laneLayout(w.Codec(f.Hop), f.Round, r.dim) }, nil
+			return func(f gossip.Frame) quant.Layout { return laneLayout(w.Codec(f.Hop), f.Round, b.dim) }, nil
 		}
 	}
-	if r.Asynchronous() {
-		return r.pairLayout, nil
+	if b.Asynchronous() {
+		return b.pairLayout, nil
 	}
 	return func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / floatBytes) }, nil
 }

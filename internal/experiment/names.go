@@ -36,14 +36,14 @@ func (r *Run) Parameters() int {
 	return r.method.Sends.Spans(r.dim, r.N())
 }
 
-// parts returns what the update rule of worker rank is made of, x being its model.
-func (r *Run) parts(rank topology.Rank, x []float32) (registry.Parts, error) {
-	a := r.cfg.Algorithm
+// parts returns what the update rule of the worker is made of, x being its model.
+func (b *builder) parts(x []float32) (registry.Parts, error) {
+	a := b.cfg.Algorithm
 	p := registry.Parts{
-		Rank: rank, Workers: r.N(), Row: r.rows[rank], X: x, Alpha: r.schedule.StepSize, Compressor: r.compressor,
+		Rank: b.rank, Workers: b.N(), Row: b.row, X: x, Alpha: b.schedule.StepSize, Compressor: b.compressor,
 		Settings: registry.Settings{
-			Gamma: float32(a.Gamma), LocalSteps: a.LocalSteps, Slack: float64(r.cfg.Topology.Slack),
-			Clip: r.clip(), Feedback: a.ErrorFeedback,
+			Gamma: float32(a.Gamma), LocalSteps: a.LocalSteps, Slack: float64(b.cfg.Topology.Slack),
+			Clip: b.clip(), Feedback: a.ErrorFeedback,
 		},
 	}
 	if a.Order == "atc" {
@@ -51,55 +51,34 @@ func (r *Run) parts(rank topology.Rank, x []float32) (registry.Parts, error) {
 	}
 	var err error
 	switch {
-	case r.Asynchronous():
+	case b.Asynchronous():
 		var links map[topology.Rank]algos.Codec
-		links, err = r.linkCodecs(rank)
+		links, err = b.linkCodecs()
 		p.Link = func(peer topology.Rank) algos.Codec { return links[peer] }
-	case r.method.ByCodec():
-		p.Codecs, err = r.codecs(rank)
+	case b.method.ByCodec():
+		p.Codecs, err = b.codecs()
 	}
 	return p, err
 }
 
-// build makes the update rule of a worker that shares its rounds with the others. What
+// algorithm builds the update rule of a worker that shares its rounds with the others. What
 // Moniqua has to tell them and to repair, the protocol does for a gossip.Carrier.
-func (r *Run) build(rank topology.Rank, x []float32) (gossip.Algorithm, error) {
-	p, err := r.parts(rank, x)
+func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
+	p, err := b.parts(x)
 	if err != nil {
 		return nil, err
 	}
-	algorithm, err := r.method.Build(p)
+	algorithm, err := b.method.Build(p)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := algorithm.(gossip.Carrier); r.quantized() && !ok {
-		return nil, fmt.Errorf("internal error: experiment: %s takes the codec moniqua and is no gossip.Carrier", r.method)
+	if _, ok := algorithm.(gossip.Carrier); b.quantized() && !ok {
+		return nil, fmt.Errorf("internal error: experiment: %s takes the codec moniqua and is no gossip.Carrier", b.method)
 	}
-	if _, ok := algorithm.(gossip.Local); r.cfg.Algorithm.LocalSteps > 1 && !ok {
-		return nil, fmt.Errorf("internal error: experiment: %s takes local steps and is not gossip.Local", r.method)
+	if _, ok := algorithm.(gossip.Local); b.cfg.Algorithm.LocalSteps > 1 && !ok {
+		return nil, fmt.Errorf("internal error: experiment: %s takes local steps and is not gossip.Local", b.method)
 	}
 	return algorithm, nil
-}
-
-// quantized says whether models travel as symbols of the modulo codec.
-func (r *Run) quantized() bool {
-	a := r.cfg.Algorithm
-	return r.method.ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != fullBits
-}
-
-// fullBits are the bits per parameter of full precision.
-const fullBits = 32
-
-// levels returns the N of the modulo codec, the smallest where it changes: a
-// bound that holds for coarse values holds for fine ones.
-func (r *Run) levels() int {
-	if r.controlled() {
-		return 1 << r.cfg.Algorithm.Controller.MinBits
-	}
-	if r.cfg.Algorithm.Levels > 0 {
-		return r.cfg.Algorithm.Levels
-	}
-	return 1 << r.cfg.Algorithm.Bits
 }
 
 // Levels returns the N of the modulo codec where its grid is a matter of the run
@@ -112,13 +91,13 @@ func (r *Run) Levels() int {
 	return r.levels()
 }
 
-// codecs returns those of worker rank, by lane.
-func (r *Run) codecs(rank topology.Rank) ([]algos.Codec, error) {
-	all := make([]algos.Codec, len(r.method.Lanes()))
+// codecs returns those of the worker, by lane.
+func (b *builder) codecs() ([]algos.Codec, error) {
+	all := make([]algos.Codec, len(b.method.Lanes()))
 	for lane := range all {
 		all[lane] = algos.Full{}
-		if r.quantized() {
-			codec, err := r.moniqua(rank, lane)
+		if b.quantized() {
+			codec, err := b.moniqua(lane)
 			if err != nil {
 				return nil, err
 			}
@@ -168,7 +147,7 @@ func modelPayload(r *Run) int {
 // verifiedPayload is modelPayload for codecs that verify, which may have to send
 // repairs, or begin in full precision.
 func verifiedPayload(r *Run) int {
-	codec, err := r.moniqua(0, 0)
+	codec, err := r.typical().moniqua(0)
 	if err != nil {
 		panic("internal error: experiment: " + err.Error()) // the rule for theta has checked it
 	}

@@ -10,9 +10,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// networkOf turns the limits of a run file into links. It refuses a limit on an edge
+// linksOf turns the limits of a run file into links. It refuses a limit on an edge
 // that no row has.
-func networkOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shape.Network, error) {
+func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shape.Network, error) {
 	uplink, err := linkOf("limit", cfg.Limit.Uplink())
 	if err != nil {
 		return shape.Network{}, err

@@ -11,64 +11,66 @@ import (
 	"gossiptrainer/topology"
 )
 
-// machine builds the machine of a worker that starts at x, or where s was saved.
-func (r *Run) machine(rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
-	if r.Asynchronous() {
-		return r.pairMachine(rank, x, s)
+// machine builds the machine of the worker, which starts at x, or where s was saved.
+func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error) {
+	if b.Asynchronous() {
+		return b.pairMachine(x, s)
 	}
-	algorithm, err := r.build(rank, x)
+	algorithm, err := b.algorithm(x)
 	if err != nil {
 		return nil, err
 	}
+	rounds, every := b.cfg.Train.Rounds, b.cfg.Algorithm.LocalSteps
 	if s != nil {
-		return gossip.Resume(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed, s)
+		return gossip.Resume(b.rank, b.row, algorithm, rounds, every, b.agreed, s)
 	}
-	return gossip.NewAgreed(rank, r.rows[rank], algorithm, r.cfg.Train.Rounds, r.cfg.Algorithm.LocalSteps, r.agreed)
+	return gossip.NewAgreed(b.rank, b.row, algorithm, rounds, every, b.agreed)
 }
 
 // pairMachine is machine for workers that meet in pairs.
-func (r *Run) pairMachine(rank topology.Rank, x []float32, s *state.Snapshot) (gossip.Machine, error) {
-	p, err := r.parts(rank, x)
+func (b *builder) pairMachine(x []float32, s *state.Snapshot) (gossip.Machine, error) {
+	p, err := b.parts(x)
 	if err != nil {
 		return nil, err
 	}
-	plan := gossip.PairPlan{Workers: r.N(), Rounds: r.cfg.Train.Rounds, Seed: r.cfg.Seed}
+	plan := gossip.PairPlan{Workers: b.N(), Rounds: b.cfg.Train.Rounds, Seed: b.cfg.Seed}
 	if s != nil {
-		return gossip.ResumePair(rank, r.rows[rank], r.method.Pair(p), plan, s)
+		return gossip.ResumePair(b.rank, b.row, b.method.Pair(p), plan, s)
 	}
-	return gossip.NewPair(rank, r.rows[rank], r.method.Pair(p), plan)
+	return gossip.NewPair(b.rank, b.row, b.method.Pair(p), plan)
 }
 
-// linkCodecs returns the codecs of a worker by neighbour. Both ends of a link
+// linkCodecs returns the codecs of the worker by neighbour. Both ends of a link
 // share the noise of its grid.
-func (r *Run) linkCodecs(rank topology.Rank) (map[topology.Rank]algos.Codec, error) {
+func (b *builder) linkCodecs() (map[topology.Rank]algos.Codec, error) {
 	codecs := make(map[topology.Rank]algos.Codec)
-	if !r.quantized() {
-		for _, peer := range r.partners(rank) {
+	if !b.quantized() {
+		for _, peer := range b.partners() {
 			codecs[peer] = algos.Full{}
 		}
 		return codecs, nil
 	}
-	control, err := r.pairControl()
+	control, err := b.pairControl()
 	if err != nil {
 		return nil, err
 	}
-	for _, peer := range r.partners(rank) {
-		if codecs[peer], err = r.linkCodec(rank, peer, control); err != nil {
+	for _, peer := range b.partners() {
+		if codecs[peer], err = b.linkCodec(peer, control); err != nil {
 			return nil, err
 		}
 	}
 	return codecs, nil
 }
 
-func (r *Run) linkCodec(rank, peer topology.Rank, control *moniqua.PairControl) (*moniqua.PairCodec, error) {
-	a := r.cfg.Algorithm
+func (b *builder) linkCodec(peer topology.Rank, control *moniqua.PairControl) (*moniqua.PairCodec, error) {
+	a := b.cfg.Algorithm
 	rounding, err := moniqua.ParseRounding(a.Rounding)
 	if err != nil {
 		return nil, err
 	}
 	return moniqua.NewPair(moniqua.Codec{
-		Levels: r.levels(), Rounding: rounding, Seed: rng.Edge(r.cfg.Seed, int(rank), int(peer)), Rank: rank, Verify: a.Theta.Verify, Audit: r.audit,
+		Levels: b.levels(), Rounding: rounding, Seed: rng.Edge(b.cfg.Seed, int(b.rank), int(peer)),
+		Rank: b.rank, Verify: a.Theta.Verify, Audit: b.audit,
 	}, peer, control)
 }
 
@@ -95,7 +97,7 @@ func (r *Run) anyLink() (*moniqua.PairCodec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.linkCodec(0, 1, control)
+	return r.typical().linkCodec(1, control)
 }
 
 // pairPayload returns the bytes of the largest message or repair, and of the
@@ -106,14 +108,10 @@ func pairPayload(r *Run) int {
 	}
 	link, err := r.anyLink()
 	if err != nil {
-		panic("internal error: experiment: " + err.Error()) // assembleTheta has made one
+		panic("internal error: experiment: " + err.Error()) // chooseTheta has made one
 	}
 	return link.MaxPayload(r.dim) + gossip.CensusBytes(r.N())
 }
-
-// Asynchronous reports whether the workers wait for nobody, so that some do more
-// steps than others.
-func (r *Run) Asynchronous() bool { return r.method.Asynchronous() }
 
 // Timed reports whether the parameters depend on how long everything takes, so
 // that a run has a digest of its own wherever it runs.

@@ -27,10 +27,15 @@ func (r *Run) Predict() Prediction {
 
 // steadyPayload returns the bytes of a usual message.
 func (r *Run) steadyPayload() int {
+	if r.Compresses() && r.controlled() {
+		fewest, err := r.typical().switched(r.cfg.Algorithm.Controller.MinBits, 0)
+		if err != nil {
+			panic("internal error: experiment: " + err.Error()) // checkController has made one of more bits
+		}
+		return fewest.Len(r.dim)
+	}
 	if !r.method.ByCodec() {
-		fewest := *r
-		fewest.cfg.Algorithm.Controller.MaxBits = r.cfg.Algorithm.Controller.MinBits
-		return fewest.payload()
+		return r.payload()
 	}
 	bytes := modelPayload(r)
 	if r.Asynchronous() {

@@ -61,7 +61,7 @@ func TestReducedReplicasAreEqual(t *testing.T) {
 	}
 	seen := map[string]topology.Rank{}
 	for i := range topology.Rank(4) {
-		c, err := r.compressor(i)
+		c, err := r.typical().compressor(i)
 		if err != nil {
 			t.Fatal(err)
 		}

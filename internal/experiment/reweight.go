@@ -1,14 +1,9 @@
 package experiment
 
 import (
-	"slices"
-
 	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
-
-// Reweights reports whether workers go on without those that are lost.
-func (r *Run) Reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
 
 // Closing returns who takes the place of the neighbours of a worker that are lost,
 // nil where nobody does.
@@ -25,14 +20,16 @@ func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, err
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
 	}
-	own := *r
-	own.rows = slices.Clone(r.rows)
-	own.rows[rank] = topology.Row{Out: []topology.Rank{sponsor}}
-	if c := r.Closing(rank); c != nil {
-		own.rows[rank].In = []topology.Edge{{Peer: sponsor, Weight: c.Weight}}
-		own.rows[rank].Self = 1 - c.Weight
+	b, err := r.builder(rank, nil)
+	if err != nil {
+		return nil, err
 	}
-	return own.Resume(rank, s)
+	b.row = topology.Row{Out: []topology.Rank{sponsor}}
+	if c := r.Closing(rank); c != nil {
+		b.row.In = []topology.Edge{{Peer: sponsor, Weight: c.Weight}}
+		b.row.Self = 1 - c.Weight
+	}
+	return b.alone(s)
 }
 
 // reach bounds the exchanges in which a note crosses the graph. What remains of a
@@ -46,11 +43,11 @@ func (r *Run) reach() int {
 }
 
 // partners returns those with whom a worker of AD-PSGD may ever exchange.
-func (r *Run) partners(rank topology.Rank) []topology.Rank {
-	if c := r.Closing(rank); c != nil {
+func (b *builder) partners() []topology.Rank {
+	if c := b.Closing(b.rank); c != nil {
 		return c.Up
 	}
-	return r.rows[rank].Out
+	return b.row.Out
 }
 
 // smallRing is the size up to which the path sums of rings do not simply grow.

@@ -8,8 +8,7 @@ import (
 // checkShards refuses workers without a sample, and batches that hold more
 // samples than a worker has. Shards of a Dirichlet partition differ: their mean
 // counts.
-func (r *Run) checkShards(info data.Info) error {
-	c := r.cfg
+func checkShards(c configs.Config, info data.Info) error {
 	if n := c.Topology.Size; n > info.Train && c.Data.Partition != "local" {
 		return configs.Errorf("topology.size", "%s has %d samples to train on: must be at most %d workers, got %d",
 			info.Name, info.Train, info.Train, n).With("topology.rows", "topology.cols", "topology.file", "data.name")

@@ -31,32 +31,49 @@ var thetaControls = map[string]struct {
 // defaultBound is the G_∞ of a run file that says 0.
 const defaultBound = 1
 
-// assembleTheta chooses the bound at once: that there is none for these bits on
-// this graph is a mistake of the run file.
-func (r *Run) assembleTheta() error {
+// chooseTheta returns where the bound comes from: a rule by the round, or a control of
+// each worker; neither in full precision, and where links have controls of their own. It
+// chooses at once: that there is no bound for these bits on this graph is a mistake of the
+// run file.
+func (r *Run) chooseTheta() (
+	rule func(k int) float64, control func(registry.Lane) (*moniqua.Control, error), err error,
+) {
 	if !r.quantized() {
-		return nil
+		return nil, nil, nil
 	}
 	a := r.cfg.Algorithm
 	rounding, err := moniqua.ParseRounding(a.Rounding)
 	if err != nil {
-		return configs.Errorf("algorithm.rounding", "%v", err)
+		return nil, nil, configs.Errorf("algorithm.rounding", "%v", err)
 	}
-	r.bound = a.Theta.Bound
-	switch rule, ok := thetaRules[a.Theta.Rule]; {
+	switch choose, ok := thetaRules[a.Theta.Rule]; {
 	case r.Asynchronous():
 		_, err = r.anyLink()
 	case ok:
-		r.theta, err = rule(r, rounding)
-		r.theta = portable(r.theta)
+		rule, err = choose(r, rounding)
+		rule = portable(rule)
 	default:
-		err = r.newCheckedControl(rounding)
+		control, err = r.checkedControl(rounding)
 	}
 	if err != nil {
-		return configs.Errorf("algorithm.theta.rule", "%v", err).
-			With("algorithm.bits", "algorithm.levels", "algorithm.rounding", "algorithm.theta.value", "algorithm.theta.bound", "topology.kind", "topology.slack")
+		return nil, nil, configs.Errorf("algorithm.theta.rule", "%v", err).
+			With("algorithm.bits", "algorithm.levels", "algorithm.rounding", "algorithm.theta.value",
+				"algorithm.theta.bound", "topology.kind", "topology.slack")
 	}
-	return nil
+	return rule, control, nil
+}
+
+// updateBound returns the bound of the update direction, 0 for none. Rules that compute
+// theta need one.
+func (r *Run) updateBound() float64 {
+	theta := r.cfg.Algorithm.Theta
+	switch {
+	case !r.quantized():
+		return 0
+	case theta.Bound == 0 && !r.Asynchronous() && (theta.Rule == "certified" || theta.Rule == "theorem"):
+		return defaultBound
+	}
+	return theta.Bound
 }
 
 // portable rounds what a rule says up to a float32. Rules use functions like the
@@ -83,25 +100,26 @@ const (
 	startLevels = 256
 )
 
-// newCheckedControl enters how the control of each worker is made, if it can be.
-func (r *Run) newCheckedControl(rounding moniqua.Rounding) error {
+// checkedControl returns how the control of each worker is made, if it can be.
+func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*moniqua.Control, error), error) {
 	plan, err := r.controlPlan(rounding)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	other, err := r.otherPlan(rounding)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rule := thetaControls[r.cfg.Algorithm.Theta.Rule].control
-	r.control = func(lane registry.Lane) (*moniqua.Control, error) {
+	if _, err = rule(plan); err != nil {
+		return nil, err
+	}
+	return func(lane registry.Lane) (*moniqua.Control, error) {
 		if lane.Models {
 			return rule(plan)
 		}
 		return rule(other)
-	}
-	_, err = r.control(registry.Lane{Models: true})
-	return err
+	}, nil
 }
 
 // controlPlan returns what the control of a worker's models begins with.
@@ -134,34 +152,34 @@ func (r *Run) otherPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) 
 	}, nil
 }
 
-// moniqua builds the codec of a lane of worker rank.
-func (r *Run) moniqua(rank topology.Rank, lane int) (*moniqua.Codec, error) {
-	a := r.cfg.Algorithm
+// moniqua builds the codec of a lane of the worker.
+func (b *builder) moniqua(lane int) (*moniqua.Codec, error) {
+	a := b.cfg.Algorithm
 	rounding, err := moniqua.ParseRounding(a.Rounding)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.unverified(rounding, rank, lane)
+	c, err := b.unverified(rounding, lane)
 	if err != nil {
 		return nil, err
 	}
-	c.Verify, c.Audit = a.Theta.Verify, r.audit
-	if r.controlled() {
-		c.Levels, c.Bits = 1<<a.Controller.MaxBits, r.chosen()
+	c.Verify, c.Audit = a.Theta.Verify, b.audit
+	if b.controlled() {
+		c.Levels, c.Bits = 1<<a.Controller.MaxBits, b.chosen()
 	}
 	return c, nil
 }
 
-// unverified builds the codec of a lane of worker rank, which does not verify.
-func (r *Run) unverified(rounding moniqua.Rounding, rank topology.Rank, lane int) (*moniqua.Codec, error) {
-	if r.control == nil {
-		return moniqua.New(r.levels(), rounding, r.theta, r.laneSeed(lane), rank)
+// unverified builds the codec of a lane of the worker, which does not verify.
+func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Codec, error) {
+	if b.control == nil {
+		return moniqua.New(b.levels(), rounding, b.theta, b.laneSeed(lane), b.rank)
 	}
-	control, err := r.control(r.method.Lanes()[lane])
+	control, err := b.control(b.method.Lanes()[lane])
 	if err != nil {
 		return nil, err
 	}
-	return moniqua.NewControlled(r.levels(), rounding, control, r.laneSeed(lane), rank)
+	return moniqua.NewControlled(b.levels(), rounding, control, b.laneSeed(lane), b.rank)
 }
 
 // A bounded machine counts what its codecs got wrong.
@@ -182,29 +200,28 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 	return r.theta
 }
 
-// audited returns the run with workers that are in one process: what they recover
-// wrongly is known there even if they do not verify.
-func (r *Run) audited() *Run {
-	own := *r
-	if r.quantized() && !r.cfg.Algorithm.Theta.Verify {
-		own.audit = moniqua.NewAudit()
+// newAudit returns the audit of workers that are in one process: what they recover wrongly
+// is known there even if they do not verify. Nil: they do, or recover nothing.
+func (r *Run) newAudit() *moniqua.Audit {
+	if !r.quantized() || r.cfg.Algorithm.Theta.Verify {
+		return nil
 	}
-	return &own
+	return moniqua.NewAudit()
 }
 
-// bounds says what became of the bound of a machine that has done some rounds.
-func (r *Run) bounds(rank topology.Rank, m gossip.Machine, theta func(k int) float64, rounds int) record.Theta {
+// bounds says what became of the bound of the worker's machine, which has done some rounds.
+func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int) record.Theta {
 	var t record.Theta
 	if theta != nil {
 		t.Value = theta(rounds - 1)
 	}
-	if b, ok := m.(bounded); ok {
-		if seen := b.Repairs(); seen.Verified {
+	if counts, ok := m.(bounded); ok {
+		if seen := counts.Repairs(); seen.Verified {
 			t.Violations, t.Repaired = &seen.Violations, seen.Repaired
 		}
 	}
-	if r.audit != nil {
-		wrong := r.audit.Wrong(rank)
+	if b.audit != nil {
+		wrong := b.audit.Wrong(b.rank)
 		t.Violations = &wrong
 	}
 	return t
@@ -234,12 +251,8 @@ func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
 	return moniqua.Theorem{Workers: r.N(), Rho: spectrum.Rho}.Rule(updates)
 }
 
-// bounded bounds the update direction, as both rules that compute theta need
-// it, and returns what else they need.
+// bounded returns the bounded updates, and what else both rules that compute theta need.
 func (r *Run) bounded() (topology.Spectrum, moniqua.Updates, error) {
-	if r.bound == 0 {
-		r.bound = defaultBound
-	}
 	spectrum, err := r.spectrum()
 	return spectrum, moniqua.Updates{
 		Step: r.schedule.At, Rounds: r.cfg.Train.Rounds, Bound: r.bound, Every: r.cfg.Algorithm.LocalSteps,

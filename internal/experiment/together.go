@@ -34,11 +34,11 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	case !bytes.Equal(same.YAML(), r.cfg.YAML()):
 		return nil, fmt.Errorf("experiment: runs that share gradients differ in limit and output alone")
 	}
-	other := *r
+	other := *r // nothing of a run changes, so both may have it
 	other.cfg = same
 	other.cfg.Limit, other.cfg.Output = cfg.Limit, cfg.Output
 	var err error
-	other.network, err = networkOf(other.cfg, other.graph.Spec(), other.rows)
+	other.links, err = linksOf(other.cfg, other.graph.Spec(), other.rows)
 	return &other, err
 }
 
@@ -52,9 +52,13 @@ func Together(runs []*Run) ([][]*Worker, error) {
 	}
 	all := [][]*Worker{first}
 	for _, r := range runs[1:] {
-		others, own := make([]*Worker, len(first)), r.audited()
+		others, audit := make([]*Worker, len(first)), r.newAudit()
 		for i, w := range first {
-			if others[i], err = own.body(w.Rank, slices.Clone(w.Machine.Params()), nil); err != nil {
+			b, err := r.builder(w.Rank, audit)
+			if err == nil {
+				others[i], err = b.body(slices.Clone(w.Machine.Params()), nil)
+			}
+			if err != nil {
 				return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
 			}
 		}

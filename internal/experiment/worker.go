@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
+	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
@@ -36,6 +37,17 @@ func Tasks(workers []*Worker) []work.Task {
 	return tasks
 }
 
+// builder returns that of a worker of the run.
+func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error) {
+	b := &builder{Run: r, rank: rank, row: r.rows[rank], audit: audit}
+	if !r.controlled() {
+		return b, nil
+	}
+	var err error
+	b.agreed, err = r.agreement(rank)
+	return b, err
+}
+
 // Worker builds one worker. It reads no samples but those of its shard: this is
 // for a process per worker.
 func (r *Run) Worker(rank topology.Rank) (*Worker, error) { return r.Resume(rank, nil) }
@@ -46,14 +58,11 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
 	}
-	var shard data.Set
-	if r.data != nil {
-		var err error
-		if shard, err = r.data.shard(rank); err != nil {
-			return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
-		}
+	b, err := r.builder(rank, nil)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
 	}
-	return r.worker(rank, shard, s)
+	return b.alone(s)
 }
 
 // Workers builds all workers. It reads the data once: this is for all workers
@@ -66,40 +75,43 @@ func (r *Run) Workers() ([]*Worker, error) {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 	}
-	workers, own := make([]*Worker, r.N()), r.audited()
+	workers, audit := make([]*Worker, r.N()), r.newAudit()
 	for i := range workers {
-		var err error
-		if workers[i], err = own.worker(topology.Rank(i), shards[i], nil); err != nil {
-			return nil, err
+		b, err := r.builder(topology.Rank(i), audit)
+		if err == nil {
+			workers[i], err = b.worker(shards[i], nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
 		}
 	}
 	return workers, nil
 }
 
-func (r *Run) worker(rank topology.Rank, shard data.Set, s *state.Snapshot) (*Worker, error) {
-	w, err := r.buildWorker(rank, shard, s)
+// alone builds the worker of a process of its own.
+func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
+	var shard data.Set
+	var err error
+	if b.data != nil {
+		shard, err = b.data.shard(b.rank)
+	}
+	var w *Worker
+	if err == nil {
+		w, err = b.worker(shard, s)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
+		return nil, fmt.Errorf("experiment: worker %d: %w", b.rank, err)
 	}
 	return w, nil
 }
 
-func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot) (*Worker, error) {
-	objective, err := model.New(r.modelSpec(int(rank), r.cfg.Train.Batch))
+// worker builds the worker with its shard of the data.
+func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
+	objective, err := model.New(b.modelSpec(int(b.rank), b.cfg.Train.Batch))
 	if err != nil {
 		return nil, err
 	}
-	batches := train.NoData
-	if r.data != nil {
-		sampler, err := data.NewSampler(r.cfg.Seed, int(rank), shard.Len(), r.cfg.Train.Batch)
-		if err != nil {
-			return nil, err
-		}
-		batches = train.FromShard(shard, sampler)
-	}
-	oracle, err := train.NewOracle(int(rank), objective, batches, train.Rule{
-		Momentum: r.cfg.Train.Momentum, WeightDecay: r.cfg.Train.WeightDecay, Bound: r.bound,
-	})
+	oracle, err := b.oracle(objective, shard)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +120,9 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 			return nil, err
 		}
 	}
-	x := make([]float32, r.dim)
-	objective.Init(x, r.cfg.Seed)
-	w, err := r.body(rank, x, s)
+	x := make([]float32, b.dim)
+	objective.Init(x, b.cfg.Seed)
+	w, err := b.body(x, s)
 	if err != nil {
 		return nil, err
 	}
@@ -122,40 +134,51 @@ func (r *Run) buildWorker(rank topology.Rank, shard data.Set, s *state.Snapshot)
 	w.Gradient = func(g []float32, k int, x []float32) (float32, error) {
 		loss, err := oracle.Gradient(g, k, x)
 		if err != nil {
-			err = r.Diverged(err)
+			err = b.Diverged(err)
 		}
 		return loss, err
 	}
 	w.Evaluate = func(x []float32, watch func(done, all int)) (model.Score, error) {
-		return r.scorer.own(rank, objective, x, watch)
+		return b.scorer.own(b.rank, objective, x, watch)
 	}
 	return w, nil
 }
 
+// oracle builds what takes the gradients of the worker.
+func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Oracle, error) {
+	batches := train.NoData
+	if b.data != nil {
+		sampler, err := data.NewSampler(b.cfg.Seed, int(b.rank), shard.Len(), b.cfg.Train.Batch)
+		if err != nil {
+			return nil, err
+		}
+		batches = train.FromShard(shard, sampler)
+	}
+	return train.NewOracle(int(b.rank), objective, batches, train.Rule{
+		Momentum: b.cfg.Train.Momentum, WeightDecay: b.cfg.Train.WeightDecay, Bound: b.bound,
+	})
+}
+
 // body builds a worker that begins at x, or where s was saved, and has nothing to
 // take gradients with.
-func (r *Run) body(rank topology.Rank, x []float32, s *state.Snapshot) (*Worker, error) {
-	own, err := r.agreeing(rank)
+func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
+	machine, err := b.machine(x, s)
 	if err != nil {
 		return nil, err
 	}
-	machine, err := own.machine(rank, x, s)
+	layout, err := b.layouts(machine)
 	if err != nil {
 		return nil, err
 	}
-	layout, err := r.layouts(rank, machine)
-	if err != nil {
-		return nil, err
-	}
-	theta := r.thetaOf(machine)
-	bits, mean := own.bits()
+	theta := b.thetaOf(machine)
+	bits, mean := b.bits()
 	return &Worker{
 		Task: work.Task{
-			Rank: rank, Row: r.rows[rank], Closing: r.Closing(rank), Machine: machine, Rounds: r.cfg.Train.Rounds,
-			Asynchronous: r.Asynchronous(), MaxPayload: r.payload(), Entropy: r.coder, Layout: layout,
-			Recording: work.Recording{Every: r.cfg.Output.Every, Parameters: r.Parameters(), Theta: theta, Bits: bits},
+			Rank: b.rank, Row: b.row, Closing: b.Closing(b.rank), Machine: machine, Rounds: b.cfg.Train.Rounds,
+			Asynchronous: b.Asynchronous(), MaxPayload: b.payload(), Entropy: b.coder, Layout: layout,
+			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.Parameters(), Theta: theta, Bits: bits},
 		},
 		MeanBits: mean,
-		Bound:    func(rounds int) record.Theta { return r.bounds(rank, machine, theta, rounds) },
+		Bound:    func(rounds int) record.Theta { return b.bounds(machine, theta, rounds) },
 	}, nil
 }

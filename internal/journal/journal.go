@@ -178,7 +178,8 @@ func (j *Journal) Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gos
 		return f, true, err
 	}
 	if slot < j.base || slot >= j.next() {
-		return gossip.Frame{}, false, fmt.Errorf("journal: message of slot %d: only %d to %d are there", slot, j.base, j.next()-1)
+		return gossip.Frame{}, false, fmt.Errorf("journal: message of slot %d: only %d to %d are there",
+			slot, j.base, j.next()-1)
 	}
 	f, err = j.read(j.places[slot-j.base], slot)
 	return f, err == nil, err

@@ -1,4 +1,7 @@
-// Package peer is one peer of a run as a process: how it meets the others.
+// Package peer is one peer of a run as a process, on a LAN or under a supervisor: what it has
+// of its own (key, secret, data), how it meets the others, and its part up to the result.
+//
+// It knows no flags and prints nothing but lines of talk.
 package peer
 
 import (

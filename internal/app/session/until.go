@@ -1,4 +1,7 @@
-// Package session is a run as its user sees it.
+// Package session is a run as its user sees it: its folder, its record and its display, what ends
+// it early, what is safe when it stops, and the summary. It serves real peers and simulated ones.
+//
+// It trains nothing, and tables and exit codes are the affair of the command line.
 package session
 
 import (

@@ -1,0 +1,183 @@
+package session
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/runfolder"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/state"
+)
+
+func small(t *testing.T, set ...string) *experiment.Run {
+	t.Helper()
+	set = append([]string{
+		"name=small", "topology.size=3", "model={name: quadratic, dim: 10}", "train.rounds=30", "output.dir=" + t.TempDir(),
+	}, set...)
+	loaded, err := configs.Load(configs.Source{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// started returns a session of a run, and what its user is told.
+func started(t *testing.T, run *experiment.Run, mode, dir string) (*Session, *strings.Builder) {
+	t.Helper()
+	said := new(strings.Builder)
+	s, err := Start(t.Context(), run, Options{Mode: mode, Dir: dir, Version: "v1", Screen: Screen{
+		Talk:    said,
+		Display: func(live.Run) live.Display { return live.Silent(said) },
+		Logger:  func(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, said
+}
+
+func TestASessionKeepsWhatPeersReport(t *testing.T) {
+	run := small(t)
+	s, said := started(t, run, "lab", "")
+	if !strings.Contains(said.String(), "run folder: "+s.Folder.Dir+"\n") {
+		t.Errorf("the folder is not in %q", said.String())
+	}
+	for rank := range 3 {
+		s.Event(record.Event{Step: &record.Step{Rank: rank, Round: 30, Loss: 0.5}})
+	}
+	for _, rank := range []int{2, 0, 1} {
+		s.Event(record.Event{Final: &record.Final{Rank: rank, Rounds: 30, Loss: 0.25, Digest: strings.Repeat("ab", 32)}})
+	}
+	summary, finals, err := s.Summary(nil)
+	if err != nil || summary.Mode != "lab" || summary.Version != "v1" || len(finals) != 3 || finals[2].Rank != 2 {
+		t.Fatalf("%+v, %v, error %v", summary, finals, err)
+	}
+	if err := s.Keep(summary); err != nil {
+		t.Fatal(err)
+	}
+	s.End()
+	kept, err := record.Open(s.Folder.Dir)
+	if err != nil || len(kept.Events) != 6 || kept.Summary == nil {
+		t.Errorf("%d events on record, error %v", len(kept.Events), err)
+	}
+	var table strings.Builder
+	if err := WriteFinals(&table, finals); err != nil || strings.Count(table.String(), "0.2500") != 3 {
+		t.Errorf("error %v, printed\n%s", err, table.String())
+	}
+}
+
+func TestARunThatHasNotBegunLeavesNothing(t *testing.T) {
+	s, _ := started(t, small(t), "lab", "")
+	s.Event(record.Event{Status: &record.Status{Rank: 1, State: record.Joining}})
+	s.End()
+	if _, err := os.Stat(s.Folder.Dir); !os.IsNotExist(err) {
+		t.Errorf("the folder is there: %v", err)
+	}
+}
+
+func TestARunThatGoesOnCountsOn(t *testing.T) {
+	run := small(t)
+	first, _ := started(t, run, "run", "")
+	first.Hear(record.Event{Step: &record.Step{Rank: 1, Round: 10, Time: time.Second}})
+	m := checkpoint.Manifest{Run: "small", Rank: 1, Round: 10}
+	if err := checkpoint.Write(runfolder.RankFolder(run.Config(), first.Folder.Dir, 1), m, new(state.Snapshot),
+		2); err != nil {
+		t.Fatal(err)
+	}
+	first.End()
+	s, said := started(t, run, "run", first.Folder.Dir)
+	s.SayResumed()
+	s.Hear(record.Event{Step: &record.Step{Rank: 1, Round: 10, Time: time.Second}}) // once more
+	s.Hear(record.Event{Step: &record.Step{Rank: 1, Round: 20, Time: 3 * time.Second}})
+	if got := s.last[1]; got.Round != 20 || got.Time != 4*time.Second {
+		t.Errorf("the last step is of round %d at %v", got.Round, got.Time)
+	}
+	s.SayStopped("peer run x --resume")
+	for _, want := range []string{
+		"going on at round 10, from ", "the state at the beginning of round 10 is safe in ",
+		"next: peer run x --resume   go on\n",
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no %q in\n%s", want, said.String())
+		}
+	}
+	if lost := s.Lost("peer run x"); !strings.Contains(lost, "round 10 is safe") ||
+		!strings.HasSuffix(lost, "go on with: peer run x") {
+		t.Errorf("lost: %q", lost)
+	}
+	s.End()
+}
+
+func TestAFolderInUseIsRefused(t *testing.T) {
+	run := small(t)
+	s, _ := started(t, run, "lab", "")
+	defer s.End()
+	_, err := Start(t.Context(), run, Options{Mode: "lab", Dir: s.Folder.Dir})
+	if _, locked := errors.AsType[*runfolder.LockedError](err); !locked {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestARunThatEndsEarlyIsShorter(t *testing.T) {
+	s, _ := started(t, small(t, "train.schedule=cosine"), "sim", "")
+	defer s.End()
+	s.EndAt(Until{Time: time.Minute})
+	s.Event(record.Event{Final: &record.Final{Rank: 0, Rounds: 20}})
+	if s.Shorter() != 0 || s.LooksAhead() {
+		t.Errorf("%d rounds though nothing has ended it", s.Shorter())
+	}
+	s.Simulated(2 * time.Minute)
+	select {
+	case <-s.Over():
+	default:
+		t.Error("it goes on")
+	}
+	if s.Shorter() != 20 || !s.LooksAhead() || s.ended() != "time=1m0s" {
+		t.Errorf("%d rounds, ended by %q", s.Shorter(), s.ended())
+	}
+}
+
+func TestTheTimeOfRealPeersBeginsWithTheirFirstRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &ending{Until: Until{Time: time.Minute}, goal: record.NewGoal(record.Targets{}, 2), over: make(chan struct{})}
+		e.follow(2, nil, 20*time.Second)
+		time.Sleep(time.Hour)
+		if e.reason() != "" {
+			t.Error("it ends before a peer trains")
+		}
+		began := time.Now()
+		e.see(record.Event{Status: &record.Status{State: record.Training}})
+		<-e.over
+		if took := time.Since(began); took != 40*time.Second || e.reason() != "time=1m0s" {
+			t.Errorf("after %v by %q, want the 40 s that are left", took, e.reason())
+		}
+		e.close()
+	})
+}
+
+func TestARunWithoutAPeerIsBereft(t *testing.T) {
+	s, _ := started(t, small(t), "lab", "")
+	defer s.End()
+	s.Event(record.Event{Edge: &record.Edge{Rank: 0, Peer: 1, Weight: 0.3}})
+	if s.Bereft() {
+		t.Error("an edge with a weight is off")
+	}
+	s.Event(record.Event{Edge: &record.Edge{Rank: 0, Peer: 1}})
+	if !s.Bereft() || len(s.Edges()) != 2 {
+		t.Errorf("bereft %v with %d edges", s.Bereft(), len(s.Edges()))
+	}
+}

@@ -1,0 +1,97 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/live"
+	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/experiment"
+)
+
+func simulated(t *testing.T, first *experiment.Run, set ...string) (*experiment.Run, *Run) {
+	t.Helper()
+	set = append([]string{
+		"name=small", "topology.size=3", "model={name: quadratic, dim: 10}", "train.rounds=30", "train.schedule=constant",
+		"output={dir: " + t.TempDir() + ", every: 1, evaluate: 10}",
+	}, set...)
+	loaded, err := configs.Load(configs.Source{Set: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := experiment.New(loaded.Config)
+	if first != nil {
+		run, err = first.Beside(loaded.Config)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := session.Start(t.Context(), run, session.Options{Mode: "sim", Screen: session.Screen{
+		Talk:    io.Discard,
+		Display: func(live.Run) live.Display { return live.Silent(io.Discard) },
+		Logger:  func(io.Writer) *slog.Logger { return slog.New(slog.DiscardHandler) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.End)
+	return run, &Run{Session: s}
+}
+
+func TestNetworksSayWhenAndNotWhat(t *testing.T) {
+	first, fast := simulated(t, nil)
+	_, slow := simulated(t, first, "limit.rate=1mbit")
+	for _, r := range []*Run{fast, slow} {
+		r.EndAt(session.Until{})
+	}
+	if err := Together(t.Context(), []*Run{fast, slow}, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	one, finals, err := fast.Summary(fast.Models)
+	if err != nil || len(finals) != 3 || one.Rounds != 30 {
+		t.Fatalf("%+v, error %v", one, err)
+	}
+	other, slower, err := slow.Summary(slow.Models)
+	if err != nil || other.Digest != one.Digest || slower[0].Time <= finals[0].Time {
+		t.Errorf("digests %.8s and %.8s, times %v and %v, error %v",
+			one.Digest, other.Digest, finals[0].Time, slower[0].Time, err)
+	}
+	for rank := range 3 {
+		if _, err := os.Stat(fast.Folder.ModelPath(rank)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestASimulationEndsWithItsTime(t *testing.T) {
+	_, r := simulated(t, nil)
+	r.EndAt(session.Until{Time: 10 * time.Millisecond})
+	if err := Together(t.Context(), []*Run{r}, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if rounds := r.Shorter(); rounds < 1 || rounds > 11 {
+		t.Errorf("%d rounds of 1 ms in 10 ms", rounds)
+	}
+}
+
+func TestTheFirstErrorEndsAll(t *testing.T) {
+	broken := errors.New("broken")
+	ended := make(chan struct{}, 2)
+	err := allAtOnce(t.Context(), 3, func(ctx context.Context, i int) error {
+		if i == 1 {
+			return broken
+		}
+		<-ctx.Done()
+		ended <- struct{}{}
+		return ctx.Err()
+	})
+	if !errors.Is(err, broken) || len(ended) != 2 {
+		t.Errorf("error %v, %d others ended", err, len(ended))
+	}
+}

@@ -1,0 +1,157 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/model"
+	"gossiptrainer/moniqua"
+	"gossiptrainer/topology"
+)
+
+// A Run is an assembled configuration, which does not change. Its methods may be called
+// from several goroutines; what a Worker gives must not be shared between them.
+type Run struct {
+	network
+	cfg      configs.Config // with the values that auto stands for
+	method   registry.Algorithm
+	data     *dataset // nil for an objective without data
+	schedule train.Schedule
+	bound    float64             // of the update direction, 0 = none
+	theta    func(k int) float64 // nil in full precision and under control
+	control  func(registry.Lane) (*moniqua.Control, error)
+	layout   []model.Param
+	dim      int
+	sample   int // floats of memory for every sample of a batch
+	scorer   *scorer
+	coder    entropy.Coder
+	notes    []string // of the loader
+	warnings []string
+}
+
+// A network says who hears whom, and by which links.
+type network struct {
+	graph *topology.Graph
+	rows  []topology.Row // by rank
+	links shape.Network
+}
+
+// A builder makes one worker of a run.
+type builder struct {
+	*Run
+	rank   topology.Rank
+	row    topology.Row      // whom the worker hears and tells
+	agreed *gossip.Agreement // its part in the choice of bits; nil: they do not change
+	audit  *moniqua.Audit    // of workers that are together; nil: nothing is compared
+}
+
+// typical returns the builder of a worker that does not train, for what is the same for
+// all workers: sizes and properties.
+func (r *Run) typical() *builder { return &builder{Run: r} }
+
+// Config returns what the run was made from.
+func (r *Run) Config() configs.Config { return r.cfg }
+
+// Sections returns what all peers and all parts of the run must agree on. The name of the
+// run is not among them, for it is compared by itself.
+func (r *Run) Sections() []configs.Section {
+	sections := r.cfg.Sections()
+	for i, s := range sections {
+		if s.Name == "run" {
+			sections[i].Name, sections[i].JSON = "seed", []byte(strconv.FormatUint(r.cfg.Seed, 10))
+		}
+	}
+	return sections
+}
+
+// Graph returns the graph of the configuration. All-reduce has its own, whose
+// weights play no part: messages go around the ring in one direction, or over
+// all edges of a complete graph or a star.
+func (r *Run) Graph() *topology.Graph { return r.graph }
+
+// Warnings returns what is legal in the configuration and yet likely to be a
+// mistake, each with its fix: for people, before the run.
+func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
+
+// Notes returns what the loader said: which keys an override has made meaningless.
+func (r *Run) Notes() []string { return slices.Clone(r.notes) }
+
+// Network returns the links of the run, as its limits make them.
+func (r *Run) Network() shape.Network { return r.links }
+
+// N returns the number of workers.
+func (r *Run) N() int { return len(r.rows) }
+
+// Dim returns the number of parameters of the model.
+func (r *Run) Dim() int { return r.dim }
+
+// Layout returns the names and shapes of the parameters.
+func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
+
+// Row returns whom worker rank hears and tells.
+func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }
+
+func (r *Run) checkRank(rank topology.Rank) error {
+	if rank < 0 || int(rank) >= r.N() {
+		return fmt.Errorf("experiment: worker %d: the run has workers 0 to %d", rank, r.N()-1)
+	}
+	return nil
+}
+
+// modelSpec describes the objective of a worker, for batches up to a size.
+func (r *Run) modelSpec(worker, batch int) model.Spec {
+	m := r.cfg.Model
+	s := model.Spec{
+		Name: m.Name, Batch: batch, Hidden: m.Hidden, Depth: m.Depth, Norm: m.Norm,
+		Dim: m.Dim, Spread: m.Spread, Seed: r.cfg.Seed, Worker: worker,
+	}
+	if r.data != nil {
+		info := r.data.sources[0].Info // all sources have one form
+		s.Shape, s.Classes = info.Shape, len(info.Classes)
+	}
+	return s
+}
+
+// controlled says whether the bits change while the run goes on.
+func (r *Run) controlled() bool {
+	_, ok := controllers[r.cfg.Algorithm.Controller.Name]
+	return ok
+}
+
+// quantized says whether models travel as symbols of the modulo codec.
+func (r *Run) quantized() bool {
+	a := r.cfg.Algorithm
+	return r.method.ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != fullBits
+}
+
+// fullBits are the bits per parameter of full precision.
+const fullBits = 32
+
+// levels returns the N of the modulo codec, the smallest where it changes: a
+// bound that holds for coarse values holds for fine ones.
+func (r *Run) levels() int {
+	if r.controlled() {
+		return 1 << r.cfg.Algorithm.Controller.MinBits
+	}
+	if r.cfg.Algorithm.Levels > 0 {
+		return r.cfg.Algorithm.Levels
+	}
+	return 1 << r.cfg.Algorithm.Bits
+}
+
+// Asynchronous reports whether the workers wait for nobody, so that some do more
+// steps than others.
+func (r *Run) Asynchronous() bool { return r.method.Asynchronous() }
+
+// Compresses says whether messages are made by algorithm.compressor.
+func (r *Run) Compresses() bool { return r.method.Compresses() }
+
+// Reweights reports whether workers go on without those that are lost.
+func (r *Run) Reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }
