@@ -56,7 +56,12 @@ type Agreement struct {
 	loss, last float64 // l_i, loss_i^{k−1}
 	said       float64 // r_i
 
-	losses []float64 // of this epoch
+	epoch
+}
+
+// An epoch is what the next choice looks at.
+type epoch struct {
+	losses []float64
 	rms    float64
 	began  time.Duration
 	now    time.Duration // of the last gradient
@@ -85,7 +90,7 @@ func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 		return nil, fmt.Errorf("gossip: agreement: window %d, but the chooser looks at %d exchanges", plan.Window, choose.Window())
 	}
 	return &Agreement{
-		plan: plan, choose: choose, before: plan.Start, after: plan.Start, losses: make([]float64, 0, plan.Window),
+		plan: plan, choose: choose, before: plan.Start, after: plan.Start, epoch: epoch{losses: make([]float64, 0, plan.Window)},
 	}, nil
 }
 

@@ -33,7 +33,7 @@ func (s setup) machine(i int, alg gossip.Algorithm) (*gossip.Worker, error) {
 	if a, ok := alg.(agreeing); ok {
 		agreed = a.agreed
 	}
-	return gossip.NewAgreed(topology.Rank(i), s.rows[i], alg, s.rounds, max(1, s.every), agreed)
+	return gossip.NewScheduled(topology.Rank(i), s.rows[i], alg, gossip.Schedule{Rounds: s.rounds, Every: max(1, s.every), Agreed: agreed})
 }
 
 // A listener is a chooser that remembers what it was told.
@@ -332,7 +332,7 @@ func TestAgreeingAllocatesNothing(t *testing.T) {
 	}
 	codec := &moniqua.Codec{Levels: 256, Bits: agreed.Bits, Theta: constantly(1)}
 	alg := &algos.DPSGD{X: make([]float32, dim), Alpha: decreasing, Codec: codec, Order: algos.ATC}
-	w, err := gossip.NewAgreed(0, row, alg, 1_000_000, 1, agreed)
+	w, err := gossip.NewScheduled(0, row, alg, gossip.Schedule{Rounds: 1_000_000, Every: 1, Agreed: agreed})
 	if err != nil {
 		t.Fatal(err)
 	}

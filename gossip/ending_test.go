@@ -95,7 +95,7 @@ func TestTheFirstRoundBeyondIsTakenBack(t *testing.T) {
 	for k := range 3 {
 		pull(t, w, k)
 	}
-	back, err := gossip.Resume(5, pair, &script{plan: overlapping}, 9, 1, nil, &saved)
+	back, err := gossip.Resume(5, pair, &script{plan: overlapping}, gossip.Schedule{Rounds: 9, Every: 1}, &saved)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,8 @@ import (
 // With Plan.Overlap the calls of round k are Send, Mix (for each hop), Descend;
 // otherwise Descend, then Send and Mix for each hop.
 type Algorithm interface {
+	Model
 	Plan() algos.Plan
-	// Params returns x_k, where the next gradient is taken.
-	Params() []float32
 	// Descend applies the update direction g of round k. It may use g as
 	// scratch until the round ends.
 	Descend(k int, g []float32) error
@@ -33,7 +32,13 @@ type Algorithm interface {
 	// Mix uses the messages of (k, hop), given in increasing rank. On error
 	// x_k is unchanged.
 	Mix(k, hop int, in []algos.Message) (algos.Mixed, error)
-	// ExtraMemory returns the bytes the algorithm keeps beyond D-PSGD's.
+}
+
+// A Model is a worker's replica and what is kept beside it.
+type Model interface {
+	// Params returns x_k, where the next gradient is taken.
+	Params() []float32
+	// ExtraMemory returns the bytes that the algorithm keeps beyond D-PSGD's.
 	ExtraMemory() int
 }
 
@@ -215,10 +220,7 @@ type Pacer interface {
 
 // A View shows how a worker is doing.
 type View interface {
-	// Params returns the current model x_{k,i}.
-	Params() []float32
+	Model
 	// Mixed returns what the last finished mixing saw.
 	Mixed() algos.Mixed
-	// ExtraMemory returns the bytes of algorithm memory beyond D-PSGD's.
-	ExtraMemory() int
 }

@@ -35,7 +35,8 @@ func TestLocalStepsOfD2ReachTheOptimum(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			workers := make([]*gossip.Worker, len(rows))
 			for i := range workers {
-				w, err := gossip.NewLocal(topology.Rank(i), rows[i], test.alg(make([]float32, 1), test.every), 300*test.every, test.every)
+				w, err := gossip.NewScheduled(topology.Rank(i), rows[i], test.alg(make([]float32, 1), test.every),
+					gossip.Schedule{Rounds: 300 * test.every, Every: test.every})
 				if err != nil {
 					t.Fatal(err)
 				}

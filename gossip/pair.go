@@ -55,29 +55,39 @@ type PairWorker struct {
 	alg   *algos.ADPSGD
 	plan  PairPlan
 	peers []pairPeer // in increasing rank
+	pairStep
+	pairEnd
 
-	step      int         // steps finished
-	clock     int         // steps per worker that were known when this step began
-	attempts  int         // offers made
-	computing bool        // the gradient of this step is outstanding
-	asked     bool        // Ready has asked for it
-	exchanged bool        // the exchange of this step is over
-	point     []float32   // where the gradient is taken
-	snapshot  []float32   // the model when it was last captured, nil if given away
-	moved     bool        // the model differs from it
-	offer     offer       // to partner while it is open
-	partner   *pairPeer   // nil while no offer is open
-	held      bool        // no further step may begin
-	finished  bool        // the budget is spent, or the run over
-	told      bool        // the neighbours have been told so
-	steps     census      // of all workers, as far as known
-	scratch   []byte      // for the next reply
-	mixed     algos.Mixed // of the last exchange
-	guard     guard
-	repair    Repairs
-	failed    error       // why the machine has stopped for good
-	boundary  func(k int) // called before step k; may be nil
-	ready     [2]work     // work[0] collects, the driver holds work[1]
+	offer    offer       // to partner while it is open
+	partner  *pairPeer   // nil while no offer is open
+	scratch  []byte      // for the next reply
+	mixed    algos.Mixed // of the last exchange
+	guard    guard
+	repair   Repairs
+	failed   error       // why the machine has stopped for good
+	boundary func(k int) // called before step k; may be nil
+	ready    [2]work     // work[0] collects, the driver holds work[1]
+}
+
+// A pairStep is the step that a worker is in.
+type pairStep struct {
+	step      int       // steps finished
+	clock     int       // steps per worker that were known when this step began
+	attempts  int       // offers made
+	computing bool      // the gradient of this step is outstanding
+	asked     bool      // Ready has asked for it
+	exchanged bool      // the exchange of this step is over
+	point     []float32 // where the gradient is taken
+	snapshot  []float32 // the model when it was last captured, nil if given away
+	moved     bool      // the model differs from it
+}
+
+// A pairEnd is how near the end of the run is.
+type pairEnd struct {
+	steps    census // of all workers, as far as known
+	held     bool   // no further step may begin
+	finished bool   // the budget is spent, or the run over
+	told     bool   // the neighbours have been told so
 }
 
 var _ Machine = (*PairWorker)(nil)
@@ -122,7 +132,7 @@ func newPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 		return nil, fmt.Errorf("gossip: worker %d of %d, %d rounds: need a rank below the number of workers and at least 0 rounds",
 			self, plan.Workers, plan.Rounds)
 	}
-	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers)}
+	w := &PairWorker{self: self, alg: alg, plan: plan, pairEnd: pairEnd{steps: newCensus(plan.Workers)}}
 	for _, rank := range row.Out {
 		w.peers = append(w.peers, newPairPeer(self, rank, alg.Codec(rank)))
 	}

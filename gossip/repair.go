@@ -49,7 +49,7 @@ func (w *Worker) answer(f Frame) error {
 	if verify == nil {
 		return ErrUnasked
 	}
-	if f.Round >= w.rounds || f.Round/w.every > w.k/w.every {
+	if f.Round >= w.schedule.Rounds || f.Round/w.schedule.Every > w.k/w.schedule.Every {
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
 	if err := w.outbox.grant(w.slotOf(f), f.From); err != nil {

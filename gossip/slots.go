@@ -21,7 +21,7 @@ func (s Slots) at(f Frame, slot int) Frame {
 
 // Slots says how the exchanges of this worker are numbered.
 func (w *Worker) Slots() Slots {
-	return Slots{Every: w.every, Hops: w.plan.Hops, Lead: w.plan.Lead}
+	return Slots{Every: w.schedule.Every, Hops: w.plan.Hops, Lead: w.plan.Lead}
 }
 
 // SlotsOf says how the exchanges of m are numbered. A machine that is not Numbered has a

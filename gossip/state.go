@@ -18,10 +18,10 @@ import (
 // a boundary of its own may lack more, which is for drivers to keep. Messages that
 // were received for later rounds are not kept. Whoever sent them has them still.
 
-// Resume is NewAgreed for a worker that begins at the boundary at which s was
+// Resume is NewScheduled for a worker that begins at the boundary at which s was
 // saved, by the name machine. It fails if s is not that of such a worker.
-func Resume(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int, agreed *Agreement, s *state.Snapshot) (*Worker, error) {
-	w, err := newWorker(self, row, alg, rounds, every, agreed)
+func Resume(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule, s *state.Snapshot) (*Worker, error) {
+	w, err := newWorker(self, row, alg, schedule)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +41,14 @@ func (w *Worker) AtBoundary(hook func(k int)) { w.boundary = hook }
 // State shows the model, what the algorithm, the codec and the choice of bits
 // carry, and the messages that neighbours may lack.
 func (w *Worker) State(v *state.Visit) {
-	state.Int(v, "round", &w.k, 0, w.rounds)
+	state.Int(v, "round", &w.k, 0, w.schedule.Rounds)
 	v.Floats("x", w.alg.Params())
 	v.Part("algorithm", w.alg)
 	for _, l := range w.lanes {
 		v.Part(l.name, l.codec)
 	}
-	if w.agreed != nil {
-		v.Part("agreement", w.agreed)
+	if w.schedule.Agreed != nil {
+		v.Part("agreement", w.schedule.Agreed)
 	}
 	state.Int(v, "violations", &w.repair.Violations, 0, math.MaxInt64)
 	state.Int(v, "repaired", &w.repair.Repaired, 0, math.MaxInt64)
@@ -67,7 +67,9 @@ func (w *Worker) State(v *state.Visit) {
 }
 
 // roundOf returns the round of an exchange.
-func (w *Worker) roundOf(slot int) int { return slot/w.plan.Hops*w.every + w.every - 1 }
+func (w *Worker) roundOf(slot int) int {
+	return slot/w.plan.Hops*w.schedule.Every + w.schedule.Every - 1
+}
 
 // ResumePair is NewPair for a worker that begins at the step before which s was
 // saved, by the name machine. It fails if s is not that of such a worker.

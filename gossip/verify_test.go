@@ -296,10 +296,10 @@ func TestUnusableRepairIsFetchedAgain(t *testing.T) {
 }
 
 func TestOnlyLocalAlgorithmsSkipExchanges(t *testing.T) {
-	if _, err := gossip.NewLocal(5, pair, &script{plan: overlapping}, 4, 2); err == nil {
+	if _, err := gossip.NewScheduled(5, pair, &script{plan: overlapping}, gossip.Schedule{Rounds: 4, Every: 2}); err == nil {
 		t.Error("an algorithm that exchanges in each round was accepted")
 	}
-	if _, err := gossip.NewLocal(5, pair, &algos.DPSGD{}, 4, 0); err == nil {
+	if _, err := gossip.NewScheduled(5, pair, &algos.DPSGD{}, gossip.Schedule{Rounds: 4, Every: 0}); err == nil {
 		t.Error("an exchange in every 0 rounds was accepted")
 	}
 }

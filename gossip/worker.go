@@ -26,31 +26,40 @@ const (
 // H rounds the last one exchanges, the others take the gradient step alone. The
 // exchanges of a run are numbered through by slots, ⌊round/H⌋·hops + hop.
 type Worker struct {
-	self   topology.Rank
-	alg    Algorithm
-	local  Local // alg, if H > 1
-	lanes  lanes
-	agreed *Agreement // nil unless the bits change
-	plan   algos.Plan
-	rounds int
-	every  int // H
+	self     topology.Rank
+	alg      Algorithm
+	local    Local // alg, if Every > 1
+	lanes    lanes
+	plan     algos.Plan
+	schedule Schedule
+	progress
 
-	phase  phase
-	k, hop int       // the exchange to mix next
-	held   bool      // no further round may begin
-	ended  bool      // there are fewer rounds than there were to be
-	asked  bool      // Ready has asked for the gradient of round k
-	g      []float32 // the gradient of round k
-	mixed  algos.Mixed
-	repair Repairs
-	guard  guard
-	failed error // why the machine has stopped for good
-
+	g        []float32 // the gradient of round k
+	mixed    algos.Mixed
+	repair   Repairs
+	guard    guard
+	failed   error       // why the machine has stopped for good
 	boundary func(k int) // called before round k; may be nil
 
 	inbox  inbox
 	outbox outbox
 	ready  [2]work // work[0] collects, the driver holds work[1]
+}
+
+// A Schedule says in which rounds a worker exchanges, and with how many bits.
+type Schedule struct {
+	Rounds int        // of the run, ≥ 0
+	Every  int        // the worker exchanges in the last of so many rounds, ≥ 1
+	Agreed *Agreement // on the bits, which the worker takes over; nil: they do not change
+}
+
+// progress is how far a worker is.
+type progress struct {
+	phase  phase
+	k, hop int  // the exchange to mix next
+	held   bool // no further round may begin
+	ended  bool // there are fewer rounds than there were to be
+	asked  bool // Ready has asked for the gradient of round k
 }
 
 // work is the part of a Ready that grows between two calls.
@@ -66,19 +75,13 @@ var _ Machine = (*Worker)(nil)
 // the beginning of round 0 of rounds ≥ 0. It fails if the plan of alg makes no
 // sense or its first message cannot be made.
 func New(self topology.Rank, row topology.Row, alg Algorithm, rounds int) (*Worker, error) {
-	return NewLocal(self, row, alg, rounds, 1)
+	return NewScheduled(self, row, alg, Schedule{Rounds: rounds, Every: 1})
 }
 
-// NewLocal is New for a worker that exchanges only in the last of every so many
-// rounds, ≥ 1. It fails if that is more than one and alg is not Local.
-func NewLocal(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int) (*Worker, error) {
-	return NewAgreed(self, row, alg, rounds, every, nil)
-}
-
-// NewAgreed is NewLocal for a worker whose bits are those of an agreement, which
-// it takes over; nil is none.
-func NewAgreed(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int, agreed *Agreement) (*Worker, error) {
-	w, err := newWorker(self, row, alg, rounds, every, agreed)
+// NewScheduled is New for a worker that does not exchange in every round, or with other bits
+// from one round to the next. It fails if Every is more than one and alg is not Local.
+func NewScheduled(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule) (*Worker, error) {
+	w, err := newWorker(self, row, alg, schedule)
 	if err == nil {
 		err = w.begin()
 	}
@@ -89,7 +92,8 @@ func NewAgreed(self topology.Rank, row topology.Row, alg Algorithm, rounds, ever
 }
 
 // newWorker returns a worker that has not begun its first round.
-func newWorker(self topology.Rank, row topology.Row, alg Algorithm, rounds, every int, agreed *Agreement) (*Worker, error) {
+func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule) (*Worker, error) {
+	rounds, every := schedule.Rounds, schedule.Every
 	plan := alg.Plan()
 	if rounds < 0 || plan.Hops < 0 || plan.Lead < 1 {
 		return nil, fmt.Errorf("gossip: worker %d: %d rounds of %d hops with lead %d: need at least 0, 0 and 1",
@@ -100,7 +104,7 @@ func newWorker(self topology.Rank, row topology.Row, alg Algorithm, rounds, ever
 		return nil, fmt.Errorf("gossip: worker %d: exchange in one of %d rounds: the algorithm exchanges in each", self, every)
 	}
 	w := &Worker{
-		self: self, alg: alg, local: local, plan: plan, rounds: rounds, every: every, agreed: agreed,
+		self: self, alg: alg, local: local, plan: plan, schedule: schedule,
 		inbox:  newInbox(row.In, plan.Lead+1),
 		outbox: newOutbox(self, row.Out, plan.Lead+1),
 	}
@@ -148,8 +152,8 @@ func (w *Worker) Gradient(g []float32, loss float32, now time.Duration) error {
 		return fmt.Errorf("gossip: worker %d round %d: gradient: holds NaN or Inf", w.self, w.k)
 	}
 	w.phase, w.g = exchanging, g
-	if w.agreed != nil {
-		w.agreed.computed(w.k, g, loss, now)
+	if w.schedule.Agreed != nil {
+		w.schedule.Agreed.computed(w.k, g, loss, now)
 	}
 	if !w.exchanges() {
 		return w.step()
@@ -214,15 +218,15 @@ func (w *Worker) ExtraMemory() int {
 }
 
 // slot returns the number of the exchange to mix next.
-func (w *Worker) slot() int { return w.k/w.every*w.plan.Hops + w.hop }
+func (w *Worker) slot() int { return w.k/w.schedule.Every*w.plan.Hops + w.hop }
 
 // exchanges reports whether anything is exchanged in round k.
-func (w *Worker) exchanges() bool { return (w.k+1)%w.every == 0 }
+func (w *Worker) exchanges() bool { return (w.k+1)%w.schedule.Every == 0 }
 
 // begin starts round k: what overlaps with the gradient is sent now.
 func (w *Worker) begin() error {
 	w.hop, w.asked, w.g = 0, false, nil
-	if w.k == w.rounds {
+	if w.k == w.schedule.Rounds {
 		w.phase = done
 		return nil
 	}
@@ -247,8 +251,8 @@ func (w *Worker) exchange() error {
 			return err
 		}
 	}
-	if w.agreed != nil {
-		w.agreed.exchanged(w.k)
+	if w.schedule.Agreed != nil {
+		w.schedule.Agreed.exchanged(w.k)
 	}
 	if w.plan.Overlap {
 		if err := w.descend(); err != nil {
@@ -262,7 +266,7 @@ func (w *Worker) exchange() error {
 func (w *Worker) next() error {
 	w.k++
 	w.hop, w.g = 0, nil
-	if w.held && w.k < w.rounds {
+	if w.held && w.k < w.schedule.Rounds {
 		w.phase = holding
 		return nil
 	}
@@ -298,8 +302,8 @@ func (w *Worker) tell() error {
 	if noter := w.lanes.at(w.hop).noter; noter != nil {
 		f.Note = uint64(noter.Note(w.k))
 	}
-	if w.agreed != nil {
-		f.Note |= uint64(w.agreed.note()) << 32
+	if w.schedule.Agreed != nil {
+		f.Note |= uint64(w.schedule.Agreed.note()) << 32
 	}
 	w.outbox.keep(f)
 	w.ready[0].send = w.outbox.appendLast(w.ready[0].send)
@@ -322,8 +326,8 @@ func (w *Worker) mix() (done bool, err error) {
 	if noter := w.lanes.at(w.hop).noter; noter != nil {
 		noter.Mixed(w.k, w.inbox.at(slot).notes, mixed, repaired)
 	}
-	if w.agreed != nil {
-		w.agreed.heard(w.inbox.messages(slot), w.inbox.at(slot).marks)
+	if w.schedule.Agreed != nil {
+		w.schedule.Agreed.heard(w.inbox.messages(slot), w.inbox.at(slot).marks)
 	}
 	w.ready[0].spent = w.inbox.clear(slot, w.ready[0].spent)
 	return true, nil
@@ -352,7 +356,7 @@ func (w *Worker) admit(f Frame) error {
 	switch {
 	case f.To != w.self:
 		return ErrStranger
-	case f.Hop < 0 || f.Hop >= w.plan.Hops || f.Round >= 0 && f.Round%w.every != w.every-1:
+	case f.Hop < 0 || f.Hop >= w.plan.Hops || f.Round >= 0 && f.Round%w.schedule.Every != w.schedule.Every-1:
 		return ErrNoSuchHop
 	case f.Round < 0:
 		return ErrStale
@@ -360,9 +364,9 @@ func (w *Worker) admit(f Frame) error {
 		return w.answer(f)
 	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
 		return ErrStale
-	case f.Round >= w.rounds && w.ended:
+	case f.Round >= w.schedule.Rounds && w.ended:
 		return ErrStale // of a round that will not be
-	case f.Round >= w.rounds:
+	case f.Round >= w.schedule.Rounds:
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
 	slot := w.slotOf(f)
@@ -378,7 +382,7 @@ func (w *Worker) admit(f Frame) error {
 }
 
 // slotOf returns the number of the exchange that f belongs to.
-func (w *Worker) slotOf(f Frame) int { return f.Round/w.every*w.plan.Hops + f.Hop }
+func (w *Worker) slotOf(f Frame) int { return f.Round/w.schedule.Every*w.plan.Hops + f.Hop }
 
 // fail stops the machine for good.
 func (w *Worker) fail(err error) error {

@@ -45,7 +45,7 @@ func (c task) guest(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker,
 	w.Guest = &g
 	w.Row = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}}, Out: []topology.Rank{g.Sponsor}}
 	var err error
-	w.Machine, err = gossip.Resume(w.Rank, w.Row, c.algorithm(t, rank), c.rounds, 1, nil, s)
+	w.Machine, err = gossip.Resume(w.Rank, w.Row, c.algorithm(t, rank), gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
 	return w, err
 }
 

@@ -72,7 +72,7 @@ func (d *driver) outcast() error {
 // started again, from its checkpoint.
 func (d *driver) returns(refused error) bool {
 	no, ok := errors.AsType[*RefusedError](refused)
-	return ok && no.Reason == LostState && !no.Remote && d.w.journal() != nil
+	return ok && no.Reason == LostState && !no.Remote && d.w.keepsMessages()
 }
 
 func lostState(err error) bool {

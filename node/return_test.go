@@ -185,7 +185,7 @@ func (f *fleet) worker(rank int) Worker {
 		w.Machine, err = f.pairWorker(w, d)
 		w.Asynchronous, w.MaxPayload = true, w.MaxPayload+gossip.CensusBytes(f.job.n)
 	case d.round > 0:
-		w.Machine, err = gossip.Resume(w.Rank, w.Row, f.job.algorithm(f.t, rank), f.job.rounds, 1, nil, &d.saved)
+		w.Machine, err = gossip.Resume(w.Rank, w.Row, f.job.algorithm(f.t, rank), gossip.Schedule{Rounds: f.job.rounds, Every: 1}, &d.saved)
 	}
 	if err != nil {
 		f.t.Error(err)

@@ -180,3 +180,6 @@ const growth = 256 << 20
 // room is how long the journal may become: twice what neighbours need that take
 // checkpoints as this worker does.
 func (c *Checkpoints) room() int64 { return 2 * growth * int64(max(1, c.Keep)+1) }
+
+// keepsMessages reports whether a neighbour can come back to what the worker has sent.
+func (w *Worker) keepsMessages() bool { return w.journal() != nil }

@@ -73,7 +73,7 @@ func (w *world) begin(old *mortal, process uint64, sponsor *mortal, from, rounds
 	closing := w.graph.Closing(old.rank)
 	edge := topology.Edge{Peer: sponsor.rank, Weight: closing.Weight}
 	row := topology.Row{In: []topology.Edge{edge}, Out: []topology.Rank{sponsor.rank}}
-	machine, err := gossip.Resume(old.rank, row, alg, rounds, 1, nil, s)
+	machine, err := gossip.Resume(old.rank, row, alg, gossip.Schedule{Rounds: rounds, Every: 1}, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -76,7 +76,8 @@ type neighbour struct {
 func neighbours(row topology.Row) []neighbour {
 	var all []neighbour
 	at := func(rank topology.Rank) *neighbour {
-		i, found := slices.BinarySearchFunc(all, rank, func(n neighbour, r topology.Rank) int { return cmp.Compare(n.rank, r) })
+		order := func(n neighbour, r topology.Rank) int { return cmp.Compare(n.rank, r) }
+		i, found := slices.BinarySearchFunc(all, rank, order)
 		if !found {
 			all = slices.Insert(all, i, neighbour{rank: rank})
 		}

@@ -178,7 +178,8 @@ func TestAlongACycleNobodyIsSentMoreThanItCanTake(t *testing.T) {
 	}
 	sent := 0
 	for theirs := range r.place() - slots.Lead {
-		r.do(r.Receive(gossip.Frame{From: 2, To: 1, Kind: gossip.Place, Round: theirs / slots.Hops, Hop: theirs % slots.Hops}))
+		place := gossip.Frame{From: 2, To: 1, Kind: gossip.Place, Round: theirs / slots.Hops, Hop: theirs % slots.Hops}
+		r.do(r.Receive(place))
 		sent += len(r.gets(2, gossip.Data))
 		if want := min(theirs+slots.Lead+1, r.place()); sent != want {
 			t.Fatalf("worker 2 is at exchange %d and was sent %d, want %d", theirs, sent, want)
@@ -287,10 +288,12 @@ func TestLogsAreBounded(t *testing.T) {
 func TestWhatIsEarly(t *testing.T) {
 	r := rehearse(t, task{n: 3, dim: 8, rounds: 50, verified: true}, 0)
 	r.meet(0, 0)
-	if err := r.Receive(gossip.Frame{From: 0, To: 1, Kind: gossip.Request, Round: 1}); !errors.Is(err, gossip.ErrEarly) {
+	request := gossip.Frame{From: 0, To: 1, Kind: gossip.Request, Round: 1}
+	if err := r.Receive(request); !errors.Is(err, gossip.ErrEarly) {
 		t.Errorf("a request of a later message: %v, want that it is early", err)
 	}
-	if err := r.Receive(gossip.Frame{From: 0, To: 1, Round: 9, Payload: make([]byte, 8)}); !errors.Is(err, gossip.ErrEarly) {
+	message := gossip.Frame{From: 0, To: 1, Round: 9, Payload: make([]byte, 8)}
+	if err := r.Receive(message); !errors.Is(err, gossip.ErrEarly) {
 		t.Errorf("a later message: %v, want that it is early", err)
 	}
 	r.advance()
@@ -309,7 +312,8 @@ func TestKeepingAllocatesNothing(t *testing.T) {
 		m.frames[i] = gossip.Frame{From: 1, To: topology.Rank(2 * i), Payload: make([]byte, 4000)}
 	}
 	log := &sieve{}
-	r := replay.New(gossip.NewLinked(m, 1, 0, 0), replay.Start{Self: 1, Row: job.rows(t)[1], Slots: slots, Log: log, Most: 1 << 20})
+	start := replay.Start{Self: 1, Row: job.rows(t)[1], Slots: slots, Log: log, Most: 1 << 20}
+	r := replay.New(gossip.NewLinked(m, 1, 0, 0), start)
 	for _, peer := range []topology.Rank{0, 2} {
 		if err := r.Met(peer, gossip.Meeting{}); err != nil {
 			t.Fatal(err)

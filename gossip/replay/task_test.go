@@ -63,7 +63,7 @@ func (c task) machine(t testing.TB, rank topology.Rank, s *state.Snapshot) *goss
 	if s == nil {
 		m, err = gossip.New(rank, row, alg, c.rounds)
 	} else {
-		m, err = gossip.Resume(rank, row, alg, c.rounds, 1, nil, s)
+		m, err = gossip.Resume(rank, row, alg, gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -175,7 +175,8 @@ func (w *world) meet(key [2]topology.Rank) {
 	for i, rank := range key {
 		m, peer := w.workers[rank], w.workers[key[1-i]]
 		if base, _ := m.log.Span(); slices.Contains(m.row.Out, peer.rank) && base > said[1-i].Place {
-			w.t.Fatalf("worker %d keeps messages from %d on, worker %d comes back to %d", rank, base, peer.rank, said[1-i].Place)
+			w.t.Fatalf("worker %d keeps messages from %d on, worker %d comes back to %d",
+				rank, base, peer.rank, said[1-i].Place)
 		}
 		was := m.met[peer.rank]
 		m.met[peer.rank] = peer.life

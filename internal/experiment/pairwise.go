@@ -22,9 +22,9 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 	}
 	rounds, every := b.cfg.Train.Rounds, b.cfg.Algorithm.LocalSteps
 	if s != nil {
-		return gossip.Resume(b.rank, b.row, algorithm, rounds, every, b.agreed, s)
+		return gossip.Resume(b.rank, b.row, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}, s)
 	}
-	return gossip.NewAgreed(b.rank, b.row, algorithm, rounds, every, b.agreed)
+	return gossip.NewScheduled(b.rank, b.row, algorithm, gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed})
 }
 
 // pairMachine is machine for workers that meet in pairs.

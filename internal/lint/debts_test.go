@@ -5,7 +5,7 @@ package lint
 // budgetDebts are structs, parameter lists and interfaces, by package.
 var budgetDebts = debt{
 	"cmd/peer":            1,
-	"gossip":              7,
+	"gossip":              1,
 	"internal/kernel":     17,
 	"internal/kernel/gen": 1,
 	"internal/lab":        1,
@@ -27,13 +27,12 @@ var columnDebts = debt{
 	"cmd/peer":            43,
 	"configs":             147,
 	"docs":                129,
-	"gossip":              64,
-	"gossip/replay":       4,
+	"gossip":              65,
 	"internal/experiment": 135,
 	"internal/lab":        13,
 	"internal/lint":       3,
 	"internal/sim":        8,
-	"node":                25,
+	"node":                26,
 }
 
 // upwardDebts are references that run upwards, by package.
