@@ -52,7 +52,8 @@ type audience struct {
 
 func newAudience(m meter) audience {
 	return audience{
-		meter: m, refused: new(refusals), log: slog.New(slog.DiscardHandler), observe: func(record.Event) {}, vitals: new(vitals),
+		meter: m, refused: new(refusals), log: slog.New(slog.DiscardHandler),
+		observe: func(record.Event) {}, vitals: new(vitals),
 	}
 }
 

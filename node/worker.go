@@ -107,7 +107,8 @@ func (w *Worker) core(through func(topology.Rank) bool) (*peer.Peer, error) {
 	}
 	switch log := w.journal(); {
 	case log != nil && w.Lost == Reweight:
-		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use", w.Rank)
+		return nil, fmt.Errorf("node: run: worker %d: nobody comes back to an edge that is off: a journal is of no use",
+			w.Rank)
 	case log != nil:
 		s.Replay = &replay.Start{
 			Self: w.Rank, Row: w.Row, Slots: gossip.SlotsOf(w.Machine), Log: log, Most: w.Checkpoints.room(),
