@@ -81,16 +81,20 @@ type AgreementPlan struct {
 func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 	switch {
 	case plan.Diameter < 0 || plan.Every < 1 || plan.Window < 1:
-		return nil, fmt.Errorf("gossip: agreement: diameter %d, exchange every %d rounds, window %d: want at least 0, 1 and 1",
+		return nil, fmt.Errorf("gossip: agreement: diameter %d, exchange every %d rounds, window %d: want at least 0, 1 "+
+			"and 1",
 			plan.Diameter, plan.Every, plan.Window)
 	case plan.Low < 1 || plan.Start < plan.Low || plan.High < plan.Start || plan.High > math.MaxUint8:
-		return nil, fmt.Errorf("gossip: agreement: %d to %d bits, beginning with %d: want 1 ≤ smallest ≤ first ≤ largest ≤ 255",
+		return nil, fmt.Errorf("gossip: agreement: %d to %d bits, beginning with %d: want 1 ≤ smallest ≤ first ≤ largest "+
+			"≤ 255",
 			plan.Low, plan.High, plan.Start)
 	case choose != nil && choose.Window() != plan.Window:
-		return nil, fmt.Errorf("gossip: agreement: window %d, but the chooser looks at %d exchanges", plan.Window, choose.Window())
+		return nil, fmt.Errorf("gossip: agreement: window %d, but the chooser looks at %d exchanges", plan.Window,
+			choose.Window())
 	}
 	return &Agreement{
-		plan: plan, choose: choose, before: plan.Start, after: plan.Start, epoch: epoch{losses: make([]float64, 0, plan.Window)},
+		plan: plan, choose: choose, before: plan.Start, after: plan.Start,
+		epoch: epoch{losses: make([]float64, 0, plan.Window)},
 	}, nil
 }
 

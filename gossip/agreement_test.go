@@ -33,7 +33,8 @@ func (s setup) machine(i int, alg gossip.Algorithm) (*gossip.Worker, error) {
 	if a, ok := alg.(agreeing); ok {
 		agreed = a.agreed
 	}
-	return gossip.NewScheduled(topology.Rank(i), s.rows[i], alg, gossip.Schedule{Rounds: s.rounds, Every: max(1, s.every), Agreed: agreed})
+	return gossip.NewScheduled(topology.Rank(i), s.rows[i], alg,
+		gossip.Schedule{Rounds: s.rounds, Every: max(1, s.every), Agreed: agreed})
 }
 
 // A listener is a chooser that remembers what it was told.
@@ -90,7 +91,8 @@ func (g graph) agreeing(dim, rounds, every int, order algos.Order, rule func(int
 		if i == 0 {
 			choose = &listener{window: window, rule: rule}
 		}
-		agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: g.diameter(), Every: every, Window: window, Low: 2, High: 8, Start: 5}, choose)
+		agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: g.diameter(), Every: every, Window: window, Low: 2,
+			High: 8, Start: 5}, choose)
 		if err != nil {
 			panic(err)
 		}
@@ -154,7 +156,8 @@ func converse(t *testing.T, g graph, rounds int, loss func(i, k int) float32) *l
 		if i == 0 {
 			choose = c
 		}
-		agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: g.diameter(), Every: 1, Window: window, Low: 1, High: 9, Start: 1}, choose)
+		agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: g.diameter(), Every: 1, Window: window, Low: 1,
+			High: 9, Start: 1}, choose)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +242,8 @@ func TestChooserHearsTheMeanLoss(t *testing.T) {
 
 // A neighbour that says anything, at worker 0 and at another one.
 func FuzzNotes(f *testing.F) {
-	for _, note := range []uint64{math.MaxUint64, 1<<63 - 1, uint64(math.Float32bits(float32(math.Inf(-1)))) << 24, 0xFF7F8000 << 32, 0xFFC00000 << 24} {
+	for _, note := range []uint64{math.MaxUint64, 1<<63 - 1, uint64(math.Float32bits(float32(math.Inf(-1)))) << 24,
+		0xFF7F8000 << 32, 0xFFC00000 << 24} {
 		f.Add(note, note, float32(math.NaN()))
 		f.Add(note, uint64(0), float32(math.Inf(1)))
 	}
@@ -258,11 +262,13 @@ func hear(t *testing.T, self int, notes [2]uint64, loss float32) {
 	if self == 0 {
 		choose = c
 	}
-	agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: 1, Every: 1, Window: window, Low: 2, High: 8, Start: 3}, choose)
+	agreed, err := gossip.NewAgreement(gossip.AgreementPlan{Diameter: 1, Every: 1, Window: window, Low: 2, High: 8,
+		Start: 3}, choose)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := edges(2, func(i, j int) bool { return true }).dpsgd(1, 40, algos.ATC, func(int) algos.Codec { return algos.Full{} })
+	s := edges(2, func(i, j int) bool { return true }).dpsgd(1, 40, algos.ATC,
+		func(int) algos.Codec { return algos.Full{} })
 	w, err := s.machine(self, agreeing{s.alg(self, []float32{1}).(*algos.DPSGD), agreed})
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +278,8 @@ func hear(t *testing.T, self int, notes [2]uint64, loss float32) {
 		if err := w.Gradient([]float32{0}, loss, 0); err != nil {
 			t.Fatal(err)
 		}
-		f := gossip.Frame{From: topology.Rank(1 - self), To: topology.Rank(self), Round: k, Note: notes[k%2], Payload: []byte{0, 0, 128, 63}}
+		f := gossip.Frame{From: topology.Rank(1 - self), To: topology.Rank(self), Round: k, Note: notes[k%2],
+			Payload: []byte{0, 0, 128, 63}}
 		if err := w.Receive(f); err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +313,8 @@ func TestAgreementsThatCannotBe(t *testing.T) {
 	} {
 		plan := good
 		change(&plan)
-		if _, err := gossip.NewAgreement(plan, &listener{window: window}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := gossip.NewAgreement(plan, &listener{window: window}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", want, err)
 		}
 	}

@@ -88,7 +88,8 @@ func (c *caller) mayCallAgain(err error) bool {
 }
 
 func refused(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
+	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger,
+		gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, reason) {
 			return true
 		}
@@ -126,7 +127,8 @@ func (c *caller) frame() gossip.Frame {
 	if c.byte()%16 == 0 {
 		f.Round = []int{math.MaxInt, math.MinInt, -1, callRounds}[c.byte()%4]
 	}
-	size := []int{wellFormed, callDim, callDim + moniqua.HashLen, 4 + callDim/2, wellFormed + 32, callDim + 32, 0, 1}[c.byte()%8]
+	size := []int{wellFormed, callDim, callDim + moniqua.HashLen, 4 + callDim/2, wellFormed + 32, callDim + 32, 0,
+		1}[c.byte()%8]
 	f.Payload = make([]byte, size+c.byte()%16/15)
 	for i := range min(c.byte(), len(f.Payload)) {
 		f.Payload[i] = byte(c.byte())
@@ -145,7 +147,8 @@ func callees(t *testing.T) []func(row topology.Row, x []float32) (gossip.Machine
 		return gossip.New(called, row, alg, callRounds)
 	}
 	pair := func(codec func(topology.Rank) algos.Codec, row topology.Row, x []float32) (gossip.Machine, error) {
-		return gossip.NewPair(called, row, &algos.ADPSGD{X: x, Alpha: alpha, Codec: codec, Weight: 0.5}, gossip.PairPlan{Workers: 8, Rounds: callRounds})
+		return gossip.NewPair(called, row, &algos.ADPSGD{X: x, Alpha: alpha, Codec: codec, Weight: 0.5},
+			gossip.PairPlan{Workers: 8, Rounds: callRounds})
 	}
 	fixed, err := moniqua.NewPairFixed(2)
 	if err != nil {
@@ -156,7 +159,8 @@ func callees(t *testing.T) []func(row topology.Row, x []float32) (gossip.Machine
 			return worker(&algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{}}, row)
 		},
 		func(row topology.Row, x []float32) (gossip.Machine, error) {
-			return worker(&algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{}, Order: algos.ATC, Clip: &algos.Clip{Liars: 1}}, row)
+			return worker(&algos.DPSGD{X: x, Alpha: alpha, Codec: algos.Full{}, Order: algos.ATC, Clip: &algos.Clip{Liars: 1}},
+				row)
 		},
 		func(row topology.Row, x []float32) (gossip.Machine, error) {
 			codec := &moniqua.Codec{Levels: 256, Theta: constantly(2), Seed: 1, Rank: called}
@@ -199,13 +203,15 @@ func callees(t *testing.T) []func(row topology.Row, x []float32) (gossip.Machine
 func FuzzCalls(f *testing.F) {
 	for which := range byte(6) {
 		f.Add([]byte{which})
-		f.Add(append([]byte{which, 0, 3, 5, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, 4, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0))
+		f.Add(append([]byte{which, 0, 3, 5, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, 4, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
+			1, 0, 0))
 		f.Add([]byte{which, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 3, 7, 3, 0, 7, 3, 1})
 		f.Add([]byte{which, 2, 5, 2, 0, 2, 1, 4, 2, 1, 0, 0, 0, 0, 1, 5, 3, 200, 0, 0, 6, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := &caller{t: t, data: data}
-		row := topology.Row{Self: 1. / 3, In: []topology.Edge{{Peer: 2, Weight: 1. / 3}, {Peer: 7, Weight: 1. / 3}}, Out: []topology.Rank{2, 7}}
+		row := topology.Row{Self: 1. / 3, In: []topology.Edge{{Peer: 2, Weight: 1. / 3}, {Peer: 7, Weight: 1. / 3}},
+			Out: []topology.Rank{2, 7}}
 		all := callees(t)
 		var err error
 		if c.m, err = all[c.byte()%len(all)](row, make([]float32, callDim)); err != nil {

@@ -44,24 +44,28 @@ var compressed = []family{
 		})
 	}},
 	{"all-gather", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ quant.Compressor) gossip.Algorithm {
-			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Compression: c}
-		})
+		return g.reducing(topology.Complete, dim, rounds,
+			func(i int, x []float32, c algos.Compression, _ quant.Compressor) gossip.Algorithm {
+				return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Compression: c}
+			})
 	}},
 	{"all-gather with feedback", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Complete, dim, rounds, func(i int, x []float32, c algos.Compression, _ quant.Compressor) gossip.Algorithm {
-			return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c}
-		})
+		return g.reducing(topology.Complete, dim, rounds,
+			func(i int, x []float32, c algos.Compression, _ quant.Compressor) gossip.Algorithm {
+				return &algos.AllGather{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c}
+			})
 	}},
 	{"server", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
-			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Compression: c, Mean: mean}
-		})
+		return g.reducing(topology.Star, dim, rounds,
+			func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
+				return &algos.Server{X: x, Alpha: decreasing, Rank: i, Compression: c, Mean: mean}
+			})
 	}},
 	{"server with feedback", func(g graph, dim, rounds int) setup {
-		return g.reducing(topology.Star, dim, rounds, func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
-			return &algos.Server{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c, Mean: mean}
-		})
+		return g.reducing(topology.Star, dim, rounds,
+			func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm {
+				return &algos.Server{X: x, Alpha: decreasing, Rank: i, Feedback: true, Compression: c, Mean: mean}
+			})
 	}},
 	{"naive", func(g graph, dim, rounds int) setup {
 		return g.compressing(dim, rounds, func(x []float32, _ topology.Row, c algos.Compression) gossip.Algorithm {
@@ -71,7 +75,8 @@ var compressed = []family{
 }
 
 // compressing gives every worker the compressors of the rows.
-func (g graph) compressing(dim, rounds int, rule func([]float32, topology.Row, algos.Compression) gossip.Algorithm) setup {
+func (g graph) compressing(dim, rounds int, rule func([]float32, topology.Row,
+	algos.Compression) gossip.Algorithm) setup {
 	rows := g.rows()
 	return setup{rows: rows, dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
 		return rule(x, rows[i], compression(dim, i, rows[i]))
@@ -80,7 +85,8 @@ func (g graph) compressing(dim, rounds int, rule func([]float32, topology.Row, a
 
 // reducing is the same for an all-reduce of as many workers, on a graph of its
 // own; mean is what a server compresses with.
-func (g graph) reducing(kind topology.Kind, dim, rounds int, rule func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm) setup {
+func (g graph) reducing(kind topology.Kind, dim, rounds int,
+	rule func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm) setup {
 	rows := g.on(kind)
 	return setup{rows: rows, dim: dim, rounds: rounds, alg: func(i int, x []float32) gossip.Algorithm {
 		return rule(i, x, compression(dim, i, rows[i]), compressor(dim, len(rows)))

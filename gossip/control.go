@@ -15,8 +15,9 @@ const (
 	LeavePeer                    // end the link to Peer, and refuse others of its process
 	DropLink                     // end the link to Peer because of Why: another is made
 	BanPeer                      // end the link to Peer because of Why, and refuse its process
-	Introduce                    // tell neighbours on meeting that this worker is at Place, its oldest checkpoint at Durable
-	StopRun                      // tell all neighbours, before what waits to be sent, that the run is over because of Why
+	// tell neighbours on meeting that this worker is at Place, its oldest checkpoint at Durable
+	Introduce
+	StopRun // tell all neighbours, before what waits to be sent, that the run is over because of Why
 )
 
 // A Control is something to be done with links.

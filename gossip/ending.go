@@ -28,8 +28,10 @@ func (w *Worker) End(rounds int) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
-	case rounds > w.schedule.Rounds || rounds < w.k || rounds == w.k && !fresh && (w.phase == computing || w.phase == exchanging):
-		return fmt.Errorf("gossip: worker %d round %d: end after %d rounds of %d: others are begun, or too few are left", w.self, w.k, rounds, w.schedule.Rounds)
+	case rounds > w.schedule.Rounds || rounds < w.k || rounds == w.k && !fresh &&
+		(w.phase == computing || w.phase == exchanging):
+		return fmt.Errorf("gossip: worker %d round %d: end after %d rounds of %d: others are begun, or too few are left",
+			w.self, w.k, rounds, w.schedule.Rounds)
 	}
 	w.ended = w.ended || rounds < w.schedule.Rounds
 	w.schedule.Rounds, w.held = rounds, false

@@ -61,8 +61,9 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
-	Note       uint64 // of a Data frame: what is told besides the message: the lower half by a Noter or Proposer, the upper by an Agreement
-	Payload    []byte // empty in a Request, and in all kinds from Place on
+	// of a Data frame: what is told besides the message: the lower half by a Noter or Proposer, the upper by an Agreement
+	Note    uint64
+	Payload []byte // empty in a Request, and in all kinds from Place on
 }
 
 // A Carrier is an algorithm whose messages codecs make. The message of hop h is lane h:

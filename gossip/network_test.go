@@ -197,7 +197,8 @@ func (d *network) receive(i int, f gossip.Frame) {
 
 // refusal reports whether a machine has refused a frame and left its payload.
 func refusal(err error) bool {
-	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
+	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger,
+		gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, reason) {
 			return true
 		}
@@ -342,7 +343,8 @@ var families = []family{
 		return s
 	}},
 	{"moniqua of 9 levels with a theta somewhat too small", func(g graph, dim, rounds int) setup {
-		return g.verified(dim, rounds, algos.ATC, moniqua.Codec{Levels: 9, Rounding: moniqua.Nearest, Theta: constantly(1), Seed: 1})
+		return g.verified(dim, rounds, algos.ATC, moniqua.Codec{Levels: 9, Rounding: moniqua.Nearest, Theta: constantly(1),
+			Seed: 1})
 	}},
 }
 

@@ -129,7 +129,8 @@ func NewPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 // newPair returns a worker that has not begun its first step.
 func newPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan) (*PairWorker, error) {
 	if plan.Rounds < 0 || self < 0 || int(self) >= plan.Workers {
-		return nil, fmt.Errorf("gossip: worker %d of %d, %d rounds: need a rank below the number of workers and at least 0 rounds",
+		return nil, fmt.Errorf("gossip: worker %d of %d, %d rounds: need a rank below the number of workers and at least "+
+			"0 rounds",
 			self, plan.Workers, plan.Rounds)
 	}
 	w := &PairWorker{self: self, alg: alg, plan: plan, pairEnd: pairEnd{steps: newCensus(plan.Workers)}}
@@ -170,7 +171,8 @@ func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	case !w.computing || !w.asked:
 		return fmt.Errorf("gossip: worker %d step %d: gradient: not asked for", w.self, w.step)
 	case len(g) != len(w.alg.X):
-		return fmt.Errorf("gossip: worker %d step %d: gradient: %d coordinates, want %d", w.self, w.step, len(g), len(w.alg.X))
+		return fmt.Errorf("gossip: worker %d step %d: gradient: %d coordinates, want %d", w.self, w.step, len(g),
+			len(w.alg.X))
 	case !vec.Finite(g):
 		return fmt.Errorf("gossip: worker %d step %d: gradient: holds NaN or Inf", w.self, w.step)
 	}

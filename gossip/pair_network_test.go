@@ -223,7 +223,8 @@ func (c *crowd) deliver(i, p int, keep bool) {
 
 func (c *crowd) receive(i int, f gossip.Frame) {
 	err := c.workers[i].Receive(f)
-	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger, gossip.ErrNoSuchHop, gossip.ErrUnasked} {
+	for _, refusal := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrStranger,
+		gossip.ErrNoSuchHop, gossip.ErrUnasked} {
 		if errors.Is(err, refusal) {
 			return
 		}
@@ -262,7 +263,8 @@ func (c *crowd) link(i, j int, up bool) {
 func (c *crowd) spoil(i int, choose func(n int) int) {
 	c.receive(i, gossip.Frame{
 		From: topology.Rank(choose(len(c.rows)+1) - 1), To: topology.Rank(i + choose(2)),
-		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Kind: gossip.FrameKind(choose(4)), Payload: make([]byte, choose(8)),
+		Round: 2_000_000*choose(2) - 3, Hop: choose(8) - 1, Kind: gossip.FrameKind(choose(4)),
+		Payload: make([]byte, choose(8)),
 	})
 }
 
@@ -337,7 +339,8 @@ func (c *crowd) check(start int) {
 	}
 	both := map[string]int{}
 	for i, l := range c.ledgers {
-		if r := c.workers[i].Repairs(); r.Repaired != l.mended || r.Violations < l.mended || r.Verified != (l.wrong != nil && len(c.rows[i].Out) > 0) {
+		if r := c.workers[i].Repairs(); r.Repaired != l.mended || r.Violations < l.mended ||
+			r.Verified != (l.wrong != nil && len(c.rows[i].Out) > 0) {
 			c.t.Fatalf("worker %d: %+v, but %d messages were used repaired", i, r, l.mended)
 		}
 		for key, gain := range l.exchange {

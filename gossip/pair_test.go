@@ -84,7 +84,8 @@ func letThemRun(t *testing.T, wrong func(sender, receiver, number int) bool) {
 		kind topology.Kind
 		n    int
 	}{
-		{"one alone", topology.Ring, 1}, {"two", topology.Ring, 2}, {"odd ring", topology.Ring, 5}, {"star", topology.Star, 6},
+		{"one alone", topology.Ring, 1}, {"two", topology.Ring, 2}, {"odd ring", topology.Ring, 5},
+		{"star", topology.Star, 6},
 		{"path", topology.Path, 7}, {"complete", topology.Complete, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -227,7 +228,8 @@ func TestNeighboursAreChosenEvenly(t *testing.T) {
 
 // pairs returns workers with a codec of the product, whose models begin spread
 // apart by so much.
-func pairs(t testing.TB, rows []topology.Row, spread, dim, rounds int, codec func(i, j int) algos.Codec) []*gossip.PairWorker {
+func pairs(t testing.TB, rows []topology.Row, spread, dim, rounds int,
+	codec func(i, j int) algos.Codec) []*gossip.PairWorker {
 	t.Helper()
 	all := make([]*gossip.PairWorker, len(rows))
 	for i := range all {
@@ -292,7 +294,8 @@ func buffers(n, dim int) [][]float32 {
 }
 
 func TestPairwiseExchangesReachConsensus(t *testing.T) {
-	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair, "verified": wary(t)} {
+	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair,
+		"verified": wary(t)} {
 		const n, dim = 5, 40
 		all, g := pairs(t, rowsOf(t, topology.Ring, n), 1, dim, 300, codec), buffers(n, dim)
 		mean := func(c int) (m float64) {
@@ -317,7 +320,8 @@ func TestPairwiseExchangesReachConsensus(t *testing.T) {
 }
 
 func TestPairwiseStepsAllocateNothing(t *testing.T) {
-	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair, "verified": wary(t)} {
+	for name, codec := range map[string]func(i, j int) algos.Codec{"full": fullPair, "moniqua": moniquaPair,
+		"verified": wary(t)} {
 		t.Run(name, func(t *testing.T) {
 			const n, dim = 4, 3000
 			all, g := pairs(t, rowsOf(t, topology.Ring, n), 1, dim, 1_000_000, codec), buffers(n, dim)
@@ -340,7 +344,8 @@ func TestPairwiseStepsAllocateNothing(t *testing.T) {
 
 func TestPairwiseErrorsAreNamed(t *testing.T) {
 	rows := rowsOf(t, topology.Ring, 2)
-	alg := &algos.ADPSGD{X: []float32{1}, Alpha: func(int) float32 { return 1 }, Codec: func(topology.Rank) algos.Codec { return algos.Full{} }}
+	alg := &algos.ADPSGD{X: []float32{1}, Alpha: func(int) float32 { return 1 },
+		Codec: func(topology.Rank) algos.Codec { return algos.Full{} }}
 	if _, err := gossip.NewPair(2, rows[0], alg, gossip.PairPlan{Workers: 2}); err == nil {
 		t.Error("rank 2 of 2 is accepted")
 	}
@@ -352,7 +357,8 @@ func TestPairwiseErrorsAreNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.Ready()
-	if err := w.Gradient([]float32{float32(math.NaN())}, 0, 0); err == nil || !strings.Contains(err.Error(), "worker 0 step 0: gradient: holds NaN") {
+	if err := w.Gradient([]float32{float32(math.NaN())}, 0, 0); err == nil ||
+		!strings.Contains(err.Error(), "worker 0 step 0: gradient: holds NaN") {
 		t.Errorf("%v", err)
 	}
 	var bad *algos.MessageError

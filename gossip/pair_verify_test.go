@@ -120,7 +120,8 @@ func TestAPairwiseThetaTooSmallIsRepaired(t *testing.T) {
 			theta, rows := fixedControl(t, 0.1).Theta(), rowsOf(t, c.kind, c.n)
 			got, s := run(t, rows, func(i, j int) algos.Codec { return verifiedPair(t, c.like, fixedControl(t, 0.1), i, j) })
 			want, plain := run(t, rows, func(i, j int) algos.Codec {
-				return exact{&moniqua.Codec{Levels: c.like.Levels, Rounding: c.like.Rounding, Theta: constantly(theta), Seed: rng.Edge(3, i, j), Rank: topology.Rank(i)}}
+				return exact{&moniqua.Codec{Levels: c.like.Levels, Rounding: c.like.Rounding, Theta: constantly(theta),
+					Seed: rng.Edge(3, i, j), Rank: topology.Rank(i)}}
 			})
 			for i := range got {
 				if !slices.Equal(got[i], want[i]) {
@@ -291,12 +292,14 @@ func TestAWrongRepairIsRefused(t *testing.T) {
 	c.poll(1)
 	c.flight[0][0].Payload = []byte("nonsense")
 	var bad *algos.MessageError
-	if err := c.workers[0].Receive(c.flight[0][0]); !errors.As(err, &bad) || bad.From != 1 || !strings.Contains(err.Error(), "exchange 1 with worker 1: ") {
+	if err := c.workers[0].Receive(c.flight[0][0]); !errors.As(err, &bad) || bad.From != 1 ||
+		!strings.Contains(err.Error(), "exchange 1 with worker 1: ") {
 		t.Fatalf("a wrong repair of an offer: %v", err)
 	}
 	c.want(0, 100)
 	if r := c.workers[0].Ready(); !strings.HasPrefix(describe(r.Send), "0→1 kind 0 message 2 of 1") || len(r.Spent) != 2 {
-		t.Errorf("sends %s and gives %d payloads back, want the offer declined, it and its repair", describe(r.Send), len(r.Spent))
+		t.Errorf("sends %s and gives %d payloads back, want the offer declined, it and its repair", describe(r.Send),
+			len(r.Spent))
 	}
 
 	c = offered(t)
@@ -326,9 +329,11 @@ func TestPairwiseRepairFramesAreRefused(t *testing.T) {
 		{"repair nobody asked for", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 1}, gossip.ErrUnasked},
 		{"repair of no reply", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 1}, gossip.ErrUnasked},
 		{"repair of a decline", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Repair, Round: 0, Hop: 2}, gossip.ErrUnasked},
-		{"request where nothing is verified", 0, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 0}, gossip.ErrUnasked},
+		{"request where nothing is verified", 0, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 0},
+			gossip.ErrUnasked},
 		{"request of an offer not made", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: 2}, gossip.ErrStale},
-		{"request of a reply not given", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: -1, Hop: 1}, gossip.ErrStale},
+		{"request of a reply not given", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Round: -1, Hop: 1},
+			gossip.ErrStale},
 		{"request of a census", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Hop: 4}, gossip.ErrStale},
 		{"request of no message", 3, gossip.Frame{From: 1, To: 0, Kind: gossip.Request, Hop: 5}, gossip.ErrNoSuchHop},
 		{"unknown kind", 3, gossip.Frame{From: 1, To: 0, Kind: 7, Round: 1}, gossip.ErrUnasked},
@@ -353,7 +358,8 @@ func TestPairwiseRepairFramesAreRefused(t *testing.T) {
 
 func TestAStrangeThetaIsABadMessage(t *testing.T) {
 	for name, theta := range map[string]float32{
-		"none": 0, "negative": -1, "NaN": float32(math.NaN()), "infinite": float32(math.Inf(1)), "denormal": 1e-44, "too small for the model": 1e-20,
+		"none": 0, "negative": -1, "NaN": float32(math.NaN()), "infinite": float32(math.Inf(1)), "denormal": 1e-44,
+		"too small for the model": 1e-20,
 	} {
 		all := pairs(t, rowsOf(t, topology.Ring, 2), 1, 20, 5, func(i, j int) algos.Codec {
 			return verifiedPair(t, moniqua.Codec{Levels: 16}, fixedControl(t, 1), i, j)

@@ -20,7 +20,8 @@ import (
 
 // Resume is NewScheduled for a worker that begins at the boundary at which s was
 // saved, by the name machine. It fails if s is not that of such a worker.
-func Resume(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule, s *state.Snapshot) (*Worker, error) {
+func Resume(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule, s *state.Snapshot) (*Worker,
+	error) {
 	w, err := newWorker(self, row, alg, schedule)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func (w *Worker) roundOf(slot int) int {
 // ResumePair is NewPair for a worker that begins at the step before which s was
 // saved, by the name machine. It fails if s is not that of such a worker.
 // Exchanges that were open then are over: its neighbours are told by Renew.
-func ResumePair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan, s *state.Snapshot) (*PairWorker, error) {
+func ResumePair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan, s *state.Snapshot) (*PairWorker,
+	error) {
 	w, err := newPair(self, row, alg, plan)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,8 @@ func (c *couple) algorithm() *algos.ADPSGD {
 }
 
 func (c *couple) make(i int, saved *state.Snapshot) {
-	row := topology.Row{In: []topology.Edge{{Peer: topology.Rank(1 - i), Weight: 0.5}}, Out: []topology.Rank{topology.Rank(1 - i)}}
+	row := topology.Row{In: []topology.Edge{{Peer: topology.Rank(1 - i), Weight: 0.5}},
+		Out: []topology.Rank{topology.Rank(1 - i)}}
 	plan := gossip.PairPlan{Workers: 2, Rounds: coupleSteps, Seed: 1}
 	var err error
 	if saved == nil {
@@ -137,10 +138,14 @@ func TestAStateOfAnotherWorkerIsRefused(t *testing.T) {
 		change func(s *state.Snapshot)
 		want   string
 	}{
-		"another model":  {func(s *state.Snapshot) { tensor(s, "machine/x").Data = make([]byte, 8) }, "machine/x: 2 floats, want 3"},
-		"no model":       {func(s *state.Snapshot) { tensor(s, "machine/x").Name = "machine/y" }, "machine/x: missing"},
-		"not a number":   {func(s *state.Snapshot) { copy(tensor(s, "machine/x").Data, "\xff\xff\xff\xff") }, "NaN or Inf"},
-		"more":           {func(s *state.Snapshot) { s.Tensors = append(s.Tensors, state.Tensor{Name: "machine/z", Type: "U8"}) }, "machine/z: nothing here carries it"},
+		"another model": {func(s *state.Snapshot) { tensor(s, "machine/x").Data = make([]byte, 8) },
+			"machine/x: 2 floats, want 3"},
+		"no model":     {func(s *state.Snapshot) { tensor(s, "machine/x").Name = "machine/y" }, "machine/x: missing"},
+		"not a number": {func(s *state.Snapshot) { copy(tensor(s, "machine/x").Data, "\xff\xff\xff\xff") }, "NaN or Inf"},
+		"more": {func(s *state.Snapshot) {
+			s.Tensors = append(s.Tensors,
+				state.Tensor{Name: "machine/z", Type: "U8"})
+		}, "machine/z: nothing here carries it"},
 		"other type":     {func(s *state.Snapshot) { tensor(s, "machine/round").Type = "F64" }, `of type "F64", want "I64"`},
 		"a round before": {func(s *state.Snapshot) { tensor(s, "machine/round").Data[7] = 0x80 }, "machine/round"},
 		"half a number":  {func(s *state.Snapshot) { tensor(s, "machine/round").Data = nil }, "0 bytes, want one number"},

@@ -29,7 +29,8 @@ var (
 func (g graph) verified(dim, rounds int, order algos.Order, codec moniqua.Codec) setup {
 	make := func(i int) *moniqua.Codec {
 		return &moniqua.Codec{
-			Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed, Rank: topology.Rank(i), Verify: true,
+			Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed, Rank: topology.Rank(i),
+			Verify: true,
 		}
 	}
 	s := g.dpsgd(dim, rounds, order, func(i int) algos.Codec { return make(i) })
@@ -45,7 +46,8 @@ func (g graph) verifiedD2(dim, rounds int, codec moniqua.Codec) setup {
 		})
 	}
 	make := func() *moniqua.Codec {
-		return &moniqua.Codec{Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed, Verify: true}
+		return &moniqua.Codec{Levels: codec.Levels, Rounding: codec.Rounding, Theta: codec.Theta, Seed: codec.Seed,
+			Verify: true}
 	}
 	s := with(func() algos.Codec { return make() })
 	s.exact = with(func() algos.Codec { return exact{make()} }).alg
@@ -296,7 +298,8 @@ func TestUnusableRepairIsFetchedAgain(t *testing.T) {
 }
 
 func TestOnlyLocalAlgorithmsSkipExchanges(t *testing.T) {
-	if _, err := gossip.NewScheduled(5, pair, &script{plan: overlapping}, gossip.Schedule{Rounds: 4, Every: 2}); err == nil {
+	if _, err := gossip.NewScheduled(5, pair, &script{plan: overlapping},
+		gossip.Schedule{Rounds: 4, Every: 2}); err == nil {
 		t.Error("an algorithm that exchanges in each round was accepted")
 	}
 	if _, err := gossip.NewScheduled(5, pair, &algos.DPSGD{}, gossip.Schedule{Rounds: 4, Every: 0}); err == nil {
@@ -315,7 +318,8 @@ func (c chooser) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	return c.Codec.Encode(dst, k, x)
 }
 
-func controlled(t fataler, rule func(moniqua.ControlPlan) (*moniqua.Control, error), levels int, plan moniqua.ControlPlan, i int) *moniqua.Codec {
+func controlled(t fataler, rule func(moniqua.ControlPlan) (*moniqua.Control, error), levels int,
+	plan moniqua.ControlPlan, i int) *moniqua.Codec {
 	control, err := rule(plan)
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +335,8 @@ func controlled(t fataler, rule func(moniqua.ControlPlan) (*moniqua.Control, err
 // θ is the same at all workers in every round, in any order of arrival, and so
 // are the parameters.
 func TestThetaIsAgreedOnInEverySchedule(t *testing.T) {
-	rules := map[string]func(moniqua.ControlPlan) (*moniqua.Control, error){"adaptive": moniqua.Adaptive, "measured": moniqua.Measured}
+	rules := map[string]func(moniqua.ControlPlan) (*moniqua.Control, error){"adaptive": moniqua.Adaptive,
+		"measured": moniqua.Measured}
 	for name, rule := range rules {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -152,7 +152,8 @@ func TestWorkersThatExchangeNothing(t *testing.T) {
 		want []string
 	}{
 		{"no hops", topology.Row{Self: 1}, algos.Plan{Lead: 1}, []string{"descend 0 by 7", "descend 1 by 8"}},
-		{"no hops, overlapping", topology.Row{Self: 1}, algos.Plan{Lead: 1, Overlap: true}, []string{"descend 0 by 7", "descend 1 by 8"}},
+		{"no hops, overlapping", topology.Row{Self: 1}, algos.Plan{Lead: 1, Overlap: true},
+			[]string{"descend 0 by 7", "descend 1 by 8"}},
 		{"no neighbours", topology.Row{Self: 1}, overlapping,
 			[]string{"send 0.0", "mix 0.0 ", "descend 0 by 7", "send 1.0", "mix 1.0 ", "descend 1 by 8"}},
 	}

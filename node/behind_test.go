@@ -43,7 +43,8 @@ func (c task) guest(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker,
 	w := c.elastic(t, rank)
 	weight := w.Closing.Weight
 	w.Guest = &g
-	w.Row = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}}, Out: []topology.Rank{g.Sponsor}}
+	w.Row = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}},
+		Out: []topology.Rank{g.Sponsor}}
 	var err error
 	w.Machine, err = gossip.Resume(w.Rank, w.Row, c.algorithm(t, rank), gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
 	return w, err
@@ -132,7 +133,8 @@ func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
-	r := &reboot{job: task{n: 5, dim: 100, rounds: 1 << 20}, ctx: ctx, events: make(chan record.Event), dead: make(chan struct{})}
+	r := &reboot{job: task{n: 5, dim: 100, rounds: 1 << 20}, ctx: ctx, events: make(chan record.Event),
+		dead: make(chan struct{})}
 	var once sync.Once
 	r.job.slow = func(rank, k int) {
 		if rank == 2 && k == 20 {
@@ -218,10 +220,11 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		events []link.Event
 		behind bool
 	}{
-		"told that it has lost its state":       {nil, []link.Event{deny(LostState, true)}, true},
-		"told that the others have gone on":     {nil, []link.Event{deny(LeftBehind, true)}, true},
-		"it is this worker that has gone on":    {nil, []link.Event{deny(LeftBehind, false)}, false},
-		"told by one that it has met":           {nil, []link.Event{up(0, 0), {Kind: link.Down, Peer: 2}, deny(LeftBehind, true)}, false},
+		"told that it has lost its state":    {nil, []link.Event{deny(LostState, true)}, true},
+		"told that the others have gone on":  {nil, []link.Event{deny(LeftBehind, true)}, true},
+		"it is this worker that has gone on": {nil, []link.Event{deny(LeftBehind, false)}, false},
+		"told by one that it has met": {nil,
+			[]link.Event{up(0, 0), {Kind: link.Down, Peer: 2}, deny(LeftBehind, true)}, false},
 		"has a place":                           {guest, []link.Event{deny(LeftBehind, true)}, false},
 		"a neighbour is too far ahead":          {nil, []link.Event{up(2, 0)}, true},
 		"a neighbour is ahead":                  {nil, []link.Event{up(1, 0)}, false},

@@ -48,7 +48,8 @@ func (r *rehearsal) round() {
 	r.t.Helper()
 	k := r.d.round
 	for _, from := range []topology.Rank{0, 2} {
-		r.event(link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 4*r.d.w.Parameters)}})
+		r.event(link.Event{Kind: link.FrameIn, Peer: from,
+			Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 4*r.d.w.Parameters)}})
 	}
 	<-r.d.oracle.jobs
 	if err := r.d.computed(outcome{k: k, g: make([]float32, r.d.w.Parameters)}); err != nil {

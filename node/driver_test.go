@@ -274,7 +274,8 @@ func TestByeFollowsTheLastFrameOnEveryLink(t *testing.T) {
 		go func() { // the neighbours send all rounds, then say bye
 			for k := range 5 {
 				for _, from := range []topology.Rank{0, 2} {
-					s.events <- link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+					s.events <- link.Event{Kind: link.FrameIn, Peer: from,
+						Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
 				}
 				synctest.Wait()
 			}
@@ -302,7 +303,8 @@ func TestLeavesWithoutTheByeOfOneWhoIsGone(t *testing.T) {
 		go func() {
 			for k := range 5 {
 				for _, from := range []topology.Rank{0, 2} {
-					s.events <- link.Event{Kind: link.FrameIn, Peer: from, Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
+					s.events <- link.Event{Kind: link.FrameIn, Peer: from,
+						Frame: gossip.Frame{From: from, To: 1, Round: k, Payload: make([]byte, 16)}}
 				}
 				synctest.Wait()
 			}
@@ -318,7 +320,8 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 	no := &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place", Remote: true}
 	d := driverOf(t, task{n: 3, dim: 4, rounds: 5}.worker(t, 1), newScript())
 	var net *NetworkError
-	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) || !strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
+	if err := d.handle(link.Event{Kind: link.Refused, Peer: 2, Err: no}); !errors.As(err, &net) || !isOutcast(err) ||
+		!strings.Contains(err.Error(), "worker 2: refused by peer p: lost its place") {
 		t.Errorf("one that has done nothing in this life: error %v, want whom it needs and why", err)
 	}
 	d.round = 3
@@ -330,7 +333,8 @@ func TestWhoCannotBeHelpedByOneEnds(t *testing.T) {
 // A neighbour that came without its state may be started again, from its checkpoint.
 // A worker that keeps the messages for that waits, even if it has no other neighbour.
 func TestANeighbourWithoutItsStateMayComeBackWithIt(t *testing.T) {
-	refusal := link.Event{Kind: link.Refused, Peer: 0, Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}
+	refusal := link.Event{Kind: link.Refused, Peer: 0,
+		Err: &RefusedError{Peer: "p", Reason: LostState, Detail: "lost its place"}}
 	w := task{n: 2, dim: 4, rounds: 5}.worker(t, 1)
 	d := driverOf(t, w, newScript())
 	d.round = 3

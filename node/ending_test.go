@@ -93,7 +93,8 @@ func TestWorkersEndWithARoundThatAllHave(t *testing.T) {
 					t.Fatalf("worker %d: %v", i, errs[i])
 				}
 				if finals[i].Digest != want || finals[i].Rounds != u.last || last[i] != u.last {
-					t.Errorf("worker %d: digest %.8s, %d rounds and the last on record is %d, want %.8s and %d", i, finals[i].Digest, finals[i].Rounds, last[i], want, u.last)
+					t.Errorf("worker %d: digest %.8s, %d rounds and the last on record is %d, want %.8s and %d", i, finals[i].Digest,
+						finals[i].Rounds, last[i], want, u.last)
 				}
 				if got := c.nodes[i].Status().Rounds; got != u.last {
 					t.Errorf("worker %d: says that there are %d rounds, want %d", i, got, u.last)
@@ -114,11 +115,13 @@ func TestWorkersThatComeBackEndWithTheOthers(t *testing.T) {
 		pairs  bool
 		deaths []death
 	}{
-		"one":                 {job: ring, deaths: []death{{0, 0, 40, []int{2}}}},
-		"neighbours":          {job: ring, deaths: []death{{0, 0, 39, []int{1, 2}}}},
-		"all":                 {job: ring, deaths: []death{{0, 0, 40, []int{0, 1, 2, 3}}}},
-		"on a directed cycle": {job: task{n: 5, dim: 103, rounds: 5000, allReduce: true}, deaths: []death{{0, 0, 40, []int{2, 3}}}},
-		"without rounds":      {job: task{n: 4, dim: 50, rounds: 5000}, pairs: true, deaths: []death{{0, 0, 40, []int{2, 3}}}},
+		"one":        {job: ring, deaths: []death{{0, 0, 40, []int{2}}}},
+		"neighbours": {job: ring, deaths: []death{{0, 0, 39, []int{1, 2}}}},
+		"all":        {job: ring, deaths: []death{{0, 0, 40, []int{0, 1, 2, 3}}}},
+		"on a directed cycle": {job: task{n: 5, dim: 103, rounds: 5000, allReduce: true},
+			deaths: []death{{0, 0, 40, []int{2, 3}}}},
+		"without rounds": {job: task{n: 4, dim: 50, rounds: 5000}, pairs: true,
+			deaths: []death{{0, 0, 40, []int{2, 3}}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -41,7 +41,8 @@ func nonsense(from topology.Rank) link.Event {
 
 func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
 	d, _ := accused(t, Fail, 3)
-	offences := []link.Event{nonsense(2), {Kind: link.Down, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)}, nonsense(0), nonsense(2)}
+	offences := []link.Event{nonsense(2), {Kind: link.Down, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)},
+		nonsense(0), nonsense(2)}
 	for i, e := range offences {
 		err := d.told(e)
 		if i < len(offences)-1 {
@@ -73,7 +74,8 @@ func TestWhoIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 	if !slices.Equal(s.drops, []topology.Rank{0}) || d.refused.Read()["cut off"] != 1 {
 		t.Errorf("dropped %v, counted %v, want worker 0 cut off once", s.drops, d.refused.Read())
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "worker 1 cut off worker 0 in round 0 after 8 offences (8 no such hop)") {
+	if len(told) != 1 || !strings.Contains(told[0],
+		"worker 1 cut off worker 0 in round 0 after 8 offences (8 no such hop)") {
 		t.Errorf("told %q, want who was cut off and why", told)
 	}
 	message := link.Event{Kind: link.FrameIn, Peer: 0, Frame: gossip.Frame{From: 0, To: 1, Payload: make([]byte, 16)}}

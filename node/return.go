@@ -31,11 +31,13 @@ const mostRefusals = 5
 // *NetworkError where nobody will ever give a place.
 func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Guest, *state.Snapshot, error) {
 	if closing == nil {
-		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it has lost; the others go on without"))
+		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it " +
+			"has lost; the others go on without"))
 	}
 	defer idle(a)()
 	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
-	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining, Detail: "asking for a place in the run that goes on"}})
+	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining,
+		Detail: "asking for a place in the run that goes on"}})
 	var last error
 	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; socket.Sleep(ctx, betweenAsks) {
 		hopeless++
@@ -106,7 +108,8 @@ func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Guest, *state.Snap
 	round, exchange := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
 	size := binary.LittleEndian.Uint64(head[16:])
 	if round > 1<<32 || exchange > round || size > uint64(stateOf(dim)) {
-		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "place at round %d, exchange %d with a state of %d bytes", round, exchange, size))
+		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "place at round %d, exchange %d with a state of %d bytes",
+			round, exchange, size))
 	}
 	s, err := checkpoint.Decode(t.In, int64(size))
 	if err != nil {

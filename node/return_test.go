@@ -185,7 +185,8 @@ func (f *fleet) worker(rank int) Worker {
 		w.Machine, err = f.pairWorker(w, d)
 		w.Asynchronous, w.MaxPayload = true, w.MaxPayload+gossip.CensusBytes(f.job.n)
 	case d.round > 0:
-		w.Machine, err = gossip.Resume(w.Rank, w.Row, f.job.algorithm(f.t, rank), gossip.Schedule{Rounds: f.job.rounds, Every: 1}, &d.saved)
+		w.Machine, err = gossip.Resume(w.Rank, w.Row, f.job.algorithm(f.t, rank),
+			gossip.Schedule{Rounds: f.job.rounds, Every: 1}, &d.saved)
 	}
 	if err != nil {
 		f.t.Error(err)
@@ -241,7 +242,8 @@ func TestPairwiseWorkersComeBack(t *testing.T) {
 		}
 		for i, x := range m.Params() {
 			if unit := float32(i%17 + 1); x < 0.7*unit || x > 4*unit {
-				t.Fatalf("worker %d: coordinate %d is %v, want it between the optima of the workers, %v to %v", rank, i, x, unit, 4*unit)
+				t.Fatalf("worker %d: coordinate %d is %v, want it between the optima of the workers, %v to %v", rank, i, x, unit,
+					4*unit)
 			}
 		}
 	}
@@ -262,12 +264,13 @@ func TestWorkersThatComeBackDoNotChangeTheRun(t *testing.T) {
 		"one, again and again": {repairs, 11, []death{
 			{0, 0, 20, []int{0}}, {0, 1, 30, []int{0}}, {0, 2, 40, []int{0}}, {0, 3, 50, []int{0}},
 		}},
-		"one and its helper":  {repairs, 9, []death{{0, 0, 26, []int{0}}, {0, 1, 28, []int{1}}}},
-		"neighbours":          {repairs, 9, []death{{2, 0, 35, []int{1, 2}}}},
-		"all":                 {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}}},
-		"all, twice":          {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}, {0, 1, 45, []int{0, 1, 2, 3}}}},
-		"in the last round":   {repairs, 9, []death{{3, 0, 59, []int{3, 1}}}},
-		"on a directed cycle": {task{n: 5, dim: 103, rounds: 40, allReduce: true}, 7, []death{{1, 0, 18, []int{1}}, {4, 0, 30, []int{2, 3}}}},
+		"one and its helper": {repairs, 9, []death{{0, 0, 26, []int{0}}, {0, 1, 28, []int{1}}}},
+		"neighbours":         {repairs, 9, []death{{2, 0, 35, []int{1, 2}}}},
+		"all":                {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}}},
+		"all, twice":         {repairs, 9, []death{{3, 0, 35, []int{0, 1, 2, 3}}, {0, 1, 45, []int{0, 1, 2, 3}}}},
+		"in the last round":  {repairs, 9, []death{{3, 0, 59, []int{3, 1}}}},
+		"on a directed cycle": {task{n: 5, dim: 103, rounds: 40, allReduce: true}, 7,
+			[]death{{1, 0, 18, []int{1}}, {4, 0, 30, []int{2, 3}}}},
 		"in turn": {repairs, 13, []death{
 			{0, 0, 15, []int{0}}, {1, 0, 20, []int{1}}, {2, 0, 25, []int{2}}, {3, 0, 30, []int{3}}, {2, 1, 45, []int{0, 2}},
 		}},

@@ -87,9 +87,12 @@ func TestTheRingClosesItsGaps(t *testing.T) {
 		loss
 		left [][2]int // edges between who is left
 	}{
-		"one":                  {loss{task{n: 4, dim: 100, rounds: 60}, map[int]int{2: 20}}, [][2]int{{0, 1}, {0, 3}, {1, 3}}},
-		"two at once":          {loss{task{n: 8, dim: 1000, rounds: 60}, map[int]int{2: 20, 5: 20}}, [][2]int{{0, 1}, {0, 7}, {1, 3}, {3, 4}, {4, 6}, {6, 7}}},
-		"neighbours":           {loss{task{n: 6, dim: 1000, rounds: 60}, map[int]int{2: 20, 3: 20}}, [][2]int{{0, 1}, {0, 5}, {1, 4}, {4, 5}}},
+		"one": {loss{task{n: 4, dim: 100, rounds: 60}, map[int]int{2: 20}},
+			[][2]int{{0, 1}, {0, 3}, {1, 3}}},
+		"two at once": {loss{task{n: 8, dim: 1000, rounds: 60}, map[int]int{2: 20, 5: 20}},
+			[][2]int{{0, 1}, {0, 7}, {1, 3}, {3, 4}, {4, 6}, {6, 7}}},
+		"neighbours": {loss{task{n: 6, dim: 1000, rounds: 60}, map[int]int{2: 20, 3: 20}},
+			[][2]int{{0, 1}, {0, 5}, {1, 4}, {4, 5}}},
 		"down to two":          {loss{task{n: 4, dim: 100, rounds: 60}, map[int]int{1: 20, 2: 20}}, [][2]int{{0, 3}}},
 		"one is left of three": {loss{task{n: 3, dim: 100, rounds: 60}, map[int]int{1: 20, 2: 25}}, nil},
 	}
@@ -184,7 +187,8 @@ func TestModelsMoveByTheMatricesOnRecord(t *testing.T) {
 					want += weight * float64(x[i])
 				}
 				if math.Abs(float64(got)-want) > 1e-5*(1+math.Abs(want)) {
-					t.Fatalf("worker %d, round %d: coordinate %d becomes %v, by the view from exchange %d it is %v", rank, k, i, got, view.From, want)
+					t.Fatalf("worker %d, round %d: coordinate %d becomes %v, by the view from exchange %d it is %v", rank, k, i, got,
+						view.From, want)
 				}
 			}
 		}

@@ -223,7 +223,8 @@ func TestRollCallTimeoutNamesWhatIsMissing(t *testing.T) {
 	for _, wait := range []<-chan joined{waitA, waitB} {
 		got := <-wait
 		var net *NetworkError
-		if !errors.As(got.err, &net) || !strings.Contains(got.err.Error(), "2 of 3 peers are here") || !errors.Is(got.err, context.DeadlineExceeded) && !strings.Contains(got.err.Error(), "no agreement within 10s") {
+		if !errors.As(got.err, &net) || !strings.Contains(got.err.Error(), "2 of 3 peers are here") ||
+			!errors.Is(got.err, context.DeadlineExceeded) && !strings.Contains(got.err.Error(), "no agreement within 10s") {
 			t.Errorf("error %v, want how many peers were there", got.err)
 		}
 	}

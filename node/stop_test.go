@@ -269,7 +269,8 @@ func TestAMachineIsToldThatANeighbourHasStopped(t *testing.T) {
 	w.Machine, w.Asynchronous = m, true
 	w.Checkpoints = &Checkpoints{Take: func(int) {}, Write: func(int) error { return nil }}
 	d := driverOf(t, w, newScript())
-	if err := d.handle(link.Event{Kind: link.Stopped, Peer: 2, Err: &StoppedError{Rank: 2, Reason: "ctrl-c"}}); err != nil {
+	if err := d.handle(link.Event{Kind: link.Stopped, Peer: 2,
+		Err: &StoppedError{Rank: 2, Reason: "ctrl-c"}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(m.downs, []topology.Rank{2}) {

@@ -20,9 +20,10 @@ type LostPolicy = peer.Policy
 
 // Policies.
 const (
-	Wait     = peer.Wait     // for as long as it takes
-	Fail     = peer.Fail     // with a *NetworkError, when it has been gone for 10 s
-	Reweight = peer.Reweight // it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
+	Wait = peer.Wait // for as long as it takes
+	Fail = peer.Fail // with a *NetworkError, when it has been gone for 10 s
+	// it goes on without, when the link has been down for a few rounds; the machine must be a gossip.Elastic
+	Reweight = peer.Reweight
 )
 
 // A Worker is what a node runs: the task of a worker, with the Rank and the Row that

@@ -123,7 +123,8 @@ func short(s source) []string {
 	if s.isTest() || ast.IsGenerated(s.file) || allowed || alone || s.lines >= minFile {
 		return nil
 	}
-	return []string{s.at(s.file.Package, "%d lines: move them to the file that uses them, or give a reason in shortFiles", s.lines)}
+	return []string{s.at(s.file.Package, "%d lines: move them to the file that uses them, or give a reason in shortFiles",
+		s.lines)}
 }
 
 // buildTagged reports whether a file is one of several for different machines.
@@ -154,7 +155,8 @@ func (d debt) hold(t *testing.T, rule string, found map[string][]string) {
 	}
 	for place, most := range d {
 		if len(found[place]) < most {
-			t.Errorf("%s: %s: %d findings are left of %d: lower its number in debts_test.go", rule, place, len(found[place]), most)
+			t.Errorf("%s: %s: %d findings are left of %d: lower its number in debts_test.go", rule, place, len(found[place]),
+				most)
 		}
 	}
 }
@@ -242,7 +244,8 @@ func TestBudgetsAreHeld(t *testing.T) {
 	expect(t, budgets, "configs/x.go", strings.Replace(fields, "T struct", "Compressor struct", 1), "")
 	expect(t, budgets, "sim/x.go", "package sim\ntype t struct{ a, b int }\nfunc f(a, b, c, d, e int) {}\n", "")
 	expect(t, budgets, "sim/x.go", "package sim\nfunc f(a, b, c, d, e, f int) {}\n", "function f has 6 parameters")
-	expect(t, budgets, "sim/x.go", "package sim\ntype i interface{ A(); B(); C(); D(); E(); F() }\n", "interface i has 6 methods")
+	expect(t, budgets, "sim/x.go", "package sim\ntype i interface{ A(); B(); C(); D(); E(); F() }\n",
+		"interface i has 6 methods")
 	expect(t, budgets, "sim/x.go", "package sim\ntype i interface{ j; A(); B(); C(); D(); E() }\n", "")
 	expect(t, short, "sim/x.go", "package sim\n", "1 lines")
 	expect(t, short, "sim/doc.go", "package sim\n", "")

@@ -41,9 +41,10 @@ func TestDifferencesAreShortened(t *testing.T) {
 		many[i] = fmt.Sprintf(`"k%d":%d`, i, i)
 	}
 	tests := map[string]struct{ mine, theirs, want string }{
-		"one":       {`{"k":1}`, `{"k":2}`, "s.k is 1 here and 2 there"},
-		"one side":  {`{"k":1,"j":3}`, `{"k":1}`, "s.j is 3 here and not set there"},
-		"long":      {`[` + long + `1]`, `[` + long + `2]`, "s is ...0,0,0,0,0,0,0,0,0,0,0,0,1] here and ...0,0,0,0,0,0,0,0,0,0,0,0,2] there"},
+		"one":      {`{"k":1}`, `{"k":2}`, "s.k is 1 here and 2 there"},
+		"one side": {`{"k":1,"j":3}`, `{"k":1}`, "s.j is 3 here and not set there"},
+		"long": {`[` + long + `1]`, `[` + long + `2]`,
+			"s is ...0,0,0,0,0,0,0,0,0,0,0,0,1] here and ...0,0,0,0,0,0,0,0,0,0,0,0,2] there"},
 		"many":      {`{"k":1}`, `{` + strings.Join(many, ",") + `}`, "; and 6 more"},
 		"unfit":     {`{"k":1}`, `{"k":"\u001b[2J"}`, `s.k is 1 here and "\u001b[2J" there`},
 		"unfit key": {`{}`, "{\"\\u001b[2J\":1}", "s.?[2J is not set here and 1 there"},
