@@ -93,8 +93,10 @@ func (r *Run) assembleGraph() error {
 	}
 	r.graph = graph
 	r.rows = r.method.Neighbours(graph)
-	r.network, err = networkOf(r.cfg, graph.Spec(), r.rows)
-	return err
+	if r.network, err = networkOf(r.cfg, graph.Spec(), r.rows); err != nil {
+		return err
+	}
+	return r.checkScript()
 }
 
 func (r *Run) assembleSchedule() error {

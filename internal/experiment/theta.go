@@ -186,7 +186,7 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 // wrongly is known there even if they do not verify.
 func (r *Run) audited() *Run {
 	own := *r
-	if r.quantized() && !r.cfg.Algorithm.Theta.Verify {
+	if r.quantized() && !r.cfg.Algorithm.Theta.Verify && !r.kills() { // who comes back sends once more
 		own.audit = moniqua.NewAudit()
 	}
 	return &own

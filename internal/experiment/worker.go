@@ -25,7 +25,13 @@ type Worker struct {
 	// statistics where the model has them. It must not be called while
 	// Gradient is. It tells watch, which may be nil, how many samples are done, of how many.
 	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
+
+	again func(s *state.Snapshot) (*Worker, error)
 }
+
+// Again returns this worker anew, as it is when it begins where s was saved; nil is the
+// beginning. It reads no samples. Only one of Workers can be had again.
+func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
 
 // Tasks returns the tasks of workers, for a driver that runs them all.
 func Tasks(workers []*Worker) []work.Task {
@@ -69,11 +75,21 @@ func (r *Run) Workers() ([]*Worker, error) {
 	workers, own := make([]*Worker, r.N()), r.audited()
 	for i := range workers {
 		var err error
-		if workers[i], err = own.worker(topology.Rank(i), shards[i], nil); err != nil {
+		if workers[i], err = own.again(topology.Rank(i), shards[i], nil); err != nil {
 			return nil, err
 		}
 	}
 	return workers, nil
+}
+
+// again is worker for one that can be had again.
+func (r *Run) again(rank topology.Rank, shard data.Set, s *state.Snapshot) (*Worker, error) {
+	w, err := r.worker(rank, shard, s)
+	if err != nil {
+		return nil, err
+	}
+	w.again = func(s *state.Snapshot) (*Worker, error) { return r.again(rank, shard, s) }
+	return w, nil
 }
 
 func (r *Run) worker(rank topology.Rank, shard data.Set, s *state.Snapshot) (*Worker, error) {
