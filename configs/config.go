@@ -28,7 +28,7 @@ type Config struct {
 	Peers      []Peer     `json:"peers" jsonschema:"maxItems=65536" jsonschema_description:"roster, in the order of the ranks; empty = the peers find each other by mDNS and roll call"`
 	Node       Node       `json:"node" jsonschema_description:"how this peer reaches others"`
 	Faults     Faults     `json:"faults" jsonschema_description:"what to do about lost neighbours, and faults made on purpose"`
-	Checkpoint Checkpoint `json:"checkpoint" jsonschema_description:"states of this peer on disk, from which it can go on; sim takes none"`
+	Checkpoint Checkpoint `json:"checkpoint" jsonschema_description:"states of this peer on disk, from which it can go on; sim takes them in memory, where a script of faults needs them"`
 	Output     Output     `json:"output" jsonschema_description:"what a run leaves behind"`
 }
 

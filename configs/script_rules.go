@@ -13,7 +13,6 @@ import (
 var scriptRules = []rule{
 	{[]string{"faults.script"}, eachFault(checkFault)},
 	{[]string{"faults.script", "topology"}, eachFault(checkVictims)},
-	{[]string{"faults.script", "train.rounds", "algorithm.name"}, eachFault(checkRound)},
 	{[]string{"faults.script", "faults.on_lost_neighbor"}, eachFault(checkDeath)},
 	{
 		[]string{"faults.script", "faults.on_lost_neighbor", "checkpoint.every", "checkpoint.seconds"},
@@ -139,13 +138,6 @@ func checkSides(c *Config, sides [][]int, there func(key string, rank int) bool,
 	}
 	if groups < 2 {
 		wrong("partition", "all workers are in one group: nothing is cut")
-	}
-}
-
-// checkRound asks whether the run gets to the round of an entry.
-func checkRound(c *Config, f *Fault, wrong complain) {
-	if rounds := c.Train.Rounds; !f.At.Timed && f.At.Round >= rounds && c.Algorithm.Name != "adpsgd" {
-		wrong("at", "is round %d, but the run has the rounds 0 to %d", f.At.Round, rounds-1)
 	}
 }
 

@@ -67,6 +67,8 @@ type Options struct {
 	Security   string             // for TCP: TLS (also "") or Noise
 	// Network limits what this peer sends, over TCP only; the zero value does not.
 	Network shape.Network
+	// Throttled says that Throttle may be called, over TCP only.
+	Throttled bool
 	// Detect is how long nothing may come from a neighbour before it counts as
 	// lost, 1 second or more; 0 is 15 seconds. All peers need the same.
 	Detect time.Duration
@@ -122,7 +124,7 @@ func New(o Options) (*Node, error) {
 	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
 	h, err := socket.New(socket.Config{
 		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
-		Workers: o.N, Network: o.Network, Gate: n.gate, Keep: n.gate.Belongs,
+		Workers: o.N, Network: o.Network, Throttled: o.Throttled, Gate: n.gate, Keep: n.gate.Belongs,
 	})
 	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
 		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
@@ -159,7 +161,7 @@ func (o *Options) complete() error {
 		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), handshake.MaxSections)
 	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
 		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, socket.TCP, socket.QUIC)
-	case o.Transport == QUIC && o.Network.Limited():
+	case o.Transport == QUIC && (o.Network.Limited() || o.Throttled):
 		return errors.New("node: limits are kept over tcp only: choose transport tcp")
 	case o.Detect != 0 && o.Detect < time.Second:
 		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)

@@ -15,6 +15,7 @@ import (
 
 func newCompare(c *console) *cobra.Command {
 	var o compare.Options
+	var faults []string // are refused
 	cmd := &cobra.Command{
 		Use:   "compare FILE",
 		Short: "run algorithms against each other on several networks",
@@ -36,12 +37,20 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
   peer compare moniqua-fig1 -o quick --only D-PSGD --only 'Moniqua 8b' --set train.rounds=50
   peer compare fig1/report/comparison.yaml -o again`,
 		Args: arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return runCompare(cmd.Context(), c, args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(faults) > 0 {
+				return advice.Usagef("compare: --fault: cells play the script of their run file: " +
+					"use --set faults.script=[...], or a base with a script")
+			}
+			return runCompare(cmd.Context(), c, args[0], o)
+		},
 	}
 	cmd.Flags().StringVarP(&o.Dir, "output", "o", "", "`folder` of the results (default: the comparison's name)")
 	cmd.Flags().StringVar(&o.Mode, "mode", "", "run the cells by `lab|sim` instead of what the file says")
 	cmd.Flags().StringArrayVar(&o.Only, "only", nil, "run the cells of this `label` alone; may be repeated")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "override a key in every cell, as in `key=value`; may be repeated")
+	cmd.Flags().StringArrayVar(&faults, "fault", nil, "")
+	_ = cmd.Flags().MarkHidden("fault")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"}, cobra.ShellCompDirectiveNoFileComp))

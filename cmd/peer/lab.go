@@ -47,6 +47,7 @@ one of them has begun; the result is that of a run of so many rounds.`,
 		},
 	}
 	file.addFlags(cmd)
+	file.addFaults(cmd)
 	file.addResume(cmd)
 	c.addJSON(cmd)
 	addUntil(cmd, &until)

@@ -43,6 +43,8 @@ the same command, without --resume, brings it back.`,
 		},
 	}
 	file.addFlags(cmd)
+	file.addFaults(cmd)
+	_ = cmd.Flags().MarkHidden("fault") // is refused with what to do instead
 	file.addResume(cmd)
 	c.addJSON(cmd)
 	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")

@@ -21,8 +21,9 @@ import (
 // runFile is the FILE argument and the --set flag of commands that take a run
 // file.
 type runFile struct {
-	name string
-	set  []string
+	name   string
+	set    []string
+	faults []string
 
 	resume bool
 	folder string // of the run to go on with, if it was named
@@ -51,7 +52,7 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 			)
 		}
 	}
-	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set})
+	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set, Faults: f.faults})
 }
 
 // defaultPreset is the run of commands that get no run file.
@@ -63,6 +64,9 @@ func (f *runFile) command(words ...string) string {
 	words = append(words, f.name)
 	for _, s := range f.set {
 		words = append(words, "--set", s)
+	}
+	for _, fault := range f.faults {
+		words = append(words, "--fault", fault)
 	}
 	return advice.Command(words...)
 }
@@ -92,6 +96,9 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	if err != nil {
 		return nil, "", err
 	}
+	if err := unplayed(loaded); err != nil {
+		return nil, "", err
+	}
 	if secret, err = peer.Secret(loaded); err != nil {
 		return nil, "", err
 	}
@@ -108,6 +115,6 @@ func (f *runFile) again(s *session.Session, mode string) string {
 	if rounds == 0 || s.Run.Asynchronous() {
 		return f.command(mode)
 	}
-	as := runFile{name: f.name, set: append(slices.Clone(f.set), fmt.Sprintf("train.rounds=%d", rounds))}
+	as := runFile{name: f.name, faults: f.faults, set: append(slices.Clone(f.set), fmt.Sprintf("train.rounds=%d", rounds))}
 	return as.command(mode)
 }

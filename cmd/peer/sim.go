@@ -60,6 +60,7 @@ that one of them has begun; the result is that of a run of so many rounds.`,
 		},
 	}
 	file.addFlags(cmd)
+	file.addFaults(cmd)
 	c.addJSON(cmd)
 	cmd.Flags().DurationVar(&f.compute, "compute", 0, "virtual `time` of a gradient (default: measured once)")
 	cmd.Flags().StringArrayVar(&f.also, "also", nil, "another network, as limits: `key=value,...`; may be repeated")
@@ -82,6 +83,10 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	if err := ends.Check(runs[0]); err != nil {
 		return err
 	}
+	if len(f.also) > 0 && len(runs[0].Script()) > 0 {
+		return advice.Usagef("sim: faults and --also: workers that die take gradients once more: " +
+			"one command for each network")
+	}
 	c.loses(func() string { return "the run is lost: a simulation keeps no state; start it again" })
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
@@ -103,14 +108,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 			return err
 		}
 	}
-	why := "the same run with real peers: the same digest"
-	switch {
-	case runs[0].Timed():
-		why = "the same run with real peers, which take their own time"
-	case sims[0].LooksAhead():
-		why = "a run of as many rounds with real peers, whose step sizes follow from them: another digest"
-	}
-	c.next(file.again(sims[0].Session, "lab"), why)
+	c.next(file.again(sims[0].Session, "lab"), sims[0].WhyLab())
 	return nil
 }
 
@@ -129,7 +127,9 @@ func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, erro
 		}) {
 			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in limit.rate=1mbit,limit.latency=1ms", network)
 		}
-		loaded, err := configs.Load(configs.Source{File: f.name, Env: os.Environ(), Set: slices.Concat(compare.WithoutLimits(f.set), set)})
+		loaded, err := configs.Load(configs.Source{
+			File: f.name, Env: os.Environ(), Set: slices.Concat(compare.WithoutLimits(f.set), set), Faults: f.faults,
+		})
 		if err != nil {
 			return nil, err
 		}

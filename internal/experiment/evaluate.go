@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
 )
 
 // Evaluates reports whether models are evaluated when k rounds are over: where
@@ -44,6 +45,7 @@ type Averager struct {
 
 	mu     sync.Mutex
 	rounds map[int]*meanModel
+	latest []int // round, by rank
 }
 
 // A meanModel is a mean over the replicas in the making.
@@ -54,18 +56,18 @@ type meanModel struct {
 
 // NewAverager returns one that tells observe the scores.
 func (r *Run) NewAverager(observe func(record.Event)) *Averager {
-	return &Averager{run: r, observe: observe, rounds: map[int]*meanModel{}}
+	return &Averager{run: r, observe: observe, rounds: map[int]*meanModel{}, latest: make([]int, r.N())}
 }
 
 // Watched makes the gradient next of a worker add the replica x_k to the mean of its
 // round before. The last worker of a round evaluates the mean.
-func (a *Averager) Watched(next work.Gradient) work.Gradient {
+func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient {
 	if !a.hasMeans() {
 		return next
 	}
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if a.run.Evaluates(k) {
-			if mean := a.add(k, x); mean != nil {
+			if mean := a.add(rank, k, x); mean != nil {
 				if err := a.evaluate(k, mean); err != nil {
 					return 0, err
 				}
@@ -83,10 +85,15 @@ func (a *Averager) Conclude(models [][]float32, rounds int) error {
 	return nil
 }
 
-// add returns the mean of round k if x was the last replica that it lacked.
-func (a *Averager) add(k int, x []float32) []float32 {
+// add returns the mean of round k if x was the last replica that it lacked. A worker that
+// does a round once more has been added.
+func (a *Averager) add(rank topology.Rank, k int, x []float32) []float32 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if k <= a.latest[rank] {
+		return nil
+	}
+	a.latest[rank] = k
 	m := a.rounds[k]
 	if m == nil {
 		m = &meanModel{sum: make([]float64, len(x))}

@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
 // quadratics returns a run of a few workers on quadratics that evaluates every 10 rounds.
@@ -87,8 +88,11 @@ func TestTheMeanOfReplicasIsScoredOnce(t *testing.T) {
 		rounds = append(rounds, e.Score.Round)
 	})
 	calls := 0
-	gradient := a.Watched(func([]float32, int, []float32) (float32, error) { calls++; return 0, nil })
+	next := func([]float32, int, []float32) (float32, error) { calls++; return 0, nil }
+	begun := map[int]topology.Rank{} // workers that have begun a round
 	for _, k := range []int{10, 20, 10, 10, 11, 20, 20} {
+		gradient := a.Watched(begun[k], next)
+		begun[k]++
 		if _, err := gradient(nil, k, make([]float32, run.Dim())); err != nil {
 			t.Fatal(err)
 		}
@@ -100,13 +104,13 @@ func TestTheMeanOfReplicasIsScoredOnce(t *testing.T) {
 		t.Errorf("means of rounds %v in %d gradients, %d sums are left; want %v in 7 and none",
 			rounds, calls, len(a.rounds), want)
 	}
-	if _, err := gradient(nil, 30, []float32{1}); err != nil {
+	if _, err := a.Watched(0, next)(nil, 30, []float32{1}); err != nil {
 		t.Fatal(err)
 	}
-	if mean := a.add(30, []float32{3}); mean != nil {
+	if mean := a.add(1, 30, []float32{3}); mean != nil {
 		t.Errorf("two of three replicas have the mean %v", mean)
 	}
-	if mean := a.add(30, []float32{8}); !slices.Equal(mean, []float32{4}) {
+	if mean := a.add(2, 30, []float32{8}); !slices.Equal(mean, []float32{4}) {
 		t.Errorf("mean %v, want 4", mean)
 	}
 }
@@ -114,7 +118,7 @@ func TestTheMeanOfReplicasIsScoredOnce(t *testing.T) {
 func TestAsynchronousWorkersHaveNoMean(t *testing.T) {
 	run := quadratics(t, "algorithm={name: adpsgd, codec: full}")
 	a := run.NewAverager(func(e record.Event) { t.Errorf("score %+v", e.Score) })
-	gradient := a.Watched(func([]float32, int, []float32) (float32, error) { return 0, nil })
+	gradient := a.Watched(0, func([]float32, int, []float32) (float32, error) { return 0, nil })
 	for range run.N() {
 		if _, err := gradient(nil, 10, make([]float32, run.Dim())); err != nil {
 			t.Fatal(err)

@@ -34,6 +34,9 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	if r.links, err = linksOf(cfg, r.graph.Spec(), r.rows); err != nil {
 		return nil, err
 	}
+	if err := r.checkScript(); err != nil {
+		return nil, err
+	}
 	clipping, err := r.checkClip()
 	if err != nil {
 		return nil, err

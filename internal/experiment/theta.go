@@ -201,9 +201,10 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 }
 
 // newAudit returns the audit of workers that are in one process: what they recover wrongly
-// is known there even if they do not verify. Nil: they do, or recover nothing.
+// is known there even if they do not verify. Nil: they do, or recover nothing, or a worker
+// that comes back sends its messages once more.
 func (r *Run) newAudit() *moniqua.Audit {
-	if !r.quantized() || r.cfg.Algorithm.Theta.Verify {
+	if !r.quantized() || r.cfg.Algorithm.Theta.Verify || r.kills() {
 		return nil
 	}
 	return moniqua.NewAudit()

@@ -26,7 +26,13 @@ type Worker struct {
 	// statistics where the model has them. It must not be called while
 	// Gradient is. It tells watch, which may be nil, how many samples are done, of how many.
 	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
+
+	again func(s *state.Snapshot) (*Worker, error)
 }
+
+// Again returns this worker anew, as it is when it begins where s was saved; nil is the
+// beginning. It reads no samples. Only one of Workers can be had again.
+func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
 
 // Tasks returns the tasks of workers, for a driver that runs them all.
 func Tasks(workers []*Worker) []work.Task {
@@ -77,15 +83,26 @@ func (r *Run) Workers() ([]*Worker, error) {
 	}
 	workers, audit := make([]*Worker, r.N()), r.newAudit()
 	for i := range workers {
-		b, err := r.builder(topology.Rank(i), audit)
-		if err == nil {
-			workers[i], err = b.worker(shards[i], nil)
-		}
-		if err != nil {
+		var err error
+		if workers[i], err = r.again(topology.Rank(i), shards[i], audit, nil); err != nil {
 			return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
 		}
 	}
 	return workers, nil
+}
+
+// again builds a worker on shard that can be had again, at the beginning or where s was saved.
+func (r *Run) again(rank topology.Rank, shard data.Set, audit *moniqua.Audit, s *state.Snapshot) (*Worker, error) {
+	b, err := r.builder(rank, audit)
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.worker(shard, s)
+	if err != nil {
+		return nil, err
+	}
+	w.again = func(s *state.Snapshot) (*Worker, error) { return r.again(rank, shard, audit, s) }
+	return w, nil
 }
 
 // alone builds the worker of a process of its own.

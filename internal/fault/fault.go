@@ -96,8 +96,8 @@ func (f *Fault) First() topology.Rank {
 	return 0
 }
 
-// holds reports whether a fault keeps two peers apart.
-func (f *Fault) holds(i, j topology.Rank) bool {
+// Parts reports whether a fault keeps two peers apart.
+func (f *Fault) Parts(i, j topology.Rank) bool {
 	switch f.Kind {
 	case Cut:
 		return min(i, j) == min(f.Peers[0], f.Peers[1]) && max(i, j) == max(f.Peers[0], f.Peers[1])

@@ -12,36 +12,43 @@ import (
 // faults of one peer or link add up: it is well when both are over. It is not safe
 // for concurrent use.
 type Play struct {
-	byRound []Fault // not begun, the last one first
-	byTime  []Fault
+	byRound []entry // not begun, the last one first
+	byTime  []entry
 	active  []active
+}
+
+// An entry is a fault with its place in the script.
+type entry struct {
+	Fault
+	number int
 }
 
 // An active is a fault that has begun and has not ended.
 type active struct {
-	Fault
+	entry
 	ends time.Duration // Never: not
 }
 
 // A Change is a fault that begins, or is over.
 type Change struct {
 	Fault
-	Over bool
+	Number int // place in the script, from 0 on
+	Over   bool
 }
 
 // NewPlay returns the play of a script in which nothing has happened yet. Faults of
 // one moment begin in the order of the script.
 func NewPlay(script []Fault) *Play {
 	p := &Play{}
-	for _, f := range slices.Backward(script) {
+	for i, f := range slices.Backward(script) {
 		if f.At.Timed {
-			p.byTime = append(p.byTime, f)
+			p.byTime = append(p.byTime, entry{f, i})
 		} else {
-			p.byRound = append(p.byRound, f)
+			p.byRound = append(p.byRound, entry{f, i})
 		}
 	}
-	slices.SortStableFunc(p.byRound, func(a, b Fault) int { return cmp.Compare(b.At.Round, a.At.Round) })
-	slices.SortStableFunc(p.byTime, func(a, b Fault) int { return cmp.Compare(b.At.Time, a.At.Time) })
+	slices.SortStableFunc(p.byRound, func(a, b entry) int { return cmp.Compare(b.At.Round, a.At.Round) })
+	slices.SortStableFunc(p.byTime, func(a, b entry) int { return cmp.Compare(b.At.Time, a.At.Time) })
 	return p
 }
 
@@ -96,7 +103,7 @@ func (p *Play) Until(now time.Duration) []Change {
 		}
 		over := slices.IndexFunc(p.active, func(a active) bool { return a.ends == at })
 		if over >= 0 {
-			changes = append(changes, Change{Fault: p.active[over].Fault, Over: true})
+			changes = append(changes, Change{p.active[over].Fault, p.active[over].number, true})
 			p.active = slices.Delete(p.active, over, over+1)
 			continue
 		}
@@ -107,8 +114,8 @@ func (p *Play) Until(now time.Duration) []Change {
 }
 
 // begin begins a fault. One of no duration changes nothing that lasts.
-func (p *Play) begin(changes []Change, f Fault, now time.Duration) []Change {
-	changes = append(changes, Change{Fault: f})
+func (p *Play) begin(changes []Change, f entry, now time.Duration) []Change {
+	changes = append(changes, Change{f.Fault, f.number, false})
 	switch {
 	case f.Lasts == Never:
 		p.active = append(p.active, active{f, Never})
@@ -120,7 +127,7 @@ func (p *Play) begin(changes []Change, f Fault, now time.Duration) []Change {
 
 // Apart reports whether two peers cannot have a link.
 func (p *Play) Apart(i, j topology.Rank) bool {
-	return slices.ContainsFunc(p.active, func(a active) bool { return a.holds(i, j) })
+	return slices.ContainsFunc(p.active, func(a active) bool { return a.Parts(i, j) })
 }
 
 // Dead reports whether a peer that was killed must not be started again yet.

@@ -59,6 +59,17 @@ func (h *History) Trained() (most time.Duration) {
 	return most
 }
 
+// Begun returns the first round that no worker has begun in the earlier parts of the run, as
+// far as rounds are on record.
+func (h *History) Begun() (round int) {
+	for _, w := range h.workers {
+		if w.round > 0 {
+			round = max(round, w.round+1)
+		}
+	}
+	return round
+}
+
 // Return notes that a worker comes back in a new process, whose clock starts this long
 // after this part of the run has begun.
 func (h *History) Return(rank int, after time.Duration) {

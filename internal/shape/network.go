@@ -27,6 +27,7 @@ type Sender struct {
 	self  topology.Rank
 	up    Gate
 	own   map[topology.Rank]*Gate // of edges that do not use the uplink
+	most  float64                 // bits per second of each gate; 0 = as the network says
 	paths map[topology.Rank]*Path
 }
 
@@ -62,13 +63,17 @@ func (s *Sender) Link(to topology.Rank) Link {
 	return link
 }
 
+// Limit makes all that the worker sends leave at no more than so many bits per second from
+// now on, and as fast as the network lets it for 0.
+func (s *Sender) Limit(bits float64) { s.most = bits }
+
 func (s *Sender) way(to topology.Rank) (Link, *Gate) {
 	link, ok := s.net.Links[[2]topology.Rank{min(s.self, to), max(s.self, to)}]
 	if !ok {
-		return s.net.Uplink, &s.up
+		return s.net.Uplink.capped(s.most), &s.up
 	}
 	if s.own[to] == nil {
 		s.own[to] = new(Gate)
 	}
-	return link, s.own[to]
+	return link.capped(s.most), s.own[to]
 }

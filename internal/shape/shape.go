@@ -47,6 +47,14 @@ func (l Link) Piece() int {
 	return int(min(max(l.Rate/8*pieceTime.Seconds(), leastPiece), Record))
 }
 
+// capped returns the link with no more than so many bits per second; 0 changes nothing.
+func (l Link) capped(bits float64) Link {
+	if bits > 0 && (l.Rate <= 0 || bits < l.Rate) {
+		l.Rate = bits
+	}
+	return l
+}
+
 // A Gate is where bytes leave one after another, at the rate of a link: one
 // uplink may serve many paths. The zero value is free.
 type Gate struct {

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,6 +65,25 @@ func TestPromisesAreTurns(t *testing.T) {
 		if got := s.Promise(p.to, p.now, 1000); got != p.want {
 			t.Errorf("promise %d: turn in %v, want %v", i, got, p.want)
 		}
+	}
+}
+
+func TestASenderCanBeLimitedForAWhile(t *testing.T) {
+	network := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{1, 2}: {Rate: 8e3}, {1, 3}: {}}}
+	s := network.NewSender(1)
+	for _, test := range []struct {
+		bits               float64
+		uplink, slow, fast float64
+	}{{8e5, 8e5, 8e3, 8e5}, {8e9, 8e6, 8e3, 8e9}, {0, 8e6, 8e3, 0}} {
+		s.Limit(test.bits)
+		got := []float64{s.Link(0).Rate, s.Link(2).Rate, s.Link(3).Rate}
+		if want := []float64{test.uplink, test.slow, test.fast}; !slices.Equal(got, want) {
+			t.Errorf("limited to %g: %v, want %v", test.bits, got, want)
+		}
+	}
+	s.Limit(8e5)
+	if left, _ := s.Book(0, 0, 1000); left != 10*ms {
+		t.Errorf("1000 bytes at 8e5 bit/s have left at %v, want 10ms", left)
 	}
 }
 

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -18,13 +19,14 @@ type Sharer[T any] struct {
 	self  topology.Rank
 	up    *Server[T]
 	own   map[topology.Rank]*Server[T] // of edges that do not use the uplink
+	most  float64                      // bits per second of each server; 0 = as the network says
 	flows map[topology.Rank]*flow[T]
 }
 
 // NewSharer returns that of worker self, with nothing sent.
 func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
 	return &Sharer[T]{
-		net: n, self: self, up: &Server[T]{link: n.Uplink},
+		net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate},
 		own: map[topology.Rank]*Server[T]{}, flows: map[topology.Rank]*flow[T]{},
 	}
 }
@@ -51,14 +53,42 @@ func (s *Sharer[T]) server(to topology.Rank) *Server[T] {
 		return s.up
 	}
 	if s.own[to] == nil {
-		s.own[to] = &Server[T]{link: link}
+		s.own[to] = &Server[T]{link: link, rate: link.Rate}
+		s.own[to].limit(s.most, 0)
 	}
 	return s.own[to]
+}
+
+// Drop forgets the messages to another worker that have not left: their link is lost. It
+// returns the server through which they would have left.
+func (s *Sharer[T]) Drop(to topology.Rank, now time.Duration) *Server[T] {
+	server := s.server(to)
+	if f := s.flows[to]; f != nil {
+		server.serve(now)
+		server.drop(f)
+	}
+	return server
+}
+
+// Limit makes all that the worker sends leave at no more than so many bits per second from
+// now on, and as fast as the network lets it for 0. It returns the servers, the uplink
+// first.
+func (s *Sharer[T]) Limit(bits float64, now time.Duration) []*Server[T] {
+	s.most = bits
+	servers := []*Server[T]{s.up}
+	for _, to := range slices.Sorted(maps.Keys(s.own)) {
+		servers = append(servers, s.own[to])
+	}
+	for _, server := range servers {
+		server.limit(bits, now)
+	}
+	return servers
 }
 
 // A Server is where messages leave.
 type Server[T any] struct {
 	link  Link
+	rate  float64       // of the network, which link may have less than
 	at    time.Duration // when what is left of the messages was reckoned last, or the last one had left
 	flows []*flow[T]    // with something to send
 	left  []Departure[T]
@@ -94,6 +124,23 @@ func (s *Server[T]) send(f *flow[T], now time.Duration, bytes int, what T) {
 		s.flows = append(s.flows, f)
 	}
 	s.serve(now)
+	s.Turn++
+}
+
+// limit gives the server another rate, unless the network's is lower.
+func (s *Server[T]) limit(bits float64, now time.Duration) {
+	s.serve(now)
+	s.at = max(s.at, now) // what a pause has saved was saved at another rate
+	s.link.Rate = s.rate
+	s.link = s.link.capped(bits)
+	s.Turn++
+}
+
+// drop forgets what f has not sent.
+func (s *Server[T]) drop(f *flow[T]) {
+	clear(f.waiting)
+	f.waiting = f.waiting[:0]
+	s.flows = slices.DeleteFunc(s.flows, func(other *flow[T]) bool { return other == f })
 	s.Turn++
 }
 

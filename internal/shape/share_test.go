@@ -127,3 +127,40 @@ func TestSharedRateIsUsed(t *testing.T) {
 		}
 	})
 }
+
+func TestMessagesOfALostLinkDoNotLeave(t *testing.T) {
+	s := NewSharer[string](Network{Uplink: Link{Rate: 8e6}}, 0) // 1 byte a microsecond
+	s.Send(1, 0, 3000, "lost")
+	s.Send(1, 0, 1000, "lost, too")
+	up := s.Send(2, 0, 3000, "kept")
+	if got := s.Drop(1, 2*ms); got != up {
+		t.Error("the messages have another server")
+	}
+	s.Drop(3, 2*ms) // to which nothing was sent
+	if got := run(up, 2*ms); !slices.Equal(got, []Departure[string]{{4 * ms, "kept"}}) {
+		t.Errorf("%v arrive, want the kept one at 4ms: 1000 bytes in the first 2 ms, and the rest alone", got)
+	}
+}
+
+func TestARateCanBeLimitedForAWhile(t *testing.T) {
+	network := Network{Uplink: Link{Rate: 8e6}, Links: map[[2]topology.Rank]Link{{0, 3}: {}, {0, 4}: {Rate: 8e3}}}
+	s := NewSharer[int](network, 0)
+	up := s.Send(1, 0, 3000, 1)
+	s.Link(3) // is there before the limit, and the next one after
+	if servers := s.Limit(8e5, ms); len(servers) != 2 || servers[0] != up {
+		t.Errorf("%d servers, want the uplink and one more", len(servers))
+	}
+	if s.Link(1).Rate != 8e5 || s.Link(3).Rate != 8e5 || s.Link(4).Rate != 8e3 {
+		t.Errorf("rates %v, %v and %v, want 8e5 twice and 8e3", s.Link(1).Rate, s.Link(3).Rate, s.Link(4).Rate)
+	}
+	if left := up.Leave(11 * ms); len(left) != 0 {
+		t.Errorf("%v has left", left)
+	}
+	s.Limit(0, 11*ms) // 1000 bytes in the first millisecond, 1000 in the next ten
+	if got := run(up, 11*ms); len(got) != 1 || got[0].Arrives != 12*ms {
+		t.Errorf("%v arrives, want at 12ms", got)
+	}
+	if s.Link(3).Rate != 0 {
+		t.Errorf("a link without a rate has %v", s.Link(3).Rate)
+	}
+}

@@ -123,6 +123,20 @@ func (c *crew) take(p *peer) {
 	c.change.Broadcast()
 }
 
+// drop waits until nobody computes the gradient of p, which is not wanted any more.
+func (c *crew) drop(p *peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p.progress == taken {
+		c.change.Wait()
+	}
+	if p.progress == ready {
+		c.ahead--
+		c.change.Signal()
+	}
+	p.progress = none
+}
+
 // buffer returns room for a gradient, the one used last if there is one: it is
 // the likeliest to be in a cache.
 func (c *crew) buffer(dim int) []float32 {

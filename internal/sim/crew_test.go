@@ -78,7 +78,7 @@ func TestSmallGradientsAreNotHandedOver(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	c := newCrew(aloneBelow - 1)
 	defer c.stop()
-	p := &peer{at: make([]float32, 1)}
+	p := &peer{order: order{at: make([]float32, 1)}}
 	p.Gradient = func([]float32, int, []float32) (float32, error) { return 7, nil }
 	if c.order(p); len(c.orders) != 0 {
 		t.Error("a small gradient is handed over")

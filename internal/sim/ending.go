@@ -35,16 +35,24 @@ func (s *simulation) end() error {
 	}
 	e.told = true
 	for i := range s.peers {
-		s.last = max(s.last, s.peers[i].Machine.Hold())
+		if p := &s.peers[i]; p.alive() {
+			s.last = max(s.last, p.core.Hold())
+		}
 	}
 	for i := range s.peers {
-		p := &s.peers[i]
-		if err := p.Machine.End(s.last); err != nil {
-			return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
-		}
-		if err := s.act(p); err != nil {
-			return err
+		if p := &s.peers[i]; p.alive() {
+			if err := s.endOf(p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// endOf tells a worker after how many rounds the run ends.
+func (s *simulation) endOf(p *peer) error {
+	if err := p.core.End(s.last); err != nil {
+		return s.failed(p, err)
+	}
+	return s.act(p)
 }

@@ -14,11 +14,17 @@ type event struct {
 	at     time.Duration
 	seq    uint64 // order of creation: ties are broken the same way every time
 	worker topology.Rank
-	frame  *gossip.Frame
+	frame  *flight
 	stream int // bytes of the frame on the stream
 	wire   int // and at the socket
 	server *server
-	turn   int // of the server, when that was expected
+	turn   int // of the server, when that was expected; or the life of the worker whose gradient it is
+}
+
+// A flight is a frame that is under way.
+type flight struct {
+	gossip.Frame
+	link int // number of the link that it was sent on, under a script
 }
 
 func (e event) before(o event) bool {

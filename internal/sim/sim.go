@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -27,6 +28,7 @@ type Options struct {
 	// Compute returns the virtual time that a worker's gradient takes.
 	Compute func(worker topology.Rank, k int) time.Duration
 	Ending  Ending             // of a run that may end before
+	Faults  *Faults            // made on purpose; nil = nothing happens
 	Observe func(record.Event) // nil = nobody watches
 }
 
@@ -37,7 +39,12 @@ type Result struct {
 	Sent     []record.Bytes    // per worker; Wire is modelled
 	Messages []record.Messages // per worker
 	Events   int               // events handled
+	Effects  []Effect          // of the faults, in the order in which they began
+	Gone     []topology.Rank   // workers without which the run has gone on to its end
 }
+
+// Lost reports whether the run has gone on without a worker.
+func (r Result) Lost(rank int) bool { return slices.Contains(r.Gone, topology.Rank(rank)) }
 
 // Run drives the tasks of all workers, in the order of their ranks, to completion.
 // A coder Auto weighs entropy.Typical costs. Gradients are computed on all cores
@@ -64,13 +71,17 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 		}
 		p := &s.peers[i]
 		p.Task = t
+		p.core = p.Machine
 		p.uplink = shape.NewSharer[event](opt.Network, p.Rank)
 		dim = max(dim, len(p.Machine.Params()))
 	}
 	s.crew = newCrew(dim)
-	err := s.run(ctx)
+	err := s.simulate(ctx)
 	s.crew.stop()
 	res := Result{Time: s.now, Events: s.events}
+	if s.stage != nil {
+		res.Effects, res.Gone = s.stage.effects, s.stage.gone()
+	}
 	for i := range s.peers {
 		res.Rounds = append(res.Rounds, s.peers[i].round)
 		res.Sent = append(res.Sent, s.peers[i].sent)
@@ -87,7 +98,8 @@ type simulation struct {
 	crew     *crew
 
 	queue  queue
-	frames []*gossip.Frame // that have arrived: room for others
+	frames []*flight // that have arrived: room for others
+	stage  *stage    // nil: nothing happens
 	seq    uint64
 	now    time.Duration
 	events int
@@ -98,14 +110,10 @@ type simulation struct {
 type peer struct {
 	work.Task
 
+	core   gossip.Core // the machine, or the layers around it
 	uplink *shape.Sharer[event]
-
-	asked    int       // round of the gradient asked for last
-	at       []float32 // where
-	progress progress  // of that, for the crew
-	g        []float32 // nil when neither crew nor machine has any use for it
-	loss     float32
-	err      error
+	order
+	*fate // under a script; nil: nothing happens to it
 
 	round    int // rounds finished
 	ended    bool
@@ -116,6 +124,24 @@ type peer struct {
 	messages record.Messages // sent
 }
 
+// An order is a gradient that a machine has asked for.
+type order struct {
+	asked    int       // round of the last one
+	at       []float32 // where
+	progress progress  // of that, for the crew
+	g        []float32 // nil when neither crew nor machine has any use for it
+	loss     float32
+	err      error
+}
+
+// simulate makes the run, with or without faults.
+func (s *simulation) simulate(ctx context.Context) error {
+	if s.opt.Faults == nil {
+		return s.run(ctx)
+	}
+	return s.newStage(s.opt.Faults).run(ctx)
+}
+
 func (s *simulation) run(ctx context.Context) error {
 	for i := range s.peers {
 		if err := s.act(&s.peers[i]); err != nil {
@@ -123,8 +149,8 @@ func (s *simulation) run(ctx context.Context) error {
 		}
 	}
 	for len(s.queue) > 0 {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("sim: stopped at virtual time %v: %w", s.now, context.Cause(ctx))
+		if err := s.stopped(ctx); err != nil {
+			return err
 		}
 		e := s.queue.pop()
 		s.now = e.at
@@ -139,6 +165,14 @@ func (s *simulation) run(ctx context.Context) error {
 	return s.stuck()
 }
 
+// stopped returns an error if ctx has ended.
+func (s *simulation) stopped(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("sim: stopped at virtual time %v: %w", s.now, context.Cause(ctx))
+}
+
 func (s *simulation) handle(e event) error {
 	p := &s.peers[e.worker]
 	if e.server != nil {
@@ -147,29 +181,49 @@ func (s *simulation) handle(e event) error {
 		}
 		return nil
 	}
+	if p.fate != nil {
+		if took, err := s.stage.takes(p, e); !took {
+			return err
+		}
+	}
 	var err error
 	if e.frame != nil {
-		p.got.Payload += payloadBytes(e.frame)
+		p.got.Payload += payloadBytes(&e.frame.Frame)
 		p.got.Stream += int64(e.stream)
 		p.got.Wire += int64(e.wire)
-		err = p.Machine.Receive(*e.frame)
+		err = p.core.Receive(e.frame.Frame)
 		s.frames = append(s.frames, e.frame)
 	} else {
 		s.crew.fetch(p)
 		p.ready = s.now
 		if err = p.err; err == nil {
-			err = p.Machine.Gradient(p.g, p.loss, s.now)
+			err = p.core.Gradient(p.g, p.loss, s.now)
 		}
 	}
 	if err != nil {
-		return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
+		return s.failed(p, err)
 	}
 	return s.act(p)
 }
 
+// failed deals with an error of a worker.
+func (s *simulation) failed(p *peer, err error) error {
+	if p.fate != nil {
+		return s.stage.failed(p, err)
+	}
+	return &TrainingError{Rank: p.Rank, Round: p.round, Err: err}
+}
+
 // act does what a worker's machine asks for.
 func (s *simulation) act(p *peer) error {
-	r := p.Machine.Ready()
+	if p.fate != nil {
+		return s.stage.act(p)
+	}
+	return s.obey(p, p.core.Ready())
+}
+
+// obey does what r asks for.
+func (s *simulation) obey(p *peer, r gossip.Ready) error {
 	p.waiting = append(p.waiting[:0], r.Waiting...)
 	for rest := r.Send; len(rest) > 0; {
 		same := rest[:gossip.Shared(rest)]
@@ -189,20 +243,33 @@ func (s *simulation) act(p *peer) error {
 	if r.Compute && !p.ended {
 		p.asked, p.at = r.Round, r.At
 		s.crew.order(p)
-		s.schedule(s.now+s.opt.Compute(p.Rank, r.Round), event{worker: p.Rank})
+		s.schedule(s.now+s.computing(p, r.Round), event{worker: p.Rank, turn: p.lives()})
 	}
 	return nil
 }
 
+// computing returns the time that a gradient of p takes now.
+func (s *simulation) computing(p *peer, k int) time.Duration {
+	took := s.opt.Compute(p.Rank, k)
+	if p.fate != nil {
+		took = time.Duration(float64(took) * s.stage.play.Slowdown(p.Rank))
+	}
+	return took
+}
+
 // frame returns f in memory of its own.
-func (s *simulation) frame(f gossip.Frame) *gossip.Frame {
+func (s *simulation) frame(f gossip.Frame) *flight {
+	number := 0
+	if s.stage != nil {
+		f, number = s.stage.ship(f)
+	}
 	last := len(s.frames) - 1
 	if last < 0 {
-		return &f
+		return &flight{f, number}
 	}
 	own := s.frames[last]
 	s.frames = s.frames[:last]
-	*own = f
+	*own = flight{f, number}
 	return own
 }
 
@@ -218,7 +285,7 @@ func (s *simulation) record(p *peer) {
 		return
 	}
 	step := p.Step(record.Step{
-		Round: p.round, Time: s.now, Loss: float64(p.loss), Compute: s.opt.Compute(p.Rank, p.round-1), Wait: s.now - p.ready,
+		Round: p.round, Time: s.now, Loss: float64(p.loss), Compute: s.computing(p, p.round-1), Wait: s.now - p.ready,
 		Sent: p.sent, Received: p.got, Messages: p.messages,
 	})
 	if s.opt.Observe != nil {

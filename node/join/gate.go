@@ -44,6 +44,7 @@ type Gate struct {
 	visitors []*visitor       // the oldest first
 	room     int
 	closed   bool
+	severed  map[peer.ID]bool // no connection with these comes about
 }
 
 // A visitor has a connection, and has not shown yet that it belongs.
@@ -109,8 +110,21 @@ func (g *Gate) Belongs(id peer.ID) bool {
 	return member
 }
 
-// InterceptPeerDial lets this peer call any other.
-func (g *Gate) InterceptPeerDial(peer.ID) bool { return true }
+// InterceptPeerDial lets this peer call any other, but for those that it is severed from.
+func (g *Gate) InterceptPeerDial(id peer.ID) bool { return !g.isSevered(id) }
+
+// Sever lets no connection with these peers come about from now on, and with others again.
+func (g *Gate) Sever(ids map[peer.ID]bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.severed = ids
+}
+
+func (g *Gate) isSevered(id peer.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.severed[id]
+}
 
 // InterceptAddrDial lets this peer call where it likes.
 func (g *Gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
@@ -127,6 +141,9 @@ func (g *Gate) InterceptAccept(c network.ConnMultiaddrs) bool {
 
 // InterceptSecured turns strangers away, but for a few that will be told why.
 func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.ConnMultiaddrs) bool {
+	if g.isSevered(id) {
+		return false
+	}
 	member, known := g.member(id)
 	if dir == network.DirOutbound || member || !known || g.replies.Allow(address(c)) {
 		return true
@@ -141,7 +158,7 @@ func (g *Gate) InterceptSecured(dir network.Direction, id peer.ID, c network.Con
 func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	if g.closed || g.severed[c.RemotePeer()] {
 		return false, 0
 	}
 	if c.Stat().Direction == network.DirOutbound || g.members[c.RemotePeer()] {

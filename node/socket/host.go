@@ -60,6 +60,7 @@ type Config struct {
 	Security  string   // for TCP: TLS (also "") or Noise
 	Workers   int      // of the run: connections, streams and memory are bounded in proportion
 	Network   shape.Network
+	Throttled bool // Throttle may be called
 	// Gate decides which connections come about.
 	Gate connmgr.ConnectionGater
 	// Keep reports whose byte counts outlive their connections; nil: all do.
@@ -87,7 +88,7 @@ type Host struct {
 // no relay, no NAT mapping, no DHT, no metrics registry. Every default that
 // matters is set here by name. It fails with a *ListenError where it cannot listen.
 func New(c Config) (*Host, error) {
-	bytes := newTraffic(newShaper(c.Network))
+	bytes := newTraffic(newShaper(c.Network, c.Throttled))
 	bytes.keeps = c.Keep
 	limits, err := resources(c.Workers)
 	if err != nil {
@@ -135,6 +136,10 @@ func (h *Host) Pieces(id peer.ID) int { return h.bytes.shaper.pieces(id) }
 
 // Rate returns the limit of this host's bytes to id in bits per second, 0 without one.
 func (h *Host) Rate(id peer.ID) float64 { return h.bytes.shaper.link(id).Rate }
+
+// Throttle makes all that this host sends leave at no more than so many bits per second; 0
+// is as the network says.
+func (h *Host) Throttle(bits float64) { h.bytes.shaper.limit(bits) }
 
 // Slowest returns the least bits per second of all links of the run, 0 if none is
 // limited. It is the same for all peers.

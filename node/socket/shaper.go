@@ -29,9 +29,9 @@ type shaper struct {
 // the uplink.
 const outside topology.Rank = -1
 
-// newShaper returns nil if nothing is limited.
-func newShaper(n shape.Network) *shaper {
-	if !n.Limited() {
+// newShaper returns nil if nothing is limited, nor can be later.
+func newShaper(n shape.Network, later bool) *shaper {
+	if !n.Limited() && !later {
 		return nil
 	}
 	return &shaper{network: n, alarms: newAlarm, began: time.Now(), sender: n.NewSender(outside)}
@@ -50,6 +50,17 @@ func (s *shaper) know(self topology.Rank, ids []peer.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sender, s.ranks = s.network.NewSender(self), ranks
+}
+
+// limit makes all that this host sends leave at no more than so many bits per second; 0 is
+// as the network says.
+func (s *shaper) limit(bits float64) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sender.Limit(bits)
 }
 
 // rank returns the rank of id, outside without one; s.mu is held.

@@ -25,7 +25,7 @@ func (pipeConn) RemoteMultiaddr() ma.Multiaddr { return nil }
 
 // dreamed is a shaper whose time passes as tests in a bubble want it.
 func dreamed(n shape.Network) *shaper {
-	s := newShaper(n)
+	s := newShaper(n, false)
 	s.alarms = newRuntimeAlarm
 	return s
 }
@@ -122,7 +122,7 @@ func TestShapedWriteTellsOfABrokenConnection(t *testing.T) {
 // however many links want to send at once.
 func TestPaceTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShaper(shape.Network{Uplink: shape.Link{Rate: 8e6}})
+		s := newShaper(shape.Network{Uplink: shape.Link{Rate: 8e6}}, false)
 		s.book("", 100_000) // a tenth of a second
 		began := time.Now()
 		var links sync.WaitGroup

@@ -109,7 +109,7 @@ func TestTheSlowestLinkIsFound(t *testing.T) {
 		network shape.Network
 		want    float64
 	}{{shape.Network{}, 0}, {shape.Network{Uplink: shape.Link{Rate: 1e8}}, 1e8}, {mixed, 3e5}} {
-		if got := newShaper(test.network).slowest(); got != test.want {
+		if got := newShaper(test.network, false).slowest(); got != test.want {
 			t.Errorf("%+v: %v bits per second, want %v", test.network, got, test.want)
 		}
 	}
@@ -126,7 +126,7 @@ func TestWindowsFitTheLinks(t *testing.T) {
 		{shape.Network{Uplink: shape.Link{Rate: 5e8, Latency: 20 * time.Millisecond}}, mostWindow},
 		{shape.Network{Uplink: shape.Link{Rate: 1e10, Latency: 20 * time.Millisecond}}, mostWindow},
 	} {
-		if got := newShaper(test.network).window(); got != test.want {
+		if got := newShaper(test.network, false).window(); got != test.want {
 			t.Errorf("%+v: a window of %d bytes, want %d", test.network.Uplink, got, test.want)
 		}
 	}

@@ -90,6 +90,7 @@ func document(effects []effect, seed uint64, skipped []string) string {
 Peers of the preset ring8 on one machine, as processes of "peer lab" or, for faults of the network and the disk, in
 network
 namespaces. `+"`go run ./test/chaos -seed %d`"+` makes this table anew with the same faults.
+[faults-sim.md](faults-sim.md) has those of the simulator.
 
 %s
 * Times: how often; whom and in which round follows from the seed. Of several times the median stands first, the longest

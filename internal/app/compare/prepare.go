@@ -38,7 +38,7 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err := m.fingerprint(loaded.Config); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
-		m.timed[cell.Label] = run.Timed()
+		m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // whose cells share no gradients
 		if m.file.Mode == "sim" && m.result.Compute == 0 {
 			if err := m.measure(run); err != nil {
 				return err

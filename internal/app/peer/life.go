@@ -50,7 +50,7 @@ func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
 		}
 		defer o.Identity.Close()
 	}
-	o.Logger = p.Log
+	o.Logger, o.Throttled = p.Log, throttles(run)
 	o.Observe = func(e record.Event) {
 		if rankOf(e) == p.Rank { // the others report themselves
 			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
@@ -71,6 +71,7 @@ func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
 		Observe:     o.Observe,
 		Checkpoints: kept,
 		Arbiter:     leash,
+		Trial:       tryOn(run, leash, n),
 		Through:     func(other topology.Rank) bool { return leash.Through(int(other)) },
 	})
 	if err != nil {

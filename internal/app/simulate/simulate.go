@@ -69,6 +69,7 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 			return time.Duration(float64(compute) * s.Session.Run.Slowdown(rank))
 		},
 		Ending:  s.Ending(),
+		Faults:  s.faults(workers, means),
 		Observe: s.Event,
 	})
 	if err != nil {
@@ -78,6 +79,9 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 	if s.Models, err = s.concludeSim(ctx, workers, result); err != nil {
 		return err
 	}
+	if len(result.Gone) > 0 {
+		return nil
+	}
 	return means.Conclude(s.Models, result.Rounds[0])
 }
 
@@ -85,7 +89,7 @@ func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *ex
 	scores func(record.Event)) []work.Task {
 	tasks := experiment.Tasks(workers)
 	for i, w := range workers {
-		tasks[i].Gradient = means.Watched(run.Scored(w, w.Gradient, scores))
+		tasks[i].Gradient = means.Watched(w.Rank, run.Scored(w, w.Gradient, scores))
 	}
 	return tasks
 }
@@ -100,11 +104,17 @@ func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, res
 	defer cancel(nil)
 	models := make([][]float32, len(workers))
 	for rank := range workers {
+		if result.Lost(rank) {
+			continue
+		}
 		s.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Testing}})
 	}
 	busy := make(chan struct{}, concluding)
 	var all sync.WaitGroup
 	for rank, w := range workers {
+		if result.Lost(rank) {
+			continue
+		}
 		models[rank] = w.Machine.Params()
 		busy <- struct{}{}
 		all.Go(func() {

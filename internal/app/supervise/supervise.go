@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/lab"
 )
 
@@ -75,6 +76,8 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
 		Command: func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
 		Spares:  l.spares(),
+		Script:  fault.Rest(run.Script(), l.History.Begun(), l.History.Trained()),
+		Lasted:  l.History.Trained(),
 		End:     l.Over(),
 		History: l.History,
 		Event:   l.Event,

@@ -26,6 +26,8 @@ type Options struct {
 	Arbiter node.Arbiter
 	// Through reports which workers have ended well and are gone; nil: unknown.
 	Through func(topology.Rank) bool
+	// Trial is what a script makes of the worker; nil: nothing.
+	Trial *Trial
 }
 
 // Train runs worker w on a node that has joined, tests its replica, and saves it. In a
@@ -58,7 +60,7 @@ func (o *Options) driven(
 	ctx context.Context, run *experiment.Run, w *experiment.Worker, d node.Worker,
 ) node.Worker {
 	d.Task = w.Task
-	d.Gradient = run.Scored(w, slowed(ctx, w.Gradient, run.Slowdown(w.Rank)), o.Observe)
+	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through
 	d.Lost, d.Tolerance = lostPolicy(run.Config()), run.Config().Faults.Tolerance
 	return d

@@ -1,0 +1,35 @@
+package peer
+
+import (
+	"slices"
+
+	"gossiptrainer/internal/app/worker"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/lab"
+	"gossiptrainer/node"
+	"gossiptrainer/topology"
+)
+
+// throttles reports whether the uplinks of a run are throttled by its script.
+func throttles(run *experiment.Run) bool {
+	return slices.ContainsFunc(run.Script(), func(f fault.Fault) bool { return f.Kind == fault.Rate })
+}
+
+// tryOn makes a peer obey its supervisor, which plays the script; nil if there is none.
+func tryOn(run *experiment.Run, leash *lab.Leash, n *node.Node) *worker.Trial {
+	if len(run.Script()) == 0 {
+		return nil
+	}
+	t := &worker.Trial{Begins: leash.Begins}
+	leash.Obey(func(c lab.Conditions) {
+		cut := make([]topology.Rank, len(c.Cut))
+		for i, rank := range c.Cut {
+			cut[i] = topology.Rank(rank)
+		}
+		n.Sever(cut)
+		n.Throttle(c.Bits)
+		t.Slow(c.Slow)
+	})
+	return t
+}

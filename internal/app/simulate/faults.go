@@ -1,0 +1,89 @@
+package simulate
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"gossiptrainer/configs"
+	"gossiptrainer/gossip/peer"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
+)
+
+// faults returns those of the run file, nil if there are none. Workers that come back take
+// the places of those that died in workers.
+func (s *Run) faults(workers []*experiment.Worker, means *experiment.Averager) *sim.Faults {
+	run := s.Session.Run
+	script := run.Script()
+	if len(script) == 0 {
+		return nil
+	}
+	cfg, scores := run.Config(), newsOnly(run.N(), s.Event)
+	back := func(rank topology.Rank, w *experiment.Worker, err error) (work.Task, error) {
+		if err != nil {
+			return work.Task{}, err
+		}
+		*workers[rank] = *w
+		return simulatedTasks(run, workers[rank:rank+1], means, scores)[0], nil
+	}
+	return &sim.Faults{
+		Lost: policy(cfg), Script: script, Every: cfg.Checkpoint.Every, Keep: cfg.Checkpoint.Keep,
+		Began:  func(f fault.Fault) { s.Log(int(f.First()), "fault: "+f.String()) },
+		Period: time.Duration(cfg.Checkpoint.Seconds * float64(time.Second)), Detect: time.Duration(cfg.Node.Detect),
+		Revive: func(rank topology.Rank, from *state.Snapshot) (work.Task, error) {
+			w, err := workers[rank].Again(from)
+			return back(rank, w, err)
+		},
+		Join: func(rank, sponsor topology.Rank, from *state.Snapshot) (work.Task, error) {
+			w, err := run.Join(rank, sponsor, from)
+			return back(rank, w, err)
+		},
+	}
+}
+
+// policy returns what workers do that lose neighbours.
+func policy(cfg configs.Config) peer.Policy {
+	switch cfg.Faults.OnLostNeighbor {
+	case "stop":
+		return peer.Fail
+	case "reweight":
+		return peer.Reweight
+	}
+	return peer.Wait
+}
+
+// newsOnly passes on the scores of each worker that it has not heard: one that has come back
+// does rounds once more.
+func newsOnly(n int, observe func(record.Event)) func(record.Event) {
+	var mu sync.Mutex
+	latest := make([]int, n)
+	return func(e record.Event) {
+		mu.Lock()
+		news := e.Score.Round > latest[e.Score.Rank]
+		latest[e.Score.Rank] = max(latest[e.Score.Rank], e.Score.Round)
+		mu.Unlock()
+		if news {
+			observe(e)
+		}
+	}
+}
+
+// WhyLab says what real peers make of the run that has ended.
+func (s *Run) WhyLab() string {
+	off := func(e record.Event) bool { return e.Edge.Weight == 0 }
+	switch {
+	case s.Session.Run.Timed():
+		return "the same run with real peers, which take their own time"
+	case slices.ContainsFunc(s.Edges(), off):
+		return "the same run with real peers, who lose each other at other moments: another digest"
+	case s.LooksAhead():
+		return "a run of as many rounds with real peers, whose step sizes follow from them: another digest"
+	}
+	return "the same run with real peers: the same digest"
+}

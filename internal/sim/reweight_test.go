@@ -1,0 +1,257 @@
+package sim
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"gossiptrainer/algos"
+	"gossiptrainer/gossip"
+	layers "gossiptrainer/gossip/peer"
+	"gossiptrainer/internal/fault"
+	_ "gossiptrainer/internal/proptest"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
+)
+
+// A witness is an algorithm that notes with whom it has mixed, and from what.
+type witness struct {
+	*algos.DPSGD
+	mixed map[int]map[topology.Rank]float32 // weights, by round
+	sent  map[int][]float32                 // models, by round
+}
+
+func (a *witness) Send(k, hop int, dst []byte) ([]byte, error) {
+	a.sent[k] = slices.Clone(a.X)
+	return a.DPSGD.Send(k, hop, dst)
+}
+
+func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
+	mixed, err := a.DPSGD.Mix(k, hop, in)
+	if err == nil {
+		a.mixed[k] = make(map[topology.Rank]float32)
+		for _, m := range in {
+			a.mixed[k][m.From] = m.Weight
+		}
+	}
+	return mixed, err
+}
+
+// A conclave is workers that only mix: the sum of their models does not change.
+type conclave struct {
+	graph   *topology.Graph
+	rounds  int
+	algs    []*witness
+	initial []float64 // sum of the models; those that come back have others than they had
+	tasks   []work.Task
+	back    int // workers that have come back
+	lives   [][]*witness
+}
+
+const conclaveDim = 3
+
+func newConclave(t *rapid.T, spec topology.Spec, rounds int) *conclave {
+	t.Helper()
+	g, err := topology.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &conclave{graph: g, rounds: rounds, initial: make([]float64, conclaveDim)}
+	for i, row := range g.Rows() {
+		x := make([]float32, conclaveDim)
+		for d := range x {
+			x[d] = float32(math.Sin(float64(5*i + d)))
+			c.initial[d] += float64(x[d])
+		}
+		alg := c.algorithm(x)
+		m, err := gossip.New(topology.Rank(i), row, alg, rounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.algs, c.lives = append(c.algs, alg), append(c.lives, []*witness{alg})
+		c.tasks = append(c.tasks, c.task(topology.Rank(i), row, m))
+	}
+	return c
+}
+
+func (c *conclave) algorithm(x []float32) *witness {
+	return &witness{
+		DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
+		mixed: make(map[int]map[topology.Rank]float32), sent: make(map[int][]float32),
+	}
+}
+
+func (c *conclave) task(rank topology.Rank, row topology.Row, m *gossip.Worker) work.Task {
+	return work.Task{
+		Rank: rank, Row: row, Closing: c.graph.Closing(rank), Machine: m, Rounds: c.rounds,
+		Gradient: func([]float32, int, []float32) (float32, error) { return 0, nil },
+		Save: func(s *state.Snapshot) {
+			s.Begin()
+			s.Save("machine", m)
+		},
+	}
+}
+
+// join returns a worker that comes back with the state of its sponsor.
+func (c *conclave) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.Task, error) {
+	weight := c.graph.Closing(rank).Weight
+	row := topology.Row{
+		Self: 1 - weight, In: []topology.Edge{{Peer: sponsor, Weight: weight}}, Out: []topology.Rank{sponsor},
+	}
+	old, alg := c.algs[rank], c.algorithm(make([]float32, conclaveDim))
+	m, err := gossip.Resume(rank, row, alg, gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
+	if err != nil {
+		return work.Task{}, err
+	}
+	for d := range c.initial {
+		c.initial[d] += float64(alg.X[d]) - float64(old.X[d])
+	}
+	c.algs[rank] = alg
+	c.back++
+	c.lives[rank] = append(c.lives[rank], alg)
+	return c.task(rank, row, m), nil
+}
+
+// merged returns what each worker has mixed and sent in all its lives. It is not ok where two
+// lives have mixed in one round: nobody can tell then with which of them a neighbour did.
+func (c *conclave) merged() (all []*witness, ok bool) {
+	for rank, lives := range c.lives {
+		one := c.algorithm(c.algs[rank].X)
+		for _, a := range lives {
+			for k := range a.mixed {
+				if one.mixed[k] != nil {
+					return nil, false
+				}
+			}
+			maps.Copy(one.mixed, a.mixed)
+			maps.Copy(one.sent, a.sent)
+		}
+		all = append(all, one)
+	}
+	return all, true
+}
+
+// check holds what the workers have mixed against what is promised: both ends of an edge mix
+// with one weight, but for a few exchanges of an edge that was lost, and no weight is missing
+// in a sum. It returns in how many exchanges only one end mixed.
+func (c *conclave) check(t *rapid.T) (lopsided int) {
+	all, ok := c.merged()
+	if !ok {
+		return 0
+	}
+	drift := slices.Clone(c.initial)
+	for k := range c.rounds {
+		for i, a := range all {
+			self := float32(1)
+			for j, w := range a.mixed[k] {
+				self -= w
+				back, both := all[j].mixed[k][topology.Rank(i)]
+				if both && back != w {
+					t.Fatalf("exchange %d: W[%d][%d] = %v, W[%d][%d] = %v", k, i, j, w, j, i, back)
+				}
+				if both {
+					continue
+				}
+				lopsided++
+				for d := range drift {
+					drift[d] += float64(w) * (float64(all[j].sent[k][d]) - float64(a.sent[k][d]))
+				}
+			}
+			if self < -1e-6 {
+				t.Fatalf("exchange %d: W[%d][%d] = %v", k, i, i, self)
+			}
+		}
+	}
+	for d, want := range drift {
+		got := 0.
+		for _, a := range c.algs {
+			got += float64(a.X[d])
+		}
+		if math.Abs(got-want) > 1e-4 {
+			t.Fatalf("coordinate %d: the models sum to %v, want %v with the %d exchanges in which one end mixed",
+				d, got, want, lopsided)
+		}
+	}
+	return lopsided
+}
+
+// views returns an error if a mixing matrix that is on record is not doubly stochastic.
+func (c *conclave) views(events []record.Event, gone []topology.Rank) error {
+	lost := func(rank int) bool { return slices.Contains(gone, topology.Rank(rank)) }
+	views, err := record.Views(events, c.graph.N(), lost)
+	for _, v := range views {
+		if err == nil {
+			err = v.Check()
+		}
+	}
+	return err
+}
+
+// Workers that go on without each other keep the mean of their models, whatever the script:
+// W is symmetric and doubly stochastic but for a few exchanges per edge that is lost.
+func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
+	back := 0
+	rapid.Check(t, func(t *rapid.T) {
+		spec := rapid.SampledFrom([]topology.Spec{
+			{Kind: topology.Ring, N: 3, Slack: 1}, {Kind: topology.Ring, N: 5, Slack: 0.5},
+			{Kind: topology.Ring, N: 8, Slack: 1},
+			{Kind: topology.Complete, N: 5, Slack: 1}, {Kind: topology.Torus, Rows: 3, Cols: 3, Slack: 1},
+		}).Draw(t, "graph")
+		c := newConclave(t, spec, 300)
+		var script []fault.Fault
+		n := c.graph.N()
+		someone := func(name string) topology.Rank { return topology.Rank(rapid.IntRange(0, n-1).Draw(t, name)) }
+		kinds := []fault.Kind{fault.Kill, fault.Kill, fault.Cut, fault.Hang, fault.Slow, fault.Split}
+		for range rapid.IntRange(1, 6).Draw(t, "faults") {
+			f := fault.Fault{
+				At:    fault.Moment{Round: rapid.IntRange(1, 200).Draw(t, "round")},
+				Kind:  rapid.SampledFrom(kinds).Draw(t, "kind"),
+				Lasts: time.Duration(rapid.IntRange(1, 6000).Draw(t, "ms")) * time.Millisecond,
+				By:    2, Peers: []topology.Rank{someone("peer")},
+			}
+			switch f.Kind {
+			case fault.Kill:
+				if rapid.Bool().Draw(t, "for good") {
+					f.Lasts = fault.Never
+				}
+			case fault.Cut:
+				f.Peers = append(f.Peers, (f.Peers[0]+1)%topology.Rank(n))
+			case fault.Split:
+				f.Sides = [][]topology.Rank{f.Peers}
+			}
+			script = append(script, f)
+		}
+		var events []record.Event
+		result, err := Run(t.Context(), c.tasks, Options{
+			Compute: takes(20 * time.Millisecond),
+			Network: shape.Network{Uplink: shape.Link{Latency: 2 * time.Millisecond}},
+			Observe: func(e record.Event) {
+				if e.Edge != nil {
+					events = append(events, e)
+				}
+			},
+			Faults: &Faults{Script: script, Lost: layers.Reweight, Join: c.join, Detect: 2 * time.Second},
+		})
+		if err != nil {
+			t.Fatalf("%v after %v", err, script)
+		}
+		if err := c.views(events, result.Gone); err != nil {
+			t.Fatalf("%v after %v", err, script)
+		}
+		lopsided := c.check(t)
+		if most := 2 * 2 * n * len(script); lopsided > most {
+			t.Fatalf("in %d exchanges only one end mixed, want at most %d", lopsided, most)
+		}
+		back += c.back
+	})
+	if back == 0 {
+		t.Error("nobody came back: the test has not seen that")
+	}
+}
