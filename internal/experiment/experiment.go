@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/train"
@@ -180,4 +181,29 @@ func (r *Run) checkRank(rank topology.Rank) error {
 		return fmt.Errorf("experiment: worker %d: the run has workers 0 to %d", rank, r.N()-1)
 	}
 	return nil
+}
+
+// Script returns the faults of the run file in the form in which they are played.
+func (r *Run) Script() []fault.Fault { return configs.Script(r.cfg.Faults.Script) }
+
+// kills reports whether processes end because of the script.
+func (r *Run) kills() bool {
+	return slices.ContainsFunc(r.Script(), func(f fault.Fault) bool { return f.Kind == fault.Kill })
+}
+
+// checkScript finds links in the script that the run does not have.
+func (r *Run) checkScript() error {
+	for i, f := range r.Script() {
+		if f.Kind == fault.Cut && !r.linked(f.Peers[0], f.Peers[1]) {
+			return configs.Errorf(fmt.Sprintf("faults.script.%d.cut", i),
+				"workers %d and %d are no neighbours in %s", f.Peers[0], f.Peers[1], r.graph.Spec())
+		}
+	}
+	return nil
+}
+
+// linked reports whether one of two workers sends to the other.
+func (r *Run) linked(i, j topology.Rank) bool {
+	tells := func(i, j topology.Rank) bool { return int(i) < len(r.rows) && slices.Contains(r.rows[i].Out, j) }
+	return tells(i, j) || tells(j, i)
 }
