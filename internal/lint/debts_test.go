@@ -24,7 +24,7 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"cmd/peer":            43,
+	"cmd/peer":            42,
 	"configs":             147,
 	"docs":                129,
 	"internal/experiment": 135,
