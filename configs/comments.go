@@ -90,7 +90,8 @@ func (d *document) keysOfLines() (first, last map[int]string) {
 	first, last = map[int]string{}, map[int]string{}
 	for key, at := range d.places {
 		line, column := at.key.Line, at.key.Column
-		if f, ok := first[line]; !ok || column < d.places[f].key.Column || column == d.places[f].key.Column && len(key) < len(f) {
+		if f, ok := first[line]; !ok || column < d.places[f].key.Column || column == d.places[f].key.Column &&
+			len(key) < len(f) {
 			first[line] = key
 		}
 		if l, ok := last[line]; !ok || column > d.places[l].key.Column {

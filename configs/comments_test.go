@@ -31,10 +31,12 @@ func TestCommentsAreKept(t *testing.T) {
 }
 
 func TestCommentsStandAtTheirKeys(t *testing.T) {
-	l := mustLoad(t, "# head\nname: ab  # of the run\n# gone with its key\nmodel: {name: mlp, hidden: [8]}  # small\ntrain:\n  # few\n  batch: 4\n  # rounds: 9\n# end\n")
+	l := mustLoad(t, "# head\nname: ab  # of the run\n# gone with its key\nmodel: {name: mlp, hidden: [8]}  # "+
+		"small\ntrain:\n  # few\n  batch: 4\n  # rounds: 9\n# end\n")
 	text := string(l.Annotated())
 	for _, want := range []string{
-		"# head\nname: ab  # of the run\n", "# gone with its key\nmodel:\n", "  # few\n  batch: 4\n  # rounds: 9\n", "\n# end\n",
+		"# head\nname: ab  # of the run\n", "# gone with its key\nmodel:\n", "  # few\n  batch: 4\n  # rounds: 9\n",
+		"\n# end\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -66,7 +68,8 @@ func TestKeysOfComparisonsAreDescribed(t *testing.T) {
 			t.Errorf("%s: type %q, description %q", key.Name, key.Type, key.Description)
 		}
 	}
-	if diff := cmp.Diff([]string{"name", "rate", "burst", "latency", "jitter", "loss", "rounds"}, networkKeys); diff != "" {
+	if diff := cmp.Diff([]string{"name", "rate", "burst", "latency", "jitter", "loss", "rounds"},
+		networkKeys); diff != "" {
 		t.Errorf("keys of a network (-want +got):\n%s", diff)
 	}
 	if _, err := LoadComparison(writeFile(t, string(NewComparison())), nil); err != nil {

@@ -98,7 +98,8 @@ func (r *comparisonReader) targets(root map[string]any) Targets {
 		r.wrong("report.targets", "must be a section with loss and accuracy")
 	}
 	r.known("report.targets", values, comparisonKeysOf("report.targets"))
-	t := Targets{Loss: r.number(values, "report.targets", "loss"), Accuracy: r.number(values, "report.targets", "accuracy")}
+	t := Targets{Loss: r.number(values, "report.targets", "loss"),
+		Accuracy: r.number(values, "report.targets", "accuracy")}
 	if t.Accuracy > 1 {
 		r.wrong("report.targets.accuracy", "is a share from 0 to 1, got %v", t.Accuracy)
 	}
@@ -290,7 +291,8 @@ func (r *comparisonReader) known(section string, values map[string]any, keys []s
 		key := join(section, name)
 		at := r.doc.nearest(key).key
 		r.problems = append(r.problems, r.doc.at(Problem{
-			Key: key, Message: fmt.Sprintf("unknown key; %s has %s", where, strings.Join(keys, ", ")), Hint: didYouMean(name, keys),
+			Key: key, Message: fmt.Sprintf("unknown key; %s has %s", where, strings.Join(keys, ", ")),
+			Hint: didYouMean(name, keys),
 		}, at.Line, at.Column))
 	}
 }

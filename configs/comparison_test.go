@@ -53,7 +53,8 @@ func TestComparison(t *testing.T) {
 				{"algorithm.name", "choco"}, {"train.momentum", "0"},
 			}, Tune: []Choice{{"algorithm.gamma", []string{"0.1", "0.3"}}}},
 		},
-		Seeds: []uint64{3, 4}, Budget: Budget{Rounds: 50}, Tuning: Tuning{Rounds: 7, Seed: 9}, Targets: Targets{Loss: 0.6, Accuracy: 0.85},
+		Seeds: []uint64{3, 4}, Budget: Budget{Rounds: 50}, Tuning: Tuning{Rounds: 7, Seed: 9},
+		Targets: Targets{Loss: 0.6, Accuracy: 0.85},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -67,7 +68,8 @@ func TestComparison(t *testing.T) {
 		t.Errorf("cell %q in folder %q", last, last.ID())
 	}
 	got := strings.Join(Arguments(cells[0].Set), " ")
-	if want := "seed=3 train.rounds=50 limit.rate=1mbit limit.latency=1ms train.rounds=10 algorithm.bits=32 algorithm.name=dpsgd"; got != want {
+	if want := "seed=3 train.rounds=50 limit.rate=1mbit limit.latency=1ms train.rounds=10 algorithm.bits=32 " +
+		"algorithm.name=dpsgd"; got != want {
 		t.Errorf("first cell sets %q, want %q", got, want)
 	}
 }
@@ -75,10 +77,12 @@ func TestComparison(t *testing.T) {
 // Short forms set what they say, in the compressor of algorithms that have one.
 func TestShortFormsOfComparisons(t *testing.T) {
 	for entry, want := range map[string]string{
-		"{label: a, name: dcd, bits: 8}":                              "algorithm.compressor.bits=8 algorithm.name=dcd",
-		"{label: a, name: choco, levels: 5, compressor: {name: orq}}": "algorithm.compressor.levels=5 algorithm.compressor.name=orq algorithm.name=choco",
+		"{label: a, name: dcd, bits: 8}": "algorithm.compressor.bits=8 algorithm.name=dcd",
+		"{label: a, name: choco, levels: 5, compressor: {name: orq}}": "algorithm.compressor.levels=5 " +
+			"algorithm.compressor.name=orq algorithm.name=choco",
 		"{label: a, name: allreduce, reduce: server, bits: 2, compressor: {name: minmax, mode: stochastic}}": "algorithm.compressor.bits=2 " +
-			"algorithm.compressor.mode=stochastic algorithm.compressor.name=minmax algorithm.name=allreduce algorithm.reduce=server",
+			"algorithm.compressor.mode=stochastic algorithm.compressor.name=minmax algorithm.name=allreduce " +
+			"algorithm.reduce=server",
 		"{label: a, name: allreduce, bits: 32}": "algorithm.bits=32 algorithm.name=allreduce",
 		"{label: a, name: d2, bits: 8}":         "algorithm.bits=8 algorithm.name=d2",
 	} {
@@ -105,7 +109,8 @@ func TestComparisonDefaults(t *testing.T) {
 
 func TestCombinations(t *testing.T) {
 	got := Combinations([]Choice{{"a", []string{"1", "2"}}, {"b", []string{"3", "4"}}})
-	want := [][]Override{{{"a", "1"}, {"b", "3"}}, {{"a", "1"}, {"b", "4"}}, {{"a", "2"}, {"b", "3"}}, {{"a", "2"}, {"b", "4"}}}
+	want := [][]Override{{{"a", "1"}, {"b", "3"}}, {{"a", "1"}, {"b", "4"}}, {{"a", "2"}, {"b", "3"}},
+		{{"a", "2"}, {"b", "4"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -117,27 +122,28 @@ func TestCombinations(t *testing.T) {
 func TestComparisonMistakes(t *testing.T) {
 	change := func(old, new string) string { return strings.Replace(smallComparison, old, new, 1) }
 	for name, test := range map[string]struct{ text, want string }{
-		"not yaml":           {"{", "could not find"},
-		"no section":         {"[1]", "key: value"},
-		"unknown key":        {change("networks", "network"), "did you mean networks?"},
-		"unknown network":    {change("rate: 1mbit", "speed: 1mbit"), "unknown key; networks.0 has"},
-		"two labels":         {change("Choco 4b", "D-PSGD"), "two algorithms are labelled"},
-		"two networks":       {change("name: fast", "name: slow"), "two networks are named"},
-		"same folder":        {change("Choco 4b", "D_PSGD"), "same folder"},
-		"no label":           {change("label: D-PSGD, ", ""), "needs a label"},
-		"no algorithm":       {"name: x\nbase: ring8\n", "must list at least one"},
-		"zero seeds":         {change("[3, 4]", "[]"), "must list 1 to"},
-		"seed of tuning":     {change("[3, 4]", "[3, 9]"), "9 is the seed of cells"},
-		"a seed twice":       {change("[3, 4]", "[3, 3]"), "given twice"},
-		"a seed below 0":     {change("[3, 4]", "[3, -4]"), "whole number from 0"},
-		"no rate":            {change("1mbit", "0bit"), "must be a rate above 0"},
-		"no rounds":          {change("rounds: 50", "rounds: 0"), "whole number from 1"},
-		"no base":            {change("base: ring8", "base: \"\""), "must be a preset"},
-		"unknown base":       {change("base: ring8", "base: ring9"), "base: \"ring9\": no file and no preset"},
-		"base without file":  {change("base: ring8", "base: ring9.yaml"), "cannot be read: no such file"},
-		"unknown mode":       {change("mode: sim", "mode: real"), "must be sim or lab"},
-		"no time":            {change("rounds: 50", "time: 0s"), "must be a duration above 0"},
-		"target of nothing":  {strings.NewReplacer("rounds: 50", "target: true", "report:", "# ").Replace(smallComparison), "target needs one"},
+		"not yaml":          {"{", "could not find"},
+		"no section":        {"[1]", "key: value"},
+		"unknown key":       {change("networks", "network"), "did you mean networks?"},
+		"unknown network":   {change("rate: 1mbit", "speed: 1mbit"), "unknown key; networks.0 has"},
+		"two labels":        {change("Choco 4b", "D-PSGD"), "two algorithms are labelled"},
+		"two networks":      {change("name: fast", "name: slow"), "two networks are named"},
+		"same folder":       {change("Choco 4b", "D_PSGD"), "same folder"},
+		"no label":          {change("label: D-PSGD, ", ""), "needs a label"},
+		"no algorithm":      {"name: x\nbase: ring8\n", "must list at least one"},
+		"zero seeds":        {change("[3, 4]", "[]"), "must list 1 to"},
+		"seed of tuning":    {change("[3, 4]", "[3, 9]"), "9 is the seed of cells"},
+		"a seed twice":      {change("[3, 4]", "[3, 3]"), "given twice"},
+		"a seed below 0":    {change("[3, 4]", "[3, -4]"), "whole number from 0"},
+		"no rate":           {change("1mbit", "0bit"), "must be a rate above 0"},
+		"no rounds":         {change("rounds: 50", "rounds: 0"), "whole number from 1"},
+		"no base":           {change("base: ring8", "base: \"\""), "must be a preset"},
+		"unknown base":      {change("base: ring8", "base: ring9"), "base: \"ring9\": no file and no preset"},
+		"base without file": {change("base: ring8", "base: ring9.yaml"), "cannot be read: no such file"},
+		"unknown mode":      {change("mode: sim", "mode: real"), "must be sim or lab"},
+		"no time":           {change("rounds: 50", "time: 0s"), "must be a duration above 0"},
+		"target of nothing": {strings.NewReplacer("rounds: 50", "target: true", "report:", "# ").Replace(smallComparison),
+			"target needs one"},
 		"target of a number": {change("rounds: 50", "target: 0.5"), "must be true or false"},
 		"compute in lab":     {change("mode: sim", "mode: lab"), "time of a gradient in sim"},
 		"no duration":        {change("20ms", "soon"), "must be a duration"},
@@ -145,7 +151,8 @@ func TestComparisonMistakes(t *testing.T) {
 		"loss below 0":       {change("0.6", "-1"), "must be a number above 0"},
 		"unknown target":     {change("accuracy", "acuracy"), "did you mean accuracy?"},
 		"unknown setting":    {change("bits: 32", "bit: 32"), "cell D-PSGD on slow, seed 3"},
-		"short form twice":   {change("gamma: \"tune", "bits: 2, gamma: \"tune"), "is short for compressor.bits, which is given, too"},
+		"short form twice": {change("gamma: \"tune", "bits: 2, gamma: \"tune"),
+			"is short for compressor.bits, which is given, too"},
 		"no effect":          {change("bits: 32", "gamma: 1"), "algorithm.gamma: cell D-PSGD on slow, seed 3: has no effect"},
 		"setting that fails": {change("bits: 32", "bits: 17"), "algorithm.bits"},
 		"tuned value":        {change("0.1, 0.3", "0.1, 7"), "algorithm.gamma"},
@@ -162,7 +169,8 @@ func TestComparisonMistakes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := LoadComparison("moniqua-fig", nil); err == nil || !strings.Contains(err.Error(), "no file and no preset") {
+	if _, err := LoadComparison("moniqua-fig", nil); err == nil ||
+		!strings.Contains(err.Error(), "no file and no preset") {
 		t.Errorf("unknown name: %v", err)
 	}
 }

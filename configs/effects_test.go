@@ -53,28 +53,41 @@ func TestKeysWithoutEffect(t *testing.T) {
 			"algorithm.compressor.name chooses the compressor of choco"},
 		{"levels of ecd", "algorithm: {name: ecd, levels: 5}", 1, 32, "ecd sends no models by a codec"},
 		{"bits of full precision", "algorithm: {codec: full, bits: 4}", 1, 32, "the codec full sends 32 bits per parameter"},
-		{"the default bits of full precision", "algorithm: {codec: full, bits: 8}", 1, 32, "or set algorithm.codec to moniqua"},
-		{"bits of a ring reduction", "algorithm: {name: allreduce, bits: 8}", 1, 36, "the reduce ring of allreduce sends full precision"},
+		{"the default bits of full precision", "algorithm: {codec: full, bits: 8}", 1, 32,
+			"or set algorithm.codec to moniqua"},
+		{"bits of a ring reduction", "algorithm: {name: allreduce, bits: 8}", 1, 36,
+			"the reduce ring of allreduce sends full precision"},
 		{"a codec for 32 bits", "algorithm: {codec: moniqua, bits: 32}", 1, 20, "32 bits per parameter are full precision"},
-		{"a rounding of 32 bits", "algorithm: {bits: 32, rounding: nearest}", 1, 33, "32 bits per parameter are full precision"},
-		{"theta in full precision", "algorithm: {codec: full, theta: {rule: certified}}", 1, 40, "the codec full sends 32 bits"},
-		{"a compressor of dpsgd", "algorithm: {compressor: {name: topk}}", 1, 32, "hint: algorithm.codec and algorithm.bits say how dpsgd sends models"},
+		{"a rounding of 32 bits", "algorithm: {bits: 32, rounding: nearest}", 1, 33,
+			"32 bits per parameter are full precision"},
+		{"theta in full precision", "algorithm: {codec: full, theta: {rule: certified}}", 1, 40,
+			"the codec full sends 32 bits"},
+		{"a compressor of dpsgd", "algorithm: {compressor: {name: topk}}", 1, 32,
+			"hint: algorithm.codec and algorithm.bits say how dpsgd sends models"},
 		{"the default compressor of dpsgd", "algorithm: {compressor: {name: qsgd}}", 1, 32, "dpsgd has no compressor"},
 		{"settings of a compressor of d2", "algorithm:\n  name: d2\n  compressor: {bits: 4, norm: l2}", 3, 22,
 			"algorithm.compressor.bits: has no effect, nor has norm: d2 has no compressor"},
-		{"a compressor of a ring reduction", "algorithm: {name: allreduce, compressor: {bits: 2}}", 1, 49, "set algorithm.reduce to allgather or server"},
+		{"a compressor of a ring reduction", "algorithm: {name: allreduce, compressor: {bits: 2}}", 1, 49,
+			"set algorithm.reduce to allgather or server"},
 		{"bits of sign", "algorithm: {name: choco, compressor: {name: sign, bits: 1}}", 1, 57,
-			"it is a setting of qsgd, minmax, nuqsgd, alq, alqn, alqg, alqgn, amq or amqn, but algorithm.compressor.name is sign"},
-		{"the ratio beside k", "algorithm: {name: choco, compressor: {name: topk, k: 5, ratio: 0.1}}", 1, 64, "k is given, 5"},
-		{"bits under a controller", "algorithm: {bits: 4, controller: {name: mqgrad}}", 1, 19, "set algorithm.controller.min_bits and max_bits"},
-		{"bits of a compressor under a controller", "algorithm: {name: choco, compressor: {name: minmax, bits: 2}, controller: {name: mqgrad}}",
+			"it is a setting of qsgd, minmax, nuqsgd, alq, alqn, alqg, alqgn, amq or amqn, but algorithm.compressor.name is " +
+				"sign"},
+		{"the ratio beside k", "algorithm: {name: choco, compressor: {name: topk, k: 5, ratio: 0.1}}", 1, 64,
+			"k is given, 5"},
+		{"bits under a controller", "algorithm: {bits: 4, controller: {name: mqgrad}}", 1, 19,
+			"set algorithm.controller.min_bits and max_bits"},
+		{"bits of a compressor under a controller",
+			"algorithm: {name: choco, compressor: {name: minmax, bits: 2}, controller: {name: mqgrad}}",
 			1, 59, "mqgrad chooses the bits"},
 		{"gamma of dpsgd", "algorithm: {gamma: 0.5}", 1, 20, "for dpsgd there is topology.slack"},
 		{"order of d2", "algorithm: {name: d2, order: cta}", 1, 30, "it is a setting of dpsgd, but algorithm.name is d2"},
-		{"a graph for allreduce", "topology: {kind: star}\nalgorithm: {name: allreduce}", 1, 18, "algorithm.reduce the graph"},
-		{"a torus for allreduce", "topology: {kind: torus, rows: 2, cols: 2}\nalgorithm: {name: allreduce}", 1, 18, "allreduce has a graph of its own"},
+		{"a graph for allreduce", "topology: {kind: star}\nalgorithm: {name: allreduce}", 1, 18,
+			"algorithm.reduce the graph"},
+		{"a torus for allreduce", "topology: {kind: torus, rows: 2, cols: 2}\nalgorithm: {name: allreduce}", 1, 18,
+			"allreduce has a graph of its own"},
 		{"slack of allreduce", "topology: {slack: 0.5}\nalgorithm: {name: allreduce}", 1, 19, "leave it out for allreduce"},
-		{"hidden layers of logistic", "model: {name: logistic, hidden: [64]}", 1, 33, "it is a setting of mlp, but model.name is logistic"},
+		{"hidden layers of logistic", "model: {name: logistic, hidden: [64]}", 1, 33,
+			"it is a setting of mlp, but model.name is logistic"},
 		{"depth of an mlp", "model: {depth: 20}", 1, 16, "set model.name to resnet"},
 		{"data of a quadratic", "model: {name: quadratic}\ndata: {name: a9a}", 2, 14, "a quadratic has no samples"},
 		{"a batch of a quadratic", "model: {name: quadratic}\ntrain: {batch: 8}", 2, 16, "a quadratic has no samples"},
@@ -82,8 +95,10 @@ func TestKeysWithoutEffect(t *testing.T) {
 		{"labels of iid", "data: {per_worker: 2}", 1, 20, "it is a setting of labels, but data.partition is iid"},
 		{"alpha of labels", "data: {partition: labels, alpha: 0.5}", 1, 34, "set data.partition to dirichlet"},
 		{"a burst without a rate", "limit: {burst: 1000}", 1, 16, "give a rate beside it"},
-		{"a burst of a link without a rate", "limit: {rate: 1mbit, links: {\"0-1\": {burst: 9}}}", 1, 45, "give a rate beside it"},
-		{"the security of quic", "node: {transport: quic, security: noise}", 1, 35, "it is a setting of tcp, but node.transport is quic"},
+		{"a burst of a link without a rate", "limit: {rate: 1mbit, links: {\"0-1\": {burst: 9}}}", 1, 45,
+			"give a rate beside it"},
+		{"the security of quic", "node: {transport: quic, security: noise}", 1, 35,
+			"it is a setting of tcp, but node.transport is quic"},
 		{"checkpoints that nobody takes", "checkpoint: {seconds: 0, keep: 5}", 1, 32, "no checkpoints are taken"},
 	}
 	for _, test := range tests {
@@ -131,7 +146,8 @@ func TestOverridesWithoutEffectNameTheirLayer(t *testing.T) {
 		{Source{File: "one-label10", Set: []string{"topology.rows=2"}}, "--set topology.rows=2"},
 	} {
 		_, err := Load(test.src)
-		if p := problems(t, err); len(p) != 1 || p[0].Source != test.want || !strings.HasPrefix(p[0].Message, "has no effect") {
+		if p := problems(t, err); len(p) != 1 || p[0].Source != test.want ||
+			!strings.HasPrefix(p[0].Message, "has no effect") {
 			t.Errorf("want a key without effect in %q, got %v", test.want, err)
 		}
 	}
@@ -146,20 +162,28 @@ func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
 		notes []string
 	}{
 		{"another model", Source{File: "ring8-cifar", Set: []string{"model.name=logistic"}},
-			[]string{"name=ring8-cifar", "data.name=cifar-10", "model.name=logistic", "train.rounds=4000", "train.step_size=0.1", "train.weight_decay=0.0005"},
-			[]string{"model.norm of ring8-cifar (embedded preset):4:23 has no effect: it is a setting of resnet or vgg16, but model.name is logistic"}},
+			[]string{"name=ring8-cifar", "data.name=cifar-10", "model.name=logistic", "train.rounds=4000", "train.step_size=0.1",
+				"train.weight_decay=0.0005"},
+			[]string{"model.norm of ring8-cifar (embedded preset):4:23 has no effect: it is a setting of resnet or vgg16, " +
+				"but model.name is logistic"}},
 		{"a quadratic", Source{File: "one-label10", Set: []string{"model.name=quadratic"}},
-			[]string{"name=one-label10", "topology.size=10", "algorithm.name=d2", "model.name=quadratic", "train.rounds=1500", "train.momentum=0",
+			[]string{"name=one-label10", "topology.size=10", "algorithm.name=d2", "model.name=quadratic", "train.rounds=1500",
+				"train.momentum=0",
 				"output.evaluate=150"},
-			[]string{"model.hidden of one-label10 (embedded preset):6:9 has no effect: it is a setting of mlp, but model.name is quadratic",
+			[]string{"model.hidden of one-label10 (embedded preset):6:9 has no effect: it is a setting of mlp, but " +
+				"model.name is quadratic",
 				"data.name of one-label10 (embedded preset):5:8 has no effect, nor has partition: a quadratic has no samples"}},
 		{"a torus that reduces", Source{File: "torus4x4-fashion", Set: []string{"algorithm.name=allreduce"}},
-			[]string{"name=torus4x4-fashion", "topology.size=16", "algorithm.name=allreduce", "data.name=fashion-mnist", "model.hidden=[128]", "train.rounds=600"},
+			[]string{"name=torus4x4-fashion", "topology.size=16", "algorithm.name=allreduce", "data.name=fashion-mnist",
+				"model.hidden=[128]", "train.rounds=600"},
 			[]string{"topology.kind of torus4x4-fashion (embedded preset):3:12 has no effect: allreduce has a graph of its own",
-				"topology.rows of torus4x4-fashion (embedded preset):3:25 has no effect, nor has cols: it is a setting of torus, but topology.kind is ring"}},
-		{"the environment below --set", Source{File: "ring8", Env: []string{"PEER_ALGORITHM__BITS=4"}, Set: []string{"algorithm.name=choco"}},
+				"topology.rows of torus4x4-fashion (embedded preset):3:25 has no effect, nor has cols: it is a setting of " +
+					"torus, but topology.kind is ring"}},
+		{"the environment below --set", Source{File: "ring8", Env: []string{"PEER_ALGORITHM__BITS=4"},
+			Set: []string{"algorithm.name=choco"}},
 			[]string{"name=ring8", "algorithm.name=choco"},
-			[]string{"algorithm.bits of environment variable PEER_ALGORITHM__BITS has no effect: choco sends no models by a codec"}},
+			[]string{"algorithm.bits of environment variable PEER_ALGORITHM__BITS has no effect: choco sends no models by a " +
+				"codec"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -186,7 +210,8 @@ func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
 func TestPresetsTakeEveryAlgorithmAndModel(t *testing.T) {
 	for _, p := range Presets() {
 		for key, values := range map[string][]any{
-			"algorithm.name": find("algorithm.name").Enum, "model.name": find("model.name").Enum, "data.partition": find("data.partition").Enum,
+			"algorithm.name": find("algorithm.name").Enum, "model.name": find("model.name").Enum,
+			"data.partition": find("data.partition").Enum,
 		} {
 			for _, value := range values {
 				set := key + "=" + value.(string)
@@ -200,7 +225,8 @@ func TestPresetsTakeEveryAlgorithmAndModel(t *testing.T) {
 				}
 				again := mustLoad(t, string(l.Config.YAML()))
 				if diff := cmp.Diff(l.Config, again.Config); diff != "" || len(again.Notes()) > 0 {
-					t.Errorf("%s --set %s: what YAML wrote loads as another, with notes %v (-want +got):\n%s", p.Name, set, again.Notes(), diff)
+					t.Errorf("%s --set %s: what YAML wrote loads as another, with notes %v (-want +got):\n%s", p.Name, set,
+						again.Notes(), diff)
 				}
 			}
 		}

@@ -12,18 +12,25 @@ var faultRules = []rule{
 	}},
 	{[]string{"faults.on_lost_neighbor", "algorithm.controller.name"}, func(c *Config, wrong complain) {
 		if c.reweights() && c.Algorithm.Controller.Name != "fix" {
-			wrong("faults.on_lost_neighbor", "bits are agreed on by all workers in time: must be wait or stop, or the controller fix, got %s", c.Algorithm.Controller.Name)
+			wrong("faults.on_lost_neighbor",
+				"bits are agreed on by all workers in time: must be wait or stop, or the controller fix, got %s",
+				c.Algorithm.Controller.Name)
 		}
 	}},
-	{[]string{"algorithm.theta.verify", "faults.on_lost_neighbor", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
-		if c.reweights() && c.modulo() && !c.Algorithm.Theta.Verify {
-			wrong("algorithm.theta.verify", "must be true with the policy reweight: nothing bounds what models differ by while W changes")
-		}
-	}},
-	{[]string{"faults.on_lost_neighbor", "algorithm.theta.rule", "topology.kind", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+	{[]string{"algorithm.theta.verify", "faults.on_lost_neighbor", "algorithm.name", "algorithm.codec", "algorithm.bits"},
+		func(c *Config, wrong complain) {
+			if c.reweights() && c.modulo() && !c.Algorithm.Theta.Verify {
+				wrong("algorithm.theta.verify",
+					"must be true with the policy reweight: nothing bounds what models differ by while W changes")
+			}
+		}},
+	{[]string{"faults.on_lost_neighbor", "algorithm.theta.rule", "topology.kind", "algorithm.name", "algorithm.codec",
+		"algorithm.bits"}, func(c *Config, wrong complain) {
 		rule := c.Algorithm.Theta.Rule
 		if c.reweights() && c.modulo() && (rule == "certified" || rule == "theorem") && c.Topology.Kind != "ring" {
-			wrong("faults.on_lost_neighbor", "no certificate for what remains of a %s, only for that of a ring: must be wait or stop, or theta.rule adaptive", c.Topology.Kind)
+			wrong("faults.on_lost_neighbor",
+				"no certificate for what remains of a %s, only for that of a ring: must be wait or stop, or theta.rule adaptive",
+				c.Topology.Kind)
 		}
 	}},
 }

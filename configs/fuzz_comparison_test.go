@@ -12,7 +12,8 @@ import (
 func FuzzLoadComparison(f *testing.F) {
 	f.Add(smallComparison)
 	for _, text := range []string{
-		"", "name: [", "base: ring8\nalgorithms: 3\n", "name: a\nbase: b\nalgorithms: [{label: x}, {label: X}]\nseeds: [1, 1]\n",
+		"", "name: [", "base: ring8\nalgorithms: 3\n",
+		"name: a\nbase: b\nalgorithms: [{label: x}, {label: X}]\nseeds: [1, 1]\n",
 		"name: a\nbase: b\nalgorithms: [{label: x, gamma: \"tune()\"}]\nbudget: {rounds: -1}\n", "networks: [{rate: 0}]",
 	} {
 		f.Add(text)

@@ -24,7 +24,8 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(complete), "limit.links.0-1={rate: 1mbit}", "PEER_ALGORITHM__THETA__RULE=fixed")
-	for _, text := range []string{"{a: [1, {b: c}]}", "a: |\n  b\n", "a: 'b\n  c'", "? a\n: b", "%YAML 1.2\n---\na: 1", "a: \"\\u00e9\"", "[", "-", "a:\r\n  b: 1\r\n"} {
+	for _, text := range []string{"{a: [1, {b: c}]}", "a: |\n  b\n", "a: 'b\n  c'", "? a\n: b", "%YAML 1.2\n---\na: 1",
+		"a: \"\\u00e9\"", "[", "-", "a:\r\n  b: 1\r\n"} {
 		f.Add(text, "="+text, "PEER___="+text)
 	}
 	dir := f.TempDir()
@@ -74,7 +75,8 @@ func TestYAMLLoadsBackToTheSameConfig(t *testing.T) {
 		want.Node.JoinSecret = rapid.StringMatching(`[ -~]{0,20}`).Draw(t, "secret")
 		want.Output.Dir = rapid.StringMatching(`[a-zé0-9:#/ ~*&!-]{1,10}`).Draw(t, "dir")
 		want.Train.StepSize = rapid.Float64Range(1e-12, 100).Draw(t, "step")
-		want.Topology.Slack = rapid.OneOf(rapid.Just(Computed), rapid.Map(rapid.Float64Range(1e-9, 1), func(v float64) Auto { return Auto(v) })).Draw(t, "slack")
+		want.Topology.Slack = rapid.OneOf(rapid.Just(Computed),
+			rapid.Map(rapid.Float64Range(1e-9, 1), func(v float64) Auto { return Auto(v) })).Draw(t, "slack")
 		want.Limit.Latency = Duration(rapid.Int64Range(0, 3600e9).Draw(t, "latency"))
 		want.Limit.Links["0-1"] = LinkLimit{Rate: "3mbit"}
 		file := filepath.Join(dir, "run.yaml")

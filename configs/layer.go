@@ -123,7 +123,8 @@ func defaultLayer() *layer {
 func fileLayer(name string) *layer {
 	text, shown, err := readSource(name, Presets())
 	if IsComparison(name) {
-		err = &Error{[]Problem{{Message: "is a comparison, and no run file", Hint: "peer compare " + name + " runs it", Source: name}}}
+		err = &Error{[]Problem{{Message: "is a comparison, and no run file", Hint: "peer compare " + name + " runs it",
+			Source: name}}}
 	}
 	l := newLayer(shown)
 	if err != nil {

@@ -68,7 +68,8 @@ func hashOf(t *testing.T, base string, cell Cell) string {
 func TestPortableFilesHoldNothingPrivate(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"run.yaml": "name: a\ntopology: {kind: edges, file: mine.txt}\ndata: {name: a9a, dir: /hush/data}\noutput: {dir: /hush/runs, every: 7}\n" +
+		"run.yaml": "name: a\ntopology: {kind: edges, file: mine.txt}\ndata: {name: a9a, dir: /hush/data}\noutput: {dir: " +
+			"/hush/runs, every: 7}\n" +
 			"checkpoint: {dir: /hush/kept}\nnode: {join_secret: hush, key: /hush/key, metrics: 'hush:1', security: noise}\n",
 		"mine.txt": "0 1\n1 2\n",
 	} {

@@ -35,7 +35,8 @@ func TestPresetsLoadAndSayWhatTheyAre(t *testing.T) {
 			t.Errorf("%s: the first line does not name the situation: %q", p.Name, p.About)
 		}
 		for _, o := range l.Origins() {
-			if strings.HasPrefix(o.Origin, p.Name) && o.Value == defaultOf(o.Key) && o.Key != "topology.kind" && o.Key != "topology.size" {
+			if strings.HasPrefix(o.Origin, p.Name) && o.Value == defaultOf(o.Key) && o.Key != "topology.kind" &&
+				o.Key != "topology.size" {
 				t.Errorf("%s: states %s, which is the default", p.Name, o.Key)
 			}
 		}
@@ -75,7 +76,8 @@ func TestOriginsRoundTrip(t *testing.T) {
 		t.Errorf("the listed values as --set (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]string{
-		"topology.size": "derived", "topology.rows": "torus4x4-fashion (embedded preset):3:25", "limit.links": "--set", "seed": "default",
+		"topology.size": "derived", "topology.rows": "torus4x4-fashion (embedded preset):3:25", "limit.links": "--set",
+		"seed": "default",
 	} {
 		if origin[key] != want {
 			t.Errorf("origin of %s: want %s, got %s", key, want, origin[key])

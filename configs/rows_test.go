@@ -43,7 +43,8 @@ func TestTheRowsOfAlgorithmsAreTheRules(t *testing.T) {
 				more = "  codec: full\n"
 			}
 			body := strings.Replace(s.text, ": {", ":\n    ", 1)
-			text := fmt.Sprintf("algorithm:\n  %s\n%s  %s\n", strings.ReplaceAll(head, ", ", "\n  "), more, strings.TrimSuffix(body, "}"))
+			text := fmt.Sprintf("algorithm:\n  %s\n%s  %s\n", strings.ReplaceAll(head, ", ", "\n  "), more,
+				strings.TrimSuffix(body, "}"))
 			checkAllowed(t, text, s.key, s.allowed(a))
 		}
 		text := fmt.Sprintf("algorithm: {%s}\nfaults: {on_lost_neighbor: reweight}\n", head)
@@ -73,8 +74,9 @@ func checkAllowed(t *testing.T, text, key string, allowed bool) {
 // The settings of a compressor are those of its row.
 func TestTheRowsOfCompressorsAreTheRules(t *testing.T) {
 	settings := map[string]string{
-		"bits": "3", "levels": "5", "variant": "sym", "table": "[-1, 1]", "rule": "lloyd", "mode": "stochastic", "step": "0.5",
-		"k": "2", "ratio": "0.5", "norm": "l2", "bucket": "7", "clip": "2.5", "refit_at": "[1]", "refit_every": "2",
+		"bits": "3", "levels": "5", "variant": "sym", "table": "[-1, 1]", "rule": "lloyd", "mode": "stochastic",
+		"step": "0.5",
+		"k":    "2", "ratio": "0.5", "norm": "l2", "bucket": "7", "clip": "2.5", "refit_at": "[1]", "refit_every": "2",
 	}
 	for _, c := range registry.Compressors() {
 		for setting, value := range settings {

@@ -69,7 +69,8 @@ func (l *Loaded) latest(key string, others []string) string {
 }
 
 func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, scriptRules, dataRules, otherRules)
+	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, scriptRules,
+		dataRules, otherRules)
 }
 
 var topologyRules = []rule{
@@ -82,7 +83,8 @@ var topologyRules = []rule{
 	{[]string{"topology.size", "topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
 		t := c.Topology
 		if t.Kind == "torus" && t.Rows > 0 && t.Cols > 0 && t.Rows*t.Cols != t.Size {
-			wrong("topology.size", "a torus of %d x %d has %d workers, but the size is %d", t.Rows, t.Cols, t.Rows*t.Cols, t.Size)
+			wrong("topology.size", "a torus of %d x %d has %d workers, but the size is %d", t.Rows, t.Cols, t.Rows*t.Cols,
+				t.Size)
 		}
 		if t.Kind == "hypercube" && bits.OnesCount(uint(t.Size)) != 1 {
 			wrong("topology.size", "a hypercube has 1, 2, 4, 8, ... workers, but the size is %d", t.Size)
@@ -98,11 +100,12 @@ var topologyRules = []rule{
 			wrong("topology.size", "the file of edges names workers 0 to %d, but the size is %d", n-1, c.Topology.Size)
 		}
 	}},
-	{[]string{"peers", "topology.size", "topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
-		if n := len(c.Peers); n > 0 && n != c.Topology.Size {
-			wrong("peers", "the roster has %d entries, but the %s has %d workers", n, c.Topology.Kind, c.Topology.Size)
-		}
-	}},
+	{[]string{"peers", "topology.size", "topology.rows", "topology.cols", "topology.kind"},
+		func(c *Config, wrong complain) {
+			if n := len(c.Peers); n > 0 && n != c.Topology.Size {
+				wrong("peers", "the roster has %d entries, but the %s has %d workers", n, c.Topology.Kind, c.Topology.Size)
+			}
+		}},
 	{[]string{"peers"}, checkRoster},
 }
 
@@ -137,7 +140,8 @@ var algorithmRules = []rule{
 		case a.Levels == 1:
 			wrong("algorithm.levels", "must be 2 to 65536, or 0 for 2^bits, got 1")
 		case a.Levels != 0 && a.Bits != bitsOf(a.Levels):
-			wrong("algorithm.levels", "%d levels need %d bits, but bits is %d: give one of the two", a.Levels, bitsOf(a.Levels), a.Bits)
+			wrong("algorithm.levels", "%d levels need %d bits, but bits is %d: give one of the two", a.Levels, bitsOf(a.Levels),
+				a.Bits)
 		}
 	}},
 	{[]string{"algorithm.rounding", "algorithm.bits", "algorithm.levels"}, func(c *Config, wrong complain) {
@@ -153,18 +157,20 @@ var algorithmRules = []rule{
 			wrong("algorithm.theta.value", "the rule fixed needs a value above 0, got 0")
 		}
 	}},
-	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
-		a := c.Algorithm
-		certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
-		row := c.row()
-		switch {
-		case !c.modulo() || !certain:
-		case row.Theta.Certificate == nil:
-			wrong("algorithm.theta.rule", "no certificate for %s: %s: use adaptive, got %s", row, uncertified(row), a.Theta.Rule)
-		case a.Theta.Rule == "theorem" && !row.Theta.Theorem:
-			wrong("algorithm.theta.rule", "the theorem gives no constants for %s: use adaptive, certified or fixed", row)
-		}
-	}},
+	{[]string{"algorithm.theta.rule", "algorithm.name", "algorithm.codec", "algorithm.bits"},
+		func(c *Config, wrong complain) {
+			a := c.Algorithm
+			certain := a.Theta.Rule == "certified" || a.Theta.Rule == "theorem"
+			row := c.row()
+			switch {
+			case !c.modulo() || !certain:
+			case row.Theta.Certificate == nil:
+				wrong("algorithm.theta.rule", "no certificate for %s: %s: use adaptive, got %s", row,
+					uncertified(row), a.Theta.Rule)
+			case a.Theta.Rule == "theorem" && !row.Theta.Theorem:
+				wrong("algorithm.theta.rule", "the theorem gives no constants for %s: use adaptive, certified or fixed", row)
+			}
+		}},
 	{[]string{"algorithm.local_steps", "algorithm.name"}, func(c *Config, wrong complain) {
 		steps := c.row().Takes.LocalSteps
 		if a := c.Algorithm; a.LocalSteps != 1 && !steps.Given {
@@ -174,25 +180,32 @@ var algorithmRules = []rule{
 	{[]string{"algorithm.clip.radius", "algorithm.clip.liars"}, func(c *Config, wrong complain) {
 		switch a := c.Algorithm; {
 		case a.Clip.Radius > 0 && a.Clip.Liars > 0:
-			wrong("algorithm.clip.liars", "the radius is given, %v, or follows from the number of liars, %d: give one of the two", a.Clip.Radius, a.Clip.Liars)
+			wrong("algorithm.clip.liars",
+				"the radius is given, %v, or follows from the number of liars, %d: give one of the two", a.Clip.Radius,
+				a.Clip.Liars)
 		}
 	}},
-	{[]string{"algorithm.theta.rule", "algorithm.clip.radius", "algorithm.clip.liars", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+	{[]string{"algorithm.theta.rule", "algorithm.clip.radius", "algorithm.clip.liars", "algorithm.codec",
+		"algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		switch rule := a.Theta.Rule; {
 		case !a.Clip.On() || !c.modulo() || rule == "fixed":
 		case rule == "certified" || rule == "theorem":
-			wrong("algorithm.theta.rule", "no certificate for clipped mixing: it brings models together more slowly than the graph says: must be fixed, or the codec full, got %s", rule)
+			wrong("algorithm.theta.rule",
+				"no certificate for clipped mixing: it brings models together more slowly than the graph says: must be fixed, "+
+					"or the codec full, got %s", rule)
 		default:
-			wrong("algorithm.theta.rule", "with %s a liar chooses theta for all: where mixing is clipped it must be fixed, or the codec full", rule)
+			wrong("algorithm.theta.rule",
+				"with %s a liar chooses theta for all: where mixing is clipped it must be fixed, or the codec full", rule)
 		}
 	}},
-	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
-		a := c.Algorithm
-		if a.Theta.Rule == "adaptive" && !a.Theta.Verify && c.modulo() {
-			wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
-		}
-	}},
+	{[]string{"algorithm.theta.verify", "algorithm.theta.rule", "algorithm.codec", "algorithm.bits"},
+		func(c *Config, wrong complain) {
+			a := c.Algorithm
+			if a.Theta.Rule == "adaptive" && !a.Theta.Verify && c.modulo() {
+				wrong("algorithm.theta.verify", "the rule adaptive learns from verification: must be true, or the rule another")
+			}
+		}},
 }
 
 // uncertified says why there is no certificate.
@@ -204,30 +217,37 @@ func uncertified(a registry.Algorithm) string {
 }
 
 var controllerRules = []rule{
-	{[]string{"algorithm.controller.min_bits", "algorithm.controller.max_bits", "algorithm.controller.name"}, func(c *Config, wrong complain) {
-		if b := c.Algorithm.Controller; b.Name != "fix" && b.MinBits > b.MaxBits {
-			wrong("algorithm.controller.min_bits", "%d bits are more than the largest number, %d", b.MinBits, b.MaxBits)
-		}
-	}},
-	{[]string{"algorithm.controller.min_bits", "algorithm.controller.name", "algorithm.rounding", "algorithm.codec", "algorithm.bits"}, func(c *Config, wrong complain) {
+	{[]string{"algorithm.controller.min_bits", "algorithm.controller.max_bits", "algorithm.controller.name"},
+		func(c *Config, wrong complain) {
+			if b := c.Algorithm.Controller; b.Name != "fix" && b.MinBits > b.MaxBits {
+				wrong("algorithm.controller.min_bits", "%d bits are more than the largest number, %d", b.MinBits, b.MaxBits)
+			}
+		}},
+	{[]string{"algorithm.controller.min_bits", "algorithm.controller.name", "algorithm.rounding", "algorithm.codec",
+		"algorithm.bits"}, func(c *Config, wrong complain) {
 		a := c.Algorithm
 		independent := a.Rounding == "stochastic" || a.Rounding == "shared"
 		if a.Controller.Name != "fix" && independent && a.Controller.MinBits == 1 && c.modulo() {
-			wrong("algorithm.controller.min_bits", "%s rounding needs at least 3 levels: must be at least 2, or the rounding dither or nearest", a.Rounding)
+			wrong("algorithm.controller.min_bits",
+				"%s rounding needs at least 3 levels: must be at least 2, or the rounding dither or nearest", a.Rounding)
 		}
 	}},
-	{[]string{"algorithm.controller.name", "algorithm.name", "algorithm.codec", "algorithm.bits", "algorithm.levels"}, func(c *Config, wrong complain) {
-		a := c.Algorithm
-		switch name := a.Controller.Name; {
-		case name == "fix":
-		case !c.row().Takes.Controller.Given:
-			wrong("algorithm.controller.name", "%s %s: must be fix, got %s", a.Name, c.row().Takes.Controller.Reason(), name)
-		case a.Levels != 0:
-			wrong("algorithm.controller.name", "%s chooses bits, but the run file gives levels: must be fix, or no levels, got %d", name, a.Levels)
-		case c.row().ByCodec() && (a.Codec == "full" || a.Bits == 32):
-			wrong("algorithm.controller.name", "%s in full precision has no bits to choose: must be fix, or the codec moniqua with fewer than 32 bits, got %s", a.Name, name)
-		}
-	}},
+	{[]string{"algorithm.controller.name", "algorithm.name", "algorithm.codec", "algorithm.bits", "algorithm.levels"},
+		func(c *Config, wrong complain) {
+			a := c.Algorithm
+			switch name := a.Controller.Name; {
+			case name == "fix":
+			case !c.row().Takes.Controller.Given:
+				wrong("algorithm.controller.name", "%s %s: must be fix, got %s", a.Name, c.row().Takes.Controller.Reason(), name)
+			case a.Levels != 0:
+				wrong("algorithm.controller.name",
+					"%s chooses bits, but the run file gives levels: must be fix, or no levels, got %d", name, a.Levels)
+			case c.row().ByCodec() && (a.Codec == "full" || a.Bits == 32):
+				wrong("algorithm.controller.name",
+					"%s in full precision has no bits to choose: must be fix, or the codec moniqua with fewer than 32 bits, got %s",
+					a.Name, name)
+			}
+		}},
 }
 
 var otherRules = []rule{

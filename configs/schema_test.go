@@ -58,14 +58,16 @@ func TestTheReferenceNamesValuesAndVariables(t *testing.T) {
 		byName[k.Name] = k
 	}
 	for name, want := range map[string]Key{
-		"wire.entropy":           {Values: []string{"none", "auto", "huff0", "fse", "zstd", "bzip2"}, Variable: "PEER_WIRE__ENTROPY"},
+		"wire.entropy": {Values: []string{"none", "auto", "huff0", "fse", "zstd", "bzip2"},
+			Variable: "PEER_WIRE__ENTROPY"},
 		"algorithm.theta.verify": {Values: []string{"true", "false"}, Variable: "PEER_ALGORITHM__THETA__VERIFY"},
 		"train.step_size":        {Variable: "PEER_TRAIN__STEP_SIZE"},
 		"seed":                   {},
 		"peers.*.id":             {},
 	} {
 		if got := byName[name]; !cmp.Equal(got.Values, want.Values) || got.Variable != want.Variable {
-			t.Errorf("%s has the values %q and the variable %q, want %q and %q", name, got.Values, got.Variable, want.Values, want.Variable)
+			t.Errorf("%s has the values %q and the variable %q, want %q and %q", name, got.Values, got.Variable, want.Values,
+				want.Variable)
 		}
 	}
 }
@@ -104,7 +106,8 @@ func TestMarkedKeysAreTheOnesInTheSections(t *testing.T) {
 		before = append(before, s.Hash)
 	}
 	for _, key := range Reference() {
-		if strings.Contains(key.Name, "*") || key.Name == "peers" || key.Name == "limit.links" || key.Name == "train.slow" || key.Name == "topology.file" {
+		if strings.Contains(key.Name, "*") || key.Name == "peers" || key.Name == "limit.links" || key.Name == "train.slow" ||
+			key.Name == "topology.file" {
 			continue // lists and files have tests of their own
 		}
 		c := Default()

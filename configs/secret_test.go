@@ -22,7 +22,8 @@ func TestASecretIsMasked(t *testing.T) {
 	}
 	c := Default()
 	c.Node.JoinSecret = "sesame"
-	if text := string(c.WithoutSecrets().YAML()); strings.Contains(text, "sesame") || !strings.Contains(text, `join_secret: "***"`) {
+	if text := string(c.WithoutSecrets().YAML()); strings.Contains(text, "sesame") ||
+		!strings.Contains(text, `join_secret: "***"`) {
 		t.Errorf("the secret is in %s", text)
 	}
 	if c.Node.JoinSecret != "sesame" {
@@ -36,7 +37,8 @@ func TestErrorsDoNotShowTheSecret(t *testing.T) {
 	both := must(t, err)
 	_, err = load(t, "node: {join_secret: sesame, join_secret_file: b}\n")
 	for _, e := range []*Error{both, must(t, err)} {
-		if text := e.Detail() + e.Error(); strings.Contains(text, "sesame") || !strings.Contains(text, "there is one join secret") {
+		if text := e.Detail() + e.Error(); strings.Contains(text, "sesame") ||
+			!strings.Contains(text, "there is one join secret") {
 			t.Errorf("got %s", text)
 		}
 	}

@@ -53,7 +53,8 @@ end in other rounds, and those of ` + asynchronous() + ` meet in another order: 
 	_ = cmd.Flags().MarkHidden("fault")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeKeys)
 	_ = cmd.RegisterFlagCompletionFunc("only", completeLabels)
-	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"lab", "sim"},
+		cobra.ShellCompDirectiveNoFileComp))
 	c.addJSON(cmd)
 	cmd.ValidArgsFunction = completeNames(configs.Comparisons())
 	return cmd

@@ -47,12 +47,14 @@ func TestKilledComparisonEndsTheSame(t *testing.T) {
 	if !reflect.DeepEqual(want, got) {
 		t.Errorf("the results differ:\n%v\n%v", want, got)
 	}
-	for _, name := range []string{"data/progress.csv", "tables/tables.tex", "figures/loss-slow.svg", "figures/bars-fast.svg"} {
+	for _, name := range []string{"data/progress.csv", "tables/tables.tex", "figures/loss-slow.svg",
+		"figures/bars-fast.svg"} {
 		want, err := os.ReadFile(filepath.Join(dir, "quiet", compare.ReportFolder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(filepath.Join(dir, "killed", compare.ReportFolder, name)); err != nil || string(got) != string(want) {
+		if got, err := os.ReadFile(filepath.Join(dir, "killed", compare.ReportFolder, name)); err != nil ||
+			string(got) != string(want) {
 			t.Errorf("%s differs, error %v", name, err)
 		}
 	}

@@ -99,7 +99,8 @@ A comparison file is printed as it is written.`,
 // showComparison prints a comparison file.
 func (c *console) showComparison(name string, set []string, origin bool) error {
 	if len(set) > 0 || origin || c.json {
-		return advice.Usagef("config show: %s is a comparison, which is printed as it is written: leave out --set, --origin and --json", name)
+		return advice.Usagef("config show: %s is a comparison, which is printed as it is written: leave out --set, "+
+			"--origin and --json", name)
 	}
 	text, err := configs.ComparisonText(name)
 	if err == nil {

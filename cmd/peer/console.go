@@ -48,7 +48,8 @@ type console struct {
 }
 
 func newConsole() *console {
-	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr), lost: new(atomic.Pointer[func() string])}
+	return &console{in: os.Stdin, out: terminal.NewOutput(os.Stdout), err: terminal.NewOutput(os.Stderr),
+		lost: new(atomic.Pointer[func() string])}
 }
 
 // say writes one line of talk.

@@ -33,7 +33,8 @@ func newDataList(c *console) *cobra.Command {
 				return err
 			}
 			sets := inspect.Sets(root)
-			return c.print(map[string]any{"folder": root, "sets": sets}, func(w io.Writer) error { return inspect.WriteSets(w, sets) })
+			return c.print(map[string]any{"folder": root, "sets": sets},
+				func(w io.Writer) error { return inspect.WriteSets(w, sets) })
 		},
 	}
 	addDir(cmd, &dir)
@@ -92,7 +93,8 @@ func newDataVerify(c *console) *cobra.Command {
 				c.say("no files to check: peer data list shows what there is")
 			}
 			result := map[string]any{"files": files}
-			return errors.Join(c.print(result, func(w io.Writer) error { return inspect.WriteFiles(w, files) }), inspect.WrongFiles(files))
+			return errors.Join(c.print(result, func(w io.Writer) error { return inspect.WriteFiles(w, files) }),
+				inspect.WrongFiles(files))
 		},
 	}
 	addDir(cmd, &dir)

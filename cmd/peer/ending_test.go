@@ -54,11 +54,13 @@ func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
 		until string
 		set   []string
 	}{
-		"loss":             {"loss=2.6", nil},
-		"time":             {"time=200ms", nil},
-		"accuracy":         {"accuracy=0.5", []string{"model.name=mlp", "model.hidden=[16]", "data.name=glyphs", "output.evaluate=20"}},
-		"moniqua":          {"loss=2.6", []string{"algorithm.codec=moniqua", "algorithm.bits=4"}},
-		"error feedback":   {"time=200ms", []string{"algorithm={name: choco, compressor: {name: qsgd, bits: 4, scaled: true}}"}},
+		"loss": {"loss=2.6", nil},
+		"time": {"time=200ms", nil},
+		"accuracy": {"accuracy=0.5", []string{"model.name=mlp", "model.hidden=[16]", "data.name=glyphs",
+			"output.evaluate=20"}},
+		"moniqua": {"loss=2.6", []string{"algorithm.codec=moniqua", "algorithm.bits=4"}},
+		"error feedback": {"time=200ms",
+			[]string{"algorithm={name: choco, compressor: {name: qsgd, bits: 4, scaled: true}}"}},
 		"a directed cycle": {"time=200ms", []string{"algorithm={name: allreduce, bits: 32}"}},
 		"local steps":      {"time=200ms", []string{"algorithm.local_steps=3"}},
 	} {
@@ -71,10 +73,13 @@ func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
 			if early.Ended != test.until || early.Rounds == 0 || early.Steps != 4*early.Rounds {
 				t.Fatalf("%d rounds, %d steps, ended by %q", early.Rounds, early.Steps, early.Ended)
 			}
-			whole := summaryOf(t, dir, append([]string{"sim", "endless.yaml", "--compute", "1ms", "--set", fmt.Sprintf("train.rounds=%d", early.Rounds)}, set...)...)
-			if whole.Digest != early.Digest || whole.TrainLoss != early.TrainLoss || whole.BytesPerPeer.Payload != early.BytesPerPeer.Payload {
+			whole := summaryOf(t, dir, append([]string{"sim", "endless.yaml", "--compute", "1ms", "--set",
+				fmt.Sprintf("train.rounds=%d", early.Rounds)}, set...)...)
+			if whole.Digest != early.Digest || whole.TrainLoss != early.TrainLoss ||
+				whole.BytesPerPeer.Payload != early.BytesPerPeer.Payload {
 				t.Errorf("digest %.8s, loss %v and %d bytes, a simulated run of %d rounds has %.8s, %v and %d",
-					early.Digest, early.TrainLoss, early.BytesPerPeer.Payload, early.Rounds, whole.Digest, whole.TrainLoss, whole.BytesPerPeer.Payload)
+					early.Digest, early.TrainLoss, early.BytesPerPeer.Payload, early.Rounds, whole.Digest, whole.TrainLoss,
+					whole.BytesPerPeer.Payload)
 			}
 		})
 	}
@@ -111,7 +116,8 @@ func TestALabThatEndedEarlyGoesOn(t *testing.T) {
 		t.Errorf("%d rounds, ended by %q, want one or two more than %d", again.Rounds, again.Ended, early.Rounds)
 	}
 	more := summaryOf(t, dir, "lab", "endless.yaml", "--resume", "--until", fmt.Sprintf("time=%gs", again.Time+0.2))
-	if whole := summaryOf(t, dir, "sim", "endless.yaml", "--compute", "1ms", "--set", fmt.Sprintf("train.rounds=%d", more.Rounds)); more.Rounds <= again.Rounds || whole.Digest != more.Digest {
+	if whole := summaryOf(t, dir, "sim", "endless.yaml", "--compute", "1ms", "--set",
+		fmt.Sprintf("train.rounds=%d", more.Rounds)); more.Rounds <= again.Rounds || whole.Digest != more.Digest {
 		t.Errorf("%d rounds after %d, digest %.8s, want %.8s", more.Rounds, again.Rounds, more.Digest, whole.Digest)
 	}
 }

@@ -15,8 +15,10 @@ func TestCodersChangeBytesAlone(t *testing.T) {
 	s := newSite(t)
 	train := func(mode string, coder entropy.Coder) record.Summary {
 		t.Helper()
-		cmd := s.command(mode, "ring8", "--json", "--quiet", "--set", "topology.size=3", "--set", "train.rounds=8", "--set", "model.hidden=[32]",
-			"--set", "algorithm.bits=3", "--set", "algorithm.theta.rule=fixed", "--set", "algorithm.theta.value=1", "--set", "wire.entropy="+coder.String())
+		cmd := s.command(mode, "ring8", "--json", "--quiet", "--set", "topology.size=3", "--set", "train.rounds=8", "--set",
+			"model.hidden=[32]",
+			"--set", "algorithm.bits=3", "--set", "algorithm.theta.rule=fixed", "--set", "algorithm.theta.value=1", "--set",
+			"wire.entropy="+coder.String())
 		text, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%s with %v: %v", mode, coder, err)
@@ -44,8 +46,10 @@ func TestCodersChangeBytesAlone(t *testing.T) {
 			if got.Digest != plain.Digest {
 				t.Errorf("%s with %v: digest %.8s, want %.8s", mode, coder, got.Digest, plain.Digest)
 			}
-			if got.BytesPerPeer.Payload != plain.BytesPerPeer.Payload || got.BytesPerPeer.Wire >= plain.BytesPerPeer.Payload || got.Effective > 2 {
-				t.Errorf("%s with %v: %+v, %.2f bits a parameter; without coding %+v", mode, coder, got.BytesPerPeer, got.Effective, plain.BytesPerPeer)
+			if got.BytesPerPeer.Payload != plain.BytesPerPeer.Payload || got.BytesPerPeer.Wire >= plain.BytesPerPeer.Payload ||
+				got.Effective > 2 {
+				t.Errorf("%s with %v: %+v, %.2f bits a parameter; without coding %+v", mode, coder, got.BytesPerPeer, got.Effective,
+					plain.BytesPerPeer)
 			}
 		}
 	}

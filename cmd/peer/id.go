@@ -61,7 +61,8 @@ func newIDNew(c *console) *cobra.Command {
 	}, func(path string) (*identity.Identity, error) {
 		who, err := identity.Create(path)
 		if errors.Is(err, fs.ErrExist) {
-			return nil, advice.Usage(fmt.Errorf("id: %s: there is a key already", path), advice.Command("peer", "id", "show", "--key", path))
+			return nil, advice.Usage(fmt.Errorf("id: %s: there is a key already", path),
+				advice.Command("peer", "id", "show", "--key", path))
 		}
 		return who, err
 	})
@@ -75,7 +76,8 @@ func newIDShow(c *console) *cobra.Command {
 	}, func(path string) (*identity.Identity, error) {
 		who, err := identity.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, advice.Usage(fmt.Errorf("id: %s: there is no key", path), advice.Command("peer", "id", "new", "--key", path))
+			return nil, advice.Usage(fmt.Errorf("id: %s: there is no key", path),
+				advice.Command("peer", "id", "new", "--key", path))
 		}
 		return who, err
 	})

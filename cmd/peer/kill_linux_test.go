@@ -76,7 +76,8 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 	}
 	slices.Sort(absences)
 	if len(absences) > 0 {
-		t.Logf("%d deaths: from death to a new round %v in the median, %v at most", len(absences), absences[len(absences)/2], absences[len(absences)-1])
+		t.Logf("%d deaths: from death to a new round %v in the median, %v at most", len(absences), absences[len(absences)/2],
+			absences[len(absences)-1])
 	}
 }
 
@@ -93,7 +94,8 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 	}
 	for i, set := range append(killedAlgorithms[:2:2], []string{"algorithm.name=adpsgd"}) {
 		set = append(slices.Clone(set), "train.schedule=constant")
-		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20, spare: 2500 * time.Millisecond}
+		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20,
+			spare: 2500 * time.Millisecond}
 		endless := append(overrides(append(set, "train.rounds=1000000")), "--restart", "100", "--until", "time=3s")
 		early := run.lead(endless, killsPerRun)
 		t.Logf("%v: %d rounds, killed %v", set, early.Rounds, run.killed)
@@ -105,7 +107,8 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 		}
 		as := append([]string{"sim", "killed.yaml"}, overrides(append(set, fmt.Sprintf("train.rounds=%d", early.Rounds)))...)
 		if want := digestPrinted(t, dir, as...); early.Digest != want {
-			t.Errorf("%v: digest %.8s after %v, want %.8s of a run of %d rounds", set, early.Digest, run.killed, want, early.Rounds)
+			t.Errorf("%v: digest %.8s after %v, want %.8s of a run of %d rounds", set, early.Digest, run.killed, want,
+				early.Rounds)
 		}
 	}
 }
@@ -138,12 +141,13 @@ func digestPrinted(t *testing.T, dir string, args ...string) string {
 
 // A killedLab is a lab whose peers are killed.
 type killedLab struct {
-	t        *testing.T
-	dir      string
-	random   *rand.Rand
-	within   int           // rounds, in which they are
-	spare    time.Duration // since the first record, after which nobody is killed: whoever is done does not come back; 0 = never
-	begun    time.Time     // when there was a record
+	t      *testing.T
+	dir    string
+	random *rand.Rand
+	within int // rounds, in which they are
+	// since the first record, after which nobody is killed: whoever is done does not come back; 0 = never
+	spare    time.Duration
+	begun    time.Time // when there was a record
 	record   *bufio.Reader
 	part     string      // of a line that is being written
 	rounds   map[int]int // by rank

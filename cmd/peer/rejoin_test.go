@@ -93,7 +93,10 @@ func TestAMachineThatWasDownComesBackByTheSameCommand(t *testing.T) {
 	s.recorded(all[2], "first2", "round 50", round(2, 50))
 	all[2].kill()
 	s.recorded(all[1], "first1", "an edge that is off", func(events []record.Event) bool {
-		return slices.ContainsFunc(events, func(e record.Event) bool { return e.Edge != nil && e.Edge.Weight == 0 && e.Edge.Peer == 2 })
+		return slices.ContainsFunc(events, func(e record.Event) bool {
+			return e.Edge != nil && e.Edge.Weight == 0 &&
+				e.Edge.Peer == 2
+		})
 	})
 	all[2] = s.startAt(2, "second")
 	s.recorded(all[2], "second", "a round with both neighbours", func(events []record.Event) bool {

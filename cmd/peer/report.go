@@ -158,7 +158,8 @@ func (c *console) draw(runs []*record.Run, file string) error {
 	case len(runs) == 1:
 		err = report.WriteFigure(&figure, runs[0], report.Format(file))
 	case unscored >= 0:
-		c.say("%s was not evaluated while it trained: the figure shows training losses; set output.evaluate for those of the test set", runs[unscored].Dir)
+		c.say("%s was not evaluated while it trained: the figure shows training losses; set output.evaluate for those of "+
+			"the test set", runs[unscored].Dir)
 		err = report.WriteLossFigure(&figure, runs, report.Format(file))
 	default:
 		err = report.WriteComparison(&figure, runs, report.Format(file))

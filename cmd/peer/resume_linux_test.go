@@ -26,7 +26,8 @@ func TestAStoppedRunGoesOn(t *testing.T) {
 			c.Process.Signal(signal)
 			said, code := c.end()
 			folder := runFolderLine.FindStringSubmatch(said)
-			if code != exitSignal+int(signal) || folder == nil || !strings.Contains(said, "the state at the beginning of round") {
+			if code != exitSignal+int(signal) || folder == nil ||
+				!strings.Contains(said, "the state at the beginning of round") {
 				t.Fatalf("exit code %d; said %q", code, said)
 			}
 			damage(t, filepath.Join(c.Dir, folder[1], runfolder.Checkpoints, "rank-2"))

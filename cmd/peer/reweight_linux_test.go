@@ -43,7 +43,8 @@ func startLossy(t *testing.T, args ...string) *lossyLab {
 		t.Fatal(err)
 	}
 	l := &lossyLab{t: t, ended: make(chan error, 1)}
-	l.longCommand = &longCommand{Cmd: exec.Command(program, append([]string{"lab", "lossy.yaml", "--json", "--quiet"}, args...)...), t: t}
+	l.longCommand = &longCommand{Cmd: exec.Command(program,
+		append([]string{"lab", "lossy.yaml", "--json", "--quiet"}, args...)...), t: t}
 	l.Dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(l.Dir, "lossy.yaml"), []byte(lossyRun), 0o666); err != nil {
 		t.Fatal(err)
@@ -144,7 +145,8 @@ func (l *lossyLab) end(lost ...int) record.Summary {
 	if n := record.Lopsided(events, views, isLost); n > 2*cuts || n != s.Losses.Lopsided {
 		l.t.Errorf("%d exchanges of one end, the summary says %d; %d edges went off", n, s.Losses.Lopsided, cuts)
 	}
-	l.t.Logf("accuracy %.4f, %d rounds, %d views, %d exchanges of one end", *s.Accuracy.Mean, s.Rounds, s.Losses.Views, s.Losses.Lopsided)
+	l.t.Logf("accuracy %.4f, %d rounds, %d views, %d exchanges of one end", *s.Accuracy.Mean, s.Rounds, s.Losses.Views,
+		s.Losses.Lopsided)
 	return s
 }
 

@@ -103,7 +103,8 @@ func TestARunWithoutRoomIsRefused(t *testing.T) {
 	if code := c.ProcessState.ExitCode(); code != exitOther {
 		t.Errorf("exit code %d, want %d", code, exitOther)
 	}
-	for _, want := range []string{"peer: output.dir: ", ": no room for the final models: 800 kB are needed, and 614.4 kB are free\n", "hint: make room, or set output.dir"} {
+	for _, want := range []string{"peer: output.dir: ",
+		": no room for the final models: 800 kB are needed, and 614.4 kB are free\n", "hint: make room, or set output.dir"} {
 		if !strings.Contains(string(said), want) {
 			t.Errorf("it does not say %q, but: %s", want, said)
 		}
@@ -185,7 +186,8 @@ func TestCheckpointsOfAFullDisk(t *testing.T) {
 	if n := strings.Count(said, "checkpoint not written"); n < 1 || n > 2 {
 		t.Errorf("%d lines about checkpoints, want one of each peer: %s", n, said)
 	}
-	missing := strings.Contains(said, "no room for a checkpoint: ") || strings.Contains(said, "frames are only in memory: ")
+	missing := strings.Contains(said, "no room for a checkpoint: ") ||
+		strings.Contains(said, "frames are only in memory: ")
 	if !missing || !strings.Contains(said, "is safe in ") || !strings.Contains(said, "next: peer lab ") {
 		t.Fatalf("it does not say what is missing and how to go on: %s", said)
 	}
@@ -193,7 +195,8 @@ func TestCheckpointsOfAFullDisk(t *testing.T) {
 	if len(dirs) != 1 {
 		t.Fatalf("checkpoints %q", dirs)
 	}
-	resumed := summaryOf(t, c.Dir, append([]string{"lab", "full.yaml", "--resume", "--set", "checkpoint.dir=" + dirs[0]}, every...)...)
+	resumed := summaryOf(t, c.Dir, append([]string{"lab", "full.yaml", "--resume", "--set", "checkpoint.dir=" + dirs[0]},
+		every...)...)
 	whole := summaryOf(t, c.Dir, append([]string{"sim", "full.yaml"}, every...)...)
 	if resumed.Digest != whole.Digest || resumed.Rounds != 300 {
 		t.Errorf("digest %.8s after %d rounds, want %.8s", resumed.Digest, resumed.Rounds, whole.Digest)

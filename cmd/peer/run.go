@@ -116,7 +116,8 @@ func (f *runFile) advise(s *session.Session, id string, err error) error {
 		": stop the run on all machines, and start it on all of them without --resume"
 	again := runFile{name: f.name, set: f.set, resume: true}
 	if dir, gone := again.folderOf(s.Run, id); gone == nil {
-		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"), runfolder.CheckpointsOf(s.Run.Config(), dir))
+		hint = fmt.Sprintf("%s goes on from the checkpoint in %s", f.command("run", "--resume"),
+			runfolder.CheckpointsOf(s.Run.Config(), dir))
 	}
 	return advice.With(err, hint)
 }

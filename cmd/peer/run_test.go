@@ -153,7 +153,8 @@ output: {dir: out}
 	s.ownFiles("b", "2 1:1\n1 2:1\n") // labels shifted
 	for i, m := range []*lanPeer{s.start(0, "--set", "data.dir=a"), s.start(1, "--set", "data.dir=b")} {
 		code, said := m.end(), m.stderr.String()
-		for _, want := range []string{"data set.fingerprint is ", " here and ", " there\n", "hint: copy the same files to all machines"} {
+		for _, want := range []string{"data set.fingerprint is ", " here and ", " there\n",
+			"hint: copy the same files to all machines"} {
 			if code != exitNetwork || !strings.Contains(said, want) {
 				t.Errorf("peer %d: exit code %d, want %d and %q: %s", i, code, exitNetwork, want, said)
 			}
@@ -190,7 +191,8 @@ output: {dir: out}
 	}
 	for _, got := range []record.Summary{first.summary(t), second.summary(t)} {
 		if got.Digest != simulated.Digest || !slices.Equal(got.Data.Train, []int{3, 1}) || got.Data.TestSets != 2 {
-			t.Errorf("digest %s, data %+v, want %s and those of the simulator: %+v", got.Digest, got.Data, simulated.Digest, simulated.Data)
+			t.Errorf("digest %s, data %+v, want %s and those of the simulator: %+v", got.Digest, got.Data, simulated.Digest,
+				simulated.Data)
 		}
 	}
 }
@@ -219,7 +221,8 @@ func TestAPeerWithAnotherRankOrKeyIsToldSo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	m := s.start(1, "--rank", "0")
-	if code := m.end(); code != exitUsage || !strings.Contains(m.stderr.String(), "peer: run: --rank 0: this peer has rank 1") {
+	if code := m.end(); code != exitUsage || !strings.Contains(m.stderr.String(),
+		"peer: run: --rank 0: this peer has rank 1") {
 		t.Errorf("exit code %d: %s", code, m.stderr.String())
 	}
 	err := s.command("run", "pair.yaml", "--set", "node.key=stranger.key").Run()

@@ -74,7 +74,8 @@ func TestARefusedStartLeavesNothing(t *testing.T) {
 	if code != exitNetwork || !strings.Contains(said, "lost its place") {
 		t.Fatalf("exit code %d: %s", code, said)
 	}
-	if !strings.Contains(said, "hint: peer run --resume pair.yaml ") || !strings.Contains(said, " goes on from the checkpoint in one") {
+	if !strings.Contains(said, "hint: peer run --resume pair.yaml ") ||
+		!strings.Contains(said, " goes on from the checkpoint in one") {
 		t.Errorf("the hint does not lead on: %s", said)
 	}
 	folders, err := os.ReadDir(filepath.Join(s.dir, "one"))

@@ -74,7 +74,8 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		return err
 	}
 	if len(f.until) > 0 && len(f.also) > 0 {
-		return advice.Usagef("sim: --until and --also: on another network a run ends after other rounds: one command for each")
+		return advice.Usagef("sim: --until and --also: on another network a run ends after other rounds: one command for " +
+			"each")
 	}
 	runs, err := file.assembleAlso(args, f.also)
 	if err != nil {
@@ -125,7 +126,8 @@ func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, erro
 		if err != nil || slices.ContainsFunc(set, func(s string) bool {
 			return !strings.HasPrefix(s, compare.LimitPrefix) && !strings.HasPrefix(s, "output.dir=")
 		}) {
-			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in limit.rate=1mbit,limit.latency=1ms", network)
+			return nil, advice.Usagef("sim: --also %s: want limits and output.dir alone, as in "+
+				"limit.rate=1mbit,limit.latency=1ms", network)
 		}
 		loaded, err := configs.Load(configs.Source{
 			File: f.name, Env: os.Environ(), Set: slices.Concat(compare.WithoutLimits(f.set), set), Faults: f.faults,

@@ -24,8 +24,10 @@ func (r *Run) admit(g *topology.Graph) error {
 		return nil
 	}
 	spec := g.Spec()
-	return configs.Errorf("topology.slack", "%s needs %s, and %s with slack %.4g has %.4g: set the slack below %.4g, or to auto",
-		r.method, on.Need, spec, spec.Slack, spectrum.LambdaN, spec.Slack*on.Most(spectrum)).With("algorithm.name", "topology.kind", "topology.size")
+	return configs.Errorf("topology.slack",
+		"%s needs %s, and %s with slack %.4g has %.4g: set the slack below %.4g, or to auto",
+		r.method, on.Need, spec, spec.Slack, spectrum.LambdaN, spec.Slack*on.Most(spectrum)).With("algorithm.name",
+		"topology.kind", "topology.size")
 }
 
 // certificate returns what the certified rule needs to know of the graph.

@@ -8,10 +8,12 @@ import (
 
 func TestClippingSaysWhatItCosts(t *testing.T) {
 	r := assemble(t, append(slices.Clone(undrawn), "algorithm={codec: full, clip: {liars: 1}}")...)
-	if w := r.Warnings(); len(w) != 1 || !strings.Contains(w[0], "the mean of the models moves by more than the gradients") {
+	if w := r.Warnings(); len(w) != 1 || !strings.Contains(w[0],
+		"the mean of the models moves by more than the gradients") {
 		t.Errorf("warnings: %v", w)
 	}
-	unsure := assemble(t, append(slices.Clone(undrawn), "algorithm={theta: {rule: fixed, value: 1, verify: false}, clip: {liars: 1}}")...)
+	unsure := assemble(t, append(slices.Clone(undrawn),
+		"algorithm={theta: {rule: fixed, value: 1, verify: false}, clip: {liars: 1}}")...)
 	if w := unsure.Warnings(); len(w) != 2 || !strings.Contains(w[1], "set algorithm.theta.verify: true") {
 		t.Errorf("warnings: %v", w)
 	}
@@ -27,7 +29,9 @@ func TestClippingSaysWhatItCosts(t *testing.T) {
 
 func TestLiarsWhomNobodyCanOutweighAreFound(t *testing.T) {
 	areFound(t, []mistake{
-		{"two of two", []string{"algorithm={codec: full, clip: {liars: 2}}"}, "--set algorithm", "worker 0 has 2 neighbours: if 2 of them may lie it can trust nobody"},
-		{"the end of a path", []string{"algorithm={codec: full, clip: {liars: 1}}", "topology.kind=path"}, "--set", "worker 0 has 1 neighbours"},
+		{"two of two", []string{"algorithm={codec: full, clip: {liars: 2}}"}, "--set algorithm",
+			"worker 0 has 2 neighbours: if 2 of them may lie it can trust nobody"},
+		{"the end of a path", []string{"algorithm={codec: full, clip: {liars: 1}}", "topology.kind=path"}, "--set",
+			"worker 0 has 1 neighbours"},
 	})
 }

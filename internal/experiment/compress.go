@@ -20,7 +20,8 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	c := r.cfg.Algorithm.Compressor
 	row, _ := registry.FindCompressor(c.Name)
 	if row.Has("k") && c.K > r.dim {
-		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model that has %d", c.Name, c.K, r.dim).
+		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model that has %d", c.Name,
+			c.K, r.dim).
 			With("algorithm.compressor.name", "model.name", "model.hidden", "model.dim", "data.name")
 	}
 	made, err := r.typical().compressor(0)

@@ -13,12 +13,14 @@ var steered = [][]string{
 	{"algorithm.theta={rule: certified, verify: true}", "algorithm.controller.min_bits=4", "topology.slack=0.5"},
 	{"algorithm.name=d2", "topology.slack=0.9", "algorithm.local_steps=2", "train.rounds=60"},
 	{"algorithm.name=choco", "algorithm.compressor={name: minmax, bucket: 100}", "algorithm.gamma=0.3"},
-	{"algorithm.name=choco", "algorithm.compressor={name: qsgd, scaled: true}", "algorithm.gamma=0.3", "topology.kind=star"},
+	{"algorithm.name=choco", "algorithm.compressor={name: qsgd, scaled: true}", "algorithm.gamma=0.3",
+		"topology.kind=star"},
 	{"algorithm.name=deepsqueeze", "algorithm.compressor.name=minmax", "algorithm.gamma=0.3"},
 	{"algorithm.name=dcd", "algorithm.compressor={name: minmax, mode: stochastic}", "algorithm.controller.min_bits=4"},
 	{"algorithm.name=ecd", "algorithm.compressor={name: minmax, mode: stochastic}", "algorithm.controller.min_bits=6"},
 	{"algorithm.name=naive", "algorithm.compressor.name=minmax"},
-	{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}", "algorithm.compressor={name: nuqsgd, scaled: true, bucket: 64}"},
+	{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}",
+		"algorithm.compressor={name: nuqsgd, scaled: true, bucket: 64}"},
 	{"algorithm={name: allreduce, reduce: allgather}", "algorithm.compressor={name: alq, bucket: 64}"},
 	{"algorithm={name: allreduce, reduce: server}", "algorithm.compressor={name: minmax, mode: stochastic}"},
 }
@@ -29,7 +31,8 @@ func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 	for _, set := range steered {
 		for _, name := range []string{"oland-raj", "mqgrad"} {
 			t.Run(name+" "+strings.Join(set, " "), func(t *testing.T) {
-				args := slices.Concat([]string{"model={name: quadratic, dim: 300, spread: 0.05}", "train={rounds: 40, momentum: 0, step_size: 0.3}", "algorithm.controller.name=" + name}, set)
+				args := slices.Concat([]string{"model={name: quadratic, dim: 300, spread: 0.05}",
+					"train={rounds: 40, momentum: 0, step_size: 0.3}", "algorithm.controller.name=" + name}, set)
 				r := assemble(t, args...)
 				all := workers(t, r)
 				first := digest(t, r, all, 1)
@@ -43,7 +46,8 @@ func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 				for i, w := range all {
 					last := r.cfg.Train.Rounds - 1
 					if w.Bits(last) != all[0].Bits(last) || w.MeanBits() != mean {
-						t.Errorf("worker %d: %d bits in the end and %v on average, worker 0: %d and %v", i, w.Bits(last), w.MeanBits(), all[0].Bits(last), mean)
+						t.Errorf("worker %d: %d bits in the end and %v on average, worker 0: %d and %v", i, w.Bits(last), w.MeanBits(),
+							all[0].Bits(last), mean)
 					}
 				}
 				c := r.cfg.Algorithm.Controller
@@ -57,9 +61,12 @@ func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 
 func TestControllersWithoutBitsAreFoundAtTheirKeys(t *testing.T) {
 	areFound(t, []mistake{
-		{"a compressor without bits", []string{"algorithm.name=choco", "algorithm.compressor.name=topk", "algorithm.controller.name=mqgrad"},
+		{"a compressor without bits", []string{"algorithm.name=choco", "algorithm.compressor.name=topk",
+			"algorithm.controller.name=mqgrad"},
 			"--set algorithm.controller.name=mqgrad", "the compressor topk has no bits to choose"},
-		{"bits that the compressor does not have", []string{"algorithm.name=choco", "algorithm.compressor={name: qsgd, scaled: true}", "algorithm.controller.name=mqgrad", "algorithm.controller.max_bits=9"},
+		{"bits that the compressor does not have", []string{"algorithm.name=choco",
+			"algorithm.compressor={name: qsgd, scaled: true}", "algorithm.controller.name=mqgrad",
+			"algorithm.controller.max_bits=9"},
 			"--set", "9 bits"},
 		{"too few bits for a certificate", []string{"algorithm.theta={rule: certified}", "algorithm.controller.name=mqgrad"},
 			"--set algorithm.theta", "no certificate"},

@@ -53,7 +53,8 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	}
 	classes := d.sources[0].Info.Classes
 	if c.Partition == "labels" && c.PerWorker > len(classes) {
-		return nil, configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes), c.PerWorker).
+		return nil, configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes),
+			c.PerWorker).
 			With("data.name")
 	}
 	for _, source := range d.sources {

@@ -68,7 +68,8 @@ func (r *Run) beyondRules() []string {
 	}
 	if gamma, err := r.chooseGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
 		remedies = append(remedies,
-			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma), float64(r.cfg.Algorithm.Gamma)))
+			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma),
+				float64(r.cfg.Algorithm.Gamma)))
 	}
 	return remedies
 }

@@ -14,14 +14,19 @@ func TestARunThatDivergesNamesWhatToChange(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"algorithm.bits=1", "topology.slack=1"}, "try topology.slack: auto, which is 0.2 here, instead of 1, or a smaller train.step_size than 0.05"},
+		{[]string{"algorithm.bits=1", "topology.slack=1"},
+			"try topology.slack: auto, which is 0.2 here, instead of 1, or a smaller train.step_size than 0.05"},
 		{[]string{"algorithm.bits=1"}, "try more algorithm.bits than 1, or a smaller train.step_size than 0.05"},
-		{[]string{"algorithm.name=deepsqueeze", "algorithm.gamma=1", "algorithm.compressor.name=topk"}, "try algorithm.gamma: auto, which is 0.0"},
+		{[]string{"algorithm.name=deepsqueeze", "algorithm.gamma=1", "algorithm.compressor.name=topk"},
+			"try algorithm.gamma: auto, which is 0.0"},
 		{[]string{"algorithm.name=choco", "algorithm.compressor.name=topk"}, "try a smaller algorithm.gamma than 0.0"},
-		{[]string{"algorithm.name=choco", "algorithm.gamma=0.5", "algorithm.compressor={name: qsgd, bits: 2}"}, "set algorithm.compressor.scaled: true"},
-		{[]string{"algorithm.name=dcd", "algorithm.compressor={name: qsgd, bits: 2}"}, "try a finer algorithm.compressor than qsgd of 2 bits, for dcd"},
+		{[]string{"algorithm.name=choco", "algorithm.gamma=0.5", "algorithm.compressor={name: qsgd, bits: 2}"},
+			"set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm.name=dcd", "algorithm.compressor={name: qsgd, bits: 2}"},
+			"try a finer algorithm.compressor than qsgd of 2 bits, for dcd"},
 		{[]string{"algorithm.name=naive", "algorithm.compressor.name=sign"}, "try another algorithm.name, for naive"},
-		{[]string{"algorithm.name=dpsgd", "algorithm.bits=32", "train.step_size=100"}, "try a smaller train.step_size than 100"},
+		{[]string{"algorithm.name=dpsgd", "algorithm.bits=32", "train.step_size=100"},
+			"try a smaller train.step_size than 100"},
 		{[]string{"algorithm.name=allreduce", "train.step_size=100"}, "try a smaller train.step_size than 100"},
 	}
 	for _, test := range tests {

@@ -125,7 +125,8 @@ func evaluate(t testing.TB, all []*Worker, res Results) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res.Finals[i].Loss, res.Finals[i].Accuracy, res.Finals[i].Theta = score.Loss, score.Accuracy, w.Bound(res.Finals[i].Rounds)
+		res.Finals[i].Loss, res.Finals[i].Accuracy, res.Finals[i].Theta = score.Loss, score.Accuracy,
+			w.Bound(res.Finals[i].Rounds)
 	}
 }
 
@@ -168,7 +169,8 @@ func summarize(t testing.TB, r *Run, res Results) record.Summary {
 func TestPresetsAssemble(t *testing.T) {
 	dims := map[string]int{
 		"ring8": 784*64 + 64 + 64*10 + 10, "lan-ring": 784*64 + 64 + 64*10 + 10, "ring8-fashion": 784*128 + 128 + 128*10 + 10,
-		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0, "one-label10": 784*128 + 128 + 128*10 + 10, "adpsgd6": 61706,
+		"torus4x4-fashion": 784*128 + 128 + 128*10 + 10, "ring8-cifar": 0, "one-label10": 784*128 + 128 + 128*10 + 10,
+		"adpsgd6": 61706,
 	}
 	for _, p := range configs.Presets() {
 		t.Run(p.Name, func(t *testing.T) {
@@ -213,15 +215,19 @@ func TestRunsRepeatBitForBit(t *testing.T) {
 		{"all-reduce", []string{"algorithm.name=allreduce"}},
 		{"moniqua 8 bit", []string{"model.name=mlp"}},
 		{"moniqua 8 bit certified", []string{"algorithm.theta={rule: certified, verify: false}"}},
-		{"moniqua 8 bit measured", []string{"algorithm.theta={rule: measured, verify: false}", "topology.size=2", "train.rounds=26"}},
+		{"moniqua 8 bit measured", []string{"algorithm.theta={rule: measured, verify: false}", "topology.size=2",
+			"train.rounds=26"}},
 		{"moniqua with a theta far too small", []string{"algorithm.theta={rule: fixed, value: 1e-4}"}},
 		{"moniqua with local steps", []string{"algorithm.local_steps=3"}},
 		{"d2 with local steps", []string{"algorithm.name=d2", "topology.slack=0.6", "algorithm.local_steps=2"}},
-		{"choco with local steps", []string{"algorithm.name=choco", "algorithm.local_steps=2", "algorithm.compressor.name=sign"}},
-		{"moniqua 4 bit nearest on a torus", []string{"algorithm.bits=4", "algorithm.rounding=nearest", "topology.kind=torus", "topology.rows=2", "topology.cols=3"}},
+		{"choco with local steps", []string{"algorithm.name=choco", "algorithm.local_steps=2",
+			"algorithm.compressor.name=sign"}},
+		{"moniqua 4 bit nearest on a torus", []string{"algorithm.bits=4", "algorithm.rounding=nearest", "topology.kind=torus",
+			"topology.rows=2", "topology.cols=3"}},
 		{"moniqua 3 bit", []string{"algorithm.bits=3"}},
 		{"moniqua 5 levels by the theorem", []string{"algorithm.levels=5", "algorithm.theta.rule=theorem"}},
-		{"moniqua 1 bit with slack", []string{"algorithm.bits=1", "topology.slack=0.1", "algorithm.theta={rule: fixed, value: 2}"}},
+		{"moniqua 1 bit with slack", []string{"algorithm.bits=1", "topology.slack=0.1",
+			"algorithm.theta={rule: fixed, value: 2}"}},
 		{"stochastic rounding", []string{"algorithm.rounding=stochastic"}},
 		{"one label per worker", []string{"data.partition=labels", "model.name=mlp"}},
 		{"Dirichlet", []string{"data.partition=dirichlet", "data.alpha=0.1", "model.name=mlp"}},
@@ -332,11 +338,16 @@ func TestMistakesAreFoundAtTheirKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	areFound(t, []mistake{
-		{"1 bit without certificate", []string{"algorithm.theta.rule=certified", "algorithm.bits=1"}, "--set algorithm.theta.rule=certified", "no certificate on this graph"},
-		{"too little slack for 3 bits on a torus", []string{"topology.kind=torus", "topology.rows=4", "topology.cols=4", "algorithm.theta.rule=certified", "algorithm.bits=3"}, "--set algorithm.theta.rule=certified", "no certificate"},
-		{"a disconnected file of edges", []string{"topology.kind=edges", "topology.file=" + edges}, "--set topology.kind=edges", "not connected"},
-		{"a limit where no edge is", []string{"limit.links.0-4.rate=1mbit"}, "--set limit.links.0-4.rate", "workers 0 and 4 are no neighbours in ring:8"},
-		{"more labels than there are", []string{"data.partition=labels", "data.per_worker=11"}, "--set data.per_worker=11", "glyphs has 10 labels"},
+		{"1 bit without certificate", []string{"algorithm.theta.rule=certified", "algorithm.bits=1"},
+			"--set algorithm.theta.rule=certified", "no certificate on this graph"},
+		{"too little slack for 3 bits on a torus", []string{"topology.kind=torus", "topology.rows=4", "topology.cols=4",
+			"algorithm.theta.rule=certified", "algorithm.bits=3"}, "--set algorithm.theta.rule=certified", "no certificate"},
+		{"a disconnected file of edges", []string{"topology.kind=edges", "topology.file=" + edges},
+			"--set topology.kind=edges", "not connected"},
+		{"a limit where no edge is", []string{"limit.links.0-4.rate=1mbit"}, "--set limit.links.0-4.rate",
+			"workers 0 and 4 are no neighbours in ring:8"},
+		{"more labels than there are", []string{"data.partition=labels", "data.per_worker=11"}, "--set data.per_worker=11",
+			"glyphs has 10 labels"},
 		{"images for a set of vectors", []string{"model.name=resnet", "data.name=a9a"}, "--set", "resnet"},
 	})
 }

@@ -14,7 +14,8 @@ import (
 // hash, is refused, or a worker goes on from it: it never panics. The seeds break
 // every tensor of every algorithm once.
 func FuzzResume(f *testing.F) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(memories)), func(name string) bool { return strings.Contains(name, "normalization") })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(memories)),
+		func(name string) bool { return strings.Contains(name, "normalization") })
 	runs, saved := make([]*Run, len(names)), make([]state.Snapshot, len(names))
 	for i, name := range names {
 		base := []string{"topology.size=4", "train.rounds=14", "model.name=quadratic", "model.dim=40"}

@@ -40,8 +40,9 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 		fix, most = "take more bits", mostGain
 	}
 	if !(f.Share > 0) || f.Gain >= most {
-		return 0, configs.Errorf("algorithm.compressor.name", "%s with %s has no stable gamma: what arrives is %.3g times too large, "+
-			"and must be less than %v times: %s; or give an algorithm.gamma of your own", a.Name, c.Name, f.Gain, most, fix).
+		return 0, configs.Errorf("algorithm.compressor.name",
+			"%s with %s has no stable gamma: what arrives is %.3g times too large, "+
+				"and must be less than %v times: %s; or give an algorithm.gamma of your own", a.Name, c.Name, f.Gain, most, fix).
 			With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 	}
 	spectrum, err := r.graph.Spectrum()

@@ -56,10 +56,15 @@ func TestGammaCountsParametersAsRatioCountsThem(t *testing.T) {
 
 func TestNoGammaForWhatLosesMoreThanItSends(t *testing.T) {
 	areFound(t, []mistake{
-		{"1 bit of minmax", []string{"algorithm.name=choco", "algorithm.compressor={name: minmax, bits: 1}"}, "--set", "choco with minmax has no stable gamma"},
-		{"1 bit of minmax, fed back", []string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: minmax, bits: 1}"}, "--set", "take more bits; or give an algorithm.gamma of your own"},
-		{"quantiles, which outliers spoil", []string{"algorithm.name=choco", "algorithm.compressor.name=linear_s"}, "--set algorithm.compressor.name=linear_s", "set algorithm.compressor.scaled: true"},
-		{"2 bits of amq", []string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: amq, bits: 2}"}, "--set algorithm.compressor=", "must be less than 1.2 times"},
-		{"random-k that is amplified", []string{"algorithm.name=choco", "algorithm.compressor.name=randomk"}, "--set algorithm.compressor.name=randomk", "set algorithm.compressor.scaled: true"},
+		{"1 bit of minmax", []string{"algorithm.name=choco", "algorithm.compressor={name: minmax, bits: 1}"}, "--set",
+			"choco with minmax has no stable gamma"},
+		{"1 bit of minmax, fed back", []string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: minmax, bits: 1}"},
+			"--set", "take more bits; or give an algorithm.gamma of your own"},
+		{"quantiles, which outliers spoil", []string{"algorithm.name=choco", "algorithm.compressor.name=linear_s"},
+			"--set algorithm.compressor.name=linear_s", "set algorithm.compressor.scaled: true"},
+		{"2 bits of amq", []string{"algorithm.name=deepsqueeze", "algorithm.compressor={name: amq, bits: 2}"},
+			"--set algorithm.compressor=", "must be less than 1.2 times"},
+		{"random-k that is amplified", []string{"algorithm.name=choco", "algorithm.compressor.name=randomk"},
+			"--set algorithm.compressor.name=randomk", "set algorithm.compressor.scaled: true"},
 	})
 }

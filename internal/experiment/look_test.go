@@ -24,14 +24,16 @@ func TestLookAtSaysWhatACompressorDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if look.Bytes != 8+2+8+1 || look.Bits != 8*19./8 || look.Parameters != 8 || look.Bucket != 6 || !look.Deterministic || look.Unbiased {
+	if look.Bytes != 8+2+8+1 || look.Bits != 8*19./8 || look.Parameters != 8 || look.Bucket != 6 || !look.Deterministic ||
+		look.Unbiased {
 		t.Errorf("%+v", look)
 	}
 	// Levels −3, −1, 1, 3; the 0 goes up.
 	if want := []Level{{-3, 1. / 6}, {-1, 1. / 6}, {1, 2. / 6}, {3, 2. / 6}}; !slices.Equal(look.Levels, want) {
 		t.Errorf("levels %v, want %v", look.Levels, want)
 	}
-	if want := 1. / 47; math.Abs(look.Error-want) > 1e-12 || look.Expected == nil || math.Abs(*look.Expected-want) > 1e-12 {
+	if want := 1. / 47; math.Abs(look.Error-want) > 1e-12 || look.Expected == nil ||
+		math.Abs(*look.Expected-want) > 1e-12 {
 		t.Errorf("error %v, expected %v, want %v", look.Error, look.Expected, want)
 	}
 	// Symbols 3, 0, 2, 1, 2, 3, 3 | 3, 0 in both buckets: 4, 2, 2 of 8 and one 1.

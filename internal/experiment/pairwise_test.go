@@ -36,7 +36,8 @@ func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	for i, w := range all {
 		res.Models[i] = w.Machine.Params()
 		digest := record.Digest(res.Models[i])
-		res.Finals = append(res.Finals, record.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]), Time: out.Time, Theta: w.Bound(out.Rounds[i])})
+		res.Finals = append(res.Finals, record.Final{Rank: i, Rounds: out.Rounds[i], Digest: hex.EncodeToString(digest[:]),
+			Time: out.Time, Theta: w.Bound(out.Rounds[i])})
 	}
 	return out, res
 }
@@ -50,14 +51,16 @@ func TestAsynchronousRunsRepeatOnVirtualTime(t *testing.T) {
 		{"moniqua", nil},
 		{"moniqua at a fixed theta", []string{"algorithm.theta={rule: fixed, value: 1, verify: false}"}},
 		{"moniqua after a warm-up", []string{"algorithm.theta.rule=measured"}},
-		{"moniqua nearest, a star", []string{"algorithm.theta={rule: fixed, value: 1}", "algorithm.rounding=nearest", "topology.kind=star"}},
+		{"moniqua nearest, a star", []string{"algorithm.theta={rule: fixed, value: 1}", "algorithm.rounding=nearest",
+			"topology.kind=star"}},
 		{"slack", []string{"algorithm.codec=full", "topology.slack=0.5"}},
 		{"one alone", []string{"algorithm.codec=full", "topology.size=1"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var digests []string
 			for range 2 {
-				r := assemble(t, append(append([]string{"topology.size=5", "algorithm.name=adpsgd", "train.slow={\"0\": 4}"}, undrawn...), test.set...)...)
+				r := assemble(t, append(append([]string{"topology.size=5", "algorithm.name=adpsgd", "train.slow={\"0\": 4}"},
+					undrawn...), test.set...)...)
 				_, res := simulate(t, r, workers(t, r))
 				sum, err := r.digest(res.Finals)
 				if err != nil {
@@ -75,7 +78,8 @@ func TestAsynchronousRunsRepeatOnVirtualTime(t *testing.T) {
 func TestASlowWorkerHoldsUpSynchronousRunsAlone(t *testing.T) {
 	rate := func(set ...string) (out sim.Result, s record.Summary, r *Run) {
 		r = assemble(t, append([]string{
-			"topology.size=6", "algorithm.codec=full", "train.slow={\"2\": 4}", "train.rounds=60", "train.batch=4", "model.hidden=[8]",
+			"topology.size=6", "algorithm.codec=full", "train.slow={\"2\": 4}", "train.rounds=60", "train.batch=4",
+			"model.hidden=[8]",
 		}, set...)...)
 		out, res := simulate(t, r, workers(t, r))
 		return out, summarize(t, r, res), r
@@ -91,7 +95,8 @@ func TestASlowWorkerHoldsUpSynchronousRunsAlone(t *testing.T) {
 	if r.Slowdown(2) != 4 || r.Slowdown(1) != 1 {
 		t.Errorf("factors %v and %v, want 4 and 1", r.Slowdown(2), r.Slowdown(1))
 	}
-	evenly := assemble(t, "topology.size=6", "algorithm.codec=full", "train.rounds=60", "train.batch=4", "model.hidden=[8]")
+	evenly := assemble(t, "topology.size=6", "algorithm.codec=full", "train.rounds=60", "train.batch=4",
+		"model.hidden=[8]")
 	_, res := simulate(t, evenly, workers(t, evenly))
 	if got := summarize(t, evenly, res); got.Digest != together.Digest {
 		t.Error("a slow worker changes the result of a synchronous run")
@@ -110,13 +115,15 @@ func TestViolationsOfPairsAreCountedAndRepaired(t *testing.T) {
 		{"far too small, not verified", "{rule: fixed, value: 1e-4, verify: false}", true, false},
 		{"large enough, not verified", "{rule: fixed, value: 8, verify: false}", false, false},
 	} {
-		r := assemble(t, append([]string{"topology.size=3", "algorithm.name=adpsgd", "algorithm.theta=" + test.theta}, quick...)...)
+		r := assemble(t, append([]string{"topology.size=3", "algorithm.name=adpsgd", "algorithm.theta=" + test.theta},
+			quick...)...)
 		_, res := simulate(t, r, workers(t, r))
 		got := summarize(t, r, res).Theta
 		if got.Violations == nil {
 			t.Fatalf("%s: violations are not known, though all workers are here", test.name)
 		}
-		if (*got.Violations > 0) != test.violated || got.Repaired > *got.Violations || (got.Repaired > 0) != (test.violated && test.verified) {
+		if (*got.Violations > 0) != test.violated || got.Repaired > *got.Violations ||
+			(got.Repaired > 0) != (test.violated && test.verified) {
 			t.Errorf("%s: %d violations, %d repaired, want some: %v", test.name, *got.Violations, got.Repaired, test.violated)
 		}
 		if !(got.Value > 0) {
@@ -131,7 +138,8 @@ func TestAdaptiveFindsAThetaForPairs(t *testing.T) {
 		t.Skip("trains the preset six times")
 	}
 	accuracy := func(set ...string) float64 {
-		r := assemble(t, append([]string{"algorithm.name=adpsgd", "train.rounds=120", "topology.size=6", "model.hidden=[24]", "train.slow={\"2\": 4}"}, set...)...)
+		r := assemble(t, append([]string{"algorithm.name=adpsgd", "train.rounds=120", "topology.size=6", "model.hidden=[24]",
+			"train.slow={\"2\": 4}"}, set...)...)
 		all := workers(t, r)
 		_, res := simulate(t, r, all)
 		evaluate(t, all, res)

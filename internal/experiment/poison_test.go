@@ -114,7 +114,8 @@ var besieged = [][]string{
 	{"algorithm.bits=1", "topology.slack=0.1"},
 	{"algorithm={bits: 4, theta: {rule: measured}}"},
 	{"algorithm.name=allreduce"},
-	{"algorithm={name: choco, gamma: 0.3, compressor: {name: minmax, bucket: 100}}", "algorithm.controller.name=oland-raj"},
+	{"algorithm={name: choco, gamma: 0.3, compressor: {name: minmax, bucket: 100}}",
+		"algorithm.controller.name=oland-raj"},
 	{"algorithm.name=naive", "algorithm.compressor.name=full"},
 }
 
@@ -151,7 +152,8 @@ func TestPoisonedMessagesLeaveNoTrace(t *testing.T) {
 			continue
 		}
 		want := digest(t, r, workers(t, r), 1)
-		poisons := map[string]func([]byte) []byte{"truncated": truncated, "extended": extended, "empty": func([]byte) []byte { return nil }}
+		poisons := map[string]func([]byte) []byte{"truncated": truncated, "extended": extended,
+			"empty": func([]byte) []byte { return nil }}
 		if at := floatsAt(r); at >= 0 {
 			poisons["NaN"], poisons["Inf"] = withFloat(at, float32(math.NaN())), withFloat(at, inf)
 			poisons["1e30"], poisons["-1e30"] = withFloat(at, 1e30), withFloat(at, -1e30)
@@ -242,15 +244,18 @@ func digestOf(t *testing.T, r *Run, workers []*Worker) string {
 func TestHonestMessagesAreBelieved(t *testing.T) {
 	for _, set := range [][]string{
 		{"model={name: quadratic, dim: 50, spread: 1000000}", "train={step_size: 1000000, schedule: constant}"},
-		{"model={name: quadratic, dim: 50, spread: 1000000}", "train={step_size: 100, schedule: constant}", "algorithm.codec=full"},
-		{"model={name: quadratic, dim: 1, spread: 1000000}", "train={step_size: 1000000, schedule: constant}", "algorithm.codec=full"},
+		{"model={name: quadratic, dim: 50, spread: 1000000}", "train={step_size: 100, schedule: constant}",
+			"algorithm.codec=full"},
+		{"model={name: quadratic, dim: 1, spread: 1000000}", "train={step_size: 1000000, schedule: constant}",
+			"algorithm.codec=full"},
 		{"model={name: quadratic, dim: 1, spread: 0}", "algorithm.codec=full"},
 		{"model={name: quadratic, dim: 1, spread: 0.000001}", "algorithm.name=adpsgd", "algorithm.codec=full"},
 		{"model.name=logistic", "data={partition: labels, per_worker: 1}", "algorithm.codec=full"},
 		{"data={partition: labels, per_worker: 1}", "train.step_size=3", "algorithm.codec=full"},
 		{"data={partition: labels, per_worker: 1}", "train.step_size=3"},
 		{"data={partition: labels, per_worker: 1}", "algorithm={name: dcd, compressor: {name: qsgd, bits: 2}}"},
-		{"data={partition: labels, per_worker: 1}", "algorithm={name: ecd, compressor: {name: minmax, bits: 1, mode: stochastic}}"},
+		{"data={partition: labels, per_worker: 1}",
+			"algorithm={name: ecd, compressor: {name: minmax, bits: 1, mode: stochastic}}"},
 		{"data={partition: labels, per_worker: 1}", "algorithm={name: allreduce}", "train.step_size=10"},
 	} {
 		r := over(t, []string{"train.rounds=40", "train.batch=4", "model.hidden=[8]"}, set...)

@@ -24,10 +24,12 @@ func TestReductionsHaveTheirOwnGraphs(t *testing.T) {
 			"topology.kind=torus", "topology.rows=2", "topology.cols=3", "topology.slack=0.5",
 			"algorithm.compressor.name=minmax", "algorithm.compressor.bits=4", "algorithm.compressor.mode=stochastic",
 		}
-		r := over(t, base, "algorithm.name=allreduce", "algorithm.reduce="+test.reduce, "model={name: quadratic, dim: 100}", "train.rounds=2")
+		r := over(t, base, "algorithm.name=allreduce", "algorithm.reduce="+test.reduce, "model={name: quadratic, dim: 100}",
+			"train.rounds=2")
 		g, row := r.Graph(), r.Row(0)
 		if g.Spec().String() != test.spec || g.Spec().Slack != 1 || len(g.Edges()) != test.edges {
-			t.Errorf("%s: on %s with slack %v and %d edges, want %s with 1 and %d", test.reduce, g.Spec(), g.Spec().Slack, len(g.Edges()), test.spec, test.edges)
+			t.Errorf("%s: on %s with slack %v and %d edges, want %s with 1 and %d", test.reduce, g.Spec(), g.Spec().Slack,
+				len(g.Edges()), test.spec, test.edges)
 		}
 		if len(row.In) != test.hears || len(row.Out) != test.tells {
 			t.Errorf("%s: worker 0 hears %d and tells %d", test.reduce, len(row.In), len(row.Out))
@@ -46,7 +48,8 @@ func TestReductionsHaveTheirOwnGraphs(t *testing.T) {
 // random for itself, the server twice.
 func TestReducedReplicasAreEqual(t *testing.T) {
 	for _, reduce := range []string{"ring", "allgather", "server"} {
-		r := assemble(t, "algorithm.name=allreduce", "algorithm.reduce="+reduce, "model={name: quadratic, dim: 200}", "train.rounds=5", "topology.size=4")
+		r := assemble(t, "algorithm.name=allreduce", "algorithm.reduce="+reduce, "model={name: quadratic, dim: 200}",
+			"train.rounds=5", "topology.size=4")
 		res := drive(t, r, workers(t, r), 1)
 		for i := range res.Finals {
 			if res.Finals[i].Digest != res.Finals[0].Digest {
@@ -81,11 +84,17 @@ func TestReductionsSayWhatDoesNotSuitThem(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: sign}}"}, "allreduce with sign: a biased compressor loses a part of every gradient for ever: set algorithm.error_feedback: true"},
-		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}"}, "set algorithm.compressor.scaled: true"},
-		{[]string{"algorithm={name: allreduce, reduce: server, compressor: {name: minmax}}"}, "set algorithm.compressor.mode: stochastic"},
-		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: sign}}"}, "a biased compressor moves the mean of the models: take "},
-		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true}"}, "set algorithm.error_feedback: false"},
+		{[]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: sign}}"},
+			"allreduce with sign: a biased compressor loses a part of every gradient for ever: set algorithm.error_feedback: " +
+				"true"},
+		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true}"},
+			"set algorithm.compressor.scaled: true"},
+		{[]string{"algorithm={name: allreduce, reduce: server, compressor: {name: minmax}}"},
+			"set algorithm.compressor.mode: stochastic"},
+		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: sign}}"},
+			"a biased compressor moves the mean of the models: take "},
+		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true}"},
+			"set algorithm.error_feedback: false"},
 		{[]string{"algorithm.name=allreduce"}, ""},
 		{[]string{"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: full}}"}, ""},
 		{[]string{"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: {name: minmax}}"}, ""},
@@ -101,8 +110,12 @@ func TestReductionsSayWhatDoesNotSuitThem(t *testing.T) {
 
 func TestMistakesOfReductionsAreFoundAtTheirKeys(t *testing.T) {
 	areFound(t, []mistake{
-		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000", "train.batch=1"}, "--set topology.size=5000", "complete"},
-		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}", "limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
-		{"more coordinates than there are", []string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"}, "--set", "topk cannot send 101"},
+		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000",
+			"train.batch=1"}, "--set topology.size=5000", "complete"},
+		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}",
+			"limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
+		{"more coordinates than there are",
+			[]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"},
+			"--set", "topk cannot send 101"},
 	})
 }

@@ -15,49 +15,61 @@ import (
 // memories are runs in which everything occurs that a worker carries from round
 // to round; 14 of them where nothing says otherwise.
 var memories = map[string][]string{
-	"moniqua, adaptive":           {"train.rounds=250", "train.schedule=constant"},
-	"moniqua, violated":           {"algorithm.theta={rule: fixed, value: 1e-4}"},
-	"moniqua, violated, local":    {"algorithm.theta={rule: fixed, value: 1e-4}", "algorithm.local_steps=3"},
-	"moniqua, measured":           {"algorithm.theta={rule: measured, verify: false}", "topology.size=2", "train.rounds=40"},
-	"moniqua, certified":          {"algorithm.theta={rule: certified, verify: false}"},
-	"moniqua, theorem, 5 levels":  {"algorithm.levels=5", "algorithm.theta.rule=theorem"},
-	"moniqua, 1 bit":              {"algorithm.bits=1", "topology.slack=0.1", "algorithm.theta={rule: fixed, value: 2}"},
-	"moniqua, stochastic":         {"algorithm.rounding=stochastic"},
-	"moniqua, atc, torus":         {"algorithm.order=atc", "topology={kind: torus, rows: 2, cols: 2}"},
-	"moniqua, oland-raj":          {"train.rounds=60", "algorithm.controller={name: oland-raj}"},
-	"moniqua, mqgrad":             {"train.rounds=60", "algorithm.controller={name: mqgrad}"},
-	"full precision":              {"algorithm.bits=32"},
-	"clipped, violated":           {"algorithm.clip.liars=1", "topology.kind=complete", "algorithm.theta={rule: fixed, value: 1e-4}"},
-	"clipped by a radius":         {"algorithm.clip.radius=0.2", "algorithm.bits=32"},
-	"full precision, local":       {"algorithm.bits=32", "algorithm.local_steps=4"},
-	"constant step, no momentum":  {"train.schedule=constant", "train.momentum=0", "train.weight_decay=0.01"},
-	"d2":                          {"algorithm.name=d2", "topology.slack=0.6"},
-	"d2, local":                   {"algorithm.name=d2", "topology.slack=0.6", "algorithm.local_steps=3"},
-	"d2, full":                    {"algorithm.name=d2", "topology.slack=0.6", "algorithm.bits=32"},
-	"all-reduce":                  {"algorithm.name=allreduce"},
-	"all-reduce, alone":           {"algorithm.name=allreduce", "topology.size=1"},
-	"all-gather, error feedback":  {"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: {name: sign}}"},
-	"all-gather, alq":             {"algorithm={name: allreduce, reduce: allgather, compressor: {name: alq, refit_at: [2, 9], refit_every: 0}}"},
-	"server, amq":                 {"algorithm={name: allreduce, reduce: server, compressor: {name: amq, refit_at: [2], refit_every: 6}}"},
-	"server, error feedback":      {"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: {name: full}}"},
-	"server, oland-raj":           {"train.rounds=40", "algorithm={name: allreduce, reduce: server, controller: {name: oland-raj}}"},
-	"choco, qsgd":                 {"algorithm={name: choco, compressor: {scaled: true}}"},
-	"choco, alq, mqgrad, local":   {"train.rounds=120", "algorithm={name: choco, local_steps: 2, controller: {name: mqgrad}, compressor: {name: alq, scaled: true, refit_at: [2, 9]}}"},
-	"choco, top-k":                {"algorithm={name: choco, gamma: 0.5, compressor: {name: topk}}"},
-	"choco, random-k":             {"algorithm={name: choco, gamma: 0.01, compressor: {name: randomk, scaled: true}}"},
-	"choco, sign, local":          {"algorithm={name: choco, local_steps: 3, compressor: {name: sign}}"},
-	"choco, bingrad":              {"algorithm={name: choco, gamma: 0.5, compressor: {name: bingrad_b}}"},
-	"choco, amqn":                 {"algorithm={name: choco, compressor: {name: amqn, scaled: true, refit_at: [1, 8]}}"},
-	"deepsqueeze, min-max":        {"algorithm={name: deepsqueeze, gamma: 0.5, compressor: {name: minmax}}"},
-	"deepsqueeze, local":          {"algorithm={name: deepsqueeze, gamma: 0.5, local_steps: 2, compressor: {name: minmax, mode: stochastic}}"},
-	"dcd, qsgd":                   {"algorithm={name: dcd, compressor: {bits: 8}}"},
-	"dcd, alqg":                   {"algorithm={name: dcd, compressor: {name: alqg, bits: 8, refit_at: [3]}}"},
-	"dcd, orq":                    {"algorithm={name: dcd, compressor: {name: orq, levels: 129}}"},
-	"ecd, linear":                 {"algorithm={name: ecd, compressor: {name: linear, mode: stochastic}}"},
-	"ecd, alqgn, oland-raj":       {"algorithm={name: ecd, controller: {name: oland-raj, min_bits: 6}, compressor: {name: alqgn, refit_at: [2, 8]}}"},
-	"naive, alqn":                 {"algorithm={name: naive, compressor: {name: alqn, refit_at: [2, 8]}}"},
-	"naive, terngrad":             {"algorithm={name: naive, compressor: {name: terngrad}}"},
-	"batch normalization, labels": {"model={name: resnet, depth: 8, norm: batch}", "topology.size=2", "train.batch=2", "data.partition=labels", "train.rounds=5"},
+	"moniqua, adaptive":        {"train.rounds=250", "train.schedule=constant"},
+	"moniqua, violated":        {"algorithm.theta={rule: fixed, value: 1e-4}"},
+	"moniqua, violated, local": {"algorithm.theta={rule: fixed, value: 1e-4}", "algorithm.local_steps=3"},
+	"moniqua, measured": {"algorithm.theta={rule: measured, verify: false}", "topology.size=2",
+		"train.rounds=40"},
+	"moniqua, certified":         {"algorithm.theta={rule: certified, verify: false}"},
+	"moniqua, theorem, 5 levels": {"algorithm.levels=5", "algorithm.theta.rule=theorem"},
+	"moniqua, 1 bit":             {"algorithm.bits=1", "topology.slack=0.1", "algorithm.theta={rule: fixed, value: 2}"},
+	"moniqua, stochastic":        {"algorithm.rounding=stochastic"},
+	"moniqua, atc, torus":        {"algorithm.order=atc", "topology={kind: torus, rows: 2, cols: 2}"},
+	"moniqua, oland-raj":         {"train.rounds=60", "algorithm.controller={name: oland-raj}"},
+	"moniqua, mqgrad":            {"train.rounds=60", "algorithm.controller={name: mqgrad}"},
+	"full precision":             {"algorithm.bits=32"},
+	"clipped, violated": {"algorithm.clip.liars=1", "topology.kind=complete",
+		"algorithm.theta={rule: fixed, value: 1e-4}"},
+	"clipped by a radius":        {"algorithm.clip.radius=0.2", "algorithm.bits=32"},
+	"full precision, local":      {"algorithm.bits=32", "algorithm.local_steps=4"},
+	"constant step, no momentum": {"train.schedule=constant", "train.momentum=0", "train.weight_decay=0.01"},
+	"d2":                         {"algorithm.name=d2", "topology.slack=0.6"},
+	"d2, local":                  {"algorithm.name=d2", "topology.slack=0.6", "algorithm.local_steps=3"},
+	"d2, full":                   {"algorithm.name=d2", "topology.slack=0.6", "algorithm.bits=32"},
+	"all-reduce":                 {"algorithm.name=allreduce"},
+	"all-reduce, alone":          {"algorithm.name=allreduce", "topology.size=1"},
+	"all-gather, error feedback": {"algorithm={name: allreduce, reduce: allgather, error_feedback: true, compressor: " +
+		"{name: sign}}"},
+	"all-gather, alq": {"algorithm={name: allreduce, reduce: allgather, compressor: {name: alq, refit_at: " +
+		"[2, 9], refit_every: 0}}"},
+	"server, amq": {"algorithm={name: allreduce, reduce: server, compressor: {name: amq, refit_at: " +
+		"[2], refit_every: 6}}"},
+	"server, error feedback": {"algorithm={name: allreduce, reduce: server, error_feedback: true, compressor: " +
+		"{name: full}}"},
+	"server, oland-raj": {"train.rounds=40",
+		"algorithm={name: allreduce, reduce: server, controller: {name: oland-raj}}"},
+	"choco, qsgd": {"algorithm={name: choco, compressor: {scaled: true}}"},
+	"choco, alq, mqgrad, local": {"train.rounds=120",
+		"algorithm={name: choco, local_steps: 2, controller: {name: mqgrad}, compressor: {name: alq, scaled: true, " +
+			"refit_at: [2, 9]}}"},
+	"choco, top-k":         {"algorithm={name: choco, gamma: 0.5, compressor: {name: topk}}"},
+	"choco, random-k":      {"algorithm={name: choco, gamma: 0.01, compressor: {name: randomk, scaled: true}}"},
+	"choco, sign, local":   {"algorithm={name: choco, local_steps: 3, compressor: {name: sign}}"},
+	"choco, bingrad":       {"algorithm={name: choco, gamma: 0.5, compressor: {name: bingrad_b}}"},
+	"choco, amqn":          {"algorithm={name: choco, compressor: {name: amqn, scaled: true, refit_at: [1, 8]}}"},
+	"deepsqueeze, min-max": {"algorithm={name: deepsqueeze, gamma: 0.5, compressor: {name: minmax}}"},
+	"deepsqueeze, local": {"algorithm={name: deepsqueeze, gamma: 0.5, local_steps: 2, compressor: {name: " +
+		"minmax, mode: stochastic}}"},
+	"dcd, qsgd":   {"algorithm={name: dcd, compressor: {bits: 8}}"},
+	"dcd, alqg":   {"algorithm={name: dcd, compressor: {name: alqg, bits: 8, refit_at: [3]}}"},
+	"dcd, orq":    {"algorithm={name: dcd, compressor: {name: orq, levels: 129}}"},
+	"ecd, linear": {"algorithm={name: ecd, compressor: {name: linear, mode: stochastic}}"},
+	"ecd, alqgn, oland-raj": {"algorithm={name: ecd, controller: {name: oland-raj, min_bits: 6}, compressor: " +
+		"{name: alqgn, refit_at: [2, 8]}}"},
+	"naive, alqn":     {"algorithm={name: naive, compressor: {name: alqn, refit_at: [2, 8]}}"},
+	"naive, terngrad": {"algorithm={name: naive, compressor: {name: terngrad}}"},
+	"batch normalization, labels": {"model={name: resnet, depth: 8, norm: batch}", "topology.size=2", "train.batch=2",
+		"data.partition=labels", "train.rounds=5"},
 }
 
 // remembering assembles one of memories over the settings of a base.
@@ -189,7 +201,8 @@ func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
 // left.
 func TestAsynchronousRunsGoOn(t *testing.T) {
 	for _, theta := range []string{"{rule: adaptive}", "{rule: measured}", "{rule: fixed, value: 1e-4}"} {
-		r := assemble(t, append(slices.Clone(quick), "algorithm.name=adpsgd", "algorithm.theta="+theta, "topology.size=4", "train.rounds=60")...)
+		r := assemble(t, append(slices.Clone(quick), "algorithm.name=adpsgd", "algorithm.theta="+theta, "topology.size=4",
+			"train.rounds=60")...)
 		all := workers(t, r)
 		saved := make([]state.Snapshot, len(all))
 		for i, w := range all {

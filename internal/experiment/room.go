@@ -21,9 +21,11 @@ func checkShards(c configs.Config, info data.Info) error {
 		share = info.Train * min(classes, c.Topology.Size*c.Data.PerWorker) / classes / c.Topology.Size
 	}
 	if c.Train.Batch > share {
-		return configs.Errorf("train.batch", "each of %d workers has about %d samples of %s: a batch must be at most %d, got %d",
+		return configs.Errorf("train.batch",
+			"each of %d workers has about %d samples of %s: a batch must be at most %d, got %d",
 			c.Topology.Size, share, info.Name, share, c.Train.Batch).
-			With("topology.size", "topology.rows", "topology.cols", "topology.file", "data.name", "data.partition", "data.per_worker")
+			With("topology.size", "topology.rows", "topology.cols", "topology.file", "data.name", "data.partition",
+				"data.per_worker")
 	}
 	return nil
 }

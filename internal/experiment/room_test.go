@@ -6,13 +6,16 @@ func TestWhatTheDataCannotGiveIsRefused(t *testing.T) {
 	areFound(t, []mistake{
 		{"a batch beyond the shard", []string{"train.batch=1501"}, "--set train.batch=1501",
 			"each of 8 workers has about 1500 samples of glyphs: a batch must be at most 1500, got 1501"},
-		{"a batch beyond a shard of one label", []string{"topology.size=2", "data.partition=labels", "train.batch=1201"}, "--set",
+		{"a batch beyond a shard of one label", []string{"topology.size=2", "data.partition=labels", "train.batch=1201"},
+			"--set",
 			"each of 2 workers has about 1200 samples"},
-		{"a batch that two of one label share", []string{"topology.size=20", "data.partition=labels", "train.batch=601"}, "--set",
+		{"a batch that two of one label share", []string{"topology.size=20", "data.partition=labels", "train.batch=601"},
+			"--set",
 			"each of 20 workers has about 600 samples"},
 		{"more workers than samples", []string{"topology.size=12001"}, "--set topology.size=12001",
 			"glyphs has 12000 samples to train on: must be at most 12000 workers, got 12001"},
-		{"workers for whom a batch is too large", []string{"topology.size=4000"}, "--set topology.size=4000", "a batch must be at most 3, got 32"},
+		{"workers for whom a batch is too large", []string{"topology.size=4000"}, "--set topology.size=4000",
+			"a batch must be at most 3, got 32"},
 	})
 	assemble(t, "train.batch=1500")
 	assemble(t, "topology.size=12001", "model.name=quadratic")

@@ -33,7 +33,8 @@ func newScorer(r *Run) *scorer {
 }
 
 // Evaluate scores a model that is no worker's, like the mean of all, on the
-// test split, or on those of all workers that have their own; for an objective without data it returns the mean over the
+// test split, or on those of all workers that have their own; for an objective without data it returns the mean over
+// the
 // workers' objectives.
 func (r *Run) Evaluate(x []float32) (model.Score, error) { return r.watched(x, nil) }
 
@@ -60,7 +61,8 @@ func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, erro
 }
 
 // own scores x with a worker's objective, whose running statistics count, on its test rows.
-func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch func(done, all int)) (model.Score, error) {
+func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch func(done, all int)) (model.Score,
+	error) {
 	if s.run.data == nil {
 		return s.run.Evaluate(x)
 	}

@@ -31,7 +31,8 @@ type Results struct {
 func (r *Run) Summarize(res Results) (record.Summary, error) {
 	s := record.Summary{
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
-		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy, Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
+		Slack: float64(r.cfg.Topology.Slack), Gamma: float64(r.cfg.Algorithm.Gamma), Entropy: r.cfg.Wire.Entropy,
+		Wall: res.Wall.Seconds(), Seed: r.cfg.Seed, Version: res.Version,
 	}
 	for _, step := range res.Last {
 		s.TrainLoss += step.Loss / float64(len(res.Last))
@@ -160,7 +161,8 @@ func (r *Run) digest(finals []record.Final) (string, error) {
 		}
 		raw, err := hex.DecodeString(f.Digest)
 		if err != nil || len(raw) != sha256.Size || given[f.Rank] {
-			return "", fmt.Errorf("experiment: result of worker %d: digest %q: want one of %d bytes in hex", f.Rank, f.Digest, sha256.Size)
+			return "", fmt.Errorf("experiment: result of worker %d: digest %q: want one of %d bytes in hex", f.Rank, f.Digest,
+				sha256.Size)
 		}
 		copy(digests[f.Rank][:], raw)
 		given[f.Rank] = true

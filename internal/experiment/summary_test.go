@@ -29,7 +29,8 @@ func TestSummaryOfARun(t *testing.T) {
 	if s.Steps != 36 || s.Rate != 12 || !slices.Equal(s.PerWorker, []int{12, 12, 12}) {
 		t.Errorf("%d steps, %v a second, %v by worker, want 36, 12 and 12 each", s.Steps, s.Rate, s.PerWorker)
 	}
-	if s.Mode != "test" || s.Run != "run" || s.Algorithm != "moniqua" || s.Bits != 8 || s.Peers != 3 || s.Rounds != 12 || s.Seed != 1 || s.Version != "v0" {
+	if s.Mode != "test" || s.Run != "run" || s.Algorithm != "moniqua" || s.Bits != 8 || s.Peers != 3 || s.Rounds != 12 ||
+		s.Seed != 1 || s.Version != "v0" {
 		t.Errorf("heading: %+v", s)
 	}
 	if s.Wall != 1 || s.Time != 3 {
@@ -175,7 +176,8 @@ func TestASummarySaysWhoseResultIsMissing(t *testing.T) {
 	if err := report.WriteSummary(&text, &s); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"no result      peer 1 ended before it told it", "none without the results of all peers"} {
+	for _, line := range []string{"no result      peer 1 ended before it told it",
+		"none without the results of all peers"} {
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("%q is not in the table:\n%s", line, text.String())
 		}

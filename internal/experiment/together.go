@@ -30,7 +30,8 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	}
 	switch {
 	case r.Timed():
-		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: one run for each", r.Label())
+		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: one run for each",
+			r.Label())
 	case !bytes.Equal(same.YAML(), r.cfg.YAML()):
 		return nil, fmt.Errorf("experiment: runs that share gradients differ in limit and output alone")
 	}
@@ -68,7 +69,8 @@ func Together(runs []*Run) ([][]*Worker, error) {
 		return all, nil
 	}
 	for i, w := range first {
-		s := &shared{rank: w.Rank, users: len(runs), gradient: w.Gradient, evaluate: w.Evaluate, gradients: map[int]*sharedGradient{}}
+		s := &shared{rank: w.Rank, users: len(runs), gradient: w.Gradient, evaluate: w.Evaluate,
+			gradients: map[int]*sharedGradient{}}
 		for _, workers := range all {
 			workers[i].Gradient, workers[i].Evaluate = s.takeGradient, s.takeScore
 		}

@@ -60,7 +60,8 @@ func TestRunsWithNothingToShare(t *testing.T) {
 		{"train.rounds=13", "differ in limit and output alone"},
 		{"limit.links={0-4: {rate: 1mbit}}", "no neighbours"},
 	} {
-		if _, err := r.Beside(load(t, "", append(undrawn, test.set)...).Config); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := r.Beside(load(t, "", append(undrawn, test.set)...).Config); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.set, err, test.want)
 		}
 	}
@@ -93,7 +94,8 @@ func TestSharedGradientsBelongToOneModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	x[7] = 1
-	if _, err := all[1][1].Gradient(g, 1, x); err == nil || !strings.Contains(err.Error(), "worker 1: round 1: the model depends on the network") {
+	if _, err := all[1][1].Gradient(g, 1, x); err == nil ||
+		!strings.Contains(err.Error(), "worker 1: round 1: the model depends on the network") {
 		t.Errorf("error %v, want that the models differ", err)
 	}
 }

@@ -95,7 +95,8 @@ func TestPeersAgreeOnTheEnd(t *testing.T) {
 func TestAnEndAtAnyTime(t *testing.T) {
 	s := &stage{t: t, end: make(chan struct{})}
 	close(s.end)
-	if err := s.run(t.Context(), "hold", "hold"); err != nil || !slices.Equal([]int{s.finals()[0], s.finals()[1]}, []int{11, 11}) {
+	if err := s.run(t.Context(), "hold", "hold"); err != nil ||
+		!slices.Equal([]int{s.finals()[0], s.finals()[1]}, []int{11, 11}) {
 		t.Errorf("rounds %v, error %v, want 11", s.finals(), err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -43,7 +43,8 @@ func play(role, rank string) int {
 		self.Kill()
 		select {}
 	}
-	roster, err := leash.Introduce(ctx, Contact{ID: "id" + rank, Addrs: []string{"/ip4/127.0.0.1/tcp/" + os.Getenv("LAB_TEST_LIFE") + rank}})
+	roster, err := leash.Introduce(ctx, Contact{ID: "id" + rank,
+		Addrs: []string{"/ip4/127.0.0.1/tcp/" + os.Getenv("LAB_TEST_LIFE") + rank}})
 	if err != nil {
 		return 0
 	}
@@ -53,7 +54,8 @@ func play(role, rank string) int {
 	}
 	i, _ := strconv.Atoi(rank)
 	leash.Report(record.Event{Status: &record.Status{Rank: i, Detail: strings.Join(ids, " ")}})
-	leash.Report(record.Event{Step: &record.Step{Rank: i, Round: 7, Sent: record.Bytes{Wire: 10}, Messages: record.Messages{Count: 3}}})
+	leash.Report(record.Event{Step: &record.Step{Rank: i, Round: 7, Sent: record.Bytes{Wire: 10},
+		Messages: record.Messages{Count: 3}}})
 	switch role {
 	case "finish", "stillborn":
 		leash.Done()
@@ -110,7 +112,8 @@ func playParent() int {
 
 func command(role string, rank, life int) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, "LAB_TEST_RANK="+strconv.Itoa(rank), "LAB_TEST_LIFE="+strconv.Itoa(life))
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, "LAB_TEST_RANK="+strconv.Itoa(rank),
+		"LAB_TEST_LIFE="+strconv.Itoa(life))
 	return cmd
 }
 
@@ -331,7 +334,8 @@ func TestTheEndOfInputEndsAPeer(t *testing.T) {
 }
 
 func TestNoticesSurviveTheirEncoding(t *testing.T) {
-	text, err := json.Marshal(notice{Event: &record.Event{Status: &record.Status{Rank: 3, State: record.Waiting, Missing: []int{2, 4}}}})
+	text, err := json.Marshal(notice{Event: &record.Event{Status: &record.Status{Rank: 3, State: record.Waiting,
+		Missing: []int{2, 4}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +343,8 @@ func TestNoticesSurviveTheirEncoding(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if back.Ready != nil || back.Failed != nil || back.Done || back.Event == nil || !slices.Equal(back.Event.Status.Missing, []int{2, 4}) {
+	if back.Ready != nil || back.Failed != nil || back.Done || back.Event == nil ||
+		!slices.Equal(back.Event.Status.Missing, []int{2, 4}) {
 		t.Errorf("%s came back as %+v", text, back)
 	}
 }

@@ -16,7 +16,8 @@ import (
 //	peer     {"begun":57}                                   rounds begun by one that holds still, or has no more to do
 //	parent   {"end":58}                                     the run has so many rounds
 //	peer     {"done":true}                                  its work is over; it keeps serving the others
-//	parent   {"through":[2]}                                 these had done their work and are gone: nobody is to wait for them
+//         parent   {"through":[2]}                                 these had done their work and are gone: nobody is to
+// wait for them
 //	parent   {"conditions":{"cut":[2],"slow":4}}            what a script of faults makes of its links and its speed
 //	parent   {"tell":40}                                    it is to say when it begins this round, or a later one
 //	peer     {"begins":40}                                  it begins this round

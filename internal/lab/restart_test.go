@@ -22,7 +22,8 @@ func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
 		switch {
 		case e.Final != nil && e.Final.Messages.Count != 3+4:
 			t.Errorf("result %+v, want the messages of both lives", e.Final)
-		case e.Step != nil && e.Step.Rank == 1 && e.Step.Round == 8 && (e.Step.Sent.Wire != 10+8 || e.Step.Time < time.Second):
+		case e.Step != nil && e.Step.Rank == 1 && e.Step.Round == 8 &&
+			(e.Step.Sent.Wire != 10+8 || e.Step.Time < time.Second):
 			t.Errorf("step %+v, want what has been sent and how long it took in both lives", e.Step)
 		}
 		switch {
@@ -42,7 +43,8 @@ func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
 	if want := "id0/ip4/127.0.0.1/tcp/00 id1/ip4/127.0.0.1/tcp/11 id2/ip4/127.0.0.1/tcp/02"; roster != want {
 		t.Errorf("in its second life it was told %q, want %q", roster, want)
 	}
-	if text := strings.Join(s.lines, "\n"); returned != 1 || !strings.Contains(text, "1 its process ended: signal: killed after round 7: started anew") {
+	if text := strings.Join(s.lines, "\n"); returned != 1 ||
+		!strings.Contains(text, "1 its process ended: signal: killed after round 7: started anew") {
 		t.Errorf("%d statuses and the log %q, want one of each that tell of it", returned, text)
 	}
 }

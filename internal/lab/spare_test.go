@@ -13,12 +13,14 @@ func TestTheRunGoesOnWithoutAPeerThatDied(t *testing.T) {
 	if err := s.run(t.Context(), "finish", "die always", "finish"); err != nil {
 		t.Fatal(err)
 	}
-	if text := strings.Join(s.lines, "\n"); !strings.Contains(text, "1 its process ended: signal: killed after round 7: the run goes on without it") {
+	if text := strings.Join(s.lines, "\n"); !strings.Contains(text,
+		"1 its process ended: signal: killed after round 7: the run goes on without it") {
 		t.Errorf("log %q, want that the run goes on without peer 1", text)
 	}
 	lost := 0
 	for _, e := range s.events {
-		if e.Status != nil && e.Status.State == record.Lost && e.Status.Rank == 1 && strings.Contains(e.Status.Detail, "killed") {
+		if e.Status != nil && e.Status.State == record.Lost && e.Status.Rank == 1 &&
+			strings.Contains(e.Status.Detail, "killed") {
 			lost++
 		}
 	}
@@ -46,7 +48,8 @@ func TestAPeerThatEndsBeforeAllHaveMetIsNotDoneWithout(t *testing.T) {
 	s := &stage{t: t, spares: func(f Failure) bool { return f.Died }}
 	err := s.run(t.Context(), "wait", "stillborn")
 	peer, ok := errors.AsType[*PeerError](err)
-	if !ok || peer.Rank != 1 || !peer.Unmet || !strings.Contains(err.Error(), "peer 1: before all peers had met: its process ended: signal: killed") {
+	if !ok || peer.Rank != 1 || !peer.Unmet || !strings.Contains(err.Error(),
+		"peer 1: before all peers had met: its process ended: signal: killed") {
 		t.Errorf("error %v, want that peer 1 ended before all had met", err)
 	}
 }

@@ -273,7 +273,8 @@ func (s *supervisor) fail(rank int, f *Failure) {
 	if s.stopping || f.Echo && s.failure != nil {
 		return
 	}
-	s.failure = &PeerError{Rank: rank, Unmet: f.Died && s.ready < len(s.procs), Round: s.procs[rank].round, Reason: f.Reason, Hint: f.Hint, Code: f.Code}
+	s.failure = &PeerError{Rank: rank, Unmet: f.Died &&
+		s.ready < len(s.procs), Round: s.procs[rank].round, Reason: f.Reason, Hint: f.Hint, Code: f.Code}
 	if f.Echo {
 		s.patience = time.After(s.options.Grace)
 		return

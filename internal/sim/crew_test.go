@@ -23,7 +23,8 @@ func TestCoresChangeNoResult(t *testing.T) {
 		},
 		Network: shape.Network{Uplink: shape.Link{Latency: 4 * time.Millisecond}},
 	}
-	for name, opt := range map[string]Options{"equal workers": {Compute: takes(time.Millisecond)}, "unequal workers": unequal} {
+	for name, opt := range map[string]Options{"equal workers": {Compute: takes(time.Millisecond)},
+		"unequal workers": unequal} {
 		t.Run(name, func(t *testing.T) {
 			var want []work.Task
 			for _, cores := range []int{1, 4} {

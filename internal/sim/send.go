@@ -60,7 +60,8 @@ func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	}
 	var by entropy.Coder
 	var err error
-	if s.coded, by, err = s.encoders[p.Entropy].Encode(s.coded[:0], f.Payload, layout, toll); err != nil || by == entropy.Plain {
+	if s.coded, by, err = s.encoders[p.Entropy].Encode(s.coded[:0], f.Payload, layout, toll); err != nil ||
+		by == entropy.Plain {
 		return len(f.Payload), err
 	}
 	return len(s.coded), nil

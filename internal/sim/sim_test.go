@@ -48,7 +48,8 @@ func ringOf(t *testing.T, n, d int, order algos.Order, rounds int) []work.Task {
 		t.Fatal(err)
 	}
 	return workersOf(t, n, rounds, func(i int) (topology.Row, gossip.Algorithm) {
-		return graph.Row(topology.Rank(i)), &algos.DPSGD{X: make([]float32, d), Alpha: alpha, Codec: algos.Full{}, Order: order}
+		return graph.Row(topology.Rank(i)), &algos.DPSGD{X: make([]float32, d), Alpha: alpha, Codec: algos.Full{},
+			Order: order}
 	})
 }
 
@@ -135,10 +136,12 @@ func TestTimeChangesNoResult(t *testing.T) {
 	}
 	settings := []setting{
 		{"fast", Options{Compute: takes(0)}},
-		{"slow links", Options{Compute: takes(time.Millisecond), Network: shape.Network{Uplink: shape.Link{Rate: 1e4, Latency: time.Second}}}},
+		{"slow links", Options{Compute: takes(time.Millisecond),
+			Network: shape.Network{Uplink: shape.Link{Rate: 1e4, Latency: time.Second}}}},
 		{"unequal workers", Options{Compute: func(i topology.Rank, k int) time.Duration {
 			return time.Duration(1+(7*int(i)+3*k)%11) * time.Millisecond
-		}, Network: shape.Network{Links: map[[2]topology.Rank]shape.Link{{0, 1}: {Rate: 1e5}, {2, 3}: {Latency: time.Second}}}}},
+		}, Network: shape.Network{Links: map[[2]topology.Rank]shape.Link{{0, 1}: {Rate: 1e5},
+			{2, 3}: {Latency: time.Second}}}}},
 	}
 	for name, make := range map[string]func() []work.Task{
 		"cta": func() []work.Task { return ring(t, 6, 7, algos.CTA) },
@@ -187,7 +190,8 @@ func TestRecord(t *testing.T) {
 			continue
 		}
 		rounds = append(rounds, s.Round)
-		if s.Time != time.Duration(s.Round)*5*time.Millisecond || s.Compute != time.Millisecond || s.Wait != 4*time.Millisecond {
+		if s.Time != time.Duration(s.Round)*5*time.Millisecond || s.Compute != time.Millisecond ||
+			s.Wait != 4*time.Millisecond {
 			t.Errorf("round %d at %v: compute %v, wait %v", s.Round, s.Time, s.Compute, s.Wait)
 		}
 		if s.Theta != float64(s.Round-1) || s.Bits != s.Round+1 || s.Loss <= 0 || s.Gap <= 0 || s.Moved != 5 {
@@ -223,7 +227,8 @@ func TestMachinesAreToldLossAndTime(t *testing.T) {
 		_, err := pull(g, k, x)
 		return float32(3 * k), err
 	}
-	run(t, w, Options{Compute: takes(time.Millisecond), Network: shape.Network{Uplink: shape.Link{Latency: 4 * time.Millisecond}}})
+	run(t, w, Options{Compute: takes(time.Millisecond),
+		Network: shape.Network{Uplink: shape.Link{Latency: 4 * time.Millisecond}}})
 	for k := range rounds {
 		if want := time.Duration(5*k+1) * time.Millisecond; m.loss[k] != float32(3*k) || m.now[k] != want {
 			t.Errorf("round %d: loss %v at %v, want %v at %v", k, m.loss[k], m.now[k], 3*k, want)
@@ -281,7 +286,8 @@ func TestCodingChangesBytesAndNothingElse(t *testing.T) {
 	const d = 10_000
 	var want Result
 	var params []float32
-	for _, coder := range []entropy.Coder{entropy.Plain, entropy.Auto, entropy.Huff0, entropy.FSE, entropy.Zstd, entropy.Bzip2} {
+	for _, coder := range []entropy.Coder{entropy.Plain, entropy.Auto, entropy.Huff0, entropy.FSE, entropy.Zstd,
+		entropy.Bzip2} {
 		w := ring(t, 3, d, algos.CTA)
 		for i := range w {
 			w[i].Layout = func(gossip.Frame) quant.Layout { return quant.Floats(d) }

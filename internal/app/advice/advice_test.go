@@ -46,10 +46,11 @@ func TestHintsSurviveWrapping(t *testing.T) {
 		err        error
 		text, hint string
 	}{
-		"usage":          {Usage(cause, "lab or sim"), "no such mode", "lab or sim"},
-		"no hint":        {Usagef("got %d", 3), "got 3", ""},
-		"another error":  {With(cause, "read on"), "no such mode", "read on"},
-		"a misspelling":  {OneOf("mode", "simm", []string{"lab", "sim"}), `mode "simm": want one of lab, sim`, "did you mean sim?"},
+		"usage":         {Usage(cause, "lab or sim"), "no such mode", "lab or sim"},
+		"no hint":       {Usagef("got %d", 3), "got 3", ""},
+		"another error": {With(cause, "read on"), "no such mode", "read on"},
+		"a misspelling": {OneOf("mode", "simm", []string{"lab", "sim"}), `mode "simm": want one of lab, sim`,
+			"did you mean sim?"},
 		"another letter": {OneOf("mode", "x", []string{"quick"}), `mode "x": want one of quick`, ""},
 	} {
 		hinted, ok := errors.AsType[interface {

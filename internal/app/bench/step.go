@@ -23,9 +23,11 @@ type StepRow struct {
 	Model      string  `json:"model"`
 	Parameters int     `json:"parameters"`
 	Batch      int     `json:"batch"`
-	Rate       float64 `json:"samples_per_s"`         // the best
-	Peak       float64 `json:"peak_gflop_per_s"`      // of the machine's multiply-adds, the best; 0 without vector instructions
-	PerSample  float64 `json:"peak_mflop_per_sample"` // operations that the machine could do in the time of a sample, medians
+	Rate       float64 `json:"samples_per_s"` // the best
+	// of the machine's multiply-adds, the best; 0 without vector instructions
+	Peak float64 `json:"peak_gflop_per_s"`
+	// operations that the machine could do in the time of a sample, medians
+	PerSample float64 `json:"peak_mflop_per_sample"`
 }
 
 // multiplyAdds of one measurement of the peak: some milliseconds.
