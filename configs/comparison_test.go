@@ -80,7 +80,8 @@ func TestShortFormsOfComparisons(t *testing.T) {
 		"{label: a, name: dcd, bits: 8}": "algorithm.compressor.bits=8 algorithm.name=dcd",
 		"{label: a, name: choco, levels: 5, compressor: {name: orq}}": "algorithm.compressor.levels=5 " +
 			"algorithm.compressor.name=orq algorithm.name=choco",
-		"{label: a, name: allreduce, reduce: server, bits: 2, compressor: {name: minmax, mode: stochastic}}": "algorithm.compressor.bits=2 " +
+		"{label: a, name: allreduce, reduce: server, bits: 2, compressor: {name: minmax, mode: stochastic}}": "" +
+			"algorithm.compressor.bits=2 " +
 			"algorithm.compressor.mode=stochastic algorithm.compressor.name=minmax algorithm.name=allreduce " +
 			"algorithm.reduce=server",
 		"{label: a, name: allreduce, bits: 32}": "algorithm.bits=32 algorithm.name=allreduce",

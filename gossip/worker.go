@@ -34,7 +34,6 @@ type Worker struct {
 	schedule Schedule
 	progress
 
-	g        []float32 // the gradient of round k
 	mixed    algos.Mixed
 	repair   Repairs
 	guard    guard
@@ -60,6 +59,7 @@ type progress struct {
 	held   bool // no further round may begin
 	ended  bool // there are fewer rounds than there were to be
 	asked  bool // Ready has asked for the gradient of round k
+	g      []float32
 }
 
 // work is the part of a Ready that grows between two calls.

@@ -45,7 +45,9 @@ func TestExitCodes(t *testing.T) {
 		{"data missing", &data.MissingError{Set: "mnist"}, 6},
 		{"data damaged", &data.ChecksumError{Set: "mnist"}, 6},
 		{"data of another form", &data.FormatError{Err: cause}, 6},
-		{"files of data", inspect.WrongFiles([]inspect.File{{FileReport: data.FileReport{Err: &data.MissingError{Set: "mnist"}}}}), 6},
+		{"files of data", inspect.WrongFiles([]inspect.File{
+			{FileReport: data.FileReport{Err: &data.MissingError{Set: "mnist"}}},
+		}), 6},
 		{"what a peer of the lab asks for", &lab.PeerError{Code: 6}, 6},
 		{"a peer of the lab that was killed", &lab.PeerError{Code: -1}, 1},
 		{"interrupt", &signalError{os.Interrupt}, 130},

@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/supervise"
+	"gossiptrainer/internal/experiment"
 )
 
 func newLab(c *console) *cobra.Command {
@@ -43,7 +44,11 @@ one of them has begun; the result is that of a run of so many rounds.`,
 			if err != nil {
 				return err
 			}
-			return runLab(cmd.Context(), c, &file, args, restarts, ends)
+			run, err := file.assembleFor("lab", args)
+			if err != nil {
+				return err
+			}
+			return c.runLab(cmd.Context(), &file, run, restarts, ends)
 		},
 	}
 	file.addFlags(cmd)
@@ -56,12 +61,8 @@ one of them has begun; the result is that of a run of so many rounds.`,
 	return cmd
 }
 
-func runLab(ctx context.Context, c *console, file *runFile, args []string, restarts int, ends session.Until) error {
-	run, err := file.assembleFor("lab", args)
-	if err == nil {
-		err = ends.Check(run)
-	}
-	if err != nil {
+func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run, restarts int, ends session.Until) error {
+	if err := ends.Check(run); err != nil {
 		return err
 	}
 	dir, err := file.folderOf(run, runfolder.OfLab)

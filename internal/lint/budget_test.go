@@ -32,8 +32,16 @@ var wideStructs = map[string]string{
 var shortFiles = map[string]string{
 	"internal/data/data.go":         "the words that all files of the package use",
 	"internal/proptest/proptest.go": "it sets one flag, for all packages that draw examples",
+	"internal/sim/errors.go":        "the errors of the package",
 	"model/lenet.go":                "one file per model",
+	"quant/levels/gradient.go":      "one file per rule of levels",
+	"quant/nuqsgd.go":               "one file per compressor",
 	"model/mlp.go":                  "one file per model",
+}
+
+// givenCalls may have more parameters: a library calls them.
+var givenCalls = map[string]string{
+	"node/socket Upgrade": "a transport's upgrader, as libp2p calls it",
 }
 
 // budgets finds structs, parameter lists and interfaces that ask too much of a reader.
@@ -47,7 +55,8 @@ func budgets(s source) []string {
 		case *ast.TypeSpec:
 			found = append(found, wideType(s, n)...)
 		case *ast.FuncDecl:
-			if count := n.Type.Params.NumFields(); count > maxParameters {
+			_, given := givenCalls[s.pkg()+" "+n.Name.Name]
+			if count := n.Type.Params.NumFields(); count > maxParameters && !given {
 				found = append(found, s.at(n.Pos(), "function %s has %d parameters: more than %d are a type without a name",
 					n.Name.Name, count, maxParameters))
 			}
@@ -214,9 +223,12 @@ func TestExceptionsToBudgetsAreNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := map[string]int{}
+	fields, parameters := map[string]int{}, map[string]int{}
 	for _, s := range all.sources {
 		ast.Inspect(s.file, func(n ast.Node) bool {
+			if f, ok := n.(*ast.FuncDecl); ok {
+				parameters[s.pkg()+" "+f.Name.Name] = f.Type.Params.NumFields()
+			}
 			if spec, ok := n.(*ast.TypeSpec); ok {
 				if t, ok := spec.Type.(*ast.StructType); ok {
 					fields[s.pkg()+" "+spec.Name.Name] = t.Fields.NumFields()
@@ -228,6 +240,11 @@ func TestExceptionsToBudgetsAreNeeded(t *testing.T) {
 	for name := range wideStructs {
 		if fields[name] <= maxFields {
 			t.Errorf("wideStructs: %s has %d fields: remove the exception", name, fields[name])
+		}
+	}
+	for name := range givenCalls {
+		if parameters[name] <= maxParameters {
+			t.Errorf("givenCalls: %s has %d parameters: remove the exception", name, parameters[name])
 		}
 	}
 	for name := range shortFiles {
