@@ -61,7 +61,8 @@ one of them has begun; the result is that of a run of so many rounds.`,
 	return cmd
 }
 
-func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run, restarts int, ends session.Until) error {
+func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run, restarts int,
+	ends session.Until) error {
 	if err := ends.Check(run); err != nil {
 		return err
 	}

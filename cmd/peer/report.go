@@ -2,20 +2,18 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
+	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/atomicfile"
 	"gossiptrainer/internal/record"
@@ -63,7 +61,7 @@ how well they agree.`,
 			if len(args) == 2 && isComparison(args[0]) && isComparison(args[1]) {
 				return c.reportAgreement(args[0], args[1])
 			}
-			runs, err := openRuns(args)
+			runs, err := runfolder.OpenRecords(args)
 			if err != nil {
 				return err
 			}
@@ -86,39 +84,12 @@ func (c *console) newestRun() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	records, err := filepath.Glob(filepath.Join(loaded.Config.Output.Dir, "*", record.EventsFile))
+	newest, of, err := runfolder.Newest(loaded.Config.Output.Dir)
 	if err != nil {
-		return "", advice.Usagef("report: output.dir %q: %w", loaded.Config.Output.Dir, err)
+		return "", err
 	}
-	newest, latest := "", time.Time{}
-	for _, file := range records { // in the order of their names
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(latest) {
-			newest, latest = filepath.Dir(file), info.ModTime()
-		}
-	}
-	if newest == "" {
-		return "", advice.Usage(
-			fmt.Errorf("report: there is no run in %s", loaded.Config.Output.Dir),
-			"name the folder of a run, or train one: peer lab",
-		)
-	}
-	c.say("report of %s, the newest of %d in %s", newest, len(records), loaded.Config.Output.Dir)
+	c.say("report of %s, the newest of %d in %s", newest, of, loaded.Config.Output.Dir)
 	return newest, nil
-}
-
-func openRuns(dirs []string) ([]*record.Run, error) {
-	runs := make([]*record.Run, len(dirs))
-	for i, dir := range dirs {
-		run, err := runfolder.OpenRecord(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, advice.Usage(err, "peer lab prints the folder of its run")
-		}
-		if err != nil {
-			return nil, err
-		}
-		runs[i] = run
-	}
-	return runs, nil
 }
 
 // sumUp prints the summary of a run, or a table of several.
@@ -177,4 +148,44 @@ func (c *console) saveFigure(file string, figure []byte) error {
 	}
 	c.say("drew %s, %s", file, report.Size(int64(len(figure))))
 	return nil
+}
+
+// isComparison reports whether a folder was left by peer compare.
+func isComparison(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, report.ComparisonFile))
+	return err == nil
+}
+
+// reportStudy writes the report of a comparison and prints its table.
+func (c *console) reportStudy(dir string) error {
+	study, page, err := compare.WriteReport(dir)
+	if err != nil {
+		return err
+	}
+	for _, line := range study.Conclusions() {
+		c.say("%s", line)
+	}
+	for _, line := range study.Caveats() {
+		c.say("note: %s", line)
+	}
+	c.say("report: %s", page)
+	return c.print(study.Comparison, func(w io.Writer) error {
+		if err := report.WriteCells(w, study.Comparison); err != nil {
+			return err
+		}
+		return study.WriteTargets(w)
+	})
+}
+
+// reportAgreement prints how well two comparisons agree.
+func (c *console) reportAgreement(first, second string) error {
+	a, err := report.ReadComparison(first)
+	if err != nil {
+		return err
+	}
+	b, err := report.ReadComparison(second)
+	if err != nil {
+		return err
+	}
+	return c.print(report.Agree(a, b), func(w io.Writer) error { return report.WriteAgreement(w, a, b) })
 }

@@ -96,7 +96,7 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	if err != nil {
 		return nil, "", err
 	}
-	if err := unplayed(loaded); err != nil {
+	if err := preflight.Unplayed(loaded); err != nil {
 		return nil, "", err
 	}
 	if secret, err = peer.Secret(loaded); err != nil {
@@ -123,13 +123,4 @@ func (f *runFile) again(s *session.Session, mode string) string {
 func (f *runFile) addFaults(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.faults, "fault", nil,
 		"a fault made on purpose, as an entry of faults.script: `'at=40 kill=3'`; may be repeated")
-}
-
-// unplayed refuses a script in a command in which nobody could play it.
-func unplayed(loaded *configs.Loaded) error {
-	if len(loaded.Config.Faults.Script) == 0 {
-		return nil
-	}
-	return loaded.Locate(configs.Errorf("faults.script", "nobody plays it on peers that are started one by one: "+
-		"leave it out, or use peer lab or peer sim, which start all of them"))
 }

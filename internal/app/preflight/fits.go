@@ -106,3 +106,12 @@ func canMeet(l configs.Limit) error {
 	}
 	return nil
 }
+
+// Unplayed refuses a script in a command in which nobody could play it.
+func Unplayed(loaded *configs.Loaded) error {
+	if len(loaded.Config.Faults.Script) == 0 {
+		return nil
+	}
+	return loaded.Locate(configs.Errorf("faults.script", "nobody plays it on peers that are started one by one: "+
+		"leave it out, or use peer lab or peer sim, which start all of them"))
+}

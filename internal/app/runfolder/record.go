@@ -1,9 +1,15 @@
 package runfolder
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/regular"
@@ -39,4 +45,39 @@ func Limits(run *experiment.Run) record.Limits {
 		l.Rounds *= run.N()
 	}
 	return l
+}
+
+// OpenRecords is OpenRecord for several folders.
+func OpenRecords(dirs []string) ([]*record.Run, error) {
+	runs := make([]*record.Run, len(dirs))
+	for i, dir := range dirs {
+		run, err := OpenRecord(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, advice.Usage(err, "peer lab prints the folder of its run")
+		}
+		if err != nil {
+			return nil, err
+		}
+		runs[i] = run
+	}
+	return runs, nil
+}
+
+// Newest returns the run folder below dir whose record was written last, and how many there are.
+func Newest(dir string) (newest string, of int, err error) {
+	records, err := filepath.Glob(filepath.Join(dir, "*", record.EventsFile))
+	if err != nil {
+		return "", 0, advice.Usagef("report: output.dir %q: %w", dir, err)
+	}
+	latest := time.Time{}
+	for _, file := range records { // in the order of their names
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !info.ModTime().Before(latest) {
+			newest, latest = filepath.Dir(file), info.ModTime()
+		}
+	}
+	if newest == "" {
+		return "", 0, advice.Usage(fmt.Errorf("report: there is no run in %s", dir),
+			"name the folder of a run, or train one: peer lab")
+	}
+	return newest, len(records), nil
 }
