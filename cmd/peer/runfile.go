@@ -122,5 +122,5 @@ func (f *runFile) again(s *session.Session, mode string) string {
 // addFaults adds the flag of commands that play a script.
 func (f *runFile) addFaults(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.faults, "fault", nil,
-		"a fault made on purpose, as an entry of faults.script: `'at=40 kill=3'`; may be repeated")
+		"a fault made on purpose, an `entry` like 'at=40 kill=3'; may be repeated")
 }
