@@ -119,7 +119,7 @@ func words(word string) string {
 	panic("internal error: configs: a description with <" + word + ">")
 }
 
-// What a setting belongs to.
+// The following functions say whether a setting applies to a row.
 
 func hasForms(a registry.Algorithm) bool  { return a.Form != "" }
 func ordered(a registry.Algorithm) bool   { return a.Takes.Order }

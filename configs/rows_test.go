@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// What a row does not allow is refused at its key and line; what it allows is not.
+// The rules refuse, with key and line, each setting that a row does not allow, and no other.
 func TestTheRowsOfAlgorithmsAreTheRules(t *testing.T) {
 	settings := []struct {
 		key, text string

@@ -141,7 +141,7 @@ type Ready struct {
 	// Done says that all rounds are over. Frames may still have to be sent.
 	Done bool
 
-	// What follows, layers around a machine ask for; a machine leaves it empty.
+	// Layers around a machine ask for the following; a machine leaves it empty.
 
 	// Control lists what is to be done with links, before Send.
 	Control []Control

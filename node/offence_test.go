@@ -28,7 +28,7 @@ func accused(t *testing.T, policy LostPolicy, tolerance int) (*driver, *script) 
 	return d, s
 }
 
-// What a worker tolerates: package judge.
+// The limits of package judge.
 const (
 	tolerance = 8
 	flood     = 1024

@@ -30,7 +30,7 @@ type process struct {
 	lives   int // so far
 	deaths  []time.Time
 
-	// What a script of faults makes of it.
+	// The state that a script of faults has put the process into.
 	conditions Conditions // as it was told last
 	doomed     bool       // it is killed, and its end is not known yet
 	away       bool       // it is dead, and not to be started yet

@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// What the other packages take for granted of a row.
+// Every row has the fields that other packages rely on.
 func TestRowsAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range algorithms {

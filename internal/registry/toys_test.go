@@ -157,7 +157,7 @@ func (b *bench) train(t *testing.T) {
 	}{
 		{"algorithm={name: tracking}", `"algorithm":"tracking","bits":32`, false},
 		{"algorithm={name: naive, compressor: {name: maxsign, bucket: 64}}", `"algorithm":"naive","bits":1`, false},
-		// What their rows do not allow is refused.
+		// Settings that the rows of the toys do not allow are refused.
 		{"algorithm={name: tracking, codec: moniqua}", "tracking sends models by the codec full alone", true},
 		{"algorithm={name: tracking, bits: 8}", "algorithm.bits: has no effect: the codec full sends 32 bits", true},
 		{"algorithm={name: tracking, local_steps: 2}", "algorithm.local_steps: tracking is not known to allow it", true},

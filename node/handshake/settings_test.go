@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What is accepted as the end of a run names a worker of it, is fit to print,
+// A message that ends a run is accepted only if it names a worker of the run, can be printed,
 // and can be passed on.
 func FuzzHalt(f *testing.F) {
 	f.Add(EncodeStop(&StoppedError{Rank: 3, Reason: "the cat is on the keyboard"}), 8)
@@ -62,7 +62,7 @@ func TestDifferencesAreShortened(t *testing.T) {
 	}
 }
 
-// What is told fits into a message, and both ends agree on which sections differ.
+// Differing sections of any size fit into a message, and both ends name the same ones.
 func TestSettingsOfAnySizeCanBeTold(t *testing.T) {
 	huge := []byte(`"` + strings.Repeat("x", maxSettings) + `"`)
 	section := func(name, text string) Section { return Section{Name: name, JSON: []byte(text)} }

@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/node/handshake"
 )
 
-// What the messages of all peers take of the slowest link stays small.
+// The status messages of all peers take a small share of the slowest link.
 func TestMessagesLeaveSlowLinksToTheRun(t *testing.T) {
 	for _, test := range []struct {
 		n    int
