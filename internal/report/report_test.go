@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"image/png"
 	"math"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,24 +30,6 @@ func sample() []record.Event {
 			Detail: "worker 2 was never seen"}},
 		record.Event{Final: &record.Final{Rank: 0, Rounds: 50, Loss: 0.1, Accuracy: 0.97, Digest: "ab"}},
 	)
-}
-
-func recorded(t *testing.T, events []record.Event) *bytes.Buffer {
-	t.Helper()
-	var b bytes.Buffer
-	for _, e := range events {
-		if err := record.Write(&b, e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &b
-}
-
-func write(t *testing.T, file string, text []byte) {
-	t.Helper()
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestFigureHasInkAndEveryFormat(t *testing.T) {
