@@ -46,8 +46,8 @@ var ErrAbsurd = errors.New("absurd values")
 type Mixed struct {
 	Gap   float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
 	Moved int     // coordinates in which some x̂_j differs from x̂_i
-	// a magnitude that no value of the messages, or no distance where those are all they say, exceeds; 0 where nobody
-	// looked
+	// Largest bounds the magnitudes of the messages' values, or of their distances if they hold
+	// only distances; 0 if it was not measured.
 	Largest float32
 }
 

@@ -41,7 +41,7 @@ type Clip struct {
 	sorted    []float64
 	scaled    []Message // with weights W_ij·min(1, τ/|x̂_j − x̂_i|)
 	wrong     MismatchError
-	wild      bool // what is farther than Wild radii is left out
+	wild      bool // mixing leaves out values farther than Wild radii
 }
 
 // A Verifier is a codec that can recognise messages which it recovered wrongly.

@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Compression holds the compressors that one worker needs: what a worker has
-// compressed, its neighbours decode with a compressor that was made like its own.
+// A Compression holds the compressors that one worker needs: its own, and one per neighbour.
+// Neighbours decode a worker's payload with a compressor made like the sender's.
 type Compression struct {
 	Own quant.Compressor
 	In  []quant.Compressor // of the neighbours, in increasing rank as in Row.In

@@ -38,7 +38,7 @@ type document struct {
 
 type place struct{ key, value token.Position }
 
-// parseDocument reads text. What it cannot read is in problems.
+// parseDocument reads text. It returns unreadable parts as problems.
 func parseDocument(name string, text []byte) *document {
 	d := &document{name: name, lines: strings.Split(string(text), "\n"), places: map[string]place{}}
 	if !d.readable(text) {

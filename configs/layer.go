@@ -66,7 +66,7 @@ func (l *layer) giveText(key, written, text string) {
 	}
 }
 
-// parse reads a value in YAML. What it cannot read is in problems.
+// parse reads a value in YAML. It returns unreadable parts as problems.
 func (l *layer) parse(key, written, text string) (value any, ok bool) {
 	doc := parseDocument(written, []byte(text))
 	for _, p := range doc.problems {

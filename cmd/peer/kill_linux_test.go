@@ -145,7 +145,7 @@ type killedLab struct {
 	dir    string
 	random *rand.Rand
 	within int // rounds, in which they are
-	// since the first record, after which nobody is killed: whoever is done does not come back; 0 = never
+	// since the first record; no peer is killed later, because a finished peer does not come back; 0 = never
 	spare    time.Duration
 	begun    time.Time // when there was a record
 	record   *bufio.Reader

@@ -59,10 +59,9 @@ The rounds, batches and step sizes are the preset's unless a command below says 
 * Payload: bytes that a peer sends in a round to all its neighbours together; repairs and framing are not in it, what is
   sent again
   over a new link is.
-* Compute (gradient) and codec (encode, decode, mix): what a round takes while nothing else wants the core: a tenth of
-  the recorded rounds
-  is faster. In all: time of the run per round of a peer, in which the peers, and whatever else runs there, compete for
-  the cores.
+* Compute (gradient) and codec (encode, decode, mix): time per round while nothing else wants the core: a tenth of
+  the recorded rounds is faster. In all: time of the run per round of a peer. The peers, and other programs that run
+  there, compete for the cores.
 * Accuracy: on the test set, mean of the replicas after equal rounds; in AD-PSGD the peers share the sum of the rounds.
 * exit: the run failed, and this is the exit code; the reason stands below.
 
