@@ -40,7 +40,7 @@ var siblings = map[string][]string{
 	"internal/kernel":   {"internal/rng"},     // its random numbers
 	"internal/vec":      {"internal/kernel"},  // its loops in assembly
 	"internal/state":    {"internal/vec"},     // a snapshot holds vectors as bytes
-	// somebody else may have put a fifo into a run folder; digests of models
+	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},  // its tables are fitted there
 	"model":               {"internal/data"}, // a gradient is taken on a data.Batch

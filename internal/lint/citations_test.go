@@ -53,7 +53,7 @@ func (t tree) citations(name, text string) []string {
 	return found
 }
 
-// lacks says what is missing of a citation in the file name, which lies in folder.
+// lacks says why a citation in the file name, which lies in folder, leads nowhere.
 func (t tree) lacks(folder, name, cited string) []string {
 	file, section, _ := strings.Cut(cited, "#")
 	full := name

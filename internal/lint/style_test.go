@@ -15,10 +15,10 @@ const (
 	maxFunction = 60
 )
 
-// drawers are package names that say nothing of what is inside.
+// drawers are package names that say nothing of their contents.
 var drawers = []string{"util", "utils", "common", "helper", "helpers", "misc", "types", "core", "pkg", "base", "shared"}
 
-// sizes finds what is too long to be one idea.
+// sizes finds files and functions that are too long to be one idea.
 func sizes(s source) []string {
 	if ast.IsGenerated(s.file) {
 		return nil

@@ -81,8 +81,8 @@ func (m mesh) against(order []string) (up []string, all int) {
 	return up, all
 }
 
-// greedy orders the files as Eades, Lin and Smyth do (Information Processing Letters 47, 1993): it
-// takes off files that use no other, then the one that uses the most more than use it.
+// greedy orders the files as Eades, Lin and Smyth do (Information Processing Letters 47, 1993). It
+// takes off files that use no other. Then it takes the file with the largest excess of uses over users.
 func (m mesh) greedy() []string {
 	left := maps.Clone(m)
 	var top, bottom []string
