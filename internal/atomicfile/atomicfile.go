@@ -1,8 +1,8 @@
-// Package atomicfile writes files that appear whole or not at all: a reader, or
-// whoever comes after a crash, finds the old content or the new.
+// Package atomicfile replaces files atomically: readers find the old content or the new,
+// also after a crash.
 //
-// It is google/renameio where that works. Elsewhere, on Windows, a file is
-// renamed over the old one, which a crash at that moment may lose.
+// It uses google/renameio where that works. On Windows it renames the new file over the old
+// one. A crash at that moment may lose both.
 package atomicfile
 
 import (
@@ -10,15 +10,15 @@ import (
 	"io/fs"
 )
 
-// A File is one that has not appeared yet. Cleanup gives it up unless Commit has
-// put it in its place; it may be called in any case.
+// A File is a draft. Commit puts it in place. Cleanup deletes it unless Commit has
+// succeeded, so callers may always defer it.
 type File interface {
 	io.Writer
 	Cleanup() error
 	Commit() error
 }
 
-// Write puts a file with this content in place.
+// Write replaces the file at path with this content.
 func Write(path string, content []byte, perm fs.FileMode) error {
 	f, err := New(path, perm)
 	if err != nil {

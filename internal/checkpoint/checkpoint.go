@@ -1,13 +1,13 @@
-// Package checkpoint keeps the states of one worker on disk, the newest few, so
-// that a worker whose process has ended can go on.
+// Package checkpoint stores the newest states of one worker on disk. A worker resumes from
+// them when its process has ended.
 //
-// A checkpoint is a folder round-<k>: state.safetensors is the state before round
-// k, manifest.json says of which worker of which run, and how the first is known to
-// be whole. It is written under another name and renamed when it is on disk, so
-// a process or a machine may end at any time.
+// A checkpoint is a folder round-<k>. Its file state.safetensors is the state before round
+// k. Its file manifest.json names the worker and the run, and has the checksum of the state.
+// Write fills a draft folder and renames it once it is on disk. So a process or a machine
+// may end at any time.
 //
-// The package decides neither when a checkpoint is due nor whether a run may go on
-// from one whose run file differs. docs/format/checkpoints.md describes the files.
+// Callers decide when a checkpoint is due, and whether a run may resume with a run file
+// that differs. docs/format/checkpoints.md describes the files.
 package checkpoint
 
 import (
@@ -32,17 +32,16 @@ const (
 	stateFile    = "state.safetensors"
 	manifestFile = "manifest.json"
 	prefix       = "round-"
-	unfinished   = ".unfinished-" // before the name of a folder that is being written
-	digits       = 8              // of a round at least
+	unfinished   = ".unfinished-" // prefix of a draft folder
+	digits       = 8              // least width of a round number
 )
 
-// folderName returns the name of the checkpoint before round k.
+// folderName returns the folder name of the checkpoint before round k.
 func folderName(k int) string { return fmt.Sprintf("%s%0*d", prefix, digits, k) }
 
-// Write makes s the checkpoint of m in dir, which is made if it is not there, and
-// removes those older than the newest keep ≥ 1, those of later rounds, and what an
-// ended process has left unfinished. It returns when all is on disk. On error the
-// earlier checkpoints are as they were.
+// Write stores s as the checkpoint of m in dir and creates dir if needed. It then removes
+// all but the newest keep ≥ 1 checkpoints, those of later rounds, and abandoned drafts. It
+// returns once all is on disk. An error leaves the earlier checkpoints unchanged.
 func Write(dir string, m Manifest, s *state.Snapshot, keep int) error {
 	if err := write(dir, m, s); err != nil {
 		return fmt.Errorf("checkpoint: round %d: %w", m.Round, err)
@@ -68,7 +67,7 @@ func write(dir string, m Manifest, s *state.Snapshot) error {
 	if err := fill(draft, m, s); err != nil {
 		return errors.Join(err, os.RemoveAll(draft))
 	}
-	if err := os.RemoveAll(final); err != nil { // from before the run went back to an earlier round
+	if err := os.RemoveAll(final); err != nil { // left by a run that went back to an earlier round
 		return errors.Join(err, os.RemoveAll(draft))
 	}
 	if err := os.Rename(draft, final); err != nil {
@@ -108,7 +107,7 @@ func writeState(path string, s *state.Snapshot) (file, error) {
 	return file{Bytes: count.n, SHA256: hex.EncodeToString(hash.Sum(nil))}, f.Commit()
 }
 
-// A counter counts what passes through it.
+// A counter counts the bytes that it passes on.
 type counter struct {
 	to io.Writer
 	n  int64
@@ -120,7 +119,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// prune removes what the checkpoint before round k has made superfluous.
+// prune removes the checkpoints and drafts that the checkpoint before round k supersedes.
 func prune(dir string, k, keep int) error {
 	rounds, drafts, err := list(dir)
 	if err != nil {
@@ -141,8 +140,8 @@ func prune(dir string, k, keep int) error {
 	return errors.Join(errs...)
 }
 
-// list returns the rounds of the checkpoints in dir in increasing order, and what
-// is unfinished. A folder that is not there has none.
+// list returns the rounds of the checkpoints in dir in increasing order, and the drafts.
+// A missing folder has none.
 func list(dir string) (rounds []int, drafts []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

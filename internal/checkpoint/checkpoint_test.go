@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/state"
 )
 
-// A worker is something with a state.
+// A worker has a state with one variable of each kind.
 type worker struct {
 	x     []float32
 	seen  int
@@ -99,8 +99,8 @@ func TestAFewAreKept(t *testing.T) {
 		want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	// A run that went back writes over what it has left, and an ended process
-	// leaves a folder that nobody needs.
+	// A run that went back replaces its later checkpoints. It removes the draft of a process
+	// that has ended.
 	if err := os.Mkdir(filepath.Join(dir, unfinished+"round-00000050"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +124,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// Whatever happens to the newest checkpoint, the one before is found and the
-// damage is named.
+// Latest skips a damaged newest checkpoint, returns the one before and names the damage.
 func TestDamagedCheckpointsAreSkipped(t *testing.T) {
 	content := func(t *testing.T, path string) []byte {
 		t.Helper()
@@ -174,7 +173,7 @@ func TestDamagedCheckpointsAreSkipped(t *testing.T) {
 	}
 }
 
-// A flipped bit in either file is found, or changes nothing: JSON keys may have
+// Latest finds a flipped bit in either file, unless it changes nothing: JSON keys may have
 // capitals.
 func TestFlippedBitsAreFound(t *testing.T) {
 	dir := write3(t, 20)

@@ -9,10 +9,10 @@ import (
 	"gossiptrainer/internal/settings"
 )
 
-// A Difference is a setting that is not what it was when a checkpoint was written.
+// A Difference is a setting that has changed since a checkpoint was written.
 type Difference = settings.Difference
 
-// A MismatchError says that a checkpoint is not of the worker that wants it.
+// A MismatchError says that a checkpoint belongs to another worker, run or run file.
 type MismatchError struct {
 	Path        string
 	What        string // the run, the rank, or the settings
@@ -38,17 +38,16 @@ func said(value string) string {
 	return value
 }
 
-// Hint says what to do.
+// Hint tells the user how to proceed.
 func (e *MismatchError) Hint() string {
 	if len(e.Differences) == 0 {
-		return "name the folder of this run, or start the run anew without --resume"
+		return "name the folder of this run, or start the run again without --resume"
 	}
-	return "set them back to go on, or start the run anew without --resume"
+	return "set them back to go on, or start the run again without --resume"
 }
 
-// Check returns a *MismatchError unless the checkpoint is of that worker of that
-// run, with the same settings but for those whose change is legal. The Round of
-// want does not count.
+// Check returns a *MismatchError unless the checkpoint has the run, rank and settings of
+// want. It accepts the differences for which legal returns true, and ignores the round.
 func (f *Found) Check(want Manifest, legal func(Difference) bool) error {
 	switch {
 	case f.Run != want.Run:
@@ -63,7 +62,7 @@ func (f *Found) Check(want Manifest, legal func(Difference) bool) error {
 	return nil
 }
 
-// differences returns the keys whose values differ, in order.
+// differences returns the changed settings in the order of their keys.
 func differences(then, now []Section) []Difference {
 	return settings.Differences(byName(then), byName(now))
 }

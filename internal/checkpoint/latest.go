@@ -14,18 +14,18 @@ import (
 	"gossiptrainer/internal/state"
 )
 
-// A Found is a checkpoint that was read.
+// A Found is a checkpoint read from disk.
 type Found struct {
 	Manifest
 	Path    string
 	State   *state.Snapshot
-	Skipped []*DamagedError // newer ones, newest first
+	Skipped []*DamagedError // damaged checkpoints that are newer, newest first
 }
 
-// ErrNone is wrapped where a folder has no checkpoint at all.
+// ErrNone says that a folder has no checkpoint.
 var ErrNone = errors.New("no checkpoint")
 
-// A DamagedError says that a checkpoint is not as it was written.
+// A DamagedError says that a checkpoint has changed since it was written.
 type DamagedError struct {
 	Path string
 	Err  error
@@ -36,7 +36,7 @@ func (e *DamagedError) Error() string {
 }
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// A VersionError says that another version of this program has written a checkpoint.
+// A VersionError says that a checkpoint has another format version.
 type VersionError struct {
 	Path    string
 	Version int
@@ -47,18 +47,18 @@ func (e *VersionError) Error() string {
 		Version)
 }
 
-// Hint says what to do.
+// Hint tells the user how to proceed.
 func (e *VersionError) Hint() string {
-	return "go on with the program that wrote it, or start the run anew"
+	return "go on with the program that wrote it, or start the run again without --resume"
 }
 
-// Latest reads the newest whole checkpoint in dir. Damaged ones are skipped and
-// named. If there is no other, the error wraps the *DamagedError of the newest; if
-// there is none at all, it wraps ErrNone. A checkpoint of another version is not
-// skipped: going on from an older one would not be what its user expects.
+// Latest reads the newest intact checkpoint in dir and lists the damaged ones that it
+// skipped. If all are damaged, the error wraps the *DamagedError of the newest. If there is
+// none, it wraps ErrNone. A checkpoint of another version is an error and is not skipped:
+// resuming from an older one would surprise the user.
 func Latest(dir string) (*Found, error) { return latest(dir, read) }
 
-// Peek is Latest without the state, which may be damaged.
+// Peek is Latest without the state. It does not check that the state is intact.
 func Peek(dir string) (*Found, error) { return latest(dir, peek) }
 
 func latest(dir string, read func(path string, k int) (*Found, error)) (*Found, error) {
@@ -86,8 +86,8 @@ func latest(dir string, read func(path string, k int) (*Found, error)) (*Found, 
 	return nil, fmt.Errorf("%w in %s", ErrNone, dir)
 }
 
-// Newest returns the round of the newest checkpoint in dir, whether it is whole or
-// not, and whether there is one.
+// Newest returns the round of the newest checkpoint in dir, intact or not, and whether there
+// is one.
 func Newest(dir string) (round int, there bool) {
 	rounds, _, err := list(dir)
 	if err != nil || len(rounds) == 0 {
@@ -142,8 +142,8 @@ func readManifest(path string) (document, error) {
 	return d, err
 }
 
-// readState reads a state that must be as large as want says before memory is
-// taken for it, and have its hash.
+// readState reads a state and checks its size and hash against want. It checks the size
+// before it allocates memory.
 func readState(path string, want file) (*state.Snapshot, error) {
 	f, err := regular.Open(path)
 	if err != nil {

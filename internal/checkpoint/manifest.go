@@ -9,15 +9,15 @@ import (
 	"io"
 )
 
-// Version is that of the layout of a checkpoint and of the names in a state.
+// Version is the version of a checkpoint's layout and of the names in a state.
 const Version = 1
 
-// A Manifest says what a checkpoint is the state of.
+// A Manifest identifies the run, worker and round of a checkpoint.
 type Manifest struct {
 	Run      string    `json:"run"`  // name of the run
 	Rank     int       `json:"rank"` // of the worker
 	Round    int       `json:"round"`
-	Settings []Section `json:"settings"` // what the state depends on
+	Settings []Section `json:"settings"` // those that the state depends on
 }
 
 // A Section is a part of a run file.
@@ -26,27 +26,27 @@ type Section struct {
 	JSON json.RawMessage `json:"values"` // canonical: keys sorted, no white space
 }
 
-// A document is what a manifest says.
+// A document is the content of a manifest.
 type document struct {
-	Version int `json:"version"` // its names and their meaning may change with it, the envelope does not
+	Version int `json:"version"` // of the names and their meaning; the envelope stays the same
 	Manifest
 	State file `json:"state"`
 }
 
-// An envelope is the manifest as it is written.
+// An envelope is a manifest with the checksum of its document.
 type envelope struct {
 	SHA256     string          `json:"sha256"` // of the text of the document, hexadecimal
 	Checkpoint json.RawMessage `json:"checkpoint"`
 }
 
-// A file is what must be found under a name.
+// A file is the size and checksum that a file must have.
 type file struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// maxManifest bounds what is read of a manifest: run files with long lists of
-// edges are the largest.
+// maxManifest is the largest manifest that is read, in bytes. Run files with long lists of
+// edges make the largest.
 const maxManifest = 16 << 20
 
 // encode returns the text of a manifest.
@@ -64,10 +64,10 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// errVersion says that a manifest is of another version than this program's.
+// errVersion says that a manifest has another version than this program's.
 var errVersion = errors.New("another version")
 
-// readDocument reads a manifest from r, at most maxManifest bytes of it.
+// readDocument reads a manifest of at most maxManifest bytes from r.
 func readDocument(r io.Reader) (document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
 	switch {
@@ -89,7 +89,7 @@ func readDocument(r io.Reader) (document, error) {
 	}
 	hash, err := hex.DecodeString(d.State.SHA256)
 	if err != nil || len(hash) != sha256.Size || d.State.Bytes < 0 || d.Round < 0 || d.Rank < 0 {
-		return document{}, errors.New("numbers that no checkpoint has")
+		return document{}, errors.New("a round, rank, size or checksum is out of range")
 	}
 	return d, nil
 }

@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/internal/state"
 )
 
-// Encode writes a state in the safetensors format, its tensors flat. Numbers of
-// more bytes come first, so that all of them are aligned.
+// Encode writes a state in the safetensors format with flat tensors. Tensors of wider
+// numbers come first, so that all numbers are aligned.
 func Encode(w io.Writer, s *state.Snapshot) error {
 	order := make([]*state.Tensor, len(s.Tensors))
 	for i := range order {
@@ -43,8 +43,8 @@ func Encode(w io.Writer, s *state.Snapshot) error {
 	return nil
 }
 
-// Decode reads a state of size bytes from r. It allocates in proportion to size,
-// whatever r says.
+// Decode reads a state of size bytes from r. It allocates in proportion to size, even if
+// the header in r claims more.
 func Decode(r io.Reader, size int64) (*state.Snapshot, error) {
 	h, err := safetensors.Read(r, size)
 	if err != nil {

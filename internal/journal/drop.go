@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// Trim lets go of whole segments that hold nothing but slots before this one. Then it lets
-// go of the oldest, whoever may need them, until what is on disk takes most bytes, or is
-// the segment being written.
+// Trim deletes the segments whose slots all precede before. It then deletes the oldest
+// segments, even those that neighbours still need, until the rest has at most most bytes.
+// The segment being written always stays.
 func (j *Journal) Trim(before int, most int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	defer j.bury()
+	defer j.closeDropped()
 	n := 0
 	for n < len(j.segments) && j.segments[n] != j.writing && j.segments[n].last < before {
 		n++
@@ -32,7 +32,7 @@ func (j *Journal) Trim(before int, most int64) error {
 	return j.shorten(most)
 }
 
-// shorten lets go of the oldest segments beyond so many bytes.
+// shorten deletes the oldest segments until the rest has at most most bytes.
 func (j *Journal) shorten(most int64) error {
 	total := int64(0)
 	for _, s := range j.segments {
@@ -46,7 +46,7 @@ func (j *Journal) shorten(most int64) error {
 	return j.remove(n)
 }
 
-// remove lets go of the n oldest segments and of the messages up to the last in them.
+// remove deletes the n oldest segments and forgets their messages.
 func (j *Journal) remove(n int) error {
 	if n == 0 {
 		return nil
@@ -68,7 +68,7 @@ func (j *Journal) remove(n int) error {
 	return nil
 }
 
-// shift lets go of the first n messages, and of repairs of older ones.
+// shift forgets the first n messages and all repairs of older slots.
 func (j *Journal) shift(n int) {
 	j.places, j.base = append(j.places[:0], j.places[n:]...), j.base+n
 	for key := range j.repairs {
@@ -78,19 +78,18 @@ func (j *Journal) shift(n int) {
 	}
 }
 
-// bury closes the files that have been removed, unless Sync is at work.
-func (j *Journal) bury() {
+// closeDropped closes the files of deleted segments. While Sync runs it may still use them.
+func (j *Journal) closeDropped() {
 	if j.syncing > 0 {
 		return
 	}
 	for _, s := range j.dropped {
-		_ = s.file.Close() // nobody will read what was written
+		_ = s.file.Close() // the file is deleted already, so an error loses nothing
 	}
 	j.dropped = nil
 }
 
-// Remove closes the journal and removes its folder, unless others have put
-// something there.
+// Remove closes the journal and deletes its files. It deletes the folder too if that is empty then.
 func (j *Journal) Remove() error {
 	j.mu.Lock()
 	segments := j.segments

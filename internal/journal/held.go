@@ -7,11 +7,11 @@ import (
 	"gossiptrainer/topology"
 )
 
-// heldBytes bounds the payloads in memory. Beyond it the oldest messages are let
-// go: a neighbour that comes back at one of them cannot be helped, and is told so.
+// heldBytes bounds the payloads in memory. Beyond it the journal drops the oldest messages.
+// A neighbour that returns at a dropped message is refused with the reason.
 const heldBytes = 64 << 20
 
-// A record is a frame that the disk has not taken.
+// A record is a frame that could not be written to disk yet.
 type record struct {
 	header  wire.Header
 	payload []byte
@@ -36,14 +36,14 @@ func (j *Journal) pop() {
 	j.held = slices.Delete(j.held, 0, 1)
 }
 
-// release takes out what is before base.
+// release drops the held frames of slots before base.
 func (j *Journal) release() {
 	for len(j.held) > 0 && j.held[0].slot < j.base {
 		j.pop()
 	}
 }
 
-// flush gives the disk what is held, in order, as far as it takes it.
+// flush writes the held frames to disk in order, until one fails.
 func (j *Journal) flush() error {
 	for len(j.held) > 0 {
 		r := j.held[0]

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A folder that is gone takes nothing, as a disk that is full; frames that are
-// open can be read on.
+// A deleted folder acts like a full disk. Frames in open files remain readable.
 func TestWhatTheDiskDoesNotTakeIsHeld(t *testing.T) {
 	dir := t.TempDir() + "/journal"
 	j := open(t, dir, 0)

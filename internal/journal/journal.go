@@ -1,15 +1,14 @@
-// Package journal keeps what a worker has sent until no neighbour can ask for it
-// again, so that one that comes back at an earlier round is told what it was told
-// the first time.
+// Package journal is a write-ahead log of the messages that a worker sends. A neighbour
+// that returns at an earlier round receives the same messages again.
 //
-// The frames are on disk, in segments of a folder, and the page cache is the
-// memory: what is appended is safe from the end of the process at once, and from
-// that of the machine after Sync. What a full disk does not take is held in memory,
-// up to a bound. A record is a frame as package wire writes it, so
-// each has a checksum; a repair has the rank of its receiver in the place of the
-// epoch. The package knows neither links nor checkpoints: who appends, syncs and
-// drops sees to it that the frames of before a checkpoint are safe when that is.
-// docs/format/journal.md describes the files.
+// The frames are in segment files of one folder. An appended frame survives the end of
+// the process at once, and the end of the machine after Sync. While the disk is full, the
+// journal holds frames in memory, up to a bound. A record is a frame in the format of
+// package wire, with its checksum. A repair has the rank of its receiver in place of the
+// epoch. docs/format/journal.md describes the files.
+//
+// The package knows neither links nor checkpoints. Its caller must sync the frames of all
+// rounds before a checkpoint no later than the checkpoint itself.
 package journal
 
 import (
@@ -25,13 +24,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// segmentBytes is how long a segment grows at most, but for its last frame.
+// segmentBytes is the size at which a segment is closed. The last frame may exceed it.
 const segmentBytes = 64 << 20
 
 var _ replay.Log = (*Journal)(nil)
 
-// A Journal holds the messages of the slots in Span, and the repairs of
-// some of them. It may be used by several goroutines.
+// A Journal holds the messages of the slots in Span and repairs of some of them. Several
+// goroutines may use it.
 type Journal struct {
 	dir   string
 	slots gossip.Slots
@@ -43,11 +42,11 @@ type Journal struct {
 	base     int
 	places   []place // of the messages of the slots from base on
 	repairs  map[receipt]place
-	held     []*record // that the disk has not taken, in order
+	held     []*record // frames that are not on disk yet, in order
 	heldSize int
 	appended int64      // bytes, since it was opened
-	syncing  int        // calls of Sync at work
-	dropped  []*segment // that Sync may still be using
+	syncing  int        // running calls of Sync
+	dropped  []*segment // deleted segments that a running Sync may use
 	head     [wire.HeaderLen]byte
 }
 
@@ -56,11 +55,11 @@ type segment struct {
 	path   string
 	file   *os.File
 	size   int64
-	last   int  // latest slot of a frame in it
-	synced bool // as far as it has been written
+	last   int  // latest slot of its frames
+	synced bool // all its frames are
 }
 
-// A place is where a frame stands.
+// A place says where to read a frame.
 type place struct {
 	in   *segment
 	at   int64
@@ -68,14 +67,14 @@ type place struct {
 	held *record // if it is in memory
 }
 
-// A receipt names a repair.
+// A receipt identifies a repair.
 type receipt struct {
 	slot int
 	to   topology.Rank
 }
 
-// Span returns the oldest slot whose message is there, and the one whose message is
-// to be appended next: the same if there is none.
+// Span returns the slot of the oldest message and the slot to append next. They are equal
+// in an empty journal.
 func (j *Journal) Span() (base, next int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -91,8 +90,8 @@ func (j *Journal) Appended() int64 {
 	return j.appended
 }
 
-// Append keeps a message, which must be that of the next slot, or a repair. A repair
-// that is there already is not kept twice.
+// Append stores the message of the next slot, or a repair. It ignores a repair that it has.
+// It never fails for lack of disk space: such frames stay in memory.
 func (j *Journal) Append(f gossip.Frame) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -120,8 +119,7 @@ func (j *Journal) Append(f gossip.Frame) error {
 	return nil
 }
 
-// write puts a frame at the end of the segment being written. A failure leaves
-// nothing there.
+// write appends a frame to the current segment. After an error the segment is unchanged.
 func (j *Journal) write(h wire.Header, payload []byte, slot int) (place, error) {
 	if err := wire.PutHeader(j.head[:], h, payload); err != nil {
 		return place{}, err
@@ -146,7 +144,7 @@ func (j *Journal) write(h wire.Header, payload []byte, slot int) (place, error) 
 	return p, nil
 }
 
-// begin makes a segment if none is being written.
+// begin creates a segment if none is open for writing.
 func (j *Journal) begin() error {
 	if j.writing != nil {
 		return nil
@@ -162,9 +160,8 @@ func (j *Journal) begin() error {
 	return nil
 }
 
-// Find returns the message of a slot in Span, without a receiver, or the repair of that
-// message for a neighbour, and reports whether it is there. A message that is not is
-// an error.
+// Find returns the message of a slot, or its repair for neighbour to, and reports whether
+// it found one. It returns an error for a message outside Span or a damaged frame.
 func (j *Journal) Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -185,7 +182,7 @@ func (j *Journal) Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gos
 	return f, err == nil, err
 }
 
-// read returns the frame at a place in memory of its own.
+// read returns a frame in newly allocated memory.
 func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
 	if p.held != nil {
 		h := p.held.header
@@ -209,8 +206,8 @@ func (j *Journal) read(p place, slot int) (gossip.Frame, error) {
 	return gossip.Frame{Round: h.Round, Hop: h.Hop, Note: h.Note, Payload: payload}, nil
 }
 
-// Sync makes what has been appended safe. The next frame begins a segment, so that
-// Drop can let go of what is older than a checkpoint.
+// Sync writes all appended frames to stable storage. The next frame begins a new segment, so
+// Trim can delete the segments before a checkpoint.
 func (j *Journal) Sync() error {
 	j.mu.Lock()
 	if err := j.flush(); err != nil {
@@ -233,7 +230,7 @@ func (j *Journal) Sync() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.syncing--
-	j.bury()
+	j.closeDropped()
 	if err != nil {
 		for _, s := range fresh {
 			s.synced = false
@@ -252,7 +249,7 @@ func syncAll(dir string, segments []*segment) error {
 	return syncFolder(dir)
 }
 
-// Close closes the files, which stay.
+// Close closes the files and leaves them on disk.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -169,8 +169,8 @@ func TestLongSegmentsEnd(t *testing.T) {
 	}
 }
 
-// Whatever has happened to the files, what is read is what was written, and the
-// slots that are there follow one another up to the next.
+// After any damage to the files, each frame read equals the frame written, and the slots in
+// Span have no gap.
 func TestDamage(t *testing.T) {
 	tests := map[string]struct {
 		harm       func(t *testing.T, dir string)
@@ -313,8 +313,8 @@ func TestErrorsNameTheFolder(t *testing.T) {
 	}
 }
 
-// A journal opens whatever is in its files, and what it then says it has it has,
-// or says that it is damaged.
+// A journal opens files with any content. It then finds each frame of its Span or reports
+// the damage.
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	j, err := Open(dir, numbering, 0)
@@ -360,7 +360,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// What a round of a model of 100,000 bytes pays.
+// BenchmarkAppend measures what a round of a model of 100,000 bytes costs.
 func BenchmarkAppend(b *testing.B) {
 	j, err := Open(b.TempDir(), gossip.Slots{Every: 1, Hops: 1, Lead: 1}, 0)
 	if err != nil {

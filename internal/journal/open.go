@@ -13,12 +13,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// segmentName is that of a file, by its number.
+// segmentName is the format of a segment's file name.
 const segmentName = "frames-%08d"
 
-// Open returns the journal in dir, made as needed, of a worker that is about to
-// send the message of slot next. Later frames are removed, for it will make them
-// again, and so are earlier ones behind which one is missing or cannot be read.
+// Open opens or creates the journal in dir for a worker that next sends the message of
+// slot next. It removes later frames, because the worker will send them again. It also
+// removes the frames before a gap or an unreadable frame.
 func Open(dir string, slots gossip.Slots, next int) (*Journal, error) {
 	j := &Journal{dir: dir, slots: slots, repairs: make(map[receipt]place)}
 	if err := j.open(next); err != nil {
@@ -31,11 +31,11 @@ func (j *Journal) open(next int) error {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(j.dir) // by name
+	entries, err := os.ReadDir(j.dir) // sorted by name
 	if err != nil {
 		return err
 	}
-	over := false // the message of slot next has been seen
+	over := false // the scan has reached the message of slot next
 	for _, entry := range entries {
 		n, ok := numberOf(entry.Name())
 		if !ok {
@@ -52,15 +52,15 @@ func (j *Journal) open(next int) error {
 	return j.trim()
 }
 
-// numberOf reads the name of a segment.
+// numberOf returns the number in the name of a segment.
 func numberOf(name string) (n int, ok bool) {
 	_, err := fmt.Sscanf(name, segmentName, &n)
 	return n, err == nil && fmt.Sprintf(segmentName, n) == name
 }
 
-// scan takes in the frames of a segment up to the first that is cut off or no
-// frame, or the message of slot next, and cuts it there. Payloads are not looked
-// at. It reports whether that message has been seen, here or, over, before.
+// scan enters the frames of a segment up to the first damaged header or the message of
+// slot next, and truncates the file there. It does not read payloads. It reports whether
+// it has reached that message; over says that an earlier segment has.
 func (j *Journal) scan(path string, next int, over bool) (bool, error) {
 	if err := regular.Check(path); err != nil {
 		return over, err
@@ -93,7 +93,7 @@ func (j *Journal) scan(path string, next int, over bool) (bool, error) {
 
 var errCutOff = errors.New("frame is cut off")
 
-// headerAt reads the header of a frame that ends before size.
+// headerAt reads the header of a frame that must end by size.
 func headerAt(r io.ReaderAt, at, size int64) (wire.Header, error) {
 	var head [wire.HeaderLen]byte
 	room := size - at - wire.HeaderLen
@@ -110,8 +110,8 @@ func headerAt(r io.ReaderAt, at, size int64) (wire.Header, error) {
 	return h, err
 }
 
-// enter notes where a frame stands. A message that does not follow the last one
-// begins anew: what is before it would end in a gap.
+// enter records the place of a frame. A message that does not follow the last one replaces
+// all earlier ones: replay cannot cross a gap.
 func (j *Journal) enter(h wire.Header, slot int, p place) {
 	if h.Kind == wire.Repair {
 		j.repairs[receipt{slot: slot, to: topology.Rank(h.Epoch)}] = p
@@ -123,7 +123,7 @@ func (j *Journal) enter(h wire.Header, slot int, p place) {
 	j.places = append(j.places, p)
 }
 
-// trim removes the segments in which there is nothing that is still of use.
+// trim deletes the segments that hold no usable frame.
 func (j *Journal) trim() error {
 	used := make(map[*segment]bool)
 	for _, p := range j.places {
@@ -142,7 +142,7 @@ func (j *Journal) trim() error {
 			kept = append(kept, s)
 			continue
 		}
-		_ = s.file.Close() // nobody will read what was written
+		_ = s.file.Close() // the file goes next, so an error loses nothing
 		if err := os.Remove(s.path); err != nil {
 			return err
 		}
