@@ -1,7 +1,6 @@
-// Package proptest makes property tests draw the same examples every time: a change
-// is judged by what it does, not by what was drawn. Tests of a package that uses
-// rapid import it for that alone. -rapid.seed=0 draws others, as .ci/nightly does,
-// many more of them.
+// Package proptest makes property tests draw the same examples every time, so a result
+// depends on the change and not on chance. Test packages that use rapid import it for this
+// effect only. -rapid.seed=0 draws other examples; .ci/nightly draws many of them.
 package proptest
 
 import (

@@ -18,10 +18,10 @@ type Compressor struct {
 	// algorithm.compressor; name and scaled belong to all.
 	Takes []string
 	Bits  Range // of rows that take bits
-	// Fixed: its error does not follow what is sent, so that no feedback lets it grow.
+	// Fixed: its error does not scale with the input, so error feedback cannot make it grow.
 	Fixed bool
-	// Check says what is wrong with a setting that the row takes, "" if all are good;
-	// nil: nothing can be.
+	// Check names an invalid setting and the reason, or returns "" if all are valid. Nil
+	// accepts every setting.
 	Check func(s CompressorSettings) (setting, why string)
 	// Build makes the C(·) of vectors of d parameters; stream is the sender's.
 	// Clipping and scaling are common to all, see New.

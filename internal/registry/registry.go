@@ -110,9 +110,9 @@ type Graph struct {
 	Most func(topology.Spectrum) float64      // the slack below which it is, as a factor; nil with no need
 }
 
-// Theta says what is known of the bound of Moniqua.
+// Theta describes the rules for Moniqua's bound θ.
 type Theta struct {
-	// Certificate returns the sums of which the certified rule is made; nil: there is none.
+	// Certificate returns the sums of the certified rule; nil: there is none.
 	Certificate func(*topology.Graph, topology.Spectrum) (Sums, error)
 	// Uncertified says why there is none, "" if there is one.
 	Uncertified string

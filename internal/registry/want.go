@@ -12,8 +12,8 @@ const (
 	AnyCompressor
 	// Unbiased: errors move the mean of the models.
 	Unbiased
-	// Contraction: error feedback amplifies the variance of what is none. A
-	// deterministic compressor has no variance.
+	// Contraction: error feedback amplifies the variance of compressors without this
+	// property. A deterministic compressor has no variance.
 	Contraction
 	// UnbiasedSum: there is a choice of error feedback, without which a bias stays.
 	UnbiasedSum

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Nobody writes into the fifo, so a program that opened it would wait for ever.
+// The fifo has no writer, so a program that opened it would wait for ever.
 func TestAFifoIsNotOpened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(path, 0o666); err != nil {

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// RandomK appends to dst the k indices of 0..d−1 that a partial Fisher–Yates
-// shuffle puts first, in increasing order, and returns the extended slice:
-// step i exchanges position i with position i + (raw(seed, round, i) mod (d−i)).
-// It needs 0 ≤ k ≤ d ≤ 2³².
+// RandomK appends k of the indices 0..d−1 to dst in increasing order and returns the
+// extended slice. They are the first k of a partial Fisher–Yates shuffle. Its step i exchanges
+// position i with position i + (raw(seed, round, i) mod (d−i)). It needs 0 ≤ k ≤ d ≤ 2³².
 //
 // It works in O(k) memory, which it takes from dst's spare capacity: a caller
 // that passes the result back, cut to its old length, allocates nothing.
@@ -30,11 +29,10 @@ func RandomK(dst []uint32, seed uint64, round, d, k int) []uint32 {
 	return dst[:start+k]
 }
 
-// moves is the part of the permutation that differs from the identity: an open
-// addressing table from position to content, never more than half full. A slot
-// is free when position and content are equal, which says nothing anyway; a
-// taken one is never freed, for an element that left its position has gone to
-// the finished front.
+// moves is the part of the permutation that differs from the identity. It is an open
+// addressing table from position to content, never more than half full. A slot with equal
+// position and content is free, since such an entry carries no information. Slots are never
+// freed: an element that leaves its position goes to the finished front.
 type moves struct {
 	position, content []uint32
 	shift             int
@@ -64,7 +62,7 @@ func (m moves) get(p uint32) uint32 {
 	return p
 }
 
-// put stores v as the content of position p and returns what was there.
+// put stores v as the content of position p and returns the earlier content.
 func (m moves) put(p, v uint32) uint32 {
 	s := m.slot(p)
 	old := p

@@ -1,8 +1,8 @@
-// Package rng gives randomness by address: every value is a function of (seed,
-// round, index), so that two workers, or one worker after a restart, draw the
-// same numbers without having exchanged any.
+// Package rng gives randomness by address: every value is a function of (seed, round,
+// index). So two workers draw the same numbers without exchanging any, and so does one worker
+// after a restart.
 //
-// It keeps no state and is not cryptographic.
+// The package keeps no state and is not cryptographic.
 //
 // The generator is one 64-bit mix per round and three 32-bit multiplications
 // per index:

@@ -1,9 +1,9 @@
-// Package safetensors reads and writes the headers of files in the safetensors
-// format (https://github.com/huggingface/safetensors, "Format"): the length of the
-// header as uint64 little-endian, the header, a JSON object from tensor names to
-// {dtype, shape, data_offsets}, and the tensors one after another.
+// Package safetensors reads and writes the headers of files in the safetensors format
+// (https://github.com/huggingface/safetensors, "Format"). A file has the length of the header
+// as uint64 little-endian, the header, and the tensors one after another. The header is a JSON
+// object from tensor names to {dtype, shape, data_offsets}.
 //
-// It does not touch the tensors themselves: who reads them knows what for.
+// The package leaves reading and writing the tensors to its callers.
 package safetensors
 
 import (

@@ -28,7 +28,7 @@ func TestDifferencesNameKeysAndValues(t *testing.T) {
 	}
 }
 
-// Any two texts can be compared, and what is named differs.
+// Differences accepts any two texts and names only keys whose values differ.
 func FuzzDifferences(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1}}`), []byte(`{"a":{"b":2},"c":[]}`))
 	f.Add([]byte(`{"a":`), []byte(`"\ud800"`))

@@ -9,11 +9,10 @@ import (
 
 // A Network is the links of a run. The zero value is infinitely fast.
 type Network struct {
-	// Uplink is what all that a worker sends shares, whatever neighbour it goes
-	// to.
+	// Uplink limits everything that a worker sends, over all its neighbours.
 	Uplink Link
-	// Links replaces the uplink on single undirected edges, keyed by the
-	// smaller rank first: each direction then has a gate of its own.
+	// Links replaces the uplink on single undirected edges. The smaller rank comes first in
+	// the key. Each direction of such an edge has its own gate.
 	Links map[[2]topology.Rank]Link
 	Seed  uint64 // of jitter and loss
 }
@@ -31,14 +30,13 @@ type Sender struct {
 	paths map[topology.Rank]*Path
 }
 
-// NewSender returns that of worker self, with nothing sent.
+// NewSender returns the sender of worker self.
 func (n Network) NewSender(self topology.Rank) *Sender {
 	return &Sender{net: n, self: self, own: map[topology.Rank]*Gate{}, paths: map[topology.Rank]*Path{}}
 }
 
-// Book sends bytes to another worker, or to a peer outside the graph that goes
-// by any other number, and returns when the last of them has left and when it
-// arrives.
+// Book sends bytes to another worker. It returns when the last byte leaves and when it
+// arrives. A peer outside the graph may have any number that no worker has.
 func (s *Sender) Book(to topology.Rank, now time.Duration, bytes int) (left, arrives time.Duration) {
 	path := s.paths[to]
 	if path == nil {
@@ -49,22 +47,22 @@ func (s *Sender) Book(to topology.Rank, now time.Duration, bytes int) (left, arr
 	return path.Book(link, gate, now, bytes)
 }
 
-// Promise keeps the next turn for bytes that are about to be sent to that worker
-// and returns how long it is until they can begin to leave. Turns come in the
-// order in which they were asked for; a promise is not a booking.
+// Promise reserves the next turn for bytes that a caller is about to send to a worker. It
+// returns the time until they can begin to leave. Turns come in the order of the requests.
+// The caller must still book the bytes.
 func (s *Sender) Promise(to topology.Rank, now time.Duration, bytes int) time.Duration {
 	link, gate := s.way(to)
 	return gate.promise(link, now, bytes)
 }
 
-// Link returns what messages to that worker go through.
+// Link returns the link that messages to that worker use.
 func (s *Sender) Link(to topology.Rank) Link {
 	link, _ := s.way(to)
 	return link
 }
 
-// Limit makes all that the worker sends leave at no more than so many bits per second from
-// now on, and as fast as the network lets it for 0.
+// Limit caps the worker's sending rate, in bits per second, from now on. 0 leaves only the
+// limits of the network.
 func (s *Sender) Limit(bits float64) { s.most = bits }
 
 func (s *Sender) way(to topology.Rank) (Link, *Gate) {

@@ -1,9 +1,8 @@
-// Package shape is the arithmetic of a network link: when bytes that are sent
-// now have left, and when they arrive.
+// Package shape computes when bytes that are sent over a limited link leave and arrive.
 //
-// It moves no bytes and reads no clock. Package node keeps real connections to
-// its times, package sim makes virtual time of them, so that both mean the same
-// by a limit. Congestion control is not modelled: a link is used to the full.
+// It moves no bytes and reads no clock. Package node delays real connections by these times,
+// package sim advances virtual time by them. So a limit means the same in both. The model has
+// no congestion control: a sender uses the full rate.
 package shape
 
 import (
@@ -24,16 +23,16 @@ type Link struct {
 // Limited reports whether anything takes time on the link.
 func (l Link) Limited() bool { return l != Link{Burst: l.Burst} }
 
-// Record is how many bytes of a stream fill a TLS record of 16 KiB together with
-// yamux's header of 12 bytes, and Chunk how many fill four of them, yamux's
-// longest message: one byte more would travel in a message or a record of its own.
+// Record is the number of stream bytes that fill one TLS record of 16 KiB together with
+// yamux's header of 12 bytes. Chunk is the number that fills four records, the longest message
+// of yamux. One more byte would need another record or message.
 const (
 	Record = 16<<10 - 12
 	Chunk  = 64<<10 - 12
 )
 
-// Bounds of a piece, and how long the link should need for it: what is not a
-// frame waits for one piece at most, and small ones cost headers.
+// Bounds of a piece and the time that a link should need for one. Control messages wait for
+// one piece at most, so pieces are short. Each costs headers, so they are not too short.
 const (
 	leastPiece = 4 << 10
 	pieceTime  = 50 * time.Millisecond
@@ -55,14 +54,14 @@ func (l Link) capped(bits float64) Link {
 	return l
 }
 
-// A Gate is where bytes leave one after another, at the rate of a link: one
-// uplink may serve many paths. The zero value is free.
+// A Gate lets bytes leave one after another at the rate of a link. One uplink may serve many
+// paths. The zero value is idle.
 type Gate struct {
-	free     time.Duration // when all that was booked has left
-	promised time.Duration // when all that was promised a turn will have left, if it leaves in time
+	free     time.Duration // when all booked bytes have left
+	promised time.Duration // when all promised bytes will have left, if their senders are in time
 }
 
-// leave books bytes and returns when they have left.
+// leave books bytes and returns when the last of them leaves.
 func (g *Gate) leave(l Link, now time.Duration, bytes int) time.Duration {
 	if l.Rate <= 0 {
 		return now
@@ -71,7 +70,7 @@ func (g *Gate) leave(l Link, now time.Duration, bytes int) time.Duration {
 	return max(g.free, now)
 }
 
-// promise keeps a turn for bytes and returns how long it is until then.
+// promise reserves a turn for bytes and returns the time until then.
 func (g *Gate) promise(l Link, now time.Duration, bytes int) time.Duration {
 	if l.Rate <= 0 {
 		return 0
@@ -85,8 +84,8 @@ func (l Link) serialise(bytes int) time.Duration {
 	return time.Duration(float64(bytes) * 8 / l.Rate * float64(time.Second))
 }
 
-// A Path leads from a gate to one receiver, where bytes arrive in the order in
-// which they left. Seed is that of jitter and loss.
+// A Path leads from a gate to one receiver. Bytes arrive in the order in which they left.
+// Seed is the seed of jitter and loss.
 type Path struct {
 	Seed uint64
 
@@ -97,11 +96,11 @@ type Path struct {
 // packet is the payload of a TCP segment in Ethernet frames of 1500 bytes.
 const packet = 1448
 
-// Book sends bytes at time now through g along p and returns when the last of
-// them has left and when it arrives.
+// Book sends bytes at time now through g along p. It returns when the last byte leaves and
+// when it arrives.
 //
-// A packet that is lost takes its share of the rate again and comes one round
-// trip, twice the latency, later. Packets behind it wait for it.
+// A lost packet uses its share of the rate again and arrives one round trip (twice the
+// latency) later. Packets behind it wait for it.
 func (p *Path) Book(l Link, g *Gate, now time.Duration, bytes int) (left, arrives time.Duration) {
 	if l.Jitter == 0 && l.Loss == 0 {
 		left = g.leave(l, now, bytes)
@@ -125,7 +124,7 @@ func (p *Path) one(l Link, g *Gate, now time.Duration, bytes int) (left, late ti
 	return left, late
 }
 
-// fate says how long the next packet is on its way and how often it is sent.
+// fate draws the delay of the next packet and how often it is sent.
 func (p *Path) fate(l Link) (late time.Duration, sent int) {
 	key := rng.At(p.Seed, p.packets)
 	p.packets++
@@ -137,9 +136,9 @@ func (p *Path) fate(l Link) (late time.Duration, sent int) {
 	return late, sent
 }
 
-// draw returns how many bytes leave for a message of so many, since some are sent
-// again, and how long after the last of them the message has arrived: both as on
-// a link that it has for itself.
+// draw returns the bytes that a message costs including retransmissions. It also returns the
+// time from the departure of the last byte to the arrival of the message. Both assume that
+// the message has the link for itself.
 func (p *Path) draw(l Link, bytes int) (total int, tail time.Duration) {
 	if l.Jitter == 0 && l.Loss == 0 {
 		return bytes, l.Latency

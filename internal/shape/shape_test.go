@@ -54,13 +54,13 @@ func TestPromisesAreTurns(t *testing.T) {
 		now  time.Duration
 		want time.Duration
 	}{
-		{1, 0, 5 * ms},      // behind what was sent
-		{2, 0, 6 * ms},      // behind what was promised to another
+		{1, 0, 5 * ms},      // behind the bytes already sent
+		{2, 0, 6 * ms},      // behind the promise to another receiver
 		{1, 2 * ms, 5 * ms}, // which is not twice as long ago
 		{3, 0, 0},           // a link of its own
 		{3, 0, time.Second},
 		{4, 0, 0}, {4, 0, 0}, // no rate, no turns
-		{1, time.Second, 0}, // what was promised and not used is not made up for
+		{1, time.Second, 0}, // an unused promise gives no credit
 	} {
 		if got := s.Promise(p.to, p.now, 1000); got != p.want {
 			t.Errorf("promise %d: turn in %v, want %v", i, got, p.want)
@@ -106,8 +106,7 @@ func TestBurstLeavesAtOnceAndIsPaidForLater(t *testing.T) {
 	}
 }
 
-// Whatever a link does, nothing arrives before it left, nothing overtakes, and
-// no more than the rate allows leaves.
+// On any link no byte arrives before it leaves or overtakes another, and the rate is a limit.
 func TestOrderAndRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Link{

@@ -10,10 +10,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Sharer is a worker's side of a network in virtual time, where messages to
-// several receivers leave at once and share the rate of the uplink evenly, as
-// connections do. Messages to one receiver leave one after another. T is what a
-// message is to the caller.
+// A Sharer is a worker's side of a network in virtual time. Messages to several receivers
+// leave at once and share the rate of the uplink evenly, as connections do. Messages to one
+// receiver leave one after another. T is the caller's type of a message.
 type Sharer[T any] struct {
 	net   Network
 	self  topology.Rank
@@ -23,7 +22,7 @@ type Sharer[T any] struct {
 	flows map[topology.Rank]*flow[T]
 }
 
-// NewSharer returns that of worker self, with nothing sent.
+// NewSharer returns the sharer of worker self.
 func NewSharer[T any](n Network, self topology.Rank) *Sharer[T] {
 	return &Sharer[T]{
 		net: n, self: self, up: &Server[T]{link: n.Uplink, rate: n.Uplink.Rate},
@@ -44,7 +43,7 @@ func (s *Sharer[T]) Send(to topology.Rank, now time.Duration, bytes int, what T)
 	return server
 }
 
-// Link returns what messages to that worker go through.
+// Link returns the link that messages to that worker use.
 func (s *Sharer[T]) Link(to topology.Rank) Link { return s.server(to).link }
 
 func (s *Sharer[T]) server(to topology.Rank) *Server[T] {
@@ -59,8 +58,8 @@ func (s *Sharer[T]) server(to topology.Rank) *Server[T] {
 	return s.own[to]
 }
 
-// Drop forgets the messages to another worker that have not left: their link is lost. It
-// returns the server through which they would have left.
+// Drop discards the unsent messages to another worker, after their link was lost. It returns
+// their server.
 func (s *Sharer[T]) Drop(to topology.Rank, now time.Duration) *Server[T] {
 	server := s.server(to)
 	if f := s.flows[to]; f != nil {
@@ -70,9 +69,8 @@ func (s *Sharer[T]) Drop(to topology.Rank, now time.Duration) *Server[T] {
 	return server
 }
 
-// Limit makes all that the worker sends leave at no more than so many bits per second from
-// now on, and as fast as the network lets it for 0. It returns the servers, the uplink
-// first.
+// Limit caps the worker's sending rate, in bits per second, from now on. 0 leaves only the
+// limits of the network. It returns the servers, the uplink first.
 func (s *Sharer[T]) Limit(bits float64, now time.Duration) []*Server[T] {
 	s.most = bits
 	servers := []*Server[T]{s.up}
@@ -85,14 +83,14 @@ func (s *Sharer[T]) Limit(bits float64, now time.Duration) []*Server[T] {
 	return servers
 }
 
-// A Server is where messages leave.
+// A Server sends the messages of one gate.
 type Server[T any] struct {
 	link  Link
-	rate  float64       // of the network, which link may have less than
-	at    time.Duration // when what is left of the messages was reckoned last, or the last one had left
+	rate  float64       // limit of the network; that of link may be lower
+	at    time.Duration // when bytes were last updated, or when the last message had left
 	flows []*flow[T]    // with something to send
 	left  []Departure[T]
-	// Turn changes with whatever changes the answer of Next.
+	// Turn changes whenever the answer of Next may change.
 	Turn int
 }
 
@@ -103,7 +101,7 @@ type flow[T any] struct {
 }
 
 type message[T any] struct {
-	bytes float64 // that have not left
+	bytes float64 // still to leave
 	tail  time.Duration
 	what  T
 }
@@ -115,7 +113,7 @@ type Departure[T any] struct {
 }
 
 func (s *Server[T]) send(f *flow[T], now time.Duration, bytes int, what T) {
-	if s.serve(now); len(s.flows) == 0 { // what a pause has saved leaves at once
+	if s.serve(now); len(s.flows) == 0 { // the burst that a pause has saved leaves at once
 		s.at = max(s.at, now-s.burst())
 	}
 	total, tail := f.path.draw(s.link, bytes)
@@ -130,13 +128,13 @@ func (s *Server[T]) send(f *flow[T], now time.Duration, bytes int, what T) {
 // limit gives the server another rate, unless the network's is lower.
 func (s *Server[T]) limit(bits float64, now time.Duration) {
 	s.serve(now)
-	s.at = max(s.at, now) // what a pause has saved was saved at another rate
+	s.at = max(s.at, now) // the burst was saved at another rate
 	s.link.Rate = s.rate
 	s.link = s.link.capped(bits)
 	s.Turn++
 }
 
-// drop forgets what f has not sent.
+// drop discards the unsent messages of f.
 func (s *Server[T]) drop(f *flow[T]) {
 	clear(f.waiting)
 	f.waiting = f.waiting[:0]
@@ -151,7 +149,7 @@ func (s *Server[T]) burst() time.Duration {
 	return s.link.serialise(s.link.Burst)
 }
 
-// Next returns when the next message will have left if no other is sent before.
+// Next returns when the next message leaves unless another is sent before.
 func (s *Server[T]) Next() (at time.Duration, ok bool) {
 	f := s.first()
 	if f == nil {
@@ -160,7 +158,7 @@ func (s *Server[T]) Next() (at time.Duration, ok bool) {
 	return s.at + s.needs(f), true
 }
 
-// first returns the flow whose message is the next to have left.
+// first returns the flow whose message leaves next.
 func (s *Server[T]) first() *flow[T] {
 	var first *flow[T]
 	for _, f := range s.flows {
@@ -171,7 +169,7 @@ func (s *Server[T]) first() *flow[T] {
 	return first
 }
 
-// needs returns how long the message of f takes at its share of the rate.
+// needs returns the time that the message of f still takes at its share of the rate.
 func (s *Server[T]) needs(f *flow[T]) time.Duration {
 	if s.link.Rate <= 0 {
 		return 0
@@ -180,7 +178,7 @@ func (s *Server[T]) needs(f *flow[T]) time.Duration {
 	return time.Duration(math.Round(took))
 }
 
-// Leave returns what has left by now, in its order; the slice is good until the
+// Leave returns the messages that have left by now, in order. The slice is valid until the
 // next call.
 func (s *Server[T]) Leave(now time.Duration) []Departure[T] {
 	s.serve(now)
@@ -221,7 +219,7 @@ func (s *Server[T]) spend(bytes float64) {
 func (s *Server[T]) depart(f *flow[T], left time.Duration) {
 	m := f.waiting[0]
 	last := copy(f.waiting, f.waiting[1:])
-	f.waiting[last] = message[T]{} // lets go of it
+	f.waiting[last] = message[T]{} // releases its memory
 	f.waiting = f.waiting[:last]
 	f.path.last = max(f.path.last, left+m.tail)
 	s.left = append(s.left, Departure[T]{f.path.last, m.what})

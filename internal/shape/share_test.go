@@ -64,7 +64,7 @@ func TestTurnsTellWhatWasReckonedBefore(t *testing.T) {
 	}
 }
 
-// One receiver alone gets what it would get by booking.
+// A single receiver gets the same times as by booking.
 func TestSharingWithNobodyIsBooking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := Link{
@@ -108,7 +108,7 @@ func TestSharingWithNobodyIsBooking(t *testing.T) {
 	})
 }
 
-// The rate is used to the full and no more, whoever shares it.
+// The flows together use exactly the rate.
 func TestSharedRateIsUsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewSharer[int](Network{Uplink: Link{Rate: 8e6}}, 0)

@@ -20,7 +20,7 @@ var _ Set = data.Set{}
 // only on its first use and is not safe for concurrent use, neither with itself
 // nor with its objective.
 type Evaluator struct {
-	// Watch is told after each batch how many samples are done, of how many; nil: nobody asks.
+	// Watch, if not nil, learns after each batch how many samples of all are done.
 	Watch func(done, all int)
 
 	objective model.Objective

@@ -21,9 +21,9 @@ import (
 // update direction is not finite, or the model has left all bounds.
 var ErrDiverged = errors.New("training diverged")
 
-// What no training returns from.
+// Limits beyond which training never recovers.
 const (
-	farthest = 1e15 // magnitude of a parameter: sums lose what they add, long before they are infinite
+	farthest = 1e15 // magnitude of a parameter: sums lose their addends long before they overflow
 	worst    = 1e4  // loss, in units of the worker's first one or, if that is below 1, of 1
 )
 

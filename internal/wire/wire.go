@@ -7,14 +7,13 @@
 //	│  u32   │  u8    │ u8   │ u16  │  u32   │  u32   │      u64      │      u64      │ length  │
 //	└────────┴────────┴──────┴──────┴────────┴────────┴───────────────┴───────────────┴─────────┘
 //
-// length is that of the payload. kind has in its upper 4 bits the number of the
-// coder (package entropy) that made the payload, 0 for one that is as it was.
-// note is what travels besides the message, 0 where there is nothing to say.
-// epoch names the life of the sending process. crc32c is the Castagnoli checksum
-// of the other 28 header bytes followed by the payload. Who sent a frame and who
-// is meant by it follows from the link.
+// The field length counts the bytes of the payload. The upper 4 bits of kind hold the coder
+// of the payload (package entropy), 0 for none. The field note carries a number beside the
+// message, 0 for none. The field epoch identifies the sending process. The field crc32c is the
+// Castagnoli checksum of the other 28 header bytes followed by the payload. Sender and
+// receiver are those of the link.
 //
-// It reads and writes no stream, and does not know what a payload means.
+// The package reads and writes no stream and does not interpret payloads.
 // docs/format/frames.md has worked examples.
 package wire
 
@@ -40,14 +39,14 @@ type Kind uint8
 
 const (
 	Data Kind = 1 // the message of (round, hop)
-	// the sender is done and leaves on purpose: nothing follows but what it is asked for; the payload may say why
+	// the sender has finished and leaves; it still answers requests. The payload may say why
 	Bye     Kind = 2
 	Request Kind = 3 // asks for the repair of the message of (round, hop)
 	Repair  Kind = 4 // the repair of the message of (round, hop)
-	Resend  Kind = 5 // asks for the messages of (round, hop) and what follows, as far as the sender can take them
+	Resend  Kind = 5 // asks for the message of (round, hop) and all later ones that the sender can receive
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
 	Alive   Kind = 7 // nothing but a sign of life, without a payload
-	Member  Kind = 8 // about an edge: hop is what is said, round the exchange
+	Member  Kind = 8 // about an edge: hop is the statement, round the exchange
 )
 
 // String returns the name of k.
@@ -84,11 +83,11 @@ type Header struct {
 	Len   int    // bytes of payload, 0..2^32−1
 
 	sum  uint32 // checksum of the frame as the header has it
-	seen uint32 // of the header and of the payload as far as it has followed
-	rest int    // bytes of payload that have not
+	seen uint32 // checksum of the header and of the parts of the payload so far
+	rest int    // bytes of payload still to follow
 }
 
-// Reasons for which a frame is refused. A driver counts them.
+// Reasons to refuse a frame. A driver counts them.
 var (
 	ErrTruncated = errors.New("wire: header is cut off")
 	ErrVersion   = errors.New("wire: unknown version")
@@ -114,10 +113,10 @@ const (
 // kindBits are the lower bits of that byte.
 const kindBits = 4
 
-// PutHeader writes the header of a frame with this payload into the first
-// HeaderLen bytes of dst, so that header and payload can be sent without
-// copying the payload. h.Len is ignored, the payload knows. It fails with
-// ErrKind, ErrCoder, ErrRange or ErrTooLong on what the format cannot say.
+// PutHeader writes the header of a frame with this payload into the first HeaderLen bytes of
+// dst. So callers can send header and payload without copying the payload. It ignores h.Len
+// and uses the payload's length. It fails with ErrKind, ErrCoder, ErrRange or ErrTooLong if
+// the format cannot express a field.
 func PutHeader(dst []byte, h Header, payload []byte) error {
 	h.Len = len(payload)
 	if err := h.check(); err != nil {
@@ -134,8 +133,7 @@ func PutHeader(dst []byte, h Header, payload []byte) error {
 	return nil
 }
 
-// AppendFrame appends header and payload to dst. On error dst is returned as
-// it was.
+// AppendFrame appends header and payload to dst. On error it returns dst unchanged.
 func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
 	start := len(dst)
 	frame := append(dst, make([]byte, HeaderLen)...)
@@ -145,11 +143,9 @@ func AppendFrame(dst []byte, h Header, payload []byte) ([]byte, error) {
 	return append(frame, payload...), nil
 }
 
-// ParseHeader reads the header at the beginning of b. It refuses with
-// ErrTooLong to announce a payload of more than limit bytes, so that memory may
-// be set aside for what it returns. The checksum covers the payload too: before
-// anything else of the header is believed, Verify or Complete must have accepted
-// both.
+// ParseHeader reads the header at the beginning of b. It refuses a payload of more than
+// limit bytes with ErrTooLong, so callers may allocate Len bytes. The checksum covers the
+// payload too. Trust no other field before Verify or Complete has accepted both.
 func ParseHeader(b []byte, limit int) (Header, error) {
 	if len(b) < HeaderLen {
 		return Header{}, fmt.Errorf("%w: %d bytes of %d", ErrTruncated, len(b), HeaderLen)
@@ -176,20 +172,20 @@ func ParseHeader(b []byte, limit int) (Header, error) {
 	return h, h.check()
 }
 
-// Verify reports whether a header that ParseHeader returned and the payload
-// read after it are what was sent: ErrChecksum if not.
+// Verify checks a header from ParseHeader and the payload behind it against the checksum.
+// It fails with ErrChecksum.
 func Verify(h Header, payload []byte) error {
 	h.Follow(payload)
 	return h.Complete()
 }
 
-// Follow takes in the next part of the payload, best as soon as it has been read,
-// while it is in a cache.
+// Follow adds the next part of the payload to the checksum. Call it right after reading the
+// part, while that is in a cache.
 func (h *Header) Follow(part []byte) {
 	h.seen, h.rest = checksum(h.seen, part), h.rest-len(part)
 }
 
-// Complete is Verify for a payload of which all parts have followed.
+// Complete is Verify for a payload whose parts all went through Follow.
 func (h *Header) Complete() error {
 	if h.rest != 0 {
 		return fmt.Errorf("%w: %d bytes of payload, the header says %d", ErrChecksum, h.Len-h.rest, h.Len)
@@ -200,7 +196,7 @@ func (h *Header) Complete() error {
 	return nil
 }
 
-// check says what of h the format cannot express.
+// check returns an error if the format cannot express h.
 func (h Header) check() error {
 	switch {
 	case h.Kind < Data || h.Kind > Member:

@@ -15,12 +15,12 @@ import (
 // goroutine at a time, while the machine receives. It keeps neither g nor x.
 type Gradient func(g []float32, k int, x []float32) (loss float32, err error)
 
-// A Task is the work of one worker: the machine that a driver runs, the gradients
-// that it asks for, and what the driver has to know of its frames and its state.
+// A Task is the work of one worker. It has the machine that a driver runs, the gradients for
+// it, and the properties of its frames and its state that drivers need.
 type Task struct {
 	Rank topology.Rank
-	Row  topology.Row // whom the worker hears and tells
-	// Closing says who takes the place of a neighbour that is lost; nil: nobody.
+	Row  topology.Row // neighbours from which the worker receives and to which it sends
+	// Closing says who takes the place of a lost neighbour; nil: no worker does.
 	Closing  *topology.Closing
 	Machine  gossip.Machine
 	Gradient Gradient
@@ -37,19 +37,18 @@ type Task struct {
 	MaxPayload int
 	// Entropy is the coder of payloads. Neighbours need not have the same.
 	Entropy entropy.Coder
-	// Layout says how the payload of a frame is cut, for the entropy coder; nil:
-	// nothing is known of it.
+	// Layout returns the parts of a frame's payload, for the entropy coder; nil: unknown.
 	Layout func(f gossip.Frame) quant.Layout
 
 	Recording
 }
 
-// A Recording says what the record of a worker has: how often, and besides what its
-// driver measures. The driver reads nothing of it back.
+// A Recording says how often a worker writes a record, and holds the figures that its driver
+// does not measure. The driver reads nothing of the record back.
 type Recording struct {
 	// Every is how many rounds pass between two Step events; 0 for none.
 	Every int
-	// Parameters is how many parameters of the model a message speaks for.
+	// Parameters is how many parameters of the model one message covers.
 	Parameters int
 	// Theta returns the bound of the modulo codec in round k, nil without one.
 	Theta func(k int) float64

@@ -34,9 +34,9 @@ func (c Costs) worthProbing(n int, toll Toll) bool {
 	return float64(n)*float64(toll) > float64(n)*c.Huff0
 }
 
-// weigh returns the coder with which a payload of plain bytes, of which the
-// planes hold all but sides, is over soonest, by an estimate from a part of each
-// plane: coded, carried and decoded.
+// weigh returns the coder that makes coding, transfer and decoding take the least time. The
+// payload has plain bytes, of which sides are outside the planes. The estimate reads a part
+// of each plane.
 func (e *Encoder) weigh(plain, sides int, toll Toll) Coder {
 	var huff, fse float64
 	for i := range e.planes {
@@ -82,8 +82,8 @@ func (p *probe) estimate(plane []byte) (huff, fse float64) {
 			most = max(most, share)
 		}
 	}
-	// A Huffman code gives the most frequent byte a bit of its own, however much
-	// less it is worth, and the others what is left.
+	// A Huffman code spends at least one bit on the most frequent byte, even if its entropy
+	// is lower. The other bytes share the rest of the code space.
 	whole := bits
 	if rest := 1 - most; most > 0.5 && rest > 0 {
 		whole = 1 + bits + most*math.Log2(most) + rest*math.Log2(rest)

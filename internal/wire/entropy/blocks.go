@@ -69,7 +69,7 @@ func same(b []byte) bool {
 	return true
 }
 
-// readBlocks fills plane and returns what is left of coded.
+// readBlocks decodes coded into plane and returns the rest of coded.
 func (m *machines) readBlocks(plane []byte, c Coder, coded []byte) ([]byte, error) {
 	for len(plane) > 0 {
 		b := plane[:min(blockLen(c), len(plane))]

@@ -17,8 +17,8 @@ type Encoder struct {
 	probe probe
 }
 
-// NewEncoder returns an encoder with a coder of its own, or Auto, which weighs
-// costs; the others do not need them.
+// NewEncoder returns an encoder with a fixed coder, or with Auto, which weighs costs. Only
+// Auto reads costs.
 func NewEncoder(choice Coder, costs Costs) (*Encoder, error) {
 	if !choice.Valid() && choice != Auto {
 		return nil, fmt.Errorf("entropy: internal error: no encoder for %v", choice)
@@ -26,10 +26,10 @@ func NewEncoder(choice Coder, costs Costs) (*Encoder, error) {
 	return &Encoder{choice: choice, costs: costs}, nil
 }
 
-// Encode appends the coded form of payload to dst and returns the coder that
-// made it: Plain, with dst as it was, where the payload is better sent as it is.
-// That is so if the coded form is not smaller, and for Auto if it does not pay
-// at the toll. layout is that of the payload; one that is not is an error.
+// Encode appends the coded form of payload to dst and returns the coder that made it. It
+// returns Plain and dst unchanged if the coded form is not smaller. Auto also does so if
+// coding takes longer than it saves at this cost per byte. It fails if layout does not
+// describe the payload.
 func (e *Encoder) Encode(dst, payload []byte, layout quant.Layout, toll Toll) ([]byte, Coder, error) {
 	if e.choice == Plain || len(payload) == 0 || e.choice == Auto && !e.costs.worthProbing(len(payload), toll) {
 		return dst, Plain, nil

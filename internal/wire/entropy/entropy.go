@@ -1,13 +1,12 @@
-// Package entropy makes payloads shorter without loss and restores them bit for
-// bit: an order-0 coder (Huffman, "A Method for the Construction of
-// Minimum-Redundancy Codes", 1952; Duda, "Asymmetric numeral systems", 2013) or
-// a general one after a stage that brings together what is alike.
+// Package entropy compresses payloads without loss. It first groups similar bytes into
+// planes, then codes each plane. The coders are order-0 (Huffman, "A Method for the
+// Construction of Minimum-Redundancy Codes", 1952; Duda, "Asymmetric numeral systems", 2013)
+// or general.
 //
-// A coded payload describes itself: a prefix says how the plain one is cut
-// (quant.Layout), so that a receiver knows no algorithm; then come the bytes
-// that belong to no symbol, as they are, and the planes. A plane is the symbols
-// of all buckets, as many to a byte as fit, or one byte of all words. Each plane
-// is coded by itself in blocks:
+// A coded payload describes itself, so the receiver needs no algorithm. Its prefix has the
+// layout of the plain payload (quant.Layout). Then follow the bytes that belong to no symbol,
+// unchanged, and the planes. A plane holds the symbols of all buckets, as many to a byte as
+// fit, or one byte of each word. Each plane is coded separately in blocks:
 //
 //	┌─────────────────────────────────┬──────────────┬─────────────┬─────┐
 //	│ prefix: the layout              │ heads, tail  │    block    │ ... │
@@ -15,8 +14,8 @@
 //	│ head, tail u16, word u8         │              │ its content │     │
 //	└─────────────────────────────────┴──────────────┴─────────────┴─────┘
 //
-// The package opens no stream and reads no clock. It does not know what symbols
-// mean, nor when coding pays: who does says so with a Toll.
+// The package opens no stream and reads no clock. It does not interpret symbols. Callers
+// state the time per byte of the link, which decides whether coding pays.
 // docs/format/payloads.md#coded-payloads has a worked example.
 package entropy
 

@@ -7,8 +7,8 @@ import (
 	"gossiptrainer/quant"
 )
 
-// Of a float the sign and the exponent are worth coding, of a symbol with more
-// than 8 bits the high ones: each byte of a word has a plane of its own.
+// Each byte of a word has its own plane. Only some of them compress: the sign and exponent
+// of floats, and the high bits of symbols with more than 8 bits.
 
 // gatherWords moves the words of body to the planes, from word first on.
 func (a *arrangement) gatherWords(first int, body []byte) {
