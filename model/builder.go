@@ -51,9 +51,8 @@ func (b *builder) node(d dims) node {
 	return node{value: b.tensor(b.batch, d), grad: b.tensor(b.batch, d)}
 }
 
-// scratch returns a tensor for gradients, which are written by one layer's
-// backward pass and used up a few layers on: all of a shape and a turn are the
-// same memory.
+// scratch returns a tensor for gradients. One layer's backward pass writes them, and a layer
+// soon after consumes them. So all tensors of one shape and turn share their memory.
 func (b *builder) scratch(images int, d dims, turn int) *tensor {
 	shape := tensorShape{d, images, turn}
 	if b.shared[shape] == nil {

@@ -13,10 +13,9 @@ import "gossiptrainer/internal/kernel"
 //
 // the last over the ky and kx for which the divisions leave nothing over.
 //
-// In NHWC order the k·c inputs of one kernel row ky are contiguous and so are
-// their weights: all sums are small dense products over them, without a copy
-// of the image. The last is one convolution with step 1 for each pair of
-// remainders of y+p and x+p, with the weights turned round.
+// In NHWC order the k·c inputs of one kernel row ky are contiguous and so are their weights.
+// So all sums are small dense products that need no copy of the image. The last sum is one
+// convolution with step 1 and rotated weights for each pair of remainders of y+p and x+p.
 type conv struct {
 	tier     kernel.Tier
 	in, out  node

@@ -7,9 +7,10 @@ import "math"
 //
 //	y = γ·(z − μ)/σ + β,  σ² = var + ε.
 //
-// With N = Σdy and Q = Σdy·z per image and channel: dβ += N,
-// dγ += (Q − μN)/σ and, with A = Σγ·N and E = Σγ·(Q − μN)/σ over the group,
+// With N = Σdy and Q = Σdy·z per image and channel, A = Σγ·N and E = Σγ·(Q − μN)/σ over the
+// group:
 //
+//	dβ += N,  dγ += (Q − μN)/σ,
 //	dz = γ/σ·dy − E/(Mσ²)·(z − μ) − A/(Mσ).
 //
 // It sees one image at a time: no statistics depend on what else is in the

@@ -8,15 +8,16 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// A Kind is one row of the table of objectives: a name of a Spec, with what is true of
-// it. The zero value of a field forbids.
+// A Kind is one row of the table of objectives: the name of a Spec and its properties. The
+// zero value of a field forbids.
 type Kind struct {
 	Name string
 	// Takes are the settings that mean something to it: hidden, depth, norm, dim, spread.
 	Takes []string
 	// Samples: it learns from data. Any other one needs Dim, Seed and Worker instead.
 	Samples bool
-	// Check says what is wrong with a setting, "" if all are good; nil: nothing can be.
+	// Check names an invalid setting and the reason, or returns "" if all are valid. Nil
+	// accepts every setting.
 	Check func(s Spec) (setting, why string)
 
 	build   func(s Spec, tier kernel.Tier) (Model, error)
@@ -62,8 +63,8 @@ type Size struct {
 	Sample int // floats of memory beside them for every sample of a batch
 }
 
-// Measure returns the size of the objective that s describes. It allocates no
-// more than one sample needs, so that what is too large can be refused.
+// Measure returns the size of the objective that s describes. It allocates no more than one
+// sample needs, so callers can refuse an objective that is too large.
 func Measure(s Spec) (Size, error) {
 	kind, err := known(s.Name)
 	if err != nil {

@@ -19,16 +19,15 @@ type layer interface {
 	backward(g, x []float32, n int)
 }
 
-// A node is a value between two layers and the gradient of the loss with
-// respect to it. grad is nil where nobody asks for it: at the input.
+// A node is a value between two layers and the gradient of the loss with respect to it. At
+// the input grad is nil, because no layer needs it.
 type node struct {
 	value, grad *tensor
 	made        layer // computes the value: a convolution or a normalization, with which the next layer may work; or nil
 }
 
-// A normalization is a layer of which the passes over memory can be done image
-// by image, by the convolutions before and after it while they have the image
-// in the cache.
+// A normalization is a layer whose passes over memory work image by image. The convolutions
+// before and after it run these passes while the image is in the cache.
 type normalization interface {
 	layer
 	passOn()                    // the next layer calls apply and measureGradient

@@ -86,10 +86,9 @@ func fill(x []float32, v float32) {
 	}
 }
 
-// check compares every derivative with its finite difference: by central
-// differences with step 2⁻⁸, which is exact for the linear layers and wrong by
-// about 1e-5 of the third derivative for the others, plus the rounding of
-// outputs of order one to float32, about 1e-7/2⁻⁸ = 3e-5 each.
+// check compares every derivative with its central difference with step 2⁻⁸. That is exact
+// for linear layers. For the others it is wrong by about 1e-5 of the third derivative. The
+// rounding of outputs of order one to float32 adds about 1e-7/2⁻⁸ = 3e-5 each.
 func (l *bench) check(t *testing.T) {
 	t.Helper()
 	const h, tolerance = 1.0 / 256, 2e-3
@@ -166,9 +165,8 @@ func TestGradientsOfLayers(t *testing.T) {
 	}
 }
 
-// The ReLUs inside a block get values that no step can be kept away from zero,
-// so its body is switched off here (networks cover it): what remains is the
-// shortcut.
+// The ReLUs inside a block get values around zero, where finite differences fail. So the test
+// switches the body off and checks the shortcut alone. Tests of networks cover the body.
 func TestGradientOfTheShortcut(t *testing.T) {
 	for name, tt := range map[string]struct{ c, channels, step int }{
 		"same size":                 {8, 8, 1},

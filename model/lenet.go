@@ -2,11 +2,11 @@ package model
 
 import "fmt"
 
-// buildLeNet makes LeNet-5 (LeCun, Bottou, Bengio and Haffner, "Gradient-based
-// learning applied to document recognition", 1998, figure 2) with max pooling,
-// ReLU and a softmax: 5×5 convolutions to 6 and 16 channels, each halved, then
-// dense layers of 120 and 84. The first convolution pads by 2, which makes
-// 28×28 images the paper's 32×32: 61,706 parameters for MNIST.
+// buildLeNet makes LeNet-5 with max pooling, ReLU and a softmax (LeCun, Bottou, Bengio and
+// Haffner, "Gradient-based learning applied to document recognition", 1998, figure 2). It has
+// 5×5 convolutions to 6 and 16 channels, each halved, then dense layers of 120 and 84. The
+// first convolution pads by 2, which makes 28×28 images the paper's 32×32. For MNIST it has
+// 61,706 parameters.
 func buildLeNet(b *builder, s Spec) (node, error) {
 	if s.Shape.H%4 != 0 || s.Shape.W%4 != 0 || s.Shape.H < 12 || s.Shape.W < 12 {
 		return node{}, fmt.Errorf("images of %dx%d: height and width must be multiples of 4 of at least 12", s.Shape.H,

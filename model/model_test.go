@@ -83,10 +83,10 @@ func networkLoss(m *net, x []float32, batch data.Batch) float64 {
 	return loss / float64(batch.Len())
 }
 
-// Each parameter tensor is moved along its own gradient v: the loss must
-// change by 2h|v|² over x ± h·v. A step of that size crosses the kinks of a few
-// ReLUs and pools, and float32 rounds the loss to about 1e-7 of itself: with
-// h chosen so that the loss changes by 1e-3, both stay below two per cent.
+// The test moves each parameter tensor along its own gradient v. The loss must change by
+// 2h|v|² over x ± h·v. A step of that size crosses the kinks of a few ReLUs and pools, and
+// float32 rounds the loss to about 1e-7 of itself. With h chosen so that the loss changes by
+// 1e-3, both errors stay below two per cent.
 func TestGradientsOfNetworks(t *testing.T) {
 	nets := map[string]*net{"vgg": narrowVGG(t)}
 	for name, spec := range small {

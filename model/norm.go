@@ -9,15 +9,14 @@ import (
 // normEpsilon is added to variances, as in both papers' implementations.
 const normEpsilon = 1e-5
 
-// An affine has what both kinds of normalization share: they are z ↦ a·z + b
-// per channel, with a and b made of the mean and the variance of z over some set
-// of values, and
+// An affine is the common part of both kinds of normalization. Per channel it maps z to
+// a·z + b, where a and b follow from the mean and the variance of z over some set of values.
+// Its gradient is
 //
 //	dz = k·dy + p·z + q
 //
-// with k, p, q made of the sums of dy and dy·z over the same set. What the sets
-// are is the kinds' affair. What follows is part of the same passes over
-// memory: y = max(a·z + b + r, floor).
+// where k, p and q follow from the sums of dy and dy·z over the same set. Each kind chooses
+// its sets. The same passes over memory add the activation: y = max(a·z + b + r, floor).
 //
 // Sums over an image are float32, sums of images float64, so that the variance
 // as mean square minus squared mean keeps enough digits.
@@ -27,21 +26,21 @@ type affine struct {
 	gamma, beta Param
 	after       activation
 
-	// What neighbours do: the one before measures and applies the gradient, the
-	// one behind applies and measures the gradient.
+	// before: the layer before measures and applies the gradient. behind: the layer behind
+	// applies and measures the gradient.
 	before, behind bool
 
 	sum, product []float32 // of an image
 }
 
-// An activation is what follows a normalization: the addition of rest, if there
-// is one, then the maximum with floor.
+// An activation follows a normalization: it adds rest, unless nil, and takes the maximum with
+// floor.
 type activation struct {
 	floor float32
 	rest  *tensor
 }
 
-// A normalizer appends a normalization layer and what follows it.
+// A normalizer appends a normalization layer and its activation.
 type normalizer func(b *builder, name string, in node, after activation) node
 
 // linearly is no activation.

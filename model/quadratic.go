@@ -13,9 +13,9 @@ import (
 //	f_i(x) = ½ Σ_c a_c·(x_c − o_ic)²,  o_ic = centre_c + spread·v_ic,
 //
 // with curvatures a_c in [0.1, 1) and a centre in [−1, 1) common to all workers
-// and v_ic in [−1, 1) of its own. The optimum of the mean of all f_i is the
-// mean of the o_i: the problem on which D-PSGD with a constant step stops short
-// of the optimum as soon as spread > 0. It needs no data.
+// and v_ic in [−1, 1) of its own. The optimum of the mean of all f_i is the mean of the o_i.
+// With spread > 0, D-PSGD with a constant step stops short of this optimum. The problem needs
+// no data.
 type quadratic struct {
 	curvature, optimum []float32
 }

@@ -13,11 +13,10 @@ func (s Spec) normalizer() (normalizer, error) {
 	return nil, fmt.Errorf("norm %q: want group or batch", s.Norm)
 }
 
-// buildResNet makes the residual network for small images of He et al. 2016,
-// section 4.2: a 3×3 convolution to 16 channels, three stages of n blocks with
-// 16, 32 and 64 channels, each stage but the first beginning with step 2, the
-// mean over the image and a dense layer: 6n+2 layers with weights. ResNet-20
-// on 32×32×3 images has 269,722 parameters.
+// buildResNet makes the residual network for small images of He et al. 2016, section 4.2. It
+// has a 3×3 convolution to 16 channels, then three stages of n blocks with 16, 32 and 64
+// channels. Each stage but the first begins with step 2. The mean over the image and a dense
+// layer follow: 6n+2 layers with weights. ResNet-20 on 32×32×3 images has 269,722 parameters.
 func buildResNet(b *builder, s Spec) (node, error) {
 	if s.Depth < 8 || (s.Depth-2)%6 != 0 {
 		return node{}, fmt.Errorf("depth %d: want 6n+2, like 8, 14, 20, 32, 44, 56 or 110", s.Depth)

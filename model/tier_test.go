@@ -8,9 +8,8 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// The tiers with assembly compute the same bits, so that a machine with AVX2 and
-// one with AVX-512 can work on one run; plain Go rounds products and differs by
-// that.
+// The tiers with assembly compute the same bits, so machines with AVX2 and with AVX-512 can
+// share a run. Plain Go rounds products and differs by that.
 func TestGradientsOfTiers(t *testing.T) {
 	for name, spec := range small {
 		t.Run(name, func(t *testing.T) {

@@ -2,11 +2,10 @@ package model
 
 import "fmt"
 
-// buildVGG makes VGG-16 (Simonyan and Zisserman, "Very Deep Convolutional
-// Networks", 2015, configuration D) for small images: thirteen 3×3 convolutions
-// in five stages, each halved at its end, with a normalization after each
-// convolution, and of the three dense layers only the last. With 32×32×3
-// images, which become 1×1, it has 14,724,042 parameters.
+// buildVGG makes VGG-16 for small images (Simonyan and Zisserman, "Very Deep Convolutional
+// Networks", 2015, configuration D). It has thirteen 3×3 convolutions in five stages, each
+// halved at its end, with a normalization after each convolution. It keeps only the last of
+// the three dense layers. With 32×32×3 images, which become 1×1, it has 14,724,042 parameters.
 func buildVGG(b *builder, s Spec) (node, error) {
 	return vgg(b, s, []int{64, 128, 256, 512, 512})
 }

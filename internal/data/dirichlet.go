@@ -17,10 +17,10 @@ import (
 // Range of alpha. At its ends workers differ as much, or as little, as they can.
 const minAlpha, maxAlpha = 1e-6, 1e6
 
-// Dirichlet deals the rows of every class out by shares drawn from a symmetric
-// Dirichlet distribution: a small alpha makes workers differ, a large one makes
-// them alike; it lies in 1e-6..1e6. All rows are used. A worker that would get nothing gets one row of
-// the largest shard.
+// Dirichlet deals out the rows of every class by shares drawn from a symmetric Dirichlet
+// distribution. A small alpha makes workers differ, a large one makes them alike; it lies in
+// 1e-6..1e6. All rows are used. A worker that would get nothing gets one row of the largest
+// shard.
 func Dirichlet(y Labels, workers int, alpha float64, seed uint64) (Partition, error) {
 	if err := checkWorkers(y, workers); err != nil {
 		return Partition{}, err

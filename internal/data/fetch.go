@@ -94,8 +94,8 @@ func (f fetcher) archive(ctx context.Context, info Info, folder string) error {
 // partSuffix marks a file that is not complete yet.
 const partSuffix = ".part"
 
-// file downloads a file under its name with partSuffix, flushes it to disk and
-// returns that path. What it returns has the right checksum.
+// file downloads a file under its name with partSuffix, checks its checksum, flushes it to
+// disk and returns that path.
 func (f fetcher) file(ctx context.Context, set string, file File, folder string) (string, error) {
 	want := file.Known[0]
 	part := filepath.Join(folder, want.Name+partSuffix)
@@ -113,7 +113,7 @@ func (f fetcher) file(ctx context.Context, set string, file File, folder string)
 	return "", errors.Join(errs...)
 }
 
-// checked downloads url to path and compares checksums; what is wrong it removes.
+// checked downloads url to path and compares checksums. It removes a file with a wrong one.
 func (f fetcher) checked(ctx context.Context, path string, p Progress, url, want string) error {
 	if err := f.download(ctx, path, p, url); err != nil {
 		return fmt.Errorf("data: %s: fetch %s: %w", p.Set, url, err)
@@ -163,8 +163,8 @@ func (f fetcher) download(ctx context.Context, path string, p Progress, url stri
 	}
 }
 
-// more asks for what is missing of out after byte p.Done and appends what comes.
-// again says that a further request may bring more.
+// more requests the rest of the file from byte p.Done on and appends the answer to out. The
+// result again says that a further request may bring more.
 func (f fetcher) more(ctx context.Context, out *os.File, p Progress, url string) (again bool, err error) {
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

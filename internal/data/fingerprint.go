@@ -11,7 +11,7 @@ import (
 )
 
 // Fingerprint returns a digest of sets: their shape, classes, labels and values, in order, as 16 hexadecimal digits.
-// It depends on what was read, not on the files: neither their place nor their compression counts.
+// It depends on the values alone: neither the place of the files nor their compression counts.
 func Fingerprint(sets ...Set) string {
 	sum := sha256.New()
 	for _, s := range sets {

@@ -1,8 +1,8 @@
 package data
 
 // The text form of LIBSVM, C.-C. Chang and C.-J. Lin, "LIBSVM: A library for
-// support vector machines" (2011): one sample a line, "label index:value ...",
-// indices from 1 on and rising; what is not written is 0.
+// support vector machines" (2011): one sample a line, "label index:value ...". Indices begin
+// at 1 and rise. Missing values are 0.
 
 import (
 	"bufio"

@@ -13,8 +13,8 @@ type Form struct {
 	Labels   []float64 // ascending; any other label is an error
 }
 
-// OpenOwn opens sets of the user's, each the two files of a folder, that are to have one form: the given one, or
-// the most features and all labels of their files.
+// OpenOwn opens the user's own sets, each the two files of a folder. All get one form: the given one, or the
+// most features and all labels of their files.
 func OpenOwn(dirs []string, form Form) ([]*Source, error) {
 	own := make([]*ownSet, len(dirs))
 	common := form

@@ -37,13 +37,13 @@ func IID(y Labels, workers int, seed uint64) (Partition, error) {
 	return newPartition(y, cutEvenly(rows, workers)), nil
 }
 
-// ByLabel gives every worker the given number of labels, 1..classes: worker i
-// those numbered i·perWorker + j modulo the number of classes. The rows of a label
-// are dealt out at random and evenly among the workers that have it.
+// ByLabel gives every worker perWorker labels, 1..classes. Worker i has those numbered
+// i·perWorker + j modulo the number of classes. The workers that have a label get its rows
+// evenly and at random.
 //
-// Where workers·perWorker is no multiple of the number of classes, some labels
-// have one worker more than others, which then get less of them; where it is
-// smaller than the number of classes, the labels without a worker are not used.
+// If workers·perWorker is no multiple of the number of classes, some labels have one worker
+// more than others, and each of these workers gets fewer rows of the label. If it is smaller
+// than the number of classes, labels without a worker are not used.
 func ByLabel(y Labels, workers, perWorker int, seed uint64) (Partition, error) {
 	classes := len(y.Classes)
 	if err := checkWorkers(y, workers); err != nil {

@@ -24,7 +24,7 @@ func labelled(n, classes int) Labels {
 	return y
 }
 
-// checkPartition holds what is true of every partition.
+// checkPartition checks the properties that every partition has.
 func checkPartition(t interface{ Errorf(string, ...any) }, p Partition, y Labels, workers int) {
 	if len(p.Shards) != workers || len(p.Counts) != workers {
 		t.Errorf("%d shards and %d counts, want %d", len(p.Shards), len(p.Counts), workers)

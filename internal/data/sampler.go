@@ -10,11 +10,11 @@ import (
 // samplerDomain separates the numbers of samplers from all others under a seed.
 const samplerDomain = 0x73616d706c657273 // "samplers"
 
-// A Sampler draws the mini-batches of one worker: without replacement within an
-// epoch, in another order every epoch. Round k takes the positions
-// k·batch .. (k+1)·batch − 1 of the endless sequence of epochs, so a batch may
-// end one epoch and begin the next, and may be larger than the shard. The rows of
-// a round are a function of (seed, worker, round, batch, samples) alone.
+// A Sampler draws the mini-batches of one worker: without replacement within an epoch, and in
+// another order every epoch. Round k takes the positions k·batch .. (k+1)·batch − 1 of the
+// endless sequence of epochs. So a batch may end one epoch and begin the next, and may be
+// larger than the shard. The rows of a round are a function of (seed, worker, round, batch,
+// samples) alone.
 type Sampler struct {
 	seed           uint64
 	samples, batch int

@@ -1,8 +1,7 @@
 package data
 
-// A Source is an opened data set of which nothing but the labels need be in
-// memory: a worker asks for the labels, cuts them into shards, and then reads its
-// own rows only.
+// A Source is an opened data set that need not be in memory. A worker reads the labels, cuts
+// them into shards, and then reads the rows of its own shard only.
 type Source struct {
 	Info   Info
 	dir    string

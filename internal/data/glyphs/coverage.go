@@ -11,8 +11,8 @@ const (
 // A coverage measures how much of each pixel lies inside a closed outline, with
 // `lines` samples down a pixel and exact area along each sample. An edge adds its
 // signed cover to everything right of it, kept as differences along the row; sum
-// turns them into cover. What is left of the picture counts for its first
-// column, what is right of it for nothing.
+// turns them into cover. An edge left of the picture counts for its first column, an edge
+// right of it for nothing.
 type coverage [Side][Side + 2]int32
 
 func (c *coverage) reset() { *c = coverage{} }
