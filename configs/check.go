@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	schema "github.com/invopop/jsonschema"
 	"github.com/knadh/koanf/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -192,51 +190,4 @@ func valueElsewhere(key, value string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is a value of %s, not of %s", value, either(keys), key)
-}
-
-// didYouMean suggests the closest of the known words, if one is close.
-func didYouMean(word string, known []string) string {
-	const longest = 64
-	if len(word) > longest {
-		return ""
-	}
-	best, nearest := "", min(3, 1+len(word)/2)
-	for _, k := range known {
-		if d := levenshtein.ComputeDistance(strings.ToLower(word), k); d < nearest {
-			best, nearest = k, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %s?", best)
-}
-
-func kindName(jsonType string) string {
-	return map[string]string{
-		"null": "nothing", "boolean": "true or false", "integer": "a whole number", "number": "a number",
-		"string": "text", "array": "a list", "object": "a section",
-	}[jsonType]
-}
-
-// number writes a bound or a value without a fraction it does not have.
-func number(r *big.Rat) string {
-	if r.IsInt() && r.Num().BitLen() <= 64 {
-		return r.Num().String()
-	}
-	f, _ := r.Float64()
-	return fmt.Sprint(f)
-}
-
-// show writes a value for a message, cut where it is long.
-func show(v any) string {
-	const longest = 60
-	text := fmt.Sprint(v)
-	if s, ok := v.(string); ok {
-		text = fmt.Sprintf("%q", s)
-	}
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest]) + "..."
-	}
-	return text
 }

@@ -270,9 +270,16 @@ func (d *document) at(p Problem, line, column int) Problem {
 	return p
 }
 
-func join(path, key string) string {
-	if path == "" {
-		return key
+// nearest returns the place of a key, or of the closest section that holds it.
+func (d *document) nearest(key string) place {
+	for {
+		if at, ok := d.places[key]; ok {
+			return at
+		}
+		i := strings.LastIndexByte(key, '.')
+		if i < 0 {
+			return place{key: token.Position{Line: 1, Column: 1}, value: token.Position{Line: 1, Column: 1}}
+		}
+		key = key[:i]
 	}
-	return path + "." + key
 }

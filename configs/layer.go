@@ -3,16 +3,12 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/token"
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
 )
@@ -94,25 +90,6 @@ func (l *layer) at(p Problem, unknown bool) Problem {
 	return p
 }
 
-// nearest returns the place of a key, or of the closest section that holds it.
-func (d *document) nearest(key string) place {
-	for {
-		if at, ok := d.places[key]; ok {
-			return at
-		}
-		i := strings.LastIndexByte(key, '.')
-		if i < 0 {
-			return place{key: token.Position{Line: 1, Column: 1}, value: token.Position{Line: 1, Column: 1}}
-		}
-		key = key[:i]
-	}
-}
-
-// within says whether key is section itself or lies in it.
-func within(key, section string) bool {
-	return key == section || strings.HasPrefix(key, section+".")
-}
-
 func defaultLayer() *layer {
 	l := newLayer("default")
 	l.load(plainValue(Default()).(map[string]any))
@@ -145,53 +122,6 @@ func fileLayer(name string) *layer {
 		l.problems = append(l.problems, l.file.at(Problem{Message: "a run file holds \"key: value\" lines"}, 1, 1))
 	}
 	return l
-}
-
-// readSource returns the text that FILE on the command line stands for and
-// what to call it in messages.
-func readSource(name string, presets []Preset) (text []byte, shown string, err error) {
-	if !isPath(name) {
-		found, names := preset(name, presets)
-		if found != nil {
-			return found.Text, name + " (embedded preset)", nil
-		}
-		if _, err := os.Stat(name); err != nil {
-			return nil, name, &Error{[]Problem{{
-				Message: fmt.Sprintf("no file and no preset of that name; presets: %s", strings.Join(names, ", ")),
-				Hint:    didYouMean(name, names), Source: name,
-			}}}
-		}
-	}
-	text, err = readBounded(name)
-	if err != nil {
-		return nil, name, &Error{[]Problem{{Message: reason(err), Source: name}}}
-	}
-	return text, name, nil
-}
-
-// isPath says whether a name can only be that of a file.
-func isPath(name string) bool {
-	return strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
-}
-
-// readBounded reads a file of at most maxFile bytes, and one more of a larger
-// one.
-func readBounded(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
-}
-
-// reason returns why a file could not be read, without its name.
-func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
-	}
-	return "cannot be read: " + err.Error()
 }
 
 // envLayer reads variables like PEER_ALGORITHM__BITS=4. Names without a double

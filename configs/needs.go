@@ -2,7 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -206,52 +205,4 @@ func lossyForms(name string) []string {
 		}
 	}
 	return forms
-}
-
-// either lists values of which one is wanted.
-func either(values []string) string {
-	last := len(values) - 1
-	if last == 0 {
-		return values[0]
-	}
-	return strings.Join(values[:last], ", ") + " or " + values[last]
-}
-
-// valueOf returns the field that holds a key.
-func valueOf(c *Config, key string) reflect.Value {
-	v := reflect.ValueOf(c).Elem()
-	for name := range strings.SplitSeq(key, ".") {
-		if v.Kind() == reflect.Map {
-			v = v.MapIndex(reflect.ValueOf(name))
-		} else {
-			v = fieldOf(v, name)
-		}
-	}
-	return v
-}
-
-// fieldOf returns the field of a section by the name of its key.
-func fieldOf(section reflect.Value, name string) reflect.Value {
-	for i := range section.NumField() {
-		if section.Type().Field(i).Tag.Get("json") == name {
-			return section.Field(i)
-		}
-	}
-	panic("internal error: configs: no field for the key " + name)
-}
-
-// assign gives the field below v that holds a key another value. An entry of a
-// map is replaced, since it cannot be changed in place.
-func assign(v reflect.Value, path []string, value reflect.Value) {
-	switch {
-	case len(path) == 0:
-		v.Set(value)
-	case v.Kind() == reflect.Map:
-		entry := reflect.New(v.Type().Elem()).Elem()
-		entry.Set(v.MapIndex(reflect.ValueOf(path[0])))
-		assign(entry, path[1:], value)
-		v.SetMapIndex(reflect.ValueOf(path[0]), entry)
-	default:
-		assign(fieldOf(v, path[0]), path[1:], value)
-	}
 }

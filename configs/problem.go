@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -114,3 +115,14 @@ type rule struct {
 // complain reports a problem. One with a key of the rule is placed where the
 // last of the rule's keys was given: that is what made it wrong.
 type complain func(key, format string, args ...any)
+
+// inOrderOfTheFile puts problems of overrides after those of the file.
+func inOrderOfTheFile(a, b Problem) int {
+	outside := func(p Problem) int {
+		if p.Line == 0 {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(outside(a)-outside(b), a.Line-b.Line, a.Column-b.Column, strings.Compare(a.Key, b.Key))
+}

@@ -108,22 +108,6 @@ func literal(pattern string) (word string, ok bool) {
 	return word, begins && ends && regexp.QuoteMeta(word) == word
 }
 
-// choice lists values for people, with runs of whole numbers drawn together.
-func choice(values []any) string {
-	text := make([]string, len(values))
-	for i, v := range values {
-		text[i] = fmt.Sprint(v)
-	}
-	if joined := strings.Join(text, ", "); !strings.HasPrefix(joined, "1, 2, 3,") {
-		return joined
-	}
-	n := 1
-	for n < len(text) && text[n] == fmt.Sprint(n+1) {
-		n++
-	}
-	return strings.Join(append([]string{fmt.Sprintf("1 to %d", n)}, text[n:]...), ", ")
-}
-
 // written returns a value the way a run file holds it in one line.
 func written(value any) string {
 	if s, ok := value.(string); ok && s != "" {

@@ -154,12 +154,3 @@ func ranges() string {
 	}
 	return text
 }
-
-// each lists values of which all are meant.
-func each(values []string) string {
-	last := len(values) - 1
-	if last <= 0 {
-		return strings.Join(values, "")
-	}
-	return strings.Join(values[:last], ", ") + " and " + values[last]
-}

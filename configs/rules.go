@@ -16,63 +16,6 @@ import (
 	"gossiptrainer/model"
 )
 
-// judge asks all rules. A file that could not be read, or edges that could
-// not, leave nothing to ask about.
-func (l *Loaded) judge(bad []string, edgeError error) []Problem {
-	for _, layer := range l.layers {
-		if slices.ContainsFunc(layer.problems, func(p Problem) bool { return p.Key == "" }) {
-			return nil
-		}
-	}
-	var problems []Problem
-	if edgeError != nil {
-		bad = append(bad, "topology.file")
-		p := Problem{Key: "topology.file", Message: edgeError.Error()}
-		problems = append(problems, l.layers[l.level(p.Key)].at(p, false))
-	}
-	for _, layer := range l.layers {
-		for _, p := range layer.problems {
-			bad = append(bad, p.Key)
-		}
-	}
-	l.deriveSize()
-	idle, bad := l.settle(bad)
-	problems = append(problems, idle...)
-	l.derive()
-	for _, r := range rules() {
-		if anyTouched(bad, r.keys) {
-			continue
-		}
-		r.check(&l.Config, func(key, format string, args ...any) {
-			if slices.Contains(r.keys, key) {
-				key = l.latest(key, r.keys)
-			}
-			p := Problem{Key: key, Message: fmt.Sprintf(format, args...)}
-			problems = append(problems, l.layers[l.level(key)].at(p, false))
-		})
-	}
-	return problems
-}
-
-func touched(bad []string, key string) bool {
-	return slices.ContainsFunc(bad, func(b string) bool { return within(b, key) || within(key, b) })
-}
-
-// latest returns key, or that of the other keys which a later layer gave.
-func (l *Loaded) latest(key string, others []string) string {
-	for _, k := range others {
-		if !l.moved[k] && l.level(k) > l.level(key) {
-			key = k
-		}
-	}
-	return key
-}
-
-func rules() []rule {
-	return slices.Concat(topologyRules, algorithmRules, compressorRules, controllerRules, faultRules, scriptRules,
-		dataRules, otherRules)
-}
-
 var topologyRules = []rule{
 	{[]string{"topology.rows", "topology.cols", "topology.kind"}, func(c *Config, wrong complain) {
 		t := c.Topology

@@ -15,7 +15,7 @@ import (
 const (
 	laterKeyword = "x-later" // values that a later version will accept
 	sameKeyword  = "x-same"  // all peers of a run must agree on the key
-	typesKeyword = "type"    // of keys that take more than one type
+
 )
 
 // schemas holds the schema in its two forms: as made from Config, to look keys
@@ -118,19 +118,4 @@ func find(path string) *reflected.Schema {
 		s = next
 	}
 	return s
-}
-
-// plainValue returns v as maps, lists, strings, booleans and json.Numbers.
-func plainValue(v any) any {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("internal error: configs: %v", err))
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var plain any
-	if err := decoder.Decode(&plain); err != nil {
-		panic(fmt.Sprintf("internal error: configs: %v", err))
-	}
-	return plain
 }

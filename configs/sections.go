@@ -1,17 +1,12 @@
 package configs
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"regexp"
 	"slices"
-
-	"github.com/goccy/go-yaml"
 
 	"gossiptrainer/topology"
 )
@@ -110,32 +105,4 @@ func mark(keys map[string]bool, path string, value any) {
 func RunID(name string) string {
 	sum := sha256.Sum256([]byte("gossiptrainer run " + name))
 	return hex.EncodeToString(sum[:8])
-}
-
-// YAML returns the configuration as a run file with every key that has an effect.
-func (c Config) YAML() []byte {
-	keys := c.effective("", reflect.ValueOf(c))
-	text, err := yaml.MarshalWithOptions(keys, yaml.CustomMarshaler(marshalText))
-	if err != nil {
-		panic(fmt.Sprintf("internal error: configs: %v", err))
-	}
-	return text
-}
-
-// plainText is what YAML can only read as that very text: words that begin with
-// a letter, like names, rates, paths and multiaddrs.
-var plainText = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
-
-// marshalText quotes all other text, and words that have a meaning of their
-// own. JSON's quoted strings are YAML's.
-func marshalText(s string) ([]byte, error) {
-	var word any
-	if plainText.MatchString(s) && yaml.Unmarshal([]byte(s), &word) == nil && word == any(s) {
-		return []byte(s), nil
-	}
-	var quoted bytes.Buffer
-	e := json.NewEncoder(&quoted)
-	e.SetEscapeHTML(false)
-	err := e.Encode(s)
-	return bytes.TrimRight(quoted.Bytes(), "\n"), err
 }

@@ -5,18 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 )
-
-// An idle group are keys of one section and one layer that have no effect for
-// the same reason.
-type idle struct {
-	keys      []string
-	why, hint string
-	level     int  // of the layer that gave them
-	dropped   bool // an override took their effect
-}
 
 // settle finds the keys without effect and gives them the value that they have
 // when nobody gives them one. Where a later layer has taken the effect, the key
@@ -46,10 +35,6 @@ func (l *Loaded) settle(bad []string) ([]Problem, []string) {
 		}
 	}
 	return problems, bad
-}
-
-func anyTouched(bad, keys []string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool { return touched(bad, key) })
 }
 
 // failing returns the first need of a key that does not hold, nil if all do.
@@ -102,8 +87,6 @@ func (l *Loaded) lay(key string, n *need) {
 		l.moved[key] = true
 	}
 }
-
-func sectionOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '.'))] }
 
 func (i idle) message() string {
 	text := "has no effect"
@@ -168,30 +151,6 @@ func (l *Loaded) concrete(row string) []string {
 		keys = append(keys, table+"."+name.String()+"."+setting)
 	}
 	slices.Sort(keys)
-	return keys
-}
-
-// effective returns the keys with an effect below a path, in the order of the
-// run file, as what YAML writes.
-func (c *Config) effective(path string, section reflect.Value) yaml.MapSlice {
-	var keys yaml.MapSlice
-	for i := range section.NumField() {
-		name := section.Type().Field(i).Tag.Get("json")
-		if name == "-" {
-			continue
-		}
-		key := join(path, name)
-		field := section.Field(i)
-		if field.Kind() == reflect.Struct {
-			if inner := c.effective(key, field); len(inner) > 0 {
-				keys = append(keys, yaml.MapItem{Key: name, Value: inner})
-			}
-			continue
-		}
-		if row := rowOf(key); row.failing(c, key) == nil {
-			keys = append(keys, yaml.MapItem{Key: name, Value: field.Interface()})
-		}
-	}
 	return keys
 }
 

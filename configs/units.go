@@ -9,6 +9,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
+// typesKeyword is the keyword of the schema under which a type that takes several types of YAML lists them.
+const typesKeyword = "type"
+
 // A Duration is written like 1.5ms and never negative.
 type Duration time.Duration
 

@@ -37,8 +37,8 @@ func newCompletion(c *console) *cobra.Command {
 // A suggestion is a word that completes another, and what it means.
 func suggestion(word, meaning string) string { return word + "\t" + meaning }
 
-// completeKeys completes key=value of a run file: first the key, then its values, or its default
-// where there is no list of them.
+// completeKeys completes key=value of a run file: first the key, then its values, or its default where there is no list
+// of them.
 func completeKeys(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	key, _, valued := strings.Cut(word, "=")
 	var all []string

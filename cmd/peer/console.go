@@ -157,8 +157,8 @@ func (c *console) newDisplay(run live.Run) live.Display {
 	return live.Plain(c.err, run)
 }
 
-// summarize ends a run that went well: it prints the summary below a table of the peers, and
-// keeps it. models are the final ones by rank, nil where they are not at hand.
+// summarize ends a run that went well: it prints the summary below a table of the peers, and keeps it. models are the
+// final ones by rank, nil where they are not at hand.
 func (c *console) summarize(s *session.Session, models [][]float32) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {

@@ -41,6 +41,12 @@ type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string { return "stopped by signal: " + e.signal.String() }
 
+// A reportedError has already been printed or sent: the process only has to exit with its code.
+type reportedError struct{ err error }
+
+func (e *reportedError) Error() string { return e.err.Error() }
+func (e *reportedError) Unwrap() error { return e.err }
+
 // exitCode returns what the process exits with because of err.
 func exitCode(err error) int {
 	if signal, ok := errors.AsType[*signalError](err); ok {
@@ -116,8 +122,8 @@ func inOurVoice(detail string) string {
 	return strings.Join(lines, "\n")
 }
 
-// stopped returns the signal that ended ctx, if one did, and otherwise err: what
-// breaks while everything is being stopped is a consequence.
+// stopped returns the signal that ended ctx, if one did, and otherwise err: what breaks while everything is being
+// stopped is a consequence.
 func stopped(ctx context.Context, err error) error {
 	if cause, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
 		return cause

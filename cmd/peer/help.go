@@ -33,7 +33,8 @@ const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
 {{if .HasAvailableSubCommands}}  {{.CommandPath}} COMMAND{{else}}  {{.UseLine}}{{end}}
 {{$cmds := .Commands}}{{if .Groups}}{{range $group := .Groups}}
 {{.Title}}
-{{range $cmds}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))}}  {{rpad .Name .NamePadding}} {{.Short}}
+{{range $cmds}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))
+}}  {{rpad .Name .NamePadding}} {{.Short}}
 {{end}}{{end}}{{end}}{{else if .HasAvailableSubCommands}}
 Commands:
 {{range $cmds}}{{if .IsAvailableCommand}}  {{rpad .Name .NamePadding}} {{.Short}}

@@ -83,8 +83,7 @@ func newIDShow(c *console) *cobra.Command {
 	})
 }
 
-// idCommand completes a command that gets an identity from a key file and
-// prints it.
+// idCommand completes a command that gets an identity from a key file and prints it.
 func idCommand(c *console, cmd *cobra.Command, get func(path string) (*identity.Identity, error)) *cobra.Command {
 	var path string
 	cmd.Args = arguments(0, 0)

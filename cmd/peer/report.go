@@ -119,8 +119,7 @@ func (c *console) sumUp(runs []*record.Run) error {
 	return nil
 }
 
-// draw writes the figure of a run, or of a comparison of several; a figure that
-// cannot be drawn replaces nothing.
+// draw writes the figure of a run, or of a comparison of several; a figure that cannot be drawn replaces nothing.
 func (c *console) draw(runs []*record.Run, file string) error {
 	var figure bytes.Buffer
 	var err error

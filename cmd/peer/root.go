@@ -36,13 +36,6 @@ func run(args []string, c *console) int {
 	return exitCode(err)
 }
 
-// A reportedError has been told to whoever needs to know; what is left to do is
-// to exit.
-type reportedError struct{ err error }
-
-func (e *reportedError) Error() string { return e.err.Error() }
-func (e *reportedError) Unwrap() error { return e.err }
-
 func newRoot(c *console) *cobra.Command {
 	root := parent(&cobra.Command{
 		Use:   "peer",
@@ -80,38 +73,6 @@ func newRoot(c *console) *cobra.Command {
 	return root
 }
 
-// parent makes cmd a command that only has others below it.
-func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
-	cmd.AddCommand(children...)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		hint := "see " + cmd.CommandPath() + " --help"
-		cmd.SuggestionsMinimumDistance = 2
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
-		}
-		return advice.Usage(fmt.Errorf("unknown command %q", words(cmd, args[0])), hint)
-	}
-	return cmd
-}
-
-// arguments checks how many arguments a command got.
-func arguments(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		hint := "usage: " + cmd.UseLine()
-		switch {
-		case len(args) < least:
-			return advice.Usage(fmt.Errorf("%s: an argument is missing", words(cmd)), hint)
-		case len(args) > most:
-			return advice.Usage(fmt.Errorf("%s: argument %q is one too many", words(cmd), args[most]), hint)
-		}
-		return nil
-	}
-}
-
 // flagError adds to the error of a wrong flag which one may have been meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := "see " + cmd.CommandPath() + " --help"
@@ -132,9 +93,4 @@ func flagError(cmd *cobra.Command, err error) error {
 		hint = "did you mean --" + near + "?"
 	}
 	return advice.Usage(err, hint)
-}
-
-// words returns the words that name a command without the program's, and more.
-func words(cmd *cobra.Command, more ...string) string {
-	return strings.Join(append(strings.Fields(cmd.CommandPath())[1:], more...), " ")
 }

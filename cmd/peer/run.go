@@ -100,9 +100,8 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	return c.summarize(s, nil)
 }
 
-// advise handles that the others refuse this peer. A folder that it has made for
-// this start goes, so that --resume does not find it. A peer that has come without its state learns
-// where that is.
+// advise handles that the others refuse this peer. A folder that it has made for this start goes, so that --resume does
+// not find it. A peer that has come without its state learns where that is.
 func (f *runFile) advise(s *session.Session, id string, err error) error {
 	refused, ok := errors.AsType[*node.RefusedError](err)
 	if !ok {

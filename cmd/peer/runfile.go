@@ -18,8 +18,7 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// runFile is the FILE argument and the --set flag of commands that take a run
-// file.
+// runFile is the FILE argument and the --set flag of commands that take a run file.
 type runFile struct {
 	name   string
 	set    []string
@@ -71,8 +70,7 @@ func (f *runFile) command(words ...string) string {
 	return advice.Command(words...)
 }
 
-// assembleFor is assemble for sim and lab. It refuses runs that cannot work on this
-// machine.
+// assembleFor is assemble for sim and lab. It refuses runs that cannot work on this machine.
 func (f *runFile) assembleFor(mode string, args []string) (*experiment.Run, error) {
 	loaded, err := f.load(args)
 	if err != nil {

@@ -113,8 +113,8 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	return nil
 }
 
-// assembleAlso builds the run of the run file and those beside it on other
-// networks, whose limits take the place of those of --set.
+// assembleAlso builds the run of the run file and those beside it on other networks, whose limits take the place of
+// those of --set.
 func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, error) {
 	first, err := f.assembleFor("sim", args)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// runSupervised is a peer whose supervisor is "peer lab": it takes orders on
-// standard input and reports on standard output. The run file is resolved, so
-// neither environment nor flags count again.
+// runSupervised is a peer whose supervisor is "peer lab": it takes orders on standard input and reports on standard
+// output. The run file is resolved, so neither environment nor flags count again.
 func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
 	from := checkpoints.Fresh
 	if file.resume {
@@ -24,8 +23,8 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 	return supervised(ctx, c, rank, one.Run)
 }
 
-// supervised leads the life of a process that a supervisor has started, up to
-// the end of the work, and tells it of a failure.
+// supervised leads the life of a process that a supervisor has started, up to the end of the work, and tells it of a
+// failure.
 func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Leash) error) error {
 	leash := lab.Attach(c.in, c.out.File)
 	ctx, cancel := leash.Context(ctx)

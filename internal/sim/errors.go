@@ -6,11 +6,10 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A TrainingError says that the arithmetic of a worker failed: its gradient,
-// or what its machine does with models and messages.
+// A TrainingError says that the arithmetic of a worker failed: its gradient, or the mixing of models and messages.
 type TrainingError struct {
 	Rank  topology.Rank
-	Round int // 0, 1, …: the round in which it happened
+	Round int // in which it happened, from 0
 	Err   error
 }
 

@@ -6,9 +6,8 @@ import (
 	"gossiptrainer/internal/wire"
 )
 
-// Bytes that TLS 1.3 and yamux add to a piece of a frame: it is one message of
-// yamux with a header of 12 bytes, in TLS records of at most 16 KiB with 5 bytes
-// of header, 1 of content type and 16 of tag each.
+// Bytes that TLS 1.3 and yamux add to a piece of a frame. A piece is one message of yamux with a header of 12 bytes. It
+// travels in TLS records of at most 16 KiB, each with 5 bytes of header, 1 of content type and 16 of tag.
 const (
 	yamuxHeader            = 12
 	tlsRecord, tlsOverhead = 16 << 10, 22
@@ -17,8 +16,8 @@ const (
 // StreamBytes returns the bytes of a frame on the stream.
 func StreamBytes(payload int) int { return wire.HeaderLen + payload }
 
-// payloadBytes returns the bytes of a frame that are the algorithm's payload:
-// requests and repairs count as overhead of the stream.
+// payloadBytes returns the bytes of a frame that are the algorithm's payload. Requests and repairs count as overhead of
+// the stream.
 func payloadBytes(f *gossip.Frame) int64 {
 	if f.Kind != gossip.Data {
 		return 0
@@ -26,10 +25,9 @@ func payloadBytes(f *gossip.Frame) int64 {
 	return int64(len(f.Payload))
 }
 
-// WireBytes returns the bytes at the socket of a frame of n bytes on the stream of
-// a link, as TLS and yamux make them of its pieces. The first piece fills one TLS
-// record at most. Telemetry, which takes no more than a fiftieth of a link, is not
-// in it.
+// WireBytes returns the bytes at the socket of a frame of n bytes on the stream of a link. They include the overhead of
+// TLS and yamux for each piece. The first piece fills one TLS record at most. Telemetry, which takes at most a fiftieth
+// of a link, is not included.
 func WireBytes(n int, link shape.Link) int {
 	bytes, piece := 0, min(link.Piece(), shape.Record)
 	for n > 0 {

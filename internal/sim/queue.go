@@ -4,36 +4,41 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )
 
-// An event is something that happens to one worker at a virtual time: a frame
-// arrives, one may have left a server or, where both are nil, its gradient is
-// ready.
+// An event happens to one worker at a virtual time: a frame arrives, or a frame may have left a server. If both fields
+// are nil, the worker's gradient is ready.
 type event struct {
 	at     time.Duration
-	seq    uint64 // order of creation: ties are broken the same way every time
+	seq    uint64 // order of creation, which breaks ties
 	worker topology.Rank
 	frame  *flight
 	stream int // bytes of the frame on the stream
-	wire   int // and at the socket
+	wire   int // bytes of the frame at the socket
 	server *server
-	turn   int // of the server, when that was expected; or the life of the worker whose gradient it is
+	turn   int // of the server when the event was scheduled; of a gradient the number of its process
 }
 
-// A flight is a frame that is under way.
+// A flight is a frame on its way.
 type flight struct {
 	gossip.Frame
-	link int // number of the link that it was sent on, under a script
+	link int // number of the link on which it was sent, under a script
 }
 
+// A server shares an uplink or a link among the frames of a worker.
+type server = shape.Server[event]
+
+// before reports whether an event happens before another one.
 func (e event) before(o event) bool {
 	return e.at < o.at || e.at == o.at && e.seq < o.seq
 }
 
-// A queue is a binary heap of events, earliest first.
+// A queue is a binary heap of events, the earliest first.
 type queue []event
 
+// push adds an event.
 func (q *queue) push(e event) {
 	h := append(*q, e)
 	for i := len(h) - 1; i > 0; {
@@ -47,6 +52,7 @@ func (q *queue) push(e event) {
 	*q = h
 }
 
+// pop removes the earliest event and returns it. The queue is not empty.
 func (q *queue) pop() event {
 	h := *q
 	first, last := h[0], len(h)-1

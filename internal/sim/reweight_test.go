@@ -44,28 +44,28 @@ func (a *witness) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	return mixed, err
 }
 
-// A conclave is workers that only mix: the sum of their models does not change.
-type conclave struct {
+// A mixingRun has workers that mix and take no gradients, so that the sum of their models does not change.
+type mixingRun struct {
 	graph   *topology.Graph
 	rounds  int
 	algs    []*witness
-	initial []float64 // sum of the models; those that come back have others than they had
+	initial []float64 // sum of the models; a worker that comes back has another model than before
 	tasks   []work.Task
 	back    int // workers that have come back
 	lives   [][]*witness
 }
 
-const conclaveDim = 3
+const mixingRunDim = 3
 
-func newConclave(t *rapid.T, spec topology.Spec, rounds int) *conclave {
+func newMixingRun(t *rapid.T, spec topology.Spec, rounds int) *mixingRun {
 	t.Helper()
 	g, err := topology.New(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &conclave{graph: g, rounds: rounds, initial: make([]float64, conclaveDim)}
+	c := &mixingRun{graph: g, rounds: rounds, initial: make([]float64, mixingRunDim)}
 	for i, row := range g.Rows() {
-		x := make([]float32, conclaveDim)
+		x := make([]float32, mixingRunDim)
 		for d := range x {
 			x[d] = float32(math.Sin(float64(5*i + d)))
 			c.initial[d] += float64(x[d])
@@ -81,14 +81,14 @@ func newConclave(t *rapid.T, spec topology.Spec, rounds int) *conclave {
 	return c
 }
 
-func (c *conclave) algorithm(x []float32) *witness {
+func (c *mixingRun) algorithm(x []float32) *witness {
 	return &witness{
 		DPSGD: &algos.DPSGD{X: x, Alpha: func(int) float32 { return 0 }, Codec: algos.Full{}},
 		mixed: make(map[int]map[topology.Rank]float32), sent: make(map[int][]float32),
 	}
 }
 
-func (c *conclave) task(rank topology.Rank, row topology.Row, m *gossip.Worker) work.Task {
+func (c *mixingRun) task(rank topology.Rank, row topology.Row, m *gossip.Worker) work.Task {
 	return work.Task{
 		Rank: rank, Row: row, Closing: c.graph.Closing(rank), Machine: m, Rounds: c.rounds,
 		Gradient: func([]float32, int, []float32) (float32, error) { return 0, nil },
@@ -100,12 +100,12 @@ func (c *conclave) task(rank topology.Rank, row topology.Row, m *gossip.Worker) 
 }
 
 // join returns a worker that comes back with the state of its sponsor.
-func (c *conclave) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.Task, error) {
+func (c *mixingRun) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.Task, error) {
 	weight := c.graph.Closing(rank).Weight
 	row := topology.Row{
 		Self: 1 - weight, In: []topology.Edge{{Peer: sponsor, Weight: weight}}, Out: []topology.Rank{sponsor},
 	}
-	old, alg := c.algs[rank], c.algorithm(make([]float32, conclaveDim))
+	old, alg := c.algs[rank], c.algorithm(make([]float32, mixingRunDim))
 	m, err := gossip.Resume(rank, row, alg, gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
 	if err != nil {
 		return work.Task{}, err
@@ -119,9 +119,9 @@ func (c *conclave) join(rank, sponsor topology.Rank, s *state.Snapshot) (work.Ta
 	return c.task(rank, row, m), nil
 }
 
-// merged returns what each worker has mixed and sent in all its lives. It is not ok where two
-// lives have mixed in one round: nobody can tell then with which of them a neighbour did.
-func (c *conclave) merged() (all []*witness, ok bool) {
+// merged returns what each worker has mixed and sent in all its processes. It is not ok if two processes of a worker
+// mixed in one round: a neighbour's record does not tell them apart.
+func (c *mixingRun) merged() (all []*witness, ok bool) {
 	for rank, lives := range c.lives {
 		one := c.algorithm(c.algs[rank].X)
 		for _, a := range lives {
@@ -138,10 +138,9 @@ func (c *conclave) merged() (all []*witness, ok bool) {
 	return all, true
 }
 
-// check holds what the workers have mixed against what is promised: both ends of an edge mix
-// with one weight, but for a few exchanges of an edge that was lost, and no weight is missing
-// in a sum. It returns in how many exchanges only one end mixed.
-func (c *conclave) check(t *rapid.T) (lopsided int) {
+// check tests the exchanges of the workers. Both ends of an edge mix with one weight, except in a few exchanges of a
+// lost edge, and every row of weights sums to 1. It returns the number of exchanges in which only one end mixed.
+func (c *mixingRun) check(t *rapid.T) (lopsided int) {
 	all, ok := c.merged()
 	if !ok {
 		return 0
@@ -183,7 +182,7 @@ func (c *conclave) check(t *rapid.T) (lopsided int) {
 }
 
 // views returns an error if a mixing matrix that is on record is not doubly stochastic.
-func (c *conclave) views(events []record.Event, gone []topology.Rank) error {
+func (c *mixingRun) views(events []record.Event, gone []topology.Rank) error {
 	lost := func(rank int) bool { return slices.Contains(gone, topology.Rank(rank)) }
 	views, err := record.Views(events, c.graph.N(), lost)
 	for _, v := range views {
@@ -194,8 +193,8 @@ func (c *conclave) views(events []record.Event, gone []topology.Rank) error {
 	return err
 }
 
-// Workers that go on without each other keep the mean of their models, whatever the script:
-// W is symmetric and doubly stochastic but for a few exchanges per edge that is lost.
+// Workers that go on without each other keep the mean of their models, whatever the script: W is symmetric and doubly
+// stochastic but for a few exchanges per edge that is lost.
 func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
 	back := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -204,7 +203,7 @@ func TestAScriptKeepsTheMeanUnderReweight(t *testing.T) {
 			{Kind: topology.Ring, N: 8, Slack: 1},
 			{Kind: topology.Complete, N: 5, Slack: 1}, {Kind: topology.Torus, Rows: 3, Cols: 3, Slack: 1},
 		}).Draw(t, "graph")
-		c := newConclave(t, spec, 300)
+		c := newMixingRun(t, spec, 300)
 		var script []fault.Fault
 		n := c.graph.N()
 		someone := func(name string) topology.Rank { return topology.Rank(rapid.IntRange(0, n-1).Draw(t, name)) }

@@ -2,13 +2,12 @@ package sim
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 )
 
-// send sends one message of p to its receivers. They get the payload; that it
-// would come back from its coded form is shown by the tests of package entropy.
+// send sends one message of a worker to its receivers. They get the plain payload: the tests of package entropy show
+// that decoding returns it.
 func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 	size, err := s.size(p, frames)
 	if err != nil {
@@ -30,8 +29,7 @@ func (s *simulation) send(p *peer, frames []gossip.Frame) error {
 	return nil
 }
 
-// attend lets frames that have left a server arrive in their time, and comes back
-// when the next one has.
+// attend schedules the arrival of the frames that have left a server, and the departure of the next one.
 func (s *simulation) attend(p *peer, server *server) {
 	for _, d := range server.Leave(s.now) {
 		s.schedule(d.Arrives, d.What)
@@ -41,10 +39,7 @@ func (s *simulation) attend(p *peer, server *server) {
 	}
 }
 
-// A server is where frames of a worker leave.
-type server = shape.Server[event]
-
-// size returns the bytes of a payload as it travels.
+// size returns the bytes of a payload as it travels, which are fewer if the worker has an entropy coder.
 func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	f := frames[0]
 	if p.Entropy == entropy.Plain || f.Kind != gossip.Data {
@@ -65,4 +60,20 @@ func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 		return len(f.Payload), err
 	}
 	return len(s.coded), nil
+}
+
+// frame returns f in memory of its own.
+func (s *simulation) frame(f gossip.Frame) *flight {
+	number := 0
+	if s.script != nil {
+		f, number = s.script.ship(f)
+	}
+	last := len(s.frames) - 1
+	if last < 0 {
+		return &flight{f, number}
+	}
+	own := s.frames[last]
+	s.frames = s.frames[:last]
+	*own = flight{f, number}
+	return own
 }

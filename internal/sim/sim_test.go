@@ -265,12 +265,12 @@ func TestCancelEndsARun(t *testing.T) {
 }
 
 func TestAWorkerThatWaitsForEverIsNamed(t *testing.T) {
-	rows := []topology.Row{{In: []topology.Edge{{Peer: 1, Weight: 0.5}}}, {}} // 0 hears 1, which tells nobody
+	rows := []topology.Row{{In: []topology.Edge{{Peer: 1, Weight: 0.5}}}, {}} // 0 hears 1, which sends no message
 	w := workers(t, 2, func(i int) (topology.Row, gossip.Algorithm) {
 		return rows[i], &algos.DPSGD{X: make([]float32, 2), Alpha: alpha, Codec: algos.Full{}}
 	})
 	_, err := Run(t.Context(), w, Options{Compute: takes(1)})
-	if err == nil || !strings.Contains(err.Error(), "worker 0 round 0 waits for [1]") {
+	if err == nil || !strings.Contains(err.Error(), "worker 0 round 0 waits for workers [1], and no event is left") {
 		t.Errorf("%v", err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Models so large that gradients are shared, and more workers than a crew is
-// ahead.
+// The models are so large that the pool shares gradients, and there are more workers than gradients that may be ready
+// early.
 func TestCoresChangeNoResult(t *testing.T) {
 	const workers, dim = lookahead + 6, aloneBelow
 	unequal := Options{
@@ -46,48 +46,50 @@ func TestCoresChangeNoResult(t *testing.T) {
 	}
 }
 
-func TestACrewIsAheadByAFewGradients(t *testing.T) {
+func TestAPoolIsAheadByAFewGradients(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	var computed atomic.Int32
-	peers := make([]peer, 3*lookahead)
-	c := newCrew(aloneBelow)
-	for i := range peers {
-		peers[i].at = make([]float32, aloneBelow)
-		peers[i].Gradient = func(g []float32, _ int, _ []float32) (float32, error) {
+	orders := make([]order, 3*lookahead)
+	p := newPool(aloneBelow)
+	for i := range orders {
+		orders[i].at = make([]float32, aloneBelow)
+		orders[i].compute = func(g []float32, _ int, _ []float32) (float32, error) {
 			computed.Add(1)
 			return float32(i), nil
 		}
-		c.order(&peers[i])
+		p.submit(&orders[i])
 	}
-	for i := range peers {
-		c.fetch(&peers[i])
-		if peers[i].loss != float32(i) {
-			t.Fatalf("gradient %d is that of %v", i, peers[i].loss)
+	for i := range orders {
+		p.wait(&orders[i])
+		if orders[i].loss != float32(i) {
+			t.Fatalf("gradient %d is that of %v", i, orders[i].loss)
 		}
 		if ahead := int(computed.Load()) - i - 1; ahead > lookahead {
-			t.Fatalf("%d gradients are there that nobody needs yet, want at most %d", ahead, lookahead)
+			t.Fatalf("%d gradients are ready early, want at most %d", ahead, lookahead)
 		}
-		c.release(&peers[i])
+		p.release(&orders[i])
 	}
-	c.stop()
-	if len(c.free) > lookahead+1 {
-		t.Errorf("%d buffers for gradients, want at most %d", len(c.free), lookahead+1)
+	p.stop()
+	if len(p.free) > lookahead+1 {
+		t.Errorf("%d buffers for gradients, want at most %d", len(p.free), lookahead+1)
 	}
 }
 
 func TestSmallGradientsAreNotHandedOver(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	c := newCrew(aloneBelow - 1)
-	defer c.stop()
-	p := &peer{order: order{at: make([]float32, 1)}}
-	p.Gradient = func([]float32, int, []float32) (float32, error) { return 7, nil }
-	if c.order(p); len(c.orders) != 0 {
+	p := newPool(aloneBelow - 1)
+	defer p.stop()
+	o := &order{
+		at:      make([]float32, 1),
+		compute: func([]float32, int, []float32) (float32, error) { return 7, nil },
+	}
+	if p.submit(o); len(p.orders) != 0 {
 		t.Error("a small gradient is handed over")
 	}
-	if c.fetch(p); p.loss != 7 {
-		t.Errorf("loss %v, want 7", p.loss)
+	if p.wait(o); o.loss != 7 {
+		t.Errorf("loss %v, want 7", o.loss)
 	}
-	if got := testing.AllocsPerRun(20, func() { c.release(p); c.order(p); c.fetch(p) }); got != 0 {
+	if got := testing.AllocsPerRun(20, func() { p.release(o); p.submit(o); p.wait(o) }); got != 0 {
 		t.Errorf("%v allocations per gradient", got)
 	}
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gossiptrainer/internal/app/advice"
+)
+
+// parent makes cmd a command that only has others below it.
+func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(children...)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		hint := "see " + cmd.CommandPath() + " --help"
+		cmd.SuggestionsMinimumDistance = 2
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
+		}
+		return advice.Usage(fmt.Errorf("unknown command %q", words(cmd, args[0])), hint)
+	}
+	return cmd
+}
+
+// arguments checks how many arguments a command got.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := "usage: " + cmd.UseLine()
+		switch {
+		case len(args) < least:
+			return advice.Usage(fmt.Errorf("%s: an argument is missing", words(cmd)), hint)
+		case len(args) > most:
+			return advice.Usage(fmt.Errorf("%s: argument %q is one too many", words(cmd), args[most]), hint)
+		}
+		return nil
+	}
+}
+
+// words returns the words that name a command without the program's, and more.
+func words(cmd *cobra.Command, more ...string) string {
+	return strings.Join(append(strings.Fields(cmd.CommandPath())[1:], more...), " ")
+}

@@ -1,0 +1,118 @@
+package configs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// LoadComparison reads a comparison file, or an embedded one by name, and
+// checks that every cell is a run file that can be loaded. Everything wrong is
+// in the returned *Error.
+func LoadComparison(name string, env []string) (*Comparison, error) {
+	text, shown, err := readSource(name, Comparisons())
+	if IsRunFile(name) {
+		err = &Error{[]Problem{{
+			Message: "is a run file, and no comparison", Hint: "peer lab, peer sim and peer run take it", Source: name,
+		}}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &comparisonReader{doc: parseDocument(shown, text)}
+	c := r.read()
+	if c != nil && isPath(c.Base) && !filepath.IsAbs(c.Base) {
+		c.Base = filepath.Join(filepath.Dir(name), c.Base)
+	}
+	problems := slices.Concat(r.doc.problems, r.problems)
+	if len(problems) == 0 {
+		problems = c.checkBase(r)
+	}
+	if len(problems) == 0 {
+		problems = c.checkCells(r, env)
+	}
+	if len(problems) > 0 {
+		slices.SortStableFunc(problems, inOrderOfTheFile)
+		return nil, &Error{problems}
+	}
+	return c, nil
+}
+
+// checkBase reads the run file that all cells start from: one that is not there
+// is wrong once, not in every cell.
+func (c *Comparison) checkBase(r *comparisonReader) []Problem {
+	_, _, err := readSource(c.Base, Presets())
+	e, ok := err.(*Error)
+	if !ok {
+		return nil
+	}
+	for _, p := range e.Problems {
+		r.wrong("base", "%s: %s", show(c.Base), p.Message)
+		r.problems[len(r.problems)-1].Hint = p.Hint
+	}
+	return r.problems
+}
+
+// checkCells loads the first cell of every algorithm on every network: seeds
+// change nothing about what is allowed. What is wrong with an algorithm is said
+// once, not of every network.
+func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
+	var problems []Problem
+	ids, said := map[string]string{}, map[[3]string]bool{}
+	for _, cell := range c.Cells() {
+		if cell.Seed != c.Seeds[0] {
+			continue
+		}
+		if first, taken := ids[cell.ID()]; taken {
+			return append(problems, Problem{Key: "algorithms", Source: r.doc.name,
+				Message: fmt.Sprintf("%q and %q would have the same folder: give them other names", first, cell)})
+		}
+		ids[cell.ID()] = cell.String()
+		for _, choices := range Combinations(cell.Tune) {
+			_, err := Load(Source{File: c.Base, Env: env, Set: Arguments(slices.Concat(cell.Set, choices))})
+			for _, p := range problemsOf(err) {
+				p, whose := r.locate(c, cell, p)
+				if what := [3]string{whose, p.Key, p.Message}; !said[what] {
+					said[what] = true
+					if whose != "" {
+						p.Message = fmt.Sprintf("cell %s: %s", cell, p.Message)
+					}
+					problems = append(problems, p)
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// problemsOf returns what is wrong with a run file.
+func problemsOf(err error) []Problem {
+	e, ok := err.(*Error)
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []Problem{{Message: err.Error()}}
+	}
+	return e.Problems
+}
+
+// locate moves a problem of a cell to the place of what made it, and returns the
+// label of the algorithm if that did. A problem of the base or of a network is
+// one of all algorithms.
+func (r *comparisonReader) locate(c *Comparison, cell Cell, p Problem) (at Problem, label string) {
+	if p.Line > 0 {
+		return p, ""
+	}
+	own := slices.IndexFunc(c.Algorithms, func(v Variant) bool { return v.Label == cell.Label })
+	n := slices.IndexFunc(c.Networks, func(n NetworkCase) bool { return n.Name == cell.Network })
+	gives := func(o Override) bool { return o.Key == p.Key }
+	if slices.ContainsFunc(c.Networks[n].Set, gives) && !slices.ContainsFunc(c.Algorithms[own].Set, gives) {
+		_, key, _ := strings.Cut(p.Key, ".")
+		place := r.doc.nearest(fmt.Sprintf("networks.%d.%s", n, key)).value
+		return r.doc.at(p, place.Line, place.Column), ""
+	}
+	place := r.doc.nearest(fmt.Sprintf("algorithms.%d", own)).key
+	return r.doc.at(p, place.Line, place.Column), cell.Label
+}

@@ -1,0 +1,98 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// readSource returns the text that FILE on the command line stands for and
+// what to call it in messages.
+func readSource(name string, presets []Preset) (text []byte, shown string, err error) {
+	if !isPath(name) {
+		found, names := preset(name, presets)
+		if found != nil {
+			return found.Text, name + " (embedded preset)", nil
+		}
+		if _, err := os.Stat(name); err != nil {
+			return nil, name, &Error{[]Problem{{
+				Message: fmt.Sprintf("no file and no preset of that name; presets: %s", strings.Join(names, ", ")),
+				Hint:    didYouMean(name, names), Source: name,
+			}}}
+		}
+	}
+	text, err = readBounded(name)
+	if err != nil {
+		return nil, name, &Error{[]Problem{{Message: reason(err), Source: name}}}
+	}
+	return text, name, nil
+}
+
+// isPath says whether a name can only be that of a file.
+func isPath(name string) bool {
+	return strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
+}
+
+// readBounded reads a file of at most maxFile bytes, and one more of a larger
+// one.
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// reason returns why a file could not be read, without its name.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return "cannot be read: " + err.Error()
+}
+
+// IsComparison says whether a name stands for a comparison file rather than a
+// run file.
+func IsComparison(name string) bool {
+	text, shown, err := readSource(name, Comparisons())
+	if err != nil {
+		return false
+	}
+	root, ok := parseDocument(shown, text).root.(map[string]any)
+	return ok && root["algorithms"] != nil
+}
+
+// IsRunFile says whether a name stands for a file with sections of a run file, or
+// for a preset.
+func IsRunFile(name string) bool {
+	if _, err := os.Stat(name); err != nil {
+		found, _ := preset(name, Presets())
+		return found != nil
+	}
+	text, shown, err := readSource(name, nil)
+	if err != nil {
+		return false
+	}
+	root, ok := parseDocument(shown, text).root.(map[string]any)
+	if !ok || root["algorithms"] != nil || root["base"] != nil {
+		return false
+	}
+	for _, section := range []string{"algorithm", "topology", "model", "train", "data"} {
+		if root[section] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ComparisonText returns a comparison file as it is written.
+func ComparisonText(name string) ([]byte, error) {
+	text, _, err := readSource(name, Comparisons())
+	return text, err
+}

@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"slices"
+
+	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/internal/state"
+	"gossiptrainer/topology"
+)
+
+// askAll asks the other workers of the ring, nearest first, for a place in the run that has gone on without a worker.
+// The worker is lost for good if no other worker can have a place for it, now or later.
+func (s *faultSim) askAll(p *peer) error {
+	if p.Closing == nil || p.Asynchronous || s.Join == nil {
+		s.giveUp(p, "it cannot return: only a synchronous run on a ring takes a worker back")
+		return nil
+	}
+	hope := false
+	for _, rank := range nearest(p.Closing) {
+		host := &s.peers[rank]
+		if host.status != running || s.play.Apart(p.Rank, rank) {
+			hope = hope || !host.gone
+			continue
+		}
+		answer, err := s.ask(host, p)
+		if err != nil || answer == elastic.Welcome {
+			return err
+		}
+		hope = hope || answer == elastic.NotNow
+	}
+	if !hope {
+		s.giveUp(p, "it cannot return: no other worker has a place for it")
+		return nil
+	}
+	number := p.number
+	s.after(askTime, func() error {
+		if p.number != number || p.status != dead {
+			return nil
+		}
+		return s.askAll(p)
+	})
+	return nil
+}
+
+// nearest returns all other workers of a ring, nearest first.
+func nearest(closing *topology.Closing) []topology.Rank {
+	var all []topology.Rank
+	for i := range closing.Up {
+		for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
+			if !slices.Contains(all, rank) {
+				all = append(all, rank)
+			}
+		}
+	}
+	return all
+}
+
+// ask asks one worker to keep a place for another one.
+func (s *faultSim) ask(host, p *peer) (elastic.Answer, error) {
+	if host.guest != nil || s.opt.Ending.announced {
+		return elastic.NotNow, nil
+	}
+	if err := host.layer.Tick(s.now); err != nil {
+		return elastic.NotNow, s.failed(host, err)
+	}
+	seat, answer, err := host.layer.Host(p.Rank, uint64(p.number))
+	if err != nil {
+		return answer, s.failed(host, err)
+	}
+	if answer == elastic.Welcome {
+		host.guest = &reservation{p.Rank, p.number, seat}
+	}
+	return answer, s.act(host)
+}
+
+// invite sends the guest of a worker the state with which the guest begins, before its round.
+func (s *faultSim) invite(host *peer, k int) {
+	v := host.guest
+	if v == nil || k != v.seat.Round {
+		return
+	}
+	host.guest = nil
+	own := new(state.Snapshot)
+	host.Save(own)
+	p := &s.peers[v.guest]
+	s.after(s.latency(s.links.between(host.Rank, p.Rank), 0), func() error {
+		if p.number != v.process || p.status != dead {
+			if host.status == running {
+				host.layer.Missed(v.guest, uint64(v.process))
+			}
+			return nil
+		}
+		task, err := s.Join(p.Rank, host.Rank, own)
+		if err != nil {
+			return &TrainingError{Rank: p.Rank, Round: k, Err: err}
+		}
+		return s.begin(p, task, k, &v.seat)
+	})
+}
+
+// cancel lets the guest of a worker that dies ask again.
+func (s *faultSim) cancel(host *peer) {
+	v := host.guest
+	if host.guest = nil; v == nil {
+		return
+	}
+	p := &s.peers[v.guest]
+	s.after(askTime, func() error {
+		if p.number != v.process || p.status != dead {
+			return nil
+		}
+		return s.askAll(p)
+	})
+}

@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"context"
+
+	"gossiptrainer/internal/fault"
+)
+
+// run makes the run to its end. Events of workers and items of the agenda happen in the order of virtual time.
+func (s *faultSim) run(ctx context.Context) error {
+	for i := range s.peers {
+		s.peers[i].number = 1
+		if err := s.enter(&s.peers[i], 0, nil); err != nil {
+			return err
+		}
+	}
+	for i := range s.peers {
+		if err := s.act(&s.peers[i]); err != nil {
+			return err
+		}
+	}
+	for _, l := range s.links.ordered {
+		if err := s.meet(l); err != nil {
+			return err
+		}
+	}
+	s.plan()
+	for !s.over() {
+		if err := s.stopped(ctx); err != nil {
+			return err
+		}
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next handles the next event or item.
+func (s *faultSim) next() error {
+	if len(s.agenda) > 0 && (len(s.queue) == 0 || s.agenda[0].before(s.queue[0])) {
+		item := s.agenda.pop()
+		s.now = item.at
+		if err := s.simulation.end(); err != nil {
+			return err
+		}
+		return item.do()
+	}
+	if len(s.queue) == 0 {
+		return s.stuck()
+	}
+	e := s.queue.pop()
+	s.now = e.at
+	if err := s.simulation.end(); err != nil {
+		return err
+	}
+	s.events++
+	return s.handle(e)
+}
+
+// begins starts the faults that are due with a round, as soon as the present event is handled.
+func (s *faultSim) begins(round int) {
+	s.begun = round
+	if first, ok := s.play.Round(); ok && first <= round {
+		s.after(0, func() error { return s.change(s.play.Begun(round, s.now)) })
+	}
+}
+
+// plan schedules the next fault of the script that begins or ends at a time.
+func (s *faultSim) plan() {
+	next, ok := s.play.Next()
+	if !ok || s.planned >= 0 && s.planned <= next {
+		return
+	}
+	s.planned = next
+	s.after(max(0, next-s.now), func() error {
+		s.planned = -1
+		return s.change(s.play.Until(s.now))
+	})
+}
+
+// change carries out changes of the script.
+func (s *faultSim) change(changes []fault.Change) error {
+	for _, c := range changes {
+		if err := s.alter(c); err != nil {
+			return err
+		}
+	}
+	s.plan()
+	return nil
+}
+
+// alter begins or ends a fault. A kill is over when the next process starts.
+func (s *faultSim) alter(c fault.Change) error {
+	if !c.Over {
+		s.effects.began(c, s.now)
+		if s.Began != nil {
+			s.Began(c.Fault)
+		}
+	}
+	if c.Over && c.Kind != fault.Kill {
+		s.effects.ended(c.Number, s.target(), s.now)
+	}
+	switch c.Kind {
+	case fault.Kill:
+		return s.applyKill(c)
+	case fault.Hang:
+		p := &s.peers[c.Peers[0]]
+		if !c.Over && p.status == running {
+			s.suspend(p)
+		} else if c.Over && p.status == hanging && !s.play.Hangs(p.Rank) {
+			return s.wake(p)
+		}
+	case fault.Cut, fault.Split:
+		for _, l := range s.links.ordered {
+			switch {
+			case !c.Parts(l.ends[0], l.ends[1]):
+			case c.Over:
+				s.retry(l)
+			case l.up:
+				s.lose(l, 0)
+			}
+		}
+	case fault.Rate:
+		p := &s.peers[c.Peers[0]]
+		for _, server := range p.uplink.Limit(s.play.Rate(p.Rank), s.now) {
+			s.attend(p, server)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/topology"
+)
+
+// A simulation is the state of a run: the workers, the frames on their way and the virtual clock.
+type simulation struct {
+	opt      Options
+	encoders map[entropy.Coder]*entropy.Encoder
+	coded    []byte // the payload that was coded last
+	peers    []peer
+	pool     *pool
+	script   script // nil: no faults
+
+	queue  queue
+	frames []*flight // memory of frames that have arrived, for reuse
+	seq    uint64
+	now    time.Duration
+	events int // events handled
+	last   int // rounds of a run that ends early; 0: not known
+}
+
+// A peer is a worker with what the simulation keeps of it.
+type peer struct {
+	work.Task
+
+	core   gossip.Core // the machine, or the layers around it
+	uplink *shape.Sharer[event]
+	order  order
+	process
+
+	round    int // rounds finished
+	ended    bool
+	waiting  []topology.Rank
+	ready    time.Duration // when the last gradient was ready
+	sent     record.Bytes
+	got      record.Bytes
+	messages record.Messages // sent
+}
+
+// A script changes what happens to workers and frames.
+type script interface {
+	// act carries out what the layers of a worker ask for.
+	act(p *peer) error
+	// failed handles an error of a worker: it returns the error that ends the run, or nil.
+	failed(p *peer, err error) error
+	// takes reports whether an event of a worker happens now.
+	takes(p *peer, e event) (bool, error)
+	// ship returns a frame as it travels, and the number of the link on which it does.
+	ship(f gossip.Frame) (gossip.Frame, int)
+	// slowdown returns the factor on the time of a worker's gradients, ≥ 1.
+	slowdown(rank topology.Rank) float64
+}
+
+// schedule adds an event to the queue.
+func (s *simulation) schedule(at time.Duration, e event) {
+	e.at, e.seq = at, s.seq
+	s.queue.push(e)
+	s.seq++
+}
+
+// stopped returns an error if ctx has ended.
+func (s *simulation) stopped(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("sim: stopped at virtual time %v: %w", s.now, context.Cause(ctx))
+}
+
+// stuck returns an error if no event is left and a worker has not finished.
+func (s *simulation) stuck() error {
+	var errs []error
+	for i := range s.peers {
+		if p := &s.peers[i]; !p.ended {
+			errs = append(errs, fmt.Errorf("sim: worker %d round %d waits for workers %v, and no event is left",
+				p.Rank, p.round, p.waiting))
+		}
+	}
+	return errors.Join(errs...)
+}
