@@ -52,6 +52,16 @@ func (f *faults) arm() {
 	}
 }
 
+// report tells of the faults that have not begun, as the run ends.
+func (f *faults) report(missed func(f fault.Fault, lasted time.Duration)) {
+	if missed == nil {
+		return
+	}
+	for _, pending := range f.Pending() {
+		missed(pending, f.now())
+	}
+}
+
 // see takes in what peers report, and reports whether the run begins with it.
 func (f *faults) see(e record.Event) (begins bool) {
 	begins = f.began.IsZero() && e.Status != nil && e.Status.State == record.Training

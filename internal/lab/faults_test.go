@@ -67,9 +67,14 @@ func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 		{At: fault.Moment{Timed: true, Time: 30 * ms}, Kind: fault.Hang, Peers: ranks(0), Lasts: 10 * ms},
 		{At: fault.Moment{Round: 60}, Kind: fault.Rate, Peers: ranks(0), Bits: 1e5, Lasts: fault.Never},
 		{At: fault.Moment{Round: 80}, Kind: fault.Split, Sides: [][]topology.Rank{{0}, {1}, {2}}, Lasts: time.Minute},
+		{At: fault.Moment{Timed: true, Time: time.Hour}, Kind: fault.Kill, Peers: ranks(2)},
+		{At: fault.Moment{Round: 1e7}, Kind: fault.Kill, Peers: ranks(0)},
 	}}
 	if err := s.run(t.Context(), "rounds", "rounds", "rounds"); err != nil {
 		t.Fatal(err)
+	}
+	if want := []string{"kill 2", "kill 0"}; !slices.Equal(s.missed, want) {
+		t.Errorf("told that %q did not happen, want %q", s.missed, want)
 	}
 	for rank, want := range [][]string{
 		{"life 0", "cut [] slow 0 bits 0", "cut [] slow 0 bits 100000", "cut [1 2] slow 0 bits 100000"},

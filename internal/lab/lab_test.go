@@ -131,6 +131,7 @@ type stage struct {
 	spares   func(Failure) bool
 	end      chan struct{}
 	script   []fault.Fault
+	missed   []string
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -155,6 +156,7 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 		},
 		Log:   func(rank int, line string) { s.lines = append(s.lines, fmt.Sprint(rank, " ", line)) },
 		Grace: s.grace, Restarts: s.restarts, Spares: s.spares, End: s.end, Script: s.script,
+		Missed: func(f fault.Fault, _ time.Duration) { s.missed = append(s.missed, f.String()) },
 	})
 	w.Close()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) != 0 {

@@ -39,6 +39,9 @@ type Options struct {
 	// whatever Restarts is. Lasted is how long earlier parts of the run have taken.
 	Script []fault.Fault
 	Lasted time.Duration
+	// Missed hears of each fault whose moment the run did not reach, at its end, and how
+	// long the run has lasted; nil: nobody does.
+	Missed func(f fault.Fault, lasted time.Duration)
 	// History joins what the lives of a peer report; nil: the run begins now.
 	History *record.History
 	// Event receives the events of the whole run, in the order of arrival.

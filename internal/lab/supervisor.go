@@ -287,6 +287,7 @@ func (s *supervisor) stop() {
 		return
 	}
 	s.stopping = true
+	s.faults.report(s.options.Missed)
 	for _, p := range s.procs {
 		p.wake()
 		p.orders <- order{Stop: true}

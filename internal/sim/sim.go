@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/wire/entropy"
@@ -40,6 +41,7 @@ type Result struct {
 	Messages []record.Messages // per worker
 	Events   int               // events handled
 	Effects  []Effect          // of the faults, in the order in which they began
+	Pending  []fault.Fault     // faults whose moment the run did not reach
 	Gone     []topology.Rank   // workers without which the run has gone on to its end
 }
 
@@ -80,7 +82,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	s.crew.stop()
 	res := Result{Time: s.now, Events: s.events}
 	if s.stage != nil {
-		res.Effects, res.Gone = s.stage.effects, s.stage.gone()
+		res.Effects, res.Pending, res.Gone = s.stage.effects, s.stage.play.Pending(), s.stage.gone()
 	}
 	for i := range s.peers {
 		res.Rounds = append(res.Rounds, s.peers[i].round)

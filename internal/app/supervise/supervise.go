@@ -78,6 +78,7 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 		Spares:  l.spares(),
 		Script:  fault.Rest(run.Script(), l.History.Begun(), l.History.Trained()),
 		Lasted:  l.History.Trained(),
+		Missed:  l.Missed,
 		End:     l.Over(),
 		History: l.History,
 		Event:   l.Event,
