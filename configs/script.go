@@ -168,8 +168,8 @@ func Script(entries []Fault) []fault.Fault {
 	return script
 }
 
-// Shortened returns the settings, as in --set, that make the run of c one of fewer rounds:
-// the rounds, and the script without the faults that no peer comes to, if there are any.
+// Shortened returns the settings, as in --set, that make the run of c one of fewer rounds. If
+// faults of the script begin after these, the settings have the script without them.
 func (c *Config) Shortened(rounds int) []string {
 	set := []string{fmt.Sprintf("train.rounds=%d", rounds)}
 	late := func(f Fault) bool { return !f.At.Timed && f.At.Round >= rounds }

@@ -99,7 +99,7 @@ func TestFaultsOfTheCommandLineFollowThoseOfTheFile(t *testing.T) {
 func TestBadScripts(t *testing.T) {
 	tests := []struct {
 		name, entry string
-		column      int // of what is wrong in the entry
+		column      int // of the mistake in the entry
 		want        string
 	}{
 		{"nothing", "{}", 1, "lacks the key at"},

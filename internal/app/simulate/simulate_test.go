@@ -84,9 +84,9 @@ func TestASimulationEndsWithItsTime(t *testing.T) {
 	}
 }
 
-// A run that ends before its rounds are over, although processes die, ends like a run of as
-// many rounds in which nothing happens: with all workers at one round, and with its digest.
-// Faults after the end do not happen, and are named.
+// A run may end before its rounds are over while processes die. All workers then end at one
+// round, with the digest of a run of so many rounds without faults. Faults after the end do not
+// happen, and are named.
 func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
 	_, killed := simulated(t, nil, "train.rounds=1000", "checkpoint={every: 3, seconds: 0}",
 		"faults.script=[{at: 4, kill: 1}, {at: 9, kill: 0}, {at: 40ms, kill: 2, for: 200ms}, {at: 999, kill: 0}, "+
