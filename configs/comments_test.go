@@ -10,7 +10,7 @@ import (
 // A preset keeps its comments when it is shown, and the output loads like the preset.
 func TestCommentsAreKept(t *testing.T) {
 	for _, p := range Presets() {
-		l, err := Load(Source{File: p.Name, Set: []string{"train.rounds=7"}})
+		l, err := Load(Source{File: p.Name, Set: []string{"train.rounds=999"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -170,8 +170,6 @@ func flagLayer(flags map[string]any) *layer {
 	return l
 }
 
-const scriptKey = "faults.script"
-
 // faultLayer reads the arguments of --fault, which are further entries of the script
 // that earlier layers gave: words like "at=40 kill=3", or a section like {at: 40, kill: 3}.
 func faultLayer(earlier any, faults []string) *layer {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/topology"
 )
+
+// scriptKey is where a run file has the script.
+const scriptKey = "faults.script"
 
 // A Fault is one entry of Faults.Script: when, one of kill, cut, hang, slow, partition
 // and rate, and what belongs to it.
@@ -162,4 +166,19 @@ func Script(entries []Fault) []fault.Fault {
 		script = append(script, entries[i].fault())
 	}
 	return script
+}
+
+// Shortened returns the settings, as in --set, that make the run of c one of fewer rounds. If
+// faults of the script begin after these, the settings have the script without them.
+func (c *Config) Shortened(rounds int) []string {
+	set := []string{fmt.Sprintf("train.rounds=%d", rounds)}
+	late := func(f Fault) bool { return !f.At.Timed && f.At.Round >= rounds }
+	if !slices.ContainsFunc(c.Faults.Script, late) {
+		return set
+	}
+	script, err := json.Marshal(slices.DeleteFunc(slices.Clone(c.Faults.Script), late))
+	if err != nil {
+		panic("internal error: " + err.Error()) // every field is a number, a text or a list of them
+	}
+	return append(set, scriptKey+"="+string(script))
 }

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/plural"
 )
 
 // scriptRules say what an entry of a script must be.
 var scriptRules = []rule{
 	{[]string{"faults.script"}, eachFault(checkFault)},
+	{[]string{"faults.script", "train.rounds"}, eachFault(checkMoment)},
 	{[]string{"faults.script", "topology"}, eachFault(checkVictims)},
 	{[]string{"faults.script", "faults.on_lost_neighbor"}, eachFault(checkDeath)},
 	{
@@ -84,6 +86,14 @@ func checkLasting(f *Fault, kind string, wrong complain) {
 		wrong(kind, "needs the time after which it is over: for, like 5s")
 	case lasts > longest:
 		wrong("for", "must be at most %v, got %v", longest, lasts)
+	}
+}
+
+// checkMoment asks whether the run has the round in which a fault begins.
+func checkMoment(c *Config, f *Fault, wrong complain) {
+	if rounds := c.Train.Rounds; !f.At.Timed && f.At.Round >= rounds {
+		wrong("at", "the run has %s, so no peer begins round %d: must be at most %d",
+			plural.Of(rounds, "round"), f.At.Round, rounds-1)
 	}
 }
 

@@ -99,7 +99,7 @@ func TestFaultsOfTheCommandLineFollowThoseOfTheFile(t *testing.T) {
 func TestBadScripts(t *testing.T) {
 	tests := []struct {
 		name, entry string
-		column      int // of what is wrong in the entry
+		column      int // of the mistake in the entry
 		want        string
 	}{
 		{"nothing", "{}", 1, "lacks the key at"},
@@ -110,6 +110,8 @@ func TestBadScripts(t *testing.T) {
 		{"a moment that is no time", "{at: soon, kill: 1}", 6, "must be like 40 or 2s, got \"soon\""},
 		{"a moment before the start", "{at: -1, kill: 1}", 6, "must be at least 0, got -1"},
 		{"half a round", "{at: 2.5, kill: 1}", 6, "must be a whole number, got a number"},
+		{"a round that the run does not have", "{at: 300, kill: 1}", 6,
+			"the run has 300 rounds, so no peer begins round 300: must be at most 299"},
 		{"a peer that is not there", "{at: 3, kill: 8}", 15, "there is no worker 8 in a ring of 8"},
 		{"a peer below 0", "{at: 3, hang: -1, for: 1s}", 15, "must be at least 0, got -1"},
 		{"a hang without an end", "{at: 3, hang: 1}", 15, "needs the time after which it is over: for, like 5s"},
@@ -182,7 +184,26 @@ func TestScriptsThatNeedAnotherPolicy(t *testing.T) {
 	}
 	mustLoad(t, strings.Replace(policy, "%", "reweight", 1))
 	mustLoad(t, "faults: {on_lost_neighbor: stop, script: [{at: 1, kill: 0, for: never}]}")
-	mustLoad(t, "faults: {script: [{at: 900, kill: 0}]}") // in a run of 300 rounds it does not happen
+}
+
+// The settings of a shorter run leave out the faults that it does not come to.
+func TestScriptOfAShorterRun(t *testing.T) {
+	long := mustLoad(t, allFaults)
+	if set := long.Config.Shortened(41); len(set) != 1 { // the script of the run file stays
+		t.Errorf("the settings of 41 rounds are %q, want the rounds alone", set)
+	}
+	for rounds, want := range map[int][]fault.Fault{
+		40: Script(long.Config.Faults.Script)[1:],
+		1:  Script(long.Config.Faults.Script)[1:5],
+	} {
+		short, err := Load(Source{Set: long.Config.Shortened(rounds)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, Script(short.Config.Faults.Script)); diff != "" || short.Config.Train.Rounds != rounds {
+			t.Errorf("%d rounds, script (-want +got):\n%s", short.Config.Train.Rounds, diff)
+		}
+	}
 }
 
 // A later layer has a script of its own, and the flags follow that.

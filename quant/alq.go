@@ -68,27 +68,35 @@ const fitBuckets = 20
 // fitStream keeps the choice of buckets apart from the rounding.
 const fitStream = 0xA19
 
-// NewAdaptive returns the compressor with 2 to 8 bits per coordinate, sign
-// included; a bucket of 0 is the whole vector. seed is the worker's own stream,
+// AdaptiveOptions are the settings of Adaptive, except the rounds of Refit.
+type AdaptiveOptions struct {
+	Fit    Fit
+	Bits   int  // per coordinate, 2 to 8, sign included
+	Bucket int  // coordinates of a bucket, 0: the whole vector
+	Norm   Norm // of a bucket
+	Form   Form // Symmetric for AMQ and AMQN
+}
+
+// NewAdaptive returns the compressor. seed is the worker's own stream,
 // rng.Stream(seed, rank). Its table stays as it is until Refit gives rounds.
-func NewAdaptive(fit Fit, bits, bucket int, norm Norm, form Form, seed uint64) (*Adaptive, error) {
-	if bits < 2 || bits > 8 {
-		return nil, fmt.Errorf("quant: %v: %d bits: must be 2 to 8", fit, bits)
+func NewAdaptive(o AdaptiveOptions, seed uint64) (*Adaptive, error) {
+	if o.Bits < 2 || o.Bits > 8 {
+		return nil, fmt.Errorf("quant: %v: %d bits: must be 2 to 8", o.Fit, o.Bits)
 	}
-	h := 1 << (bits - 1)
-	start := levels.Uniform(levels.Form(form), h)
-	if fit == AMQ || fit == AMQN {
-		if form != Symmetric {
-			return nil, fmt.Errorf("quant: %v: a table with zero: it has none, the variant must be sym", fit)
+	h := 1 << (o.Bits - 1)
+	start := levels.Uniform(levels.Form(o.Form), h)
+	if o.Fit == AMQ || o.Fit == AMQN {
+		if o.Form != Symmetric {
+			return nil, fmt.Errorf("quant: %v: a table with zero: it has none, the variant must be sym", o.Fit)
 		}
 		start = levels.Exponential(levels.Symmetric, h, 0.5)
 	}
 	for j, level := range start {
 		start[j] = float64(float32(level))
 	}
-	a := &Adaptive{fit: fit, latest: -1, own: tableOf(form, start), other: tableOf(form, start)}
+	a := &Adaptive{fit: o.Fit, latest: -1, own: tableOf(o.Form, start), other: tableOf(o.Form, start)}
 	var err error
-	a.levels, err = newLevels(fit.String(), a.own, bucket, norm, seed)
+	a.levels, err = newLevels(o.Fit.String(), a.own, o.Bucket, o.Norm, seed)
 	return a, err
 }
 

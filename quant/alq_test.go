@@ -17,7 +17,7 @@ import (
 
 // adaptive returns a compressor whose table is fitted in rounds 0, 1000, 2000, ...
 func adaptive(fit Fit, bits, bucket int, norm Norm, form Form) *Adaptive {
-	a, err := NewAdaptive(fit, bits, bucket, norm, form, 1)
+	a, err := NewAdaptive(AdaptiveOptions{Fit: fit, Bits: bits, Bucket: bucket, Norm: norm, Form: form}, 1)
 	must(a, err)
 	must(a, a.Refit([]int{0}, 1000))
 	return a
@@ -292,14 +292,15 @@ func TestFitsSeeWhatIsClipped(t *testing.T) {
 }
 
 func TestAdaptiveLevelsRefuse(t *testing.T) {
+	refused := func(o AdaptiveOptions) error { return second(NewAdaptive(o, 0)) }
 	for name, test := range map[string]struct {
 		err  error
 		want string
 	}{
-		"1 bit":          {second(NewAdaptive(ALQ, 1, 0, LInf, Zero, 0)), "alq: 1 bits: must be 2 to 8"},
-		"9 bits":         {second(NewAdaptive(AMQN, 9, 0, LInf, Symmetric, 0)), "amqn: 9 bits"},
-		"amq with zero":  {second(NewAdaptive(AMQ, 3, 0, LInf, Zero, 0)), "the variant must be sym"},
-		"a bucket":       {second(NewAdaptive(ALQ, 3, -1, LInf, Zero, 0)), "bucket of -1"},
+		"1 bit":          {refused(AdaptiveOptions{Fit: ALQ, Bits: 1}), "alq: 1 bits: must be 2 to 8"},
+		"9 bits":         {refused(AdaptiveOptions{Fit: AMQN, Bits: 9, Form: Symmetric}), "amqn: 9 bits"},
+		"amq with zero":  {refused(AdaptiveOptions{Fit: AMQ, Bits: 3, Form: Zero}), "the variant must be sym"},
+		"a bucket":       {refused(AdaptiveOptions{Fit: ALQ, Bits: 3, Bucket: -1}), "bucket of -1"},
 		"round -1":       {adaptive(ALQ, 3, 0, LInf, Zero).Refit([]int{-1}, 0), "a fit in round -1"},
 		"every -1 round": {adaptive(ALQ, 3, 0, LInf, Zero).Refit(nil, -1), "a fit every -1 rounds"},
 	} {

@@ -21,9 +21,9 @@ func field() map[string]Compressor {
 		"nuqsgd/4/sym":    must(NewNUQSGD(4, bucket, L2, Symmetric, 1)),
 		"nuqsgd/4/scaled": scaled(NewNUQSGD(4, bucket, L2, Zero, 1)),
 		"nuqsgd/8":        must(NewNUQSGD(8, bucket, L2, Zero, 1)),
-		"alq/4":           must(NewAdaptive(ALQ, 4, bucket, LInf, Zero, 1)),
-		"alq/4/fitting":   adaptive(ALQ, 4, bucket, LInf, Zero), // in every round
-		"amq/4":           must(NewAdaptive(AMQ, 4, bucket, LInf, Symmetric, 1)),
+		"alq/4":           must(NewAdaptive(AdaptiveOptions{Bits: 4, Bucket: bucket}, 1)), // by the largest magnitude, with 0
+		"alq/4/fitting":   adaptive(ALQ, 4, bucket, LInf, Zero),                           // in every round
+		"amq/4":           must(NewAdaptive(AdaptiveOptions{Fit: AMQ, Bits: 4, Bucket: bucket, Form: Symmetric}, 1)),
 		"amq/4/fitting":   adaptive(AMQ, 4, bucket, LInf, Symmetric),
 		"orq/3":           must(NewORQ(3, bucket, 1)),
 		"orq/9":           must(NewORQ(9, bucket, 1)),

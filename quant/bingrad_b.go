@@ -52,8 +52,10 @@ func ParseThreshold(name string) (Threshold, error) {
 func NewBinGradB(threshold Threshold, bucket int) (*BinGradB, error) {
 	b := &BinGradB{threshold: threshold}
 	var err error
-	p := Properties{Contraction: true, Deterministic: true}
-	b.bucketed, err = newBucketed("bingrad_b", b, p, 2, 2, bucket, 0)
+	b.bucketed, err = newBucketed(design{
+		name: "bingrad_b", rule: b, properties: Properties{Contraction: true, Deterministic: true},
+		floats: 2, levels: 2, size: bucket,
+	})
 	return b, err
 }
 

@@ -33,8 +33,11 @@ type BinGradPB struct {
 func NewBinGradPB(bucket int, seed uint64) (*BinGradPB, error) {
 	b := &BinGradPB{}
 	var err error
-	b.bucketed, err = newBucketed("bingrad_pb", b, Properties{Contraction: true}, 1, 2, bucket, seed)
-	b.robust = true // what a saturated value gains, 2|z_c|·b1 − b1², only grows with it
+	b.bucketed, err = newBucketed(design{
+		name: "bingrad_pb", rule: b, properties: Properties{Contraction: true},
+		floats: 1, levels: 2, size: bucket, seed: seed,
+		robust: true, // the gain of a saturated value, 2|z_c|·b1 − b1², only grows with |z_c|
+	})
 	return b, err
 }
 

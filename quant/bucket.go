@@ -18,21 +18,10 @@ import (
 // symbols for each coordinate, packed. The rule of the compressor makes both,
 // and values of them again.
 type bucketed struct {
-	rule       rule
-	name       string
-	properties Properties // of the rule
-	packing    Packing
-	size       int // coordinates of a bucket, 0: all
-	block      int // symbols at a time: the layout starts anew at a byte after them
-	seed       uint64
+	design
+	packing Packing
+	block   int // symbols at a time: the layout starts anew at a byte after them
 
-	// robust: it is a contraction also of what it sees clipped.
-	robust bool
-	// telling: of a vector with NaN or Inf the header is NaN or Inf.
-	telling bool
-	// bound is q of Scale for m coordinates where a paper bounds it; where nil,
-	// it is what the bucket gives.
-	bound  func(m int) float64
 	scaled bool
 	clip   float64 // standard deviations, 0: no clipping
 
@@ -45,8 +34,33 @@ type bucketed struct {
 	vectors  lanework
 }
 
+// A design is what a bucketed compressor says of itself when it is made.
+type design struct {
+	name       string
+	rule       rule
+	properties Properties // of the rule
+	floats     int        // of a header
+	levels     int        // N, 2 to MaxLevels
+	size       int        // coordinates of a bucket, 0: all
+	seed       uint64
+
+	// robust: it is a contraction also of a vector that it sees clipped.
+	robust bool
+	// telling: of a vector with NaN or Inf the header is NaN or Inf.
+	telling bool
+	// bound is q of Scale for m coordinates where a paper bounds it; where nil,
+	// q is that of the bucket.
+	bound func(m int) float64
+}
+
 // A rule is what differs between bucketed compressors.
 type rule interface {
+	rounding
+	reading
+}
+
+// rounding is the sender's half of a rule. It handles one bucket at a time.
+type rounding interface {
 	// fit looks at the coordinates of a bucket and writes its header. All its
 	// floats are proportional to z, and so is C(z) to them.
 	fit(header, z []float32)
@@ -55,6 +69,10 @@ type rule interface {
 	round(symbols []uint16, z, u []float32)
 	// spread returns the expected squared rounding error of the bucket z fitted last.
 	spread(z []float32) float64
+}
+
+// reading is the receiver's half of a rule, which needs nothing from the sender's.
+type reading interface {
 	// check finds fault with a header of finite floats.
 	check(header []float32) error
 	// open prepares add for a bucket with that header.
@@ -63,20 +81,19 @@ type rule interface {
 	add(acc []float32, symbols []uint16)
 }
 
-// newBucketed returns the compressor of a rule with a header of so many floats
-// and so many levels.
-func newBucketed(name string, r rule, p Properties, floats, levels, bucket int, seed uint64) (bucketed, error) {
-	if bucket < 0 {
-		return bucketed{}, fmt.Errorf("quant: %s: bucket of %d: must be at least 1, or 0 for the whole vector", name, bucket)
+// newBucketed returns the compressor of a design.
+func newBucketed(d design) (bucketed, error) {
+	if d.size < 0 {
+		return bucketed{}, fmt.Errorf("quant: %s: bucket of %d: must be at least 1, or 0 for the whole vector",
+			d.name, d.size)
 	}
-	packing, err := NewPacking(levels)
+	packing, err := NewPacking(d.levels)
 	if err != nil {
-		return bucketed{}, fmt.Errorf("quant: %s: %w", name, err)
+		return bucketed{}, fmt.Errorf("quant: %s: %w", d.name, err)
 	}
 	b := bucketed{
-		rule: r, name: name, properties: p, packing: packing, size: bucket, seed: seed,
-		block:  blockLen / packing.Group() * packing.Group(),
-		header: make([]float32, floats),
+		design: d, packing: packing, block: blockLen / packing.Group() * packing.Group(),
+		header: make([]float32, d.floats),
 	}
 	for i := range b.uniforms {
 		b.uniforms[i] = 0.5

@@ -34,9 +34,12 @@ func NewMinMax(bits, bucket int, mode Mode, seed uint64) (*MinMax, error) {
 	}
 	q := &MinMax{mode: mode}
 	var err error
-	// No contraction, for the error is that of the extremes.
-	p := Properties{Unbiased: mode == Stochastic, Deterministic: mode == Nearest}
-	q.bucketed, err = newBucketed("minmax", q, p, 2, 1<<bits, bucket, seed)
+	q.bucketed, err = newBucketed(design{
+		name: "minmax", rule: q,
+		// It is no contraction: the extremes decide on the error.
+		properties: Properties{Unbiased: mode == Stochastic, Deterministic: mode == Nearest},
+		floats:     2, levels: 1 << bits, size: bucket, seed: seed,
+	})
 	return q, err
 }
 

@@ -34,7 +34,9 @@ func NewORQ(s, bucket int, seed uint64) (*ORQ, error) {
 	}
 	o := &ORQ{}
 	var err error
-	o.bucketed, err = newBucketed("orq", o, Properties{Unbiased: true}, s, s, bucket, seed)
+	o.bucketed, err = newBucketed(design{
+		name: "orq", rule: o, properties: Properties{Unbiased: true}, floats: s, levels: s, size: bucket, seed: seed,
+	})
 	return o, err
 }
 

@@ -39,8 +39,11 @@ func NewQSGD(bits, bucket int, norm Norm, seed uint64) (*QSGD, error) {
 	}
 	q := &QSGD{norm: norm, top: 1<<(bits-1) - 1}
 	var err error
-	q.bucketed, err = newBucketed("qsgd", q, Properties{Unbiased: true}, 1, 1<<bits, bucket, seed)
-	q.bound, q.telling = q.variance, true
+	q.bucketed, err = newBucketed(design{
+		name: "qsgd", rule: q, properties: Properties{Unbiased: true},
+		floats: 1, levels: 1 << bits, size: bucket, seed: seed,
+		telling: true, bound: q.variance,
+	})
 	return q, err
 }
 

@@ -23,7 +23,10 @@ func NewQuantiles(s, bucket int, seed uint64) (*Quantiles, error) {
 	}
 	q := &Quantiles{}
 	var err error
-	q.bucketed, err = newBucketed("linear_s", q, Properties{Unbiased: true}, s, s, bucket, seed)
+	q.bucketed, err = newBucketed(design{
+		name: "linear_s", rule: q, properties: Properties{Unbiased: true},
+		floats: s, levels: s, size: bucket, seed: seed,
+	})
 	return q, err
 }
 

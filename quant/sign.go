@@ -22,8 +22,11 @@ type Sign struct {
 func NewSign(bucket int) (*Sign, error) {
 	s := &Sign{}
 	var err error
-	s.bucketed, err = newBucketed("sign", s, Properties{Contraction: true, Deterministic: true}, 1, 2, bucket, 0)
-	s.robust = true // what a value gains, 2|z_c|·scale − scale², only grows with it
+	s.bucketed, err = newBucketed(design{
+		name: "sign", rule: s, properties: Properties{Contraction: true, Deterministic: true},
+		floats: 1, levels: 2, size: bucket,
+		robust: true, // the gain of a value, 2|z_c|·scale − scale², only grows with |z_c|
+	})
 	return s, err
 }
 

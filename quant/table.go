@@ -131,8 +131,10 @@ func newLevels(name string, t Table, bucket int, norm Norm, seed uint64) (*Level
 		return nil, err
 	}
 	l := &Levels{norm: norm, form: t.Form, levels: slices.Clone(t.Levels)}
-	l.bucketed, err = newBucketed(name, l, Properties{Unbiased: true}, 1, 1<<b, bucket, seed)
-	l.telling = true
+	l.bucketed, err = newBucketed(design{
+		name: name, rule: l, properties: Properties{Unbiased: true},
+		floats: 1, levels: 1 << b, size: bucket, seed: seed, telling: true,
+	})
 	return l, err
 }
 

@@ -30,8 +30,10 @@ type TernGrad struct {
 func NewTernGrad(bucket int, seed uint64) (*TernGrad, error) {
 	t := &TernGrad{}
 	var err error
-	t.bucketed, err = newBucketed("terngrad", t, Properties{Unbiased: true}, 1, 3, bucket, seed)
-	t.telling = true
+	t.bucketed, err = newBucketed(design{
+		name: "terngrad", rule: t, properties: Properties{Unbiased: true},
+		floats: 1, levels: 3, size: bucket, seed: seed, telling: true,
+	})
 	return t, err
 }
 

@@ -113,7 +113,12 @@ func (f *runFile) again(s *session.Session, mode string) string {
 	if rounds == 0 || s.Run.Asynchronous() {
 		return f.command(mode)
 	}
-	as := runFile{name: f.name, faults: f.faults, set: append(slices.Clone(f.set), fmt.Sprintf("train.rounds=%d", rounds))}
+	cfg := s.Run.Config()
+	shorter := cfg.Shortened(rounds)
+	as := runFile{name: f.name, set: slices.Concat(f.set, shorter)}
+	if len(shorter) == 1 { // the script is the same
+		as.faults = f.faults
+	}
 	return as.command(mode)
 }
 

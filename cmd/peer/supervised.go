@@ -25,11 +25,11 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 
 // supervised leads the life of a process that a supervisor has started, up to the end of the work, and tells it of a
 // failure.
-func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Leash) error) error {
-	leash := lab.Attach(c.in, c.out.File)
-	ctx, cancel := leash.Context(ctx)
+func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Client) error) error {
+	client := lab.Attach(c.in, c.out.File)
+	ctx, cancel := client.Context(ctx)
 	defer cancel()
-	err := life(ctx, leash)
+	err := life(ctx, client)
 	if cause := context.Cause(ctx); errors.Is(cause, lab.ErrStopped) || errors.Is(cause, lab.ErrParentGone) {
 		return &reportedError{cause}
 	}
@@ -41,5 +41,5 @@ func supervised(ctx context.Context, c *console, rank int, life func(context.Con
 	if stop, ok := errors.AsType[*node.StoppedError](err); ok {
 		failure.Echo = stop.Rank != topology.Rank(rank)
 	}
-	return &reportedError{errors.Join(err, leash.Fail(failure))}
+	return &reportedError{errors.Join(err, client.Fail(failure))}
 }

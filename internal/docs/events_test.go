@@ -83,6 +83,7 @@ var tables = map[string]reflect.Type{
 	"Edge":                reflect.TypeFor[record.Edge](),
 	"Final":               reflect.TypeFor[record.Final](),
 	"Rows":                reflect.TypeFor[record.Rows](),
+	"Missed faults":       reflect.TypeFor[record.MissedFault](),
 	"Gone":                reflect.TypeFor[record.Gone](),
 	"Bytes":               reflect.TypeFor[record.Bytes](),
 	"Messages":            reflect.TypeFor[record.Messages](),

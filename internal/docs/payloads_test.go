@@ -65,7 +65,7 @@ func switched() (quant.Compressor, error) {
 }
 
 func alq() (quant.Compressor, error) {
-	return quant.NewAdaptive(quant.ALQ, 3, 0, quant.LInf, quant.Zero, stream)
+	return quant.NewAdaptive(quant.AdaptiveOptions{Fit: quant.ALQ, Bits: 3, Norm: quant.LInf, Form: quant.Zero}, stream)
 }
 
 // compressed returns the decoder of a payload that means the vector want.

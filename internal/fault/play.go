@@ -70,6 +70,17 @@ func (p *Play) Round() (round int, ok bool) {
 	return p.byRound[last].At.Round, true
 }
 
+// Pending returns the faults that have not begun, in the order of the script.
+func (p *Play) Pending() []Fault {
+	all := slices.Concat(p.byRound, p.byTime)
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.number, b.number) })
+	var pending []Fault
+	for _, e := range all {
+		pending = append(pending, e.Fault)
+	}
+	return pending
+}
+
 // Next returns when something begins or ends, unless a round begins before.
 func (p *Play) Next() (at time.Duration, ok bool) {
 	if last := len(p.byTime) - 1; last >= 0 {

@@ -61,6 +61,33 @@ func TestFaultsBeginAndEndInTheirOrder(t *testing.T) {
 	}
 }
 
+func TestPendingFaultsHaveNotBegun(t *testing.T) {
+	p := NewPlay([]Fault{
+		{At: at(9), Kind: Kill, Peers: one(3)},
+		{At: when(time.Second), Kind: Kill, Peers: one(0)},
+		{At: at(5), Kind: Kill, Peers: one(1)},
+		{At: when(time.Minute), Kind: Hang, Peers: one(2), Lasts: time.Second},
+	})
+	if got := fmt.Sprint(p.Pending()); len(p.Pending()) != 4 {
+		t.Errorf("%s are pending before the run, want all four", got)
+	}
+	p.Begun(5, 0)
+	p.Until(time.Second)
+	want := []string{"kill 3 at round 9", "hang 2 for 1s at 1m0s"}
+	var got []string
+	for _, f := range p.Pending() {
+		got = append(got, fmt.Sprintf("%v at %v", f.String(), f.At))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q are pending, want %q", got, want)
+	}
+	p.Begun(9, time.Second)
+	p.Until(time.Hour)
+	if left := p.Pending(); len(left) > 0 {
+		t.Errorf("%v are pending in the end", left)
+	}
+}
+
 func TestRestOfAScript(t *testing.T) {
 	p := NewPlay(Rest([]Fault{
 		{At: at(3), Kind: Kill, Peers: one(1)}, {At: at(5), Kind: Kill, Peers: one(2)},

@@ -1,17 +1,17 @@
 package lab
 
-// A run that ends before its rounds are over ends with a round that all peers agree on:
-// each is told to hold still and says how many rounds it has begun, and the largest of
-// these numbers is told to all. Nobody is waited for who is lost. One that dies meanwhile
-// and is started anew is asked again; one that is started later knows before it begins.
+// A run may end before its rounds are over. All peers then agree on its last round: each
+// begins no further round and says how many it has begun, and all are told the largest of
+// these numbers. The supervisor does not wait for lost peers. A peer that dies meanwhile is
+// asked again when it is back; one that starts later is told before it begins.
 
-// An ending is how far the peers are with it.
+// An ending is the state of this agreement.
 type ending struct {
-	holding bool // all are to begin no further round
-	last    int  // rounds of a run that ends early, 0 while that is not known
+	holding bool // no peer may begin a further round
+	last    int  // rounds of a run that ends early, 0 while they are not known
 }
 
-// hold tells all peers to hold still.
+// hold tells all peers to begin no further round.
 func (e *ending) hold(procs []*process) {
 	e.holding = true
 	for _, p := range procs {
@@ -22,14 +22,14 @@ func (e *ending) hold(procs []*process) {
 	e.agree(procs)
 }
 
-// agree tells all peers after how many rounds the run ends, when it has heard of all.
+// agree tells all peers after how many rounds the run ends, once all have answered.
 func (e *ending) agree(procs []*process) {
 	if !e.holding || e.last > 0 {
 		return
 	}
 	last := 0
 	for _, p := range procs {
-		if !p.lost && !p.still {
+		if !p.lost && !p.holds {
 			return
 		}
 		last = max(last, p.begun, p.round)
@@ -42,16 +42,16 @@ func (e *ending) agree(procs []*process) {
 	}
 }
 
-// brief tells a process that starts what the others know.
-func (e *ending) brief(procs []*process, orders chan<- order) {
-	var through []int
+// catchUp tells a new process what the others know.
+func (e *ending) catchUp(procs []*process, orders chan<- order) {
+	var finished []int
 	for rank, other := range procs {
-		if other.through {
-			through = append(through, rank)
+		if other.finished {
+			finished = append(finished, rank)
 		}
 	}
-	if through != nil {
-		orders <- order{Through: through}
+	if finished != nil {
+		orders <- order{Finished: finished}
 	}
 	if e.holding {
 		orders <- order{Hold: true}

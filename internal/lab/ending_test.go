@@ -11,9 +11,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// playEnding is a peer of a run that is ended: it has begun ten rounds and as many more as
-// its rank. In its first life it may die, or be through with all rounds.
-func playEnding(ctx context.Context, leash *Leash, role string, rank int) {
+// playEnding is a peer of a run that ends early: it has begun 10 + rank rounds. In its first life
+// it may die, or have finished all rounds.
+func playEnding(ctx context.Context, client *Client, role string, rank int) {
 	first := os.Getenv("LAB_TEST_LIFE") == "0"
 	at := func(where string) {
 		if role == "die "+where && first {
@@ -22,17 +22,17 @@ func playEnding(ctx context.Context, leash *Leash, role string, rank int) {
 			select {}
 		}
 	}
-	if role == "through" {
-		leash.Held(10 + rank)
-	} else if wait(ctx, leash.Hold()) {
+	if role == "finished" {
+		client.Held(10 + rank)
+	} else if wait(ctx, client.Hold()) {
 		at("holding")
-		leash.Held(10 + rank)
+		client.Held(10 + rank)
 	}
-	if role != "through" && wait(ctx, leash.Ended()) {
+	if role != "finished" && wait(ctx, client.Ended()) {
 		at("knowing")
-		leash.Report(record.Event{Final: &record.Final{Rank: rank, Rounds: leash.Last()}})
+		client.Report(record.Event{Final: &record.Final{Rank: rank, Rounds: client.Last()}})
 	}
-	leash.Done()
+	client.Done()
 }
 
 func wait(ctx context.Context, told <-chan struct{}) bool {
@@ -57,13 +57,13 @@ func (s *stage) finals() map[int]int {
 
 func TestPeersAgreeOnTheEnd(t *testing.T) {
 	tests := map[string]struct {
-		roles    []string
-		restarts int
-		spares   bool
-		want     map[int]int
+		roles       []string
+		restarts    int
+		goOnWithout bool
+		want        map[int]int
 	}{
 		"all":                          {[]string{"hold", "hold", "hold"}, 0, false, map[int]int{0: 12, 1: 12, 2: 12}},
-		"one is through":               {[]string{"hold", "hold", "through"}, 0, false, map[int]int{0: 12, 1: 12}},
+		"one has finished":             {[]string{"hold", "hold", "finished"}, 0, false, map[int]int{0: 12, 1: 12}},
 		"one dies before it has said":  {[]string{"hold", "hold", "die holding"}, 1, false, map[int]int{0: 12, 1: 12, 2: 12}},
 		"one dies when it knows":       {[]string{"hold", "die knowing", "hold"}, 1, false, map[int]int{0: 12, 1: 12, 2: 12}},
 		"one is lost before it has":    {[]string{"hold", "hold", "die holding"}, 0, true, map[int]int{0: 11, 1: 11}},
@@ -72,8 +72,8 @@ func TestPeersAgreeOnTheEnd(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := &stage{t: t, restarts: test.restarts, end: make(chan struct{})}
-			if test.spares {
-				s.spares = func(f Failure) bool { return f.Died }
+			if test.goOnWithout {
+				s.goOnWithout = func(f Failure) bool { return f.Died }
 			}
 			steps := 0
 			s.onStep = func() {
@@ -116,12 +116,14 @@ func TestAnEndAtAnyTime(t *testing.T) {
 	}
 }
 
-// Rounds on record are not taken back, whoever has begun how many.
+// The end is not before a round on record, even if no peer has said that it began that round.
 func TestNoRoundOnRecordIsBeyondTheEnd(t *testing.T) {
 	var end ending
 	procs := make([]*process, 2)
 	for i := range procs {
-		procs[i] = &process{orders: make(chan order, ordersPerLife(1)), round: 20 + i, begun: 10, still: true}
+		procs[i] = &process{
+			orders: make(chan order, ordersPerLife(1)), progress: progress{round: 20 + i, begun: 10, holds: true},
+		}
 	}
 	end.hold(procs)
 	for rank, p := range procs {

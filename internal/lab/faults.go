@@ -9,25 +9,25 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A script of faults is played on real processes: they are killed and started again,
-// stopped and continued by signals, and told with whom they have no link, how slow they
-// are, and what their uplink carries. These conditions are told as they are, not as they
-// change, so that a process that is started again has them, too.
+// The supervisor plays a script of faults on real processes. It kills them and starts them again,
+// and stops and continues them by signals. It tells them their conditions: to which peers they
+// have no link, how slow they are, and the rate of their uplink. It always sends all conditions
+// and not their changes, so that a new process has them, too.
 
-// faults are the script of a supervisor.
+// faults is the script of a supervisor.
 type faults struct {
 	*fault.Play
-	orders  int           // that a peer can get because of it
-	lasted  time.Duration // so long has the run in earlier parts
+	orders  int           // a peer gets at most so many because of the script
+	lasted  time.Duration // in earlier parts of the run
 	began   time.Time     // of the first round; zero before
-	asked   int           // round of which the peers tell that they begin it
-	waiting bool          // for that
-	timer   *time.Timer   // of what comes next
+	asked   int           // the peers are to say when they begin this round
+	waiting bool          // no peer has said so
+	timer   *time.Timer   // of the next change
 	due     <-chan time.Time
 }
 
-// newFaults returns the play of a script of which nothing has happened yet, in a run that
-// has lasted for some time.
+// newFaults returns the play of a script in a run that has lasted for some time. No fault has
+// begun.
 func newFaults(script []fault.Fault, lasted time.Duration) *faults {
 	const perFault = 3 // its beginning, its end, and the question for its round
 	timer := time.NewTimer(time.Hour)
@@ -45,14 +45,24 @@ func (f *faults) now() time.Duration {
 	return f.lasted + time.Since(f.began)
 }
 
-// arm sets the timer to what comes next.
+// arm sets the timer to the next change.
 func (f *faults) arm() {
 	if next, ok := f.Next(); ok && !f.began.IsZero() {
 		f.timer.Reset(max(0, next-f.now()))
 	}
 }
 
-// see takes in what peers report, and reports whether the run begins with it.
+// report calls missed for the faults that have not begun as the run ends.
+func (f *faults) report(missed func(f fault.Fault, lasted time.Duration)) {
+	if missed == nil {
+		return
+	}
+	for _, pending := range f.Pending() {
+		missed(pending, f.now())
+	}
+}
+
+// see takes in an event of a peer, and reports whether the run begins with it.
 func (f *faults) see(e record.Event) (begins bool) {
 	begins = f.began.IsZero() && e.Status != nil && e.Status.State == record.Training
 	if begins {
@@ -69,7 +79,7 @@ func (f *faults) begins(round int) []fault.Change {
 	return f.Begun(round, f.now())
 }
 
-// alter begins or ends a fault of a process. The rest are conditions.
+// alter begins or ends a kill or a hang of a process. Other faults are conditions.
 func (f *faults) alter(procs []*process, c fault.Change) error {
 	if c.Kind != fault.Kill && c.Kind != fault.Hang {
 		return nil
@@ -79,9 +89,9 @@ func (f *faults) alter(procs []*process, c fault.Change) error {
 	switch {
 	case p.done || p.lost:
 	case c.Kind == fault.Kill && !c.Over:
-		p.doomed = !p.away
+		p.killed = !p.down
 		p.kill()
-	case c.Kind == fault.Hang && !c.Over && !p.away && !p.doomed:
+	case c.Kind == fault.Hang && !c.Over && !p.down && !p.killed:
 		return p.suspend()
 	case c.Kind == fault.Hang && c.Over && !f.Hangs(rank):
 		p.wake()
@@ -89,35 +99,35 @@ func (f *faults) alter(procs []*process, c fault.Change) error {
 	return nil
 }
 
-// announce tells all peers what has changed for them, and asks them to tell when they
-// begin the round of the next fault.
-func (f *faults) announce(procs []*process) {
+// sendConditions sends all peers their conditions, where they have changed, and asks them to say
+// when they begin the round of the next fault.
+func (f *faults) sendConditions(procs []*process) {
 	round, ok := f.Round()
 	ask := ok && !(f.waiting && f.asked == round)
 	if ask {
 		f.asked, f.waiting = round, true
 	}
 	for rank, p := range procs {
-		if p.away || p.lost || p.done {
+		if p.down || p.lost || p.done {
 			continue
 		}
-		f.condition(topology.Rank(rank), procs)
+		f.sendChanged(topology.Rank(rank), procs)
 		if ask {
 			p.orders <- order{Tell: &round}
 		}
 	}
 }
 
-// acquaint tells a peer that has come back what the script makes of it.
-func (f *faults) acquaint(procs []*process, p *process) {
-	f.condition(topology.Rank(slices.Index(procs, p)), procs)
+// greet sends a peer that has come back its conditions and the question that is open.
+func (f *faults) greet(procs []*process, p *process) {
+	f.sendChanged(topology.Rank(slices.Index(procs, p)), procs)
 	if round := f.asked; f.waiting {
 		p.orders <- order{Tell: &round}
 	}
 }
 
-// condition tells a peer its conditions, if they are others than it knows.
-func (f *faults) condition(rank topology.Rank, procs []*process) {
+// sendChanged sends a peer its conditions, if they have changed.
+func (f *faults) sendChanged(rank topology.Rank, procs []*process) {
 	now := Conditions{Bits: f.Rate(rank)}
 	if slow := f.Slowdown(rank); slow != 1 {
 		now.Slow = slow

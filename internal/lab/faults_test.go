@@ -15,26 +15,26 @@ import (
 	"gossiptrainer/topology"
 )
 
-// playRounds is a peer that begins rounds until it is told to have no link with anybody, and tells
-// which conditions hold. What it has begun is lost with its process.
-func playRounds(ctx context.Context, leash *Leash, rank int) {
+// playRounds is a peer that begins rounds until all its links are cut, and reports the conditions
+// that hold. Its rounds are lost with its process.
+func playRounds(ctx context.Context, client *Client, rank int) {
 	say := func(state record.State, detail string) {
-		leash.Report(record.Event{Status: &record.Status{Rank: rank, State: state, Detail: detail}})
+		client.Report(record.Event{Status: &record.Status{Rank: rank, State: state, Detail: detail}})
 	}
 	say(record.Training, "life "+os.Getenv("LAB_TEST_LIFE"))
 	var once sync.Once
 	alone := make(chan struct{})
-	leash.Obey(func(c Conditions) {
+	client.Obey(func(c Conditions) {
 		say("", fmt.Sprintf("cut %v slow %v bits %v", c.Cut, c.Slow, c.Bits))
 		if len(c.Cut) == 2 {
 			once.Do(func() { close(alone) })
 		}
 	})
 	for round := 0; ; round++ {
-		leash.Begins(round)
+		client.Begins(round)
 		select {
 		case <-alone:
-			leash.Done()
+			client.Done()
 			return
 		case <-ctx.Done():
 			return
@@ -67,9 +67,14 @@ func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 		{At: fault.Moment{Timed: true, Time: 30 * ms}, Kind: fault.Hang, Peers: ranks(0), Lasts: 10 * ms},
 		{At: fault.Moment{Round: 60}, Kind: fault.Rate, Peers: ranks(0), Bits: 1e5, Lasts: fault.Never},
 		{At: fault.Moment{Round: 80}, Kind: fault.Split, Sides: [][]topology.Rank{{0}, {1}, {2}}, Lasts: time.Minute},
+		{At: fault.Moment{Timed: true, Time: time.Hour}, Kind: fault.Kill, Peers: ranks(2)},
+		{At: fault.Moment{Round: 1e7}, Kind: fault.Kill, Peers: ranks(0)},
 	}}
 	if err := s.run(t.Context(), "rounds", "rounds", "rounds"); err != nil {
 		t.Fatal(err)
+	}
+	if want := []string{"kill 2", "kill 0"}; !slices.Equal(s.missed, want) {
+		t.Errorf("told that %q did not happen, want %q", s.missed, want)
 	}
 	for rank, want := range [][]string{
 		{"life 0", "cut [] slow 0 bits 0", "cut [] slow 0 bits 100000", "cut [1 2] slow 0 bits 100000"},
@@ -99,7 +104,7 @@ func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 // A peer that is dead for good is lost, and one that is to come back after the others are
 // done is not waited for.
 func TestPeersThatStayDead(t *testing.T) {
-	s := &stage{t: t, restarts: 5, spares: func(f Failure) bool { return f.Died }, script: []fault.Fault{
+	s := &stage{t: t, restarts: 5, goOnWithout: func(f Failure) bool { return f.Died }, script: []fault.Fault{
 		{At: fault.Moment{Round: 3}, Kind: fault.Kill, Peers: ranks(1), Lasts: fault.Never},
 		{At: fault.Moment{Round: 4}, Kind: fault.Kill, Peers: ranks(2), Lasts: time.Hour},
 		{At: fault.Moment{Round: 40}, Kind: fault.Split, Sides: [][]topology.Rank{{0}, {1}, {2}}, Lasts: time.Minute},

@@ -20,7 +20,7 @@ func FuzzNotices(f *testing.F) {
 			}
 		}
 		all := make(chan news, lines)
-		speaker{2, all}.readNotices(bytes.NewReader(text))
+		source{2, all}.readNotices(bytes.NewReader(text))
 		close(all)
 		for n := range all {
 			lines--

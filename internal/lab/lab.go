@@ -1,9 +1,8 @@
-// Package lab supervises the peers of a run on one machine, one operating
-// system process each: it starts them, introduces them to one another, hands
-// their events on, and sees to it that none is left behind.
+// Package lab supervises the peers of a run on one machine, one operating system process each. It
+// starts them, tells each where the others are, passes their events on, and ends all of them.
 //
-// It knows neither models nor sockets nor the command line: the caller says how
-// a peer is started, and a peer says where it can be reached.
+// It knows neither models nor sockets nor the command line: the caller says how a peer is started,
+// and a peer says where it can be reached.
 package lab
 
 import (
@@ -12,10 +11,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// Run starts the peers, sends every one the roster once all are ready, and
-// returns when no process is left: nil once all have finished their work, the
-// cause of ctx when it was cancelled, and a *PeerError for the first peer that
-// failed or died for good, which stops the others.
+// Run starts the peers, sends each the roster once all are ready, and returns when no process is
+// left. It returns nil if all have finished their work, and the cause of ctx if that was cancelled.
+// The first peer that fails or dies for good stops the others: Run returns a *PeerError for it.
 func Run(ctx context.Context, o Options) error {
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace

@@ -35,15 +35,15 @@ func play(role, rank string) int {
 	if role == "parent" {
 		return playParent()
 	}
-	leash := Attach(os.Stdin, os.Stdout)
-	ctx, cancel := leash.Context(context.Background())
+	client := Attach(os.Stdin, os.Stdout)
+	ctx, cancel := client.Context(context.Background())
 	defer cancel()
 	if role == "stillborn" && os.Getenv("LAB_TEST_LIFE") == "0" {
 		self, _ := os.FindProcess(os.Getpid())
 		self.Kill()
 		select {}
 	}
-	roster, err := leash.Introduce(ctx, Contact{ID: "id" + rank,
+	roster, err := client.Introduce(ctx, Contact{ID: "id" + rank,
 		Addrs: []string{"/ip4/127.0.0.1/tcp/" + os.Getenv("LAB_TEST_LIFE") + rank}})
 	if err != nil {
 		return 0
@@ -53,12 +53,12 @@ func play(role, rank string) int {
 		ids = append(ids, c.ID+c.Addrs[0])
 	}
 	i, _ := strconv.Atoi(rank)
-	leash.Report(record.Event{Status: &record.Status{Rank: i, Detail: strings.Join(ids, " ")}})
-	leash.Report(record.Event{Step: &record.Step{Rank: i, Round: 7, Sent: record.Bytes{Wire: 10},
+	client.Report(record.Event{Status: &record.Status{Rank: i, Detail: strings.Join(ids, " ")}})
+	client.Report(record.Event{Step: &record.Step{Rank: i, Round: 7, Sent: record.Bytes{Wire: 10},
 		Messages: record.Messages{Count: 3}}})
 	switch role {
 	case "finish", "stillborn":
-		leash.Done()
+		client.Done()
 	case "die once", "die always":
 		if role == "die always" || os.Getenv("LAB_TEST_LIFE") == "0" {
 			self, _ := os.FindProcess(os.Getpid())
@@ -67,21 +67,21 @@ func play(role, rank string) int {
 		}
 		for k := range 3 {
 			sent := record.Bytes{Wire: int64(6 + k)}
-			leash.Report(record.Event{Step: &record.Step{Rank: i, Round: 6 + k, Time: time.Second, Sent: sent}})
-			leash.Report(record.Event{Score: &record.Score{Rank: i, Round: 8}})
+			client.Report(record.Event{Step: &record.Step{Rank: i, Round: 6 + k, Time: time.Second, Sent: sent}})
+			client.Report(record.Event{Score: &record.Score{Rank: i, Round: 8}})
 		}
-		leash.Report(record.Event{Final: &record.Final{Rank: i, Messages: record.Messages{Count: 4}}})
-		leash.Done()
+		client.Report(record.Event{Final: &record.Final{Rank: i, Messages: record.Messages{Count: 4}}})
+		client.Done()
 	case "rounds":
-		playRounds(ctx, leash, i)
-	case "hold", "through", "die holding", "die knowing":
-		playEnding(ctx, leash, role, i)
+		playRounds(ctx, client, i)
+	case "hold", "finished", "die holding", "die knowing":
+		playEnding(ctx, client, role, i)
 	case "fail":
 		fmt.Fprintln(os.Stderr, "about to give up")
-		leash.Fail(Failure{Reason: "loss is NaN", Hint: "lower train.step_size", Code: 5})
+		client.Fail(Failure{Reason: "loss is NaN", Hint: "lower train.step_size", Code: 5})
 		return 5
 	case "echo":
-		leash.Fail(Failure{Reason: "peer 2 stopped the run", Code: 4, Echo: true})
+		client.Fail(Failure{Reason: "peer 2 stopped the run", Code: 4, Echo: true})
 		return 4
 	case "panic":
 		panic("internal error: a peer that breaks")
@@ -127,10 +127,11 @@ type stage struct {
 	alive  *os.File
 	grace  time.Duration
 
-	restarts int
-	spares   func(Failure) bool
-	end      chan struct{}
-	script   []fault.Fault
+	restarts    int
+	goOnWithout func(Failure) bool
+	end         chan struct{}
+	script      []fault.Fault
+	missed      []string
 }
 
 func (s *stage) run(ctx context.Context, roles ...string) error {
@@ -154,7 +155,8 @@ func (s *stage) run(ctx context.Context, roles ...string) error {
 			}
 		},
 		Log:   func(rank int, line string) { s.lines = append(s.lines, fmt.Sprint(rank, " ", line)) },
-		Grace: s.grace, Restarts: s.restarts, Spares: s.spares, End: s.end, Script: s.script,
+		Grace: s.grace, Restarts: s.restarts, Expendable: s.goOnWithout, End: s.end, Script: s.script,
+		Missed: func(f fault.Fault, _ time.Duration) { s.missed = append(s.missed, f.String()) },
 	})
 	w.Close()
 	if rest, err := io.ReadAll(r); err != nil || len(rest) != 0 {
@@ -221,8 +223,8 @@ func TestAPeerThatEndsEarlyStopsTheRun(t *testing.T) {
 	}
 }
 
-// Peers that stop because another one did say so at about the same time as that
-// one says why: whoever is first, it is the cause that counts.
+// Peers that stop because another one did say so at about the same time as that one says why. The
+// cause counts, in whichever order they speak.
 func TestThePeerThatOthersEchoIsNamed(t *testing.T) {
 	for _, roles := range [][]string{{"echo", "echo", "fail", "wait"}, {"wait", "echo", "panic", "echo"}} {
 		peer, ok := errors.AsType[*PeerError]((&stage{t: t}).run(t.Context(), roles...))
@@ -320,15 +322,15 @@ func TestNoPeerOutlivesItsSupervisor(t *testing.T) {
 
 func TestTheEndOfInputEndsAPeer(t *testing.T) {
 	in, parent := io.Pipe()
-	leash := Attach(in, io.Discard)
-	ctx, cancel := leash.Context(t.Context())
+	client := Attach(in, io.Discard)
+	ctx, cancel := client.Context(t.Context())
 	defer cancel()
 	parent.Close()
 	<-ctx.Done()
 	if err := context.Cause(ctx); !errors.Is(err, ErrParentGone) {
 		t.Errorf("cause %v, want %v", err, ErrParentGone)
 	}
-	if _, err := leash.Introduce(ctx, Contact{}); !errors.Is(err, ErrParentGone) {
+	if _, err := client.Introduce(ctx, Contact{}); !errors.Is(err, ErrParentGone) {
 		t.Errorf("introduce: %v, want %v", err, ErrParentGone)
 	}
 }
@@ -351,7 +353,7 @@ func TestNoticesSurviveTheirEncoding(t *testing.T) {
 
 func TestLinesThatAreNoNoticesAreLogged(t *testing.T) {
 	all := make(chan news, 4)
-	speaker{2, all}.readNotices(strings.NewReader("\nstray output\n{\"done\":true}\nno end"))
+	source{2, all}.readNotices(strings.NewReader("\nstray output\n{\"done\":true}\nno end"))
 	close(all)
 	var lines []string
 	done := 0
@@ -368,7 +370,7 @@ func TestLinesThatAreNoNoticesAreLogged(t *testing.T) {
 }
 
 func TestWordsKeepTheLastLinesAndTheHeadOfACrash(t *testing.T) {
-	var w words
+	var w lastLines
 	for i := range 20 {
 		w.add(strconv.Itoa(i))
 	}

@@ -10,36 +10,37 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// DefaultGrace is how long peers have between the order to stop and being
-// killed. A signal must end the whole run within 2 s; this leaves the rest of
-// them for killing and for the caller's last words.
+// DefaultGrace is how long peers have between the order to stop and being killed. A signal must
+// end the whole run within 2 s; the remaining 0.5 s are for killing and for the last output.
 const DefaultGrace = 1500 * time.Millisecond
 
-// Options say what to supervise. Event and Log are called by one goroutine at a
-// time and must not block for long: peers wait meanwhile.
+// Options say what to supervise. Event and Log are called by one goroutine at a time and must not
+// block for long: peers wait meanwhile.
 type Options struct {
 	// Peers is the number of processes, at least 1.
 	Peers int
-	// Command returns the command that starts the peer of a rank, 0..Peers−1, for
-	// the life'th time, from 0 on. Run sets its Stdin, Stdout, Stderr and
-	// SysProcAttr. The process must Attach to its standard input and output.
+	// Command returns the command that starts the peer of a rank, 0..Peers−1. life counts the
+	// starts of that peer from 0. Run sets its Stdin, Stdout, Stderr and SysProcAttr. The process
+	// must Attach to its standard input and output.
 	Command func(rank, life int) *exec.Cmd
-	// Restarts is how often in a minute a peer is started anew whose process has
-	// died, of a signal or of itself. One that said why it gives up is not. At the
-	// next death, or the first one if it is 0, the run ends.
+	// Restarts is how often in a minute a peer is started again whose process has died. A peer
+	// that said why it gives up is not. The next death ends the run.
 	Restarts int
-	// Spares says whether the run goes on without a peer that ended so, which is not
-	// started anew; nil: never. A run without any peer left has failed, and so has one
-	// in which a peer ends before all have met: nobody can go on without it then.
-	Spares func(Failure) bool
-	// End ends the run before its rounds are over, when it is closed: with a round that
-	// all peers have, and with their results. Nil: never.
+	// Expendable says whether the run goes on without a peer that ended so. That peer is not
+	// started again. Nil: the run never goes on. A run fails if no peer is left, or if a peer
+	// ends before all are ready.
+	Expendable func(Failure) bool
+	// End ends the run before its rounds are over, when it is closed. All peers then end with the
+	// same round and report their results. Nil: never.
 	End <-chan struct{}
-	// Script is played on the peers: those that it kills are started again as it says,
-	// whatever Restarts is. Lasted is how long earlier parts of the run have taken.
+	// Script is played on the peers. Killed peers are started again as it says, whatever Restarts
+	// is. Lasted is how long earlier parts of the run have taken.
 	Script []fault.Fault
 	Lasted time.Duration
-	// History joins what the lives of a peer report; nil: the run begins now.
+	// Missed is called at the end of the run for each fault whose moment the run did not reach.
+	// lasted is how long the run has taken. May be nil.
+	Missed func(f fault.Fault, lasted time.Duration)
+	// History joins the reports of all lives of a peer; nil: the run begins now.
 	History *record.History
 	// Event receives the events of the whole run, in the order of arrival.
 	Event func(record.Event)
@@ -53,11 +54,11 @@ type Options struct {
 type PeerError struct {
 	Rank   int
 	Unmet  bool     // it ended before all were ready
-	Round  int      // rounds it had finished, as last on record
-	Reason string   // what the peer said of itself, or how its process ended
-	Hint   string   // what the peer advises; may be empty
+	Round  int      // rounds it had finished, as last reported
+	Reason string   // as the peer says, or how its process ended
+	Hint   string   // as the peer advises; may be empty
 	Code   int      // the exit code the peer asks for, or its process's; −1 if killed by a signal
-	Stderr []string // its last words, at most a few lines
+	Stderr []string // the last lines of its log
 }
 
 func (e *PeerError) Error() string {

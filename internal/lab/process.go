@@ -15,46 +15,55 @@ import (
 // A process is one peer as the supervisor sees it, through all its lives.
 type process struct {
 	cmd    *exec.Cmd
-	orders chan order // written to its standard input in turn; room for all there ever are
+	orders chan order // written to its standard input in turn; it has room for all of them
 
 	contact Contact
-	ready   bool // has said where it is, in some life
-	round   int  // of the latest step that it has reported
-	begun   int  // rounds begun, as last heard
-	still   bool // begins no other until the end is known
-	done    bool
-	through bool // and its process has ended, which others may not have heard of
-	lost    bool // the run goes on without it
-	failed  bool // has said why it gives up
-	words   words
-	lives   int // so far
-	deaths  []time.Time
-
-	// The state that a script of faults has put the process into.
-	conditions Conditions // as it was told last
-	doomed     bool       // it is killed, and its end is not known yet
-	away       bool       // it is dead, and not to be started yet
-	hangs      bool       // it was stopped by a signal
+	ready   bool // it has said where it is, in some life
+	progress
+	done      bool // its work is over
+	finished  bool // and its process has ended
+	lost      bool // the run goes on without it
+	failed    bool // it has said why it gives up
+	lastLines lastLines
+	lives     int // so far
+	deaths    []time.Time
+	scripted
 }
 
-// ordersPerLife is how many orders a process of n can get, without a script: one of each
-// kind, but of those that are through one for each.
+// progress is how far a peer is, as last heard.
+type progress struct {
+	round int  // of the latest step that it has reported
+	begun int  // rounds begun
+	holds bool // it begins no other round until the end is known
+}
+
+// scripted is the state that a script of faults has put a process into.
+type scripted struct {
+	conditions Conditions // as it was told last
+	killed     bool       // its end is not known yet
+	down       bool       // it is dead, and must not be started yet
+	hangs      bool       // a signal has stopped it
+}
+
+// ordersPerLife is how many orders a process of n can get without a script: one of each kind,
+// and one for each peer that has finished.
 func ordersPerLife(n int) int { return 4 + n }
 
-// begin starts the process of a rank with some orders. What it does is news.
+// begin starts the process of a rank with some orders. Its notices, log and end are sent to
+// news.
 func (p *process) begin(rank int, cmd *exec.Cmd, orders chan order, heard chan<- news) {
 	p.cmd, p.orders = cmd, orders
-	p.words, p.still = words{}, false
+	p.lastLines, p.holds = lastLines{}, false
 	p.lives++
-	p.conditions, p.away, p.hangs = Conditions{}, false, false
+	p.scripted = scripted{}
 	cmd.SysProcAttr = attributes()
 	started := make(chan struct{})
-	go attend(cmd, orders, speaker{rank, heard}, started)
+	go runProcess(cmd, orders, source{rank, heard}, started)
 	<-started
 }
 
-// A speaker is a process whose news are heard.
-type speaker struct {
+// A source sends the news of one process.
+type source struct {
 	rank  int
 	heard chan<- news
 }
@@ -68,17 +77,17 @@ type news struct {
 	err    error // of the end
 }
 
-// attend starts a process, reads what it says and waits for its end. It keeps
-// its operating system thread until then: a process started with a parent-death
-// signal gets it when the thread that started it ends.
-func attend(cmd *exec.Cmd, orders <-chan order, from speaker, started chan<- struct{}) {
+// runProcess starts a process, reads its output and waits for its end. It keeps its operating
+// system thread until then: a process with a parent-death signal gets that signal when the
+// thread that started it ends.
+func runProcess(cmd *exec.Cmd, orders <-chan order, from source, started chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	stdin, stdout, stderr, err := launch(cmd)
+	stdin, stdout, stderr, err := startPiped(cmd)
 	close(started)
 	if err == nil {
 		gone := make(chan struct{})
-		go obey(stdin, orders, gone)
+		go writeOrders(stdin, orders, gone)
 		var readers sync.WaitGroup
 		readers.Go(func() { from.readNotices(stdout) })
 		readers.Go(func() { from.readLog(stderr) })
@@ -89,7 +98,7 @@ func attend(cmd *exec.Cmd, orders <-chan order, from speaker, started chan<- str
 	from.heard <- news{rank: from.rank, ended: true, err: err}
 }
 
-func launch(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, err error) {
+func startPiped(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, err error) {
 	if stdin, err = cmd.StdinPipe(); err != nil {
 		return
 	}
@@ -103,16 +112,16 @@ func launch(cmd *exec.Cmd) (stdin io.WriteCloser, stdout, stderr io.Reader, err 
 	return
 }
 
-// obey writes the orders of a peer until it is gone. A peer that does not read
-// holds up nobody else.
-func obey(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
+// writeOrders writes the orders of a peer until it is gone. It has a goroutine per peer, so that
+// a peer that does not read delays no other.
+func writeOrders(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
 	defer stdin.Close()
 	lines := json.NewEncoder(stdin)
 	for {
 		select {
 		case o := <-orders:
 			if lines.Encode(o) != nil {
-				return // its end is news of its own
+				return // its end is reported separately
 			}
 		case <-gone:
 			return
@@ -120,9 +129,9 @@ func obey(stdin io.WriteCloser, orders <-chan order, gone <-chan struct{}) {
 	}
 }
 
-// readNotices reads a peer's standard output. A line that is no notice was
-// written by something that does not know of the protocol: it is logged.
-func (f speaker) readNotices(stdout io.Reader) {
+// readNotices reads a peer's standard output. A line that is no notice comes from code that does
+// not know the protocol: it is logged.
+func (f source) readNotices(stdout io.Reader) {
 	eachLine(stdout, func(line string) {
 		var n notice
 		if err := json.Unmarshal([]byte(line), &n); err != nil {
@@ -133,7 +142,7 @@ func (f speaker) readNotices(stdout io.Reader) {
 	})
 }
 
-func (f speaker) readLog(stderr io.Reader) {
+func (f source) readLog(stderr io.Reader) {
 	eachLine(stderr, func(line string) { f.heard <- news{rank: f.rank, line: line} })
 }
 
@@ -151,26 +160,26 @@ func eachLine(r io.Reader, f func(line string)) {
 	}
 }
 
-// kill ends the process at once. It is harmless where there is none any more.
+// kill ends the process at once, if there is one.
 func (p *process) kill() {
 	if p.cmd.Process != nil {
-		_ = p.cmd.Process.Kill() // fails only if it has ended, which is what is wanted
+		_ = p.cmd.Process.Kill() // fails only if the process has ended already
 	}
 }
 
-// suspend makes a process hang until it is woken.
+// suspend makes a process hang until wake.
 func (p *process) suspend() error {
 	if p.cmd.Process == nil {
 		return nil
 	}
 	if err := p.cmd.Process.Signal(suspendSignal); err != nil {
-		return fmt.Errorf("cannot be made to hang: %w", err)
+		return fmt.Errorf("cannot stop the process for a hang: %w", err)
 	}
 	p.hangs = true
 	return nil
 }
 
-// wake lets a process that hangs go on.
+// wake continues a process that hangs.
 func (p *process) wake() {
 	if p.hangs {
 		p.hangs = false
@@ -178,22 +187,22 @@ func (p *process) wake() {
 	}
 }
 
-// words keeps a peer's last lines; of a crash the first ones, which say what
-// happened, not the stack below them.
-type words struct {
+// lastLines keeps the last lines of a peer's log. Of a crash it keeps the first lines, which name
+// the cause, and not the stack below them.
+type lastLines struct {
 	lines   []string
 	crashed bool
 }
 
-// lastWords is how many lines of a peer's log an error shows.
-const lastWords = 6
+// maxLastLines is how many lines of a peer's log an error shows.
+const maxLastLines = 6
 
-func (w *words) add(line string) {
+func (w *lastLines) add(line string) {
 	if !w.crashed && (strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")) {
 		w.crashed, w.lines = true, nil
 	}
 	switch {
-	case len(w.lines) < lastWords:
+	case len(w.lines) < maxLastLines:
 		w.lines = append(w.lines, line)
 	case !w.crashed:
 		w.lines = append(w.lines[1:], line)

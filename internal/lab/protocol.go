@@ -13,13 +13,12 @@ import (
 //	parent   {"roster":[{"id":"12D3…","addrs":[…]},…]}      in rank order, to all, once all are ready
 //	peer     {"event":{"step":{…}}}                         as often as there is something to say
 //	parent   {"hold":true}                                  begin no further round: the run is to end
-//	peer     {"begun":57}                                   rounds begun by one that holds still, or has no more to do
+//	peer     {"begun":57}                                   rounds begun, after hold or after the last round
 //	parent   {"end":58}                                     the run has so many rounds
 //	peer     {"done":true}                                  its work is over; it keeps serving the others
-//         parent   {"through":[2]}                                 these had done their work and are gone: nobody is to
-// wait for them
-//	parent   {"conditions":{"cut":[2],"slow":4}}            what a script of faults makes of its links and its speed
-//	parent   {"tell":40}                                    it is to say when it begins this round, or a later one
+//	parent   {"finished":[2]}                               these peers are done and gone: do not wait for them
+//	parent   {"conditions":{"cut":[2],"slow":4}}            what a script of faults does to its links and its speed
+//	parent   {"tell":40}                                    say when this round, or a later one, begins
 //	peer     {"begins":40}                                  it begins this round
 //	parent   {"stop":true}                                  once all are done, or to end the run early
 //	peer     {"failed":{"reason":"…","code":5}}             instead of done; the process ends by itself
@@ -37,17 +36,17 @@ type Failure struct {
 	Reason string `json:"reason"`
 	Hint   string `json:"hint,omitempty"`
 	Code   int    `json:"code"`           // exit code, ≥ 1
-	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, which knows why
+	Echo   bool   `json:"echo,omitempty"` // it gives up because another peer did, and that one knows why
 	Died   bool   `json:"-"`              // it said nothing: its process ended
 }
 
 // An order is one line to a peer: exactly one field is set.
 type order struct {
-	Roster  []Contact `json:"roster,omitempty"`
-	Hold    bool      `json:"hold,omitempty"`
-	End     int       `json:"end,omitempty"`
-	Through []int     `json:"through,omitempty"` // ranks
-	Stop    bool      `json:"stop,omitempty"`
+	Roster   []Contact `json:"roster,omitempty"`
+	Hold     bool      `json:"hold,omitempty"`
+	End      int       `json:"end,omitempty"`
+	Finished []int     `json:"finished,omitempty"` // ranks
+	Stop     bool      `json:"stop,omitempty"`
 
 	Conditions *Conditions `json:"conditions,omitempty"`
 	Tell       *int        `json:"tell,omitempty"` // round
@@ -63,11 +62,11 @@ type notice struct {
 	Failed *Failure      `json:"failed,omitempty"`
 }
 
-// Conditions are what a script makes of the links and the speed of a peer.
+// Conditions are what a script of faults does to the links and the speed of a peer.
 type Conditions struct {
-	Cut  []int   `json:"cut,omitempty"`  // ranks with which it can have no link, ascending
-	Slow float64 `json:"slow,omitempty"` // times that gradients take as long; 0 = 1
-	Bits float64 `json:"bits,omitempty"` // per second that its uplink carries at most; 0 = as the run file says
+	Cut  []int   `json:"cut,omitempty"`  // ranks to which it has no link, ascending
+	Slow float64 `json:"slow,omitempty"` // factor on the time of a gradient; 0 = 1
+	Bits float64 `json:"bits,omitempty"` // per second of its uplink at most; 0 = as the run file says
 }
 
 func (c Conditions) equal(o Conditions) bool {

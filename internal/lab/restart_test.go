@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
+func TestAPeerThatDiesIsStartedAgain(t *testing.T) {
 	s := &stage{t: t, restarts: 1}
 	if err := s.run(t.Context(), "finish", "die once", "finish"); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestAPeerThatDiesIsStartedAnew(t *testing.T) {
 		t.Errorf("in its second life it was told %q, want %q", roster, want)
 	}
 	if text := strings.Join(s.lines, "\n"); returned != 1 ||
-		!strings.Contains(text, "1 its process ended: signal: killed after round 7: started anew") {
+		!strings.Contains(text, "1 its process ended: signal: killed after round 7: started again") {
 		t.Errorf("%d statuses and the log %q, want one of each that tell of it", returned, text)
 	}
 }
@@ -56,44 +56,44 @@ func TestAPeerThatDiesTooOftenEndsTheRun(t *testing.T) {
 	if !ok || peer.Rank != 1 || !strings.Contains(peer.Reason, "killed") {
 		t.Errorf("got %v, want peer 1 killed", err)
 	}
-	if n := strings.Count(strings.Join(s.lines, "\n"), "started anew"); n != 3 {
-		t.Errorf("started anew %d times, want 3", n)
+	if n := strings.Count(strings.Join(s.lines, "\n"), "started again"); n != 3 {
+		t.Errorf("started again %d times, want 3", n)
 	}
 }
 
-func TestAPeerThatSaysWhyItGivesUpIsNotStartedAnew(t *testing.T) {
+func TestAPeerThatSaysWhyItGivesUpIsNotStartedAgain(t *testing.T) {
 	s := &stage{t: t, restarts: 9}
 	peer, ok := errors.AsType[*PeerError](s.run(t.Context(), "wait", "fail"))
-	if !ok || peer.Code != 5 || strings.Contains(strings.Join(s.lines, "\n"), "started anew") {
+	if !ok || peer.Code != 5 || strings.Contains(strings.Join(s.lines, "\n"), "started again") {
 		t.Errorf("got %+v and the log %q, want its own words at once", peer, s.lines)
 	}
 }
 
-// Nobody is to wait for the last word of one that had done its work and is gone: neither
-// who is at work then nor who is started anew later.
-func TestPeersHearOfThoseThatAreThrough(t *testing.T) {
+// No peer waits for the last word of a finished one: neither a peer that works then, nor one
+// that is started again later.
+func TestPeersHearOfThoseThatHaveFinished(t *testing.T) {
 	s := &supervisor{procs: make([]*process, 3), faults: newFaults(nil, 0)}
 	for i := range s.procs {
 		s.procs[i] = &process{orders: make(chan order, ordersPerLife(3))}
 	}
-	s.hear(news{rank: 2, notice: notice{Done: true}})
-	s.hear(news{rank: 2, ended: true, err: errors.New("killed")})
-	s.ending.brief(s.procs, s.procs[1].orders)
+	s.handle(news{rank: 2, notice: notice{Done: true}})
+	s.handle(news{rank: 2, ended: true, err: errors.New("killed")})
+	s.ending.catchUp(s.procs, s.procs[1].orders)
 	for _, want := range []struct{ rank, orders int }{{0, 1}, {1, 2}, {2, 0}} {
 		p := s.procs[want.rank]
 		if len(p.orders) != want.orders {
 			t.Errorf("peer %d has %d orders, want %d", want.rank, len(p.orders), want.orders)
 		}
 		for range len(p.orders) {
-			if o := <-p.orders; !slices.Equal(o.Through, []int{2}) {
-				t.Errorf("peer %d is told %+v, want that peer 2 is through", want.rank, o)
+			if o := <-p.orders; !slices.Equal(o.Finished, []int{2}) {
+				t.Errorf("peer %d is told %+v, want that peer 2 has finished", want.rank, o)
 			}
 		}
 	}
 
-	leash := Attach(strings.NewReader(`{"through":[2]}{"stop":true}`), io.Discard)
-	<-leash.ended
-	if !leash.Through(2) || leash.Through(1) {
-		t.Errorf("peers 1 and 2 are through: %t and %t, want false and true", leash.Through(1), leash.Through(2))
+	client := Attach(strings.NewReader(`{"finished":[2]}{"stop":true}`), io.Discard)
+	<-client.ended
+	if !client.Finished(2) || client.Finished(1) {
+		t.Errorf("peers 1 and 2 have finished: %t and %t, want false and true", client.Finished(1), client.Finished(2))
 	}
 }

@@ -4,7 +4,7 @@ package lab
 
 import "os"
 
-// There are no signals that make a process hang: what is sent here is refused.
+// There are no signals that make a process hang: the system refuses to send these.
 var (
 	suspendSignal  = os.Interrupt
 	continueSignal = os.Interrupt

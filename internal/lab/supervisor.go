@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A supervisor is the parent's side of a run. Its loop owns all state; the
-// goroutines of a process only send news.
+// A supervisor is the parent's side of a run. Its loop owns all state; the goroutines of a process
+// only send news.
 type supervisor struct {
 	options Options
 	news    chan news
@@ -22,12 +22,12 @@ type supervisor struct {
 	faults  *faults
 
 	ready, exited int
-	met           time.Time // when all knew where the others are
+	met           time.Time // when all peers were ready
 	ending        ending
 	stopping      bool
 	failure       *PeerError
-	patience      <-chan time.Time // ends the wait for the peer that others echo
-	deadline      <-chan time.Time // kills what is left
+	patience      <-chan time.Time // ends the wait for the peer that caused an echoed failure
+	deadline      <-chan time.Time // all processes left are killed then
 }
 
 func (s *supervisor) loop(ctx context.Context) error {
@@ -35,7 +35,7 @@ func (s *supervisor) loop(ctx context.Context) error {
 	for s.exited < len(s.procs) {
 		select {
 		case n := <-s.news:
-			s.hear(n)
+			s.handle(n)
 		case <-end:
 			end = nil
 			if !s.stopping {
@@ -54,7 +54,7 @@ func (s *supervisor) loop(ctx context.Context) error {
 	}
 	switch {
 	case s.failure != nil:
-		s.failure.Stderr = s.procs[s.failure.Rank].words.lines
+		s.failure.Stderr = s.procs[s.failure.Rank].lastLines.lines
 		return s.failure
 	case !s.complete():
 		return context.Cause(ctx)
@@ -65,20 +65,20 @@ func (s *supervisor) loop(ctx context.Context) error {
 // complete reports whether all peers that are not lost are done.
 func (s *supervisor) complete() bool {
 	return !slices.ContainsFunc(s.procs, func(p *process) bool {
-		return !p.done && !p.lost && !(p.away && s.options.Spares != nil)
+		return !p.done && !p.lost && !(p.down && s.options.Expendable != nil)
 	})
 }
 
-func (s *supervisor) hear(n news) {
+func (s *supervisor) handle(n news) {
 	p := s.procs[n.rank]
 	switch {
 	case n.ended:
-		s.bury(n.rank, n.err)
+		s.handleEnd(n.rank, n.err)
 	case n.line != "":
-		p.words.add(n.line)
+		p.lastLines.add(n.line)
 		s.options.Log(n.rank, n.line)
 	case n.notice.Ready != nil:
-		s.welcome(n.rank, *n.notice.Ready)
+		s.handleReady(n.rank, *n.notice.Ready)
 	case n.notice.Event != nil:
 		if step := n.notice.Event.Step; step != nil {
 			p.round = max(p.round, step.Round)
@@ -92,20 +92,20 @@ func (s *supervisor) hear(n news) {
 	case n.notice.Begins != nil:
 		s.change(s.faults.begins(*n.notice.Begins))
 	case n.notice.Begun != nil:
-		p.begun, p.still = max(p.begun, *n.notice.Begun), true
+		p.begun, p.holds = max(p.begun, *n.notice.Begun), true
 		s.agree()
 	case n.notice.Failed != nil:
 		p.failed = true
-		if !s.spares(n.rank, n.notice.Failed) {
+		if !s.goOnWithout(n.rank, n.notice.Failed) {
 			s.fail(n.rank, n.notice.Failed)
 		}
 	case n.notice.Done:
 		p.done = true
-		s.conclude()
+		s.stopIfComplete()
 	}
 }
 
-// agree lets a run that ends early end, when all have said how far they are.
+// agree fixes the last round of a run that ends early, once all peers have said how far they are.
 func (s *supervisor) agree() {
 	if !s.stopping {
 		s.ending.agree(s.procs)
@@ -115,20 +115,20 @@ func (s *supervisor) agree() {
 // start starts the peer of a rank, for the first time or after its last death.
 func (s *supervisor) start(rank int) {
 	p, orders := s.procs[rank], make(chan order, ordersPerLife(len(s.procs))+s.faults.orders)
-	s.ending.brief(s.procs, orders)
+	s.ending.catchUp(s.procs, orders)
 	p.begin(rank, s.options.Command(rank, p.lives), orders, s.news)
 }
 
-// conclude stops the peers when there is nothing left to do.
-func (s *supervisor) conclude() {
+// stopIfComplete stops the peers when no work is left.
+func (s *supervisor) stopIfComplete() {
 	if s.complete() {
 		s.stop()
 	}
 }
 
-// welcome tells all peers where the others are when the last one has said so, and
-// one that comes back at once.
-func (s *supervisor) welcome(rank int, where Contact) {
+// handleReady takes in where a peer can be reached. When all are ready, it sends the roster to
+// all; a peer that comes back later gets it at once.
+func (s *supervisor) handleReady(rank int, where Contact) {
 	p := s.procs[rank]
 	p.contact = where
 	known := s.ready == len(s.procs)
@@ -141,17 +141,17 @@ func (s *supervisor) welcome(rank int, where Contact) {
 	}
 	switch {
 	case known:
-		s.introduce(p)
-		s.faults.acquaint(s.procs, p)
+		s.sendRoster(p)
+		s.faults.greet(s.procs, p)
 	case s.ready == len(s.procs):
 		s.met = time.Now()
-		s.introduce(s.procs...)
+		s.sendRoster(s.procs...)
 		s.change(nil)
 	}
 }
 
-// introduce tells peers where all of them are.
-func (s *supervisor) introduce(peers ...*process) {
+// sendRoster tells peers where all of them can be reached.
+func (s *supervisor) sendRoster(peers ...*process) {
 	roster := make([]Contact, len(s.procs))
 	for rank, p := range s.procs {
 		roster[rank] = p.contact
@@ -161,68 +161,68 @@ func (s *supervisor) introduce(peers ...*process) {
 	}
 }
 
-// bury deals with the end of a process: one that was due, or a death, after which
-// the peer is started anew or the run ends. Who was done is not missed.
-func (s *supervisor) bury(rank int, err error) {
+// handleEnd takes in the end of a process. If it was not due, the peer is started again, is lost,
+// or ends the run. The end of a peer that was done changes nothing.
+func (s *supervisor) handleEnd(rank int, err error) {
 	p := s.procs[rank]
 	due := s.stopping || p.failed || p.done
-	if !due && s.returns(rank, err) {
+	if !due && s.comesBack(rank, err) {
 		return
 	}
 	s.exited++
 	if p.done && !s.stopping {
-		p.through = true
-		s.tellThrough(rank)
+		p.finished = true
+		s.tellFinished(rank)
 	}
-	if end := deathOf(err); !due && !s.spares(rank, end) {
+	if end := deathOf(err); !due && !s.goOnWithout(rank, end) {
 		s.fail(rank, end)
 	}
 }
 
-// tellThrough tells those who work on that a peer is through: one that comes back would
-// wait for it, which cannot say so any more.
-func (s *supervisor) tellThrough(rank int) {
+// tellFinished tells the peers that still work that a peer has finished. A peer that comes back
+// would wait for it otherwise, since a finished process cannot answer.
+func (s *supervisor) tellFinished(rank int) {
 	for _, p := range s.procs {
 		if !p.done && !p.lost {
-			p.orders <- order{Through: []int{rank}}
+			p.orders <- order{Finished: []int{rank}}
 		}
 	}
 }
 
-// spares goes on without a peer, if that can be and others are there.
-func (s *supervisor) spares(rank int, f *Failure) bool {
+// goOnWithout marks a peer as lost and reports true, if the options allow it and others are left.
+func (s *supervisor) goOnWithout(rank int, f *Failure) bool {
 	p := s.procs[rank]
 	others := slices.ContainsFunc(s.procs, func(q *process) bool { return q != p && !q.lost })
-	if s.stopping || s.options.Spares == nil || s.ready < len(s.procs) || !others || !s.options.Spares(*f) {
+	if s.stopping || s.options.Expendable == nil || s.ready < len(s.procs) || !others || !s.options.Expendable(*f) {
 		return false
 	}
 	p.lost = true
 	s.options.Log(rank, fmt.Sprintf("%s after round %d: the run goes on without it", f.Reason, p.round))
 	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Lost, Detail: f.Reason}})
 	s.agree()
-	s.conclude()
+	s.stopIfComplete()
 	return true
 }
 
-// returns starts a peer again that has died, or will do so, unless it is gone for good.
-func (s *supervisor) returns(rank int, err error) bool {
+// comesBack starts a peer again that has died, now or later, and reports false if it is gone for good.
+func (s *supervisor) comesBack(rank int, err error) bool {
 	p := s.procs[rank]
-	if !p.doomed {
-		return s.revive(rank, err)
+	if !p.killed {
+		return s.restart(rank, err)
 	}
-	p.doomed = false
+	p.killed = false
 	if s.faults.Gone(topology.Rank(rank)) {
 		return false
 	}
 	status := record.Status{Rank: rank, State: record.Returning, Detail: "killed by the script"}
 	s.options.Event(record.Event{Status: &status})
-	if p.away = s.faults.Dead(topology.Rank(rank)); !p.away {
+	if p.down = s.faults.Dead(topology.Rank(rank)); !p.down {
 		s.start(rank)
 	}
 	return true
 }
 
-// change does what changes of the script ask for.
+// change carries out changes of the script.
 func (s *supervisor) change(changes []fault.Change) {
 	if s.stopping {
 		return
@@ -236,18 +236,18 @@ func (s *supervisor) change(changes []fault.Change) {
 		}
 	}
 	for rank, p := range s.procs {
-		if p.away && !s.faults.Dead(topology.Rank(rank)) {
+		if p.down && !s.faults.Dead(topology.Rank(rank)) {
 			s.start(rank)
 		}
 	}
 	if s.ready == len(s.procs) {
-		s.faults.announce(s.procs)
+		s.faults.sendConditions(s.procs)
 	}
 	s.faults.arm()
 }
 
-// revive starts a peer anew, unless it has died too often or never lived.
-func (s *supervisor) revive(rank int, err error) bool {
+// restart starts a peer again, unless it has died too often or its process never ran.
+func (s *supervisor) restart(rank int, err error) bool {
 	p := s.procs[rank]
 	now := time.Now()
 	recent := 0
@@ -261,14 +261,14 @@ func (s *supervisor) revive(rank int, err error) bool {
 	}
 	p.deaths = append(p.deaths, now)
 	why := deathOf(err).Reason
-	s.options.Log(rank, fmt.Sprintf("%s after round %d: started anew", why, p.round))
+	s.options.Log(rank, fmt.Sprintf("%s after round %d: started again", why, p.round))
 	s.options.Event(record.Event{Status: &record.Status{Rank: rank, State: record.Returning, Detail: why}})
 	s.start(rank)
 	return true
 }
 
-// fail notes the first failure and stops the run: what other peers say after
-// that is a consequence. An echo waits for the peer that it comes from.
+// fail keeps the first failure and stops the run: later failures of other peers follow from it.
+// After an echo it waits for the peer that caused it.
 func (s *supervisor) fail(rank int, f *Failure) {
 	if s.stopping || f.Echo && s.failure != nil {
 		return
@@ -287,11 +287,12 @@ func (s *supervisor) stop() {
 		return
 	}
 	s.stopping = true
+	s.faults.report(s.options.Missed)
 	for _, p := range s.procs {
 		p.wake()
 		p.orders <- order{Stop: true}
-		if p.away { // it has no process whose end could be waited for
-			p.away, p.lost = false, s.options.Spares != nil
+		if p.down { // it has no process whose end could be waited for
+			p.down, p.lost = false, s.options.Expendable != nil
 			s.exited++
 		}
 	}
@@ -304,7 +305,7 @@ func (s *supervisor) kill() {
 	}
 }
 
-// deathOf says of a process that ended by itself how it did.
+// deathOf describes how a process ended.
 func deathOf(err error) *Failure {
 	if err == nil {
 		return &Failure{Reason: "its process ended before its work was done", Code: 1, Died: true}

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// RunTied runs cmd to its end, which is at hand when this process ends, whatever
-// it ends of, as far as the system has means for that. When ctx ends, cmd is
-// interrupted, and killed if it is still there after grace.
+// RunTied runs cmd to its end. If this process dies first, the system kills cmd, where it can: on
+// Linux. When ctx ends, cmd is interrupted, and killed if it still runs after grace.
 func RunTied(ctx context.Context, cmd *exec.Cmd, grace time.Duration) error {
 	cmd.SysProcAttr = attributes()
 	cmd.WaitDelay = grace

@@ -13,7 +13,7 @@ import (
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
 	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
-		"internal/state", "internal/safetensors", "internal/settings", "topology", "internal/record"},
+		"internal/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "internal/record"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
 	{"algos", "moniqua"},

@@ -30,11 +30,20 @@ type Summary struct {
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
+	// faults of the script whose moment the run did not reach, in its order
+	MissedFaults []MissedFault `json:"missed_faults,omitempty"`
 	// peers that ended before they told their result, under the policy wait
 	Missing []int  `json:"missing,omitempty"`
 	Digest  string `json:"digest"` // of the final models, those of Gone left out
 	Seed    uint64 `json:"seed"`
 	Version string `json:"version"`
+}
+
+// A MissedFault is a fault of a script that did not happen.
+type MissedFault struct {
+	Fault string `json:"fault"` // such as kill 3
+	At    string `json:"at"`    // such as round 40, or 2s
+	Why   string `json:"why"`
 }
 
 // Gone is a peer that was lost for good, under the policy reweight.

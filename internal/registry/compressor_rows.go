@@ -231,7 +231,9 @@ func adaptive(fit quant.Fit) Compressor {
 			if symmetric {
 				form = quant.Symmetric
 			}
-			made, err := quant.NewAdaptive(fit, s.Bits, s.Bucket, norm, form, stream)
+			made, err := quant.NewAdaptive(quant.AdaptiveOptions{
+				Fit: fit, Bits: s.Bits, Bucket: s.Bucket, Norm: norm, Form: form,
+			}, stream)
 			if err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
@@ -46,6 +47,7 @@ type Result struct {
 	Messages []record.Messages // by worker
 	Events   int               // events handled
 	Effects  []Effect          // of the faults, in the order in which they began
+	Pending  []fault.Fault     // faults whose moment the run did not reach
 	Gone     []topology.Rank   // workers that were lost for good
 }
 

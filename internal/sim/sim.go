@@ -32,7 +32,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
 	res := s.result()
-	res.Effects, res.Gone = f.effects.all, f.gone()
+	res.Effects, res.Pending, res.Gone = f.effects.all, f.play.Pending(), f.gone()
 	return res, err
 }
 

@@ -44,7 +44,9 @@ func benchedCompressors() []benched {
 		return func(bits, bucket int) (quant.Compressor, error) { return quant.NewMinMax(bits, bucket, mode, 1) }
 	}
 	alq := func(bits, bucket int) (quant.Compressor, error) {
-		return quant.NewAdaptive(quant.ALQ, bits, bucket, quant.LInf, quant.Zero, 1)
+		return quant.NewAdaptive(quant.AdaptiveOptions{
+			Fit: quant.ALQ, Bits: bits, Bucket: bucket, Norm: quant.LInf, Form: quant.Zero,
+		}, 1)
 	}
 	nuqsgd := func(form quant.Form) func(bits, bucket int) (quant.Compressor, error) {
 		return func(bits, bucket int) (quant.Compressor, error) {

@@ -30,12 +30,12 @@ type LinkPeer struct {
 
 // Run does the task with the other processes, which the supervisor knows, and tells the
 // measure.
-func (p LinkPeer) Run(ctx context.Context, leash *lab.Leash) error {
+func (p LinkPeer) Run(ctx context.Context, client *lab.Client) error {
 	w, found, err := p.Task.worker(topology.Rank(p.Rank))
 	if err != nil {
 		return err
 	}
-	n, err := peer.Meet(ctx, leash, node.Options{RunID: "bench", N: linkPeers, Dim: p.Task.Dim, Logger: p.Log})
+	n, err := peer.Meet(ctx, client, node.Options{RunID: "bench", N: linkPeers, Dim: p.Task.Dim, Logger: p.Log})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (p LinkPeer) Run(ctx context.Context, leash *lab.Leash) error {
 		return err
 	}
 	fmt.Fprintf(p.Out, "%s\n", text)
-	return leash.Done()
+	return client.Done()
 }
 
 // warmRounds are not measured: connections, buffers and windows are made in them.

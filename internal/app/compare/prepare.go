@@ -149,7 +149,7 @@ func (m *Matrix) try(ctx context.Context, cell configs.Cell, i int, choice []con
 	cell.Set = slices.Concat(cell.Set, choice)
 	short := *m
 	short.pace = pace{} // of all cells nothing is known yet
-	short.Set = slices.Concat(m.Set, []string{fmt.Sprintf("seed=%d", cell.Seed), fmt.Sprintf("train.rounds=%d", rounds)})
+	short.Set = slices.Concat(m.Set, []string{fmt.Sprintf("seed=%d", cell.Seed)}, loaded.Config.Shortened(rounds))
 	const mode = "sim"
 	done, err := short.finished(mode, cell)
 	if err == nil && done == nil {

@@ -28,7 +28,7 @@ type Supervised struct {
 }
 
 // Run leads the life of the peer up to the result, which it reports to the supervisor.
-func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
+func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	loaded, err := configs.Load(configs.Source{File: p.Path})
 	if err != nil {
 		return err
@@ -53,10 +53,10 @@ func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
 	o.Logger, o.Throttled = p.Log, throttles(run)
 	o.Observe = func(e record.Event) {
 		if rankOf(e) == p.Rank { // the others report themselves
-			_ = leash.Report(e) // fails only if the parent is gone, which ends ctx
+			_ = client.Report(e) // fails only if the parent is gone, which ends ctx
 		}
 	}
-	n, err := Meet(ctx, leash, o)
+	n, err := Meet(ctx, client, o)
 	if err != nil {
 		return err
 	}
@@ -70,17 +70,17 @@ func (p *Supervised) Run(ctx context.Context, leash *lab.Leash) error {
 		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}},
 		Observe:     o.Observe,
 		Checkpoints: kept,
-		Arbiter:     leash,
-		Trial:       tryOn(run, leash, n),
-		Through:     func(other topology.Rank) bool { return leash.Through(int(other)) },
+		Arbiter:     client,
+		Trial:       tryOn(run, client, n),
+		Through:     func(other topology.Rank) bool { return client.Finished(int(other)) },
 	})
 	if err != nil {
 		return err
 	}
-	if err := leash.Report(record.Event{Final: &final}); err != nil {
+	if err := client.Report(record.Event{Final: &final}); err != nil {
 		return err
 	}
-	return leash.Done()
+	return client.Done()
 }
 
 func rankOf(e record.Event) int {

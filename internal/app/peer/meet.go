@@ -15,20 +15,20 @@ import (
 // Meet starts a node on a free port of this machine and joins the others, which the
 // supervisor knows. It overrides the roster and the addresses of o. The caller must Close
 // the node.
-func Meet(ctx context.Context, leash *lab.Leash, o node.Options) (*node.Node, error) {
+func Meet(ctx context.Context, client *lab.Client, o node.Options) (*node.Node, error) {
 	o.Roster, o.Listen = nil, []string{loopback(o.Transport)}
 	n, err := node.New(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := introduce(ctx, leash, n); err != nil {
+	if err := introduce(ctx, client, n); err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
 	return n, nil
 }
 
-func introduce(ctx context.Context, leash *lab.Leash, n *node.Node) error {
-	contacts, err := leash.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
+func introduce(ctx context.Context, client *lab.Client, n *node.Node) error {
+	contacts, err := client.Introduce(ctx, lab.Contact{ID: n.ID(), Addrs: n.Addrs()})
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,12 @@ func throttles(run *experiment.Run) bool {
 }
 
 // tryOn makes a peer obey its supervisor, which plays the script; nil if there is none.
-func tryOn(run *experiment.Run, leash *lab.Leash, n *node.Node) *worker.Trial {
+func tryOn(run *experiment.Run, client *lab.Client, n *node.Node) *worker.Trial {
 	if len(run.Script()) == 0 {
 		return nil
 	}
-	t := &worker.Trial{Begins: leash.Begins}
-	leash.Obey(func(c lab.Conditions) {
+	t := &worker.Trial{Begins: client.Begins}
+	client.Obey(func(c lab.Conditions) {
 		cut := make([]topology.Rank, len(c.Cut))
 		for i, rank := range c.Cut {
 			cut[i] = topology.Rank(rank)

@@ -50,6 +50,9 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		if err := canMeet(run.Config().Limit); err != nil {
 			return err
 		}
+		if err := canLimit(run); err != nil {
+			return err
+		}
 	}
 	n := int64(run.N())
 	needs, of := n*run.Memory(), fmt.Sprintf("%d workers", n)
@@ -102,6 +105,26 @@ func canMeet(l configs.Limit) error {
 			return refusal(at+".rate",
 				fmt.Sprintf("must be at least %gkbit for real peers, whose handshakes take too long else, got %s",
 					leastRate/1e3, link.Rate), hint)
+		}
+	}
+	return nil
+}
+
+// canLimit refuses limits over QUIC, whose connections share one socket: a peer cannot slow
+// down a single link there.
+func canLimit(run *experiment.Run) error {
+	cfg := run.Config()
+	if cfg.Node.Transport != "quic" {
+		return nil
+	}
+	const hint = "set node.transport to tcp, or use peer sim, which computes with any limit"
+	if run.Network().Limited() {
+		return refusal("limit", "real peers keep limits over tcp only, but node.transport is quic", hint)
+	}
+	for i, f := range cfg.Faults.Script {
+		if f.Rate != "" {
+			return refusal(fmt.Sprintf("faults.script.%d.rate", i),
+				"real peers keep a rate over tcp only, but node.transport is quic", hint)
 		}
 	}
 	return nil

@@ -33,6 +33,15 @@ func TestRunsThatCannotWorkAreRefused(t *testing.T) {
 		{"lab", []string{"limit.links.0-1.rate=1kbit"}, "limit.links.0-1.rate", "must be at least 20kbit"},
 		{"lab", []string{"limit.latency=1.2s", "limit.rate=20kbit"}, "", ""},
 		{"sim", []string{"limit.latency=2s", "limit.rate=1kbit"}, "", ""},
+		{"lab", []string{"limit.latency=1ms", "node.transport=quic"}, "limit",
+			"real peers keep limits over tcp only, but node.transport is quic"},
+		{"run", []string{"limit.links.0-1.rate=1mbit", "node.transport=quic"}, "limit", "limits over tcp only"},
+		{"sim", []string{"limit.latency=1ms", "node.transport=quic"}, "", ""},
+		{"lab", []string{"faults.script=[{at: 1, slow: 0, by: 2}, {at: 2, rate: 1mbit, of: 0}]", "node.transport=quic"},
+			"faults.script.1.rate", "real peers keep a rate over tcp only, but node.transport is quic"},
+		{"lab", []string{"faults.script=[{at: 1, slow: 0, by: 2}]", "node.transport=quic"}, "", ""},
+		{"lab", []string{"faults.script=[{at: 2, rate: 1mbit, of: 0}]"}, "", ""},
+		{"sim", []string{"faults.script=[{at: 2, rate: 1mbit, of: 0}]", "node.transport=quic"}, "", ""},
 	} {
 		loaded, err := configs.Load(configs.Source{Set: test.set})
 		if err != nil {

@@ -52,6 +52,7 @@ type Session struct {
 	last   []record.Step // by rank; Round 0 where there was none
 	finals []record.Final
 	edges  []record.Event
+	missed []missed
 	watch  record.Watch
 
 	record []record.Event // of earlier parts

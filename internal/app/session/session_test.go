@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,8 +16,10 @@ import (
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/state"
+	"gossiptrainer/topology"
 )
 
 func small(t *testing.T, set ...string) *experiment.Run {
@@ -77,6 +80,38 @@ func TestASessionKeepsWhatPeersReport(t *testing.T) {
 	var table strings.Builder
 	if err := WriteFinals(&table, finals); err != nil || strings.Count(table.String(), "0.2500") != 3 {
 		t.Errorf("error %v, printed\n%s", err, table.String())
+	}
+}
+
+// The user hears of faults that did not happen, and so does a reader of the summary.
+func TestFaultsThatDidNotHappen(t *testing.T) {
+	s, said := started(t, small(t), "lab", "")
+	defer s.End()
+	kill := fault.Fault{At: fault.Moment{Round: 20}, Kind: fault.Kill, Peers: []topology.Rank{2}}
+	s.Missed(kill, time.Second)
+	kill.At.Round = 5
+	s.Missed(kill, time.Second)
+	s.Missed(fault.Fault{
+		At: fault.Moment{Timed: true, Time: time.Minute}, Kind: fault.Hang, Peers: []topology.Rank{1}, Lasts: time.Second,
+	}, 1234567*time.Microsecond)
+	for rank := range 3 {
+		s.Event(record.Event{Final: &record.Final{Rank: rank, Rounds: 7, Digest: strings.Repeat("ab", 32)}})
+	}
+	summary, _, err := s.Summary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []record.MissedFault{
+		{Fault: "kill 2", At: "round 20", Why: "the run ended after 7 rounds"},
+		{Fault: "kill 2", At: "round 5", Why: "the run ended after 7 rounds, before the fault could begin"},
+		{Fault: "hang 1 for 1s", At: "1m0s", Why: "the run ended after 1.235s"},
+	}
+	if !slices.Equal(summary.MissedFaults, want) {
+		t.Errorf("the summary has %+v, want %+v", summary.MissedFaults, want)
+	}
+	const line = "warning: the fault kill 2 at round 20 did not happen: the run ended after 7 rounds\n"
+	if !strings.Contains(said.String(), line) || strings.Count(said.String(), "did not happen") != 3 {
+		t.Errorf("the user is told\n%s\nwithout %q, or of others", said.String(), line)
 	}
 }
 

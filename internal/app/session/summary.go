@@ -23,7 +23,11 @@ func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, e
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
+	summary.MissedFaults = s.missedFaults(finals)
 	s.Display.Close()
+	for _, f := range summary.MissedFaults {
+		s.Screen.say("warning: the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)
+	}
 	return summary, finals, err
 }
 

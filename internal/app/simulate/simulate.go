@@ -76,6 +76,9 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker, compute t
 		return err
 	}
 	s.Simulated(result.Time)
+	for _, f := range result.Pending {
+		s.Missed(f, result.Time)
+	}
 	if s.Models, err = s.concludeSim(ctx, workers, result); err != nil {
 		return err
 	}

@@ -3,9 +3,12 @@ package simulate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/record"
 )
 
 func simulated(t *testing.T, first *experiment.Run, set ...string) (*experiment.Run, *Run) {
@@ -77,6 +81,49 @@ func TestASimulationEndsWithItsTime(t *testing.T) {
 	}
 	if rounds := r.Shorter(); rounds < 1 || rounds > 11 {
 		t.Errorf("%d rounds of 1 ms in 10 ms", rounds)
+	}
+}
+
+// A run may end before its rounds are over while processes die. All workers then end at one
+// round, with the digest of a run of so many rounds without faults. Faults after the end do not
+// happen, and are named.
+func TestARunWithKillsEndsEarlyLikeOneWithout(t *testing.T) {
+	_, killed := simulated(t, nil, "train.rounds=1000", "checkpoint={every: 3, seconds: 0}",
+		"faults.script=[{at: 4, kill: 1}, {at: 9, kill: 0}, {at: 40ms, kill: 2, for: 200ms}, {at: 999, kill: 0}, "+
+			"{at: 1h, kill: 1}]")
+	killed.EndAt(session.Until{Time: time.Second}) // the time goes on while processes are started
+	if err := Together(t.Context(), []*Run{killed}, 5*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	got, finals, err := killed.Summary(killed.Models)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := killed.Shorter()
+	if rounds < 10 || rounds > 200 || got.Ended != "time=1s" {
+		t.Fatalf("%d rounds, ended by %q, want 10 to 200 by time=1s", rounds, got.Ended)
+	}
+	for _, f := range finals {
+		if f.Rounds != rounds {
+			t.Errorf("worker %d has finished %d rounds, worker 0 has %d", f.Rank, f.Rounds, rounds)
+		}
+	}
+	missed := []record.MissedFault{
+		{Fault: "kill 0", At: "round 999", Why: fmt.Sprintf("the run ended after %d rounds", rounds)},
+		{Fault: "kill 1", At: "1h0m0s", Why: got.MissedFaults[1].Why},
+	}
+	if !slices.Equal(got.MissedFaults, missed) || !strings.HasPrefix(missed[1].Why, "the run ended after 1.") {
+		t.Errorf("missed faults %+v, want %+v", got.MissedFaults, missed)
+	}
+	_, calm := simulated(t, nil, fmt.Sprintf("train.rounds=%d", rounds))
+	calm.EndAt(session.Until{})
+	if err := Together(t.Context(), []*Run{calm}, 5*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := calm.Summary(calm.Models)
+	if err != nil || want.Digest != got.Digest || len(want.MissedFaults) > 0 {
+		t.Errorf("digests %.8s with kills and %.8s without, %d missed, error %v",
+			got.Digest, want.Digest, len(want.MissedFaults), err)
 	}
 }
 

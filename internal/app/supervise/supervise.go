@@ -26,7 +26,7 @@ const (
 	Unsaid         = -1 // stands for it
 )
 
-// restartsOf returns how many times a minute a peer of a run is started anew.
+// restartsOf returns how many times a minute a peer of a run is started again.
 func restartsOf(cfg configs.Config, asked int) int {
 	kept := cfg.Checkpoint
 	switch {
@@ -57,14 +57,14 @@ func ParseRestart(text string) (times int, err error) {
 // A Lab is a run whose peers are processes of this machine.
 type Lab struct {
 	*session.Session
-	Restarts int      // how many times a minute a dead peer is started anew, or Unsaid
+	Restarts int      // how many times a minute a dead peer is started again, or Unsaid
 	Resume   bool     // the peers go on from their checkpoints
 	Words    []string // flags that each peer gets besides: how much it says
 	Lost     int      // exit code of a peer that has lost the others
 }
 
 // Run starts the peers, attends them to their end, and returns their final models by rank.
-// A peer that dies is started anew as often as Restarts allows. The session must have an
+// A peer that dies is started again as often as Restarts allows. The session must have an
 // ending.
 func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 	program, err := os.Executable()
@@ -74,19 +74,20 @@ func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 	run := l.Session.Run
 	err = lab.Run(ctx, lab.Options{
 		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
-		Command: func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
-		Spares:  l.spares(),
-		Script:  fault.Rest(run.Script(), l.History.Begun(), l.History.Trained()),
-		Lasted:  l.History.Trained(),
-		End:     l.Over(),
-		History: l.History,
-		Event:   l.Event,
-		Log:     l.Log,
+		Command:    func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
+		Expendable: l.spares(),
+		Script:     fault.Rest(run.Script(), l.History.Begun(), l.History.Trained()),
+		Lasted:     l.History.Trained(),
+		Missed:     l.Missed,
+		End:        l.Over(),
+		History:    l.History,
+		Event:      l.Event,
+		Log:        l.Log,
 	})
 	if err != nil {
 		if peer, ok := errors.AsType[*lab.PeerError](err); ok && peer.Unmet && peer.Hint == "" {
 			peer.Hint = "the run had not begun: start it again; with --restart " + strconv.Itoa(DefaultRestart) +
-				" a peer that dies is started anew"
+				" a peer that dies is started again"
 		}
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheRunGoesOnWithoutAPeerThatDied(t *testing.T) {
-	s := &stage{t: t, spares: func(f Failure) bool { return f.Died }}
+	s := &stage{t: t, goOnWithout: func(f Failure) bool { return f.Died }}
 	if err := s.run(t.Context(), "finish", "die always", "finish"); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestARunDoesNotGoOnWithoutAnyPeerOrAfterAFailure(t *testing.T) {
 	}
 	for name, roles := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := &stage{t: t, spares: func(f Failure) bool { return f.Died }}
+			s := &stage{t: t, goOnWithout: func(f Failure) bool { return f.Died }}
 			if err := s.run(t.Context(), roles...); err == nil {
 				t.Error("no error")
 			}
@@ -44,8 +44,8 @@ func TestARunDoesNotGoOnWithoutAnyPeerOrAfterAFailure(t *testing.T) {
 	}
 }
 
-func TestAPeerThatEndsBeforeAllHaveMetIsNotDoneWithout(t *testing.T) {
-	s := &stage{t: t, spares: func(f Failure) bool { return f.Died }}
+func TestAPeerThatEndsBeforeAllHaveMetEndsTheRun(t *testing.T) {
+	s := &stage{t: t, goOnWithout: func(f Failure) bool { return f.Died }}
 	err := s.run(t.Context(), "wait", "stillborn")
 	peer, ok := errors.AsType[*PeerError](err)
 	if !ok || peer.Rank != 1 || !peer.Unmet || !strings.Contains(err.Error(),
@@ -54,8 +54,8 @@ func TestAPeerThatEndsBeforeAllHaveMetIsNotDoneWithout(t *testing.T) {
 	}
 }
 
-func TestAPeerThatEndsBeforeAllHaveMetIsStartedAnew(t *testing.T) {
-	s := &stage{t: t, restarts: 1, spares: func(f Failure) bool { return f.Died }}
+func TestAPeerThatEndsBeforeAllHaveMetIsStartedAgain(t *testing.T) {
+	s := &stage{t: t, restarts: 1, goOnWithout: func(f Failure) bool { return f.Died }}
 	if err := s.run(t.Context(), "finish", "stillborn"); err != nil {
 		t.Fatal(err)
 	}

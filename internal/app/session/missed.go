@@ -1,0 +1,49 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"gossiptrainer/internal/fault"
+	"gossiptrainer/internal/plural"
+	"gossiptrainer/internal/record"
+)
+
+// A missed fault is one whose moment the run did not reach.
+type missed struct {
+	fault.Fault
+	lasted time.Duration // of the run, as it ended
+}
+
+// Missed notes that a run which lasted for some time did not reach the moment of a fault.
+func (s *Session) Missed(f fault.Fault, lasted time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.missed = append(s.missed, missed{f, lasted})
+}
+
+// missedFaults says which faults did not happen in a run with these results, and why.
+func (s *Session) missedFaults(finals []record.Final) []record.MissedFault {
+	rounds := 0
+	for _, f := range finals {
+		rounds = max(rounds, f.Rounds)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []record.MissedFault
+	for _, m := range s.missed {
+		all = append(all, record.MissedFault{Fault: m.String(), At: m.At.String(), Why: m.why(rounds)})
+	}
+	return all
+}
+
+// why says why a fault did not happen in a run whose fastest worker has done so many rounds.
+func (m *missed) why(rounds int) string {
+	switch {
+	case m.At.Timed:
+		return fmt.Sprintf("the run ended after %v", m.lasted.Round(time.Millisecond))
+	case m.At.Round < rounds: // real peers were done before their supervisor heard of that round
+		return fmt.Sprintf("the run ended after %s, before the fault could begin", plural.Of(rounds, "round"))
+	}
+	return fmt.Sprintf("the run ended after %s", plural.Of(rounds, "round"))
+}

@@ -1,0 +1,25 @@
+// Package plural writes a number and its noun for people: 1 seed, 2 seeds.
+package plural
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Of returns n and the noun, which is given in the singular: "1 round", "2 rounds", "0 processes".
+func Of(n int, noun string) string { return fmt.Sprintf("%d %s", n, Noun(n, noun)) }
+
+// Noun returns the noun as it stands after the number n. It knows the regular forms: rounds,
+// batches, processes, entries.
+func Noun(n int, noun string) string {
+	stem, endsInY := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+		return noun
+	case endsInY && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e"):
+		return stem + "ies"
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "x"):
+		return noun + "es"
+	}
+	return noun + "s"
+}
