@@ -72,9 +72,11 @@ func (b *outbox) unsend() {
 // begun: without rounds that workers share there is nothing to agree on. Exchanges that
 // are open end as ever, so that the mean of the models moves by the gradients alone.
 func (w *PairWorker) Hold() (begun int) {
-	w.held = true
-	_ = w.advance() // what stops the machine, the next call returns
-	if w.finished {
+	if w.end == running {
+		w.end = lastStep
+	}
+	_ = w.advance() // the next call returns the error that stops the machine
+	if w.end >= finished {
 		return w.step
 	}
 	return w.step + 1

@@ -10,56 +10,54 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A PairWorker is the machine of asynchronous pairwise averaging (AD-PSGD). It
-// knows no round of the others: each of its steps takes one gradient and offers
-// one exchange to a random neighbour at the same time, and it answers the
-// offers of others whenever they come.
+// A PairWorker is the machine of asynchronous pairwise averaging (AD-PSGD, Lian et
+// al., 2018). It shares no rounds with other workers. Each of its steps takes one
+// gradient and, at the same time, offers one exchange to a random neighbour. It
+// answers the offers of others whenever they arrive.
 //
 //	i                                  j
 //	offer:  snapshot z = x_i     ──►   reply x_j,  x_j += ½(ẑ − x̂_j)
 //	x_i += ½(x̂_j − ẑ)            ◄──
 //
-// A worker takes part in one exchange at a time, so that each is the plain
-// average of two models but for gradient steps. While its own offer is open,
-// it holds an offer from a worker of higher rank until its own has ended, and
-// declines one from a lower rank. A declined worker offers to another
-// neighbour at once; when all have declined, the step ends without.
+// A worker takes part in one exchange at a time, so each is the plain average of two
+// models, except for gradient steps. While its own offer is open, the worker holds an
+// offer from a higher rank until its own has ended, and declines an offer from a
+// lower rank. A declined worker offers to another neighbour at once. When all have
+// declined, the step ends without an exchange. The tables of exchangeState,
+// gradientState, pairEnd and pairPeer list the states.
 //
-// Why every offer ends and nobody waits in a circle: an offer is answered or
-// declined when it arrives unless it is held. A holder has a lower rank than
-// the worker it keeps waiting, so a chain of workers that wait for holders
-// falls in rank and ends at an offer that is not held. And exchanges happen
-// however much workers contend: of those with an open offer the highest rank is
-// declined by nobody.
+// Every offer ends, and no workers wait in a circle: an offer is answered or declined
+// when it arrives unless it is held. A holder has a lower rank than the worker it
+// keeps waiting. So ranks fall along a chain of workers that wait for holders, and
+// the chain ends at an offer that is not held. Exchanges happen under any contention:
+// among workers with an open offer, no worker declines the highest rank.
 //
-// What a lost link does: an offer whose link breaks is in doubt, and the worker
-// goes on with another neighbour. On the next link it asks what has become of
-// that offer. The other end keeps its last reply to each neighbour: it sends it
-// again, or declines the offer for good if it never came. So in the end both
-// have used an exchange or neither, and the sum of the models is that of the
-// gradients. A reply that comes late still counts half of the old difference,
-// on both sides.
+// A lost link: an offer whose link breaks is in doubt, and the worker goes on with
+// another neighbour. On the next link it asks what has become of the offer. The other
+// end keeps its last reply to each neighbour and sends it again. If the offer never
+// arrived, the other end declines it for good. So in the end both have used an
+// exchange or neither, and the sum of the models moves by the gradients alone. A late
+// reply still counts half of the old difference, on both sides.
 //
-// What a wrong message does: an offer that was recovered wrongly counts as not
-// yet arrived until its repair is there, so nobody waits for anybody because of
-// it. It is then answered with the model as it is by then. A reply keeps its
-// exchange open until it is certain. Either way the offer or the reply is asked
-// for, and the other end has it repaired at once, whatever it is doing.
+// A wrong message: an offer that was recovered wrongly counts as not yet arrived
+// until its repair is there, so it keeps no worker waiting. The answer then uses the
+// model of that time. A reply keeps its exchange open until it is certain. In both
+// cases the receiver asks for the repair, and the sender sends it at once.
 //
-// When it ends: messages carry how many steps each worker is known to have
-// done. The workers share a budget of Workers·Rounds steps; a fast one does
-// more of them. Who knows the budget to be spent tells its neighbours that it
-// has finished and serves them until they have too.
+// The end: messages carry the number of steps that each worker is known to have done.
+// The workers share a budget of Workers·Rounds steps; a fast worker does more of
+// them. A worker that knows the budget to be spent tells its neighbours that it has
+// finished, and serves them until they have finished too.
 type PairWorker struct {
 	self  topology.Rank
 	alg   *algos.ADPSGD
 	plan  PairPlan
 	peers []pairPeer // in increasing rank
 	pairStep
-	pairEnd
+	steps census // of all workers, as far as known
+	end   pairEnd
 
-	offer    offer       // to partner while it is open
-	partner  *pairPeer   // nil while no offer is open
+	offer    offer       // to partner; its memory is used again
 	scratch  []byte      // for the next reply
 	mixed    algos.Mixed // of the last exchange
 	guard    guard
@@ -69,51 +67,30 @@ type PairWorker struct {
 	ready    [2]work     // work[0] collects, the driver holds work[1]
 }
 
-// A pairStep is the step that a worker is in.
-type pairStep struct {
-	step      int       // steps finished
-	clock     int       // steps per worker that were known when this step began
-	attempts  int       // offers made
-	computing bool      // the gradient of this step is outstanding
-	asked     bool      // Ready has asked for it
-	exchanged bool      // the exchange of this step is over
-	point     []float32 // where the gradient is taken
-	snapshot  []float32 // the model when it was last captured, nil if given away
-	moved     bool      // the model differs from it
-}
-
-// A pairEnd is how near the end of the run is.
-type pairEnd struct {
-	steps    census // of all workers, as far as known
-	held     bool   // no further step may begin
-	finished bool   // the budget is spent, or the run over
-	told     bool   // the neighbours have been told so
-}
-
 var _ Machine = (*PairWorker)(nil)
 
-// A PairPlan is what all workers of a pairwise run agree on.
+// A PairPlan has the settings that all workers of a pairwise run share.
 type PairPlan struct {
 	Workers int    // n ≥ 1
 	Rounds  int    // steps per worker ≥ 0, on average
 	Seed    uint64 // of the choice of neighbours
 }
 
-// The messages of an exchange, as Frame.Hop; Frame.Round is its number. A Request
-// or a Repair has those of the message that it is about. Each end numbers the
-// exchanges that it offers: the lower rank 0, 2, 4, ..., the higher 1, 3, 5, ...
+// The messages of an exchange are told apart by Frame.Hop; Frame.Round is the number
+// of the exchange. A Request or a Repair has the hop and the number of its message.
+// Each end numbers the exchanges that it offers: the lower rank 0, 2, 4, ..., the
+// higher rank 1, 3, 5, ...
 const (
 	hopOffer    = iota // the model and the census
 	hopReply           // the model and the census
 	hopDecline         // there is no such exchange
-	hopQuery           // what has become of this offer?
-	hopFinished        // the census: no offer or query will follow
+	hopQuery           // asks what has become of this offer
+	hopFinished        // the census; no offer or query follows
 	pairHops
 )
 
-// NewPair returns the machine of worker self, whose neighbours are row.Out, at
-// the beginning of its first step. Until Link says otherwise all of them can be
-// reached.
+// NewPair returns the machine of worker self at the beginning of its first step. Its
+// neighbours are row.Out; all of them can be reached until Link says otherwise.
 func NewPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan) (*PairWorker, error) {
 	w, err := newPair(self, row, alg, plan)
 	if err != nil {
@@ -133,15 +110,15 @@ func newPair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairP
 			"0 rounds",
 			self, plan.Workers, plan.Rounds)
 	}
-	w := &PairWorker{self: self, alg: alg, plan: plan, pairEnd: pairEnd{steps: newCensus(plan.Workers)}}
+	w := &PairWorker{self: self, alg: alg, plan: plan, steps: newCensus(plan.Workers)}
 	for _, rank := range row.Out {
 		w.peers = append(w.peers, newPairPeer(self, rank, alg.Codec(rank)))
 	}
 	return w, nil
 }
 
-// Ready returns what has to be done since the last call. Frames, spent
-// payloads and the request for a gradient are named once.
+// Ready returns the work that has come up since the last call. It names each frame,
+// each spent payload and each request for a gradient once.
 func (w *PairWorker) Ready() Ready {
 	w.ready[0], w.ready[1] = w.ready[1], w.ready[0]
 	next, now := &w.ready[0], &w.ready[1]
@@ -150,26 +127,25 @@ func (w *PairWorker) Ready() Ready {
 	r := Ready{Send: now.send, Spent: now.spent, Round: w.step}
 	switch {
 	case w.failed != nil:
-	case w.computing && !w.asked:
-		w.asked = true
+	case w.gradient == wanted:
+		w.gradient = asked
 		r.Compute, r.At = true, w.point
-	case !w.computing:
+	case w.gradient == applied:
 		now.waiting = w.appendAwaited(now.waiting[:0])
 		r.Waiting = now.waiting
-		r.Done = w.told && len(r.Waiting) == 0
+		r.Done = w.end == told && len(r.Waiting) == 0
 	}
 	return r
 }
 
-// Gradient takes the update direction asked for, as long as the model and
-// finite, and applies it to the model as it is by now. A gradient that is
-// refused changes nothing. Neither loss nor time counts.
+// Gradient applies the update direction g to the present model. g must be finite and
+// as long as the model; a refused gradient changes nothing. Loss and time are not used.
 func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
-	case !w.computing || !w.asked:
-		return fmt.Errorf("gossip: worker %d step %d: gradient: not asked for", w.self, w.step)
+	case w.gradient != asked:
+		return fmt.Errorf("gossip: worker %d step %d: gradient: not asked for: call Ready first", w.self, w.step)
 	case len(g) != len(w.alg.X):
 		return fmt.Errorf("gossip: worker %d step %d: gradient: %d coordinates, want %d", w.self, w.step, len(g),
 			len(w.alg.X))
@@ -177,12 +153,13 @@ func (w *PairWorker) Gradient(g []float32, _ float32, _ time.Duration) error {
 		return fmt.Errorf("gossip: worker %d step %d: gradient: holds NaN or Inf", w.self, w.step)
 	}
 	w.alg.Descend(w.clock, g)
-	w.moved, w.computing = true, false
+	w.gradient = applied
+	w.snapshot.move()
 	w.steps.count(w.self)
 	return w.advance()
 }
 
-// Receive deals with f at once, or holds it until the own offer has ended.
+// Receive uses f at once, or holds it until the open offer of this worker has ended.
 func (w *PairWorker) Receive(f Frame) error {
 	if w.failed != nil {
 		return w.failed
@@ -198,41 +175,42 @@ func (w *PairWorker) Receive(f Frame) error {
 	return errors.Join(err, w.advance())
 }
 
-// Link notes whether peer can be reached. An offer that was open is in doubt
-// either way, and up asks for its end.
+// Link notes whether peer can be reached. An open offer to peer is in doubt in both
+// cases; on a new link the worker asks how it has ended.
 func (w *PairWorker) Link(peer topology.Rank, up bool) {
 	p := w.peer(peer)
 	if p == nil {
 		return
 	}
-	p.up, p.granted = up, false
-	if p.held.there { // its sender asks for it, too
+	p.relink(up)
+	if p.held.state != absent { // its sender asks about it, too
 		w.dispose(p)
 	}
 	if w.partner == p {
-		p.doubt, w.offer = w.offer, offer{}
-		w.partner, w.snapshot = nil, nil
+		doubt := w.offer
+		p.doubt, w.offer, w.snapshot = &doubt, offer{}, snapshot{}
+		w.stop(seeking)
 	}
 	switch {
-	case !up || !p.doubt.open:
-	case p.doubt.reply.lacks:
+	case !up || p.doubt == nil:
+	case p.doubt.reply.state == mistaken:
 		w.ask(p, &p.doubt.reply)
 	default:
 		w.send(p, hopQuery, p.doubt.number, nil)
 	}
-	if up && w.told {
+	if up && w.end == told {
 		w.send(p, hopFinished, 0, w.steps.append(nil))
 	}
-	_ = w.advance() // what stops the machine, the next call returns
+	_ = w.advance() // the next call returns the error that stops the machine
 }
 
-// Params returns the current model, which exchanges change at any time.
+// Params returns the present model. Exchanges may change it at any call.
 func (w *PairWorker) Params() []float32 { return w.alg.X }
 
 // Mixed returns what the last exchange saw.
 func (w *PairWorker) Mixed() algos.Mixed { return w.mixed }
 
-// Codec returns the codec of one link, nil without a neighbour.
+// Codec returns the codec of one link, or nil if there is no neighbour.
 func (w *PairWorker) Codec() algos.Codec {
 	if len(w.peers) == 0 {
 		return nil
@@ -240,14 +218,15 @@ func (w *PairWorker) Codec() algos.Codec {
 	return w.peers[0].codec
 }
 
-// ExtraMemory returns the bytes of the snapshot, of those kept for offers in
-// doubt, of the payloads kept beyond the two of D-PSGD, and of verification.
+// ExtraMemory returns the bytes of the snapshot, of the snapshots of offers in doubt,
+// of the payloads beyond the two of D-PSGD, and of verification.
 func (w *PairWorker) ExtraMemory() int {
 	vectors, payloads, largest, verification := 1, cap(w.offer.payload)+cap(w.scratch), cap(w.offer.payload), 0
 	for i := range w.peers {
 		p := &w.peers[i]
-		payloads += cap(p.reply) + cap(p.doubt.payload)
-		if p.doubt.open {
+		payloads += cap(p.reply.payload)
+		if p.doubt != nil {
+			payloads += cap(p.doubt.payload)
 			vectors++
 		}
 		if p.verify != nil {
@@ -257,18 +236,18 @@ func (w *PairWorker) ExtraMemory() int {
 	return 4*vectors*len(w.alg.X) + max(0, payloads-2*largest) + verification
 }
 
-// appendAwaited appends the neighbours without whom this worker cannot go on.
+// appendAwaited appends the neighbours that this worker waits for.
 func (w *PairWorker) appendAwaited(dst []topology.Rank) []topology.Rank {
 	for i := range w.peers {
 		p := &w.peers[i]
 		var awaited bool
 		switch {
-		case w.told:
-			awaited = !p.finished
-		case w.partner != nil:
+		case w.end == told:
+			awaited = p.state != gone && !p.finished
+		case w.exchange == offering:
 			awaited = p == w.partner
 		default:
-			awaited = p.doubt.open || !p.up && !p.gone
+			awaited = p.doubt != nil || p.state == unreachable
 		}
 		if awaited {
 			dst = append(dst, p.rank)

@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/algos"
 )
 
-// admit returns who has sent f, or why it is of no use.
+// admit returns the sender of f, or the reason to refuse f.
 func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 	p := w.peer(f.From)
 	switch {
@@ -25,7 +25,7 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 	}
 	switch f.Hop {
 	case hopOffer:
-		if p.held.there || f.Round == p.seen {
+		if p.held.state != absent || f.Round == p.seen {
 			return nil, ErrDuplicate
 		}
 		return p, p.inOrder(f.Round)
@@ -43,14 +43,14 @@ func (w *PairWorker) admit(f Frame) (*pairPeer, error) {
 		switch {
 		case o == nil:
 			return nil, ErrStale
-		case o.reply.there && f.Hop == hopReply:
+		case o.reply.state != absent && f.Hop == hopReply:
 			return nil, ErrDuplicate
 		}
 	}
 	return p, nil
 }
 
-// inOrder says what is wrong with the number of an offer that is new.
+// inOrder refuses the number of an offer that is not the next one of p.
 func (p *pairPeer) inOrder(number int) error {
 	switch {
 	case number > p.seen+2:
@@ -66,28 +66,28 @@ func (w *PairWorker) made(p *pairPeer, number int) *offer {
 	switch {
 	case w.partner == p && w.offer.number == number:
 		return &w.offer
-	case p.doubt.open && p.doubt.number == number:
-		return &p.doubt
+	case p.doubt != nil && p.doubt.number == number:
+		return p.doubt
 	}
 	return nil
 }
 
-// accept deals with a message that was admitted.
+// accept uses a message that was admitted, or holds it.
 func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	switch {
 	case f.Kind == Repair:
 		return w.mend(p, f)
 	case f.Kind == Data && f.Hop == hopOffer:
-		p.held = letter{Frame: f, there: true}
+		p.held = letter{Frame: f, state: arrived}
 		return w.consider(p)
 	case f.Kind == Data && f.Hop == hopReply:
 		o := w.made(p, f.Round)
-		o.reply = letter{Frame: f, there: true}
+		o.reply = letter{Frame: f, state: arrived}
 		return w.settle(p, o)
 	}
-	w.spend(f.Payload) // its content stays until the driver has it back
+	w.spend(f.Payload) // its content stays until the next Ready
 	switch {
-	case f.Kind == Request: // was granted
+	case f.Kind == Request: // admit has sent the repair
 	case f.Hop == hopDecline:
 		w.declined(p, w.made(p, f.Round))
 	case f.Hop == hopQuery:
@@ -95,7 +95,7 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	case f.Hop == hopFinished:
 		model, counts, err := w.split(f)
 		if err == nil && len(model) > 0 {
-			err = &algos.MessageError{From: f.From, Err: fmt.Errorf("%d bytes before the steps, want none", len(model))}
+			err = &algos.MessageError{From: f.From, Err: fmt.Errorf("%d bytes before the steps: must be 0", len(model))}
 		}
 		if err != nil {
 			return w.judge(p, f.Round, err)
@@ -106,11 +106,11 @@ func (w *PairWorker) accept(p *pairPeer, f Frame) error {
 	return nil
 }
 
-// consider answers the offer of p that has come, or declines it, unless it has
-// to wait for the own one to end.
+// consider answers or declines the held offer of p, unless the offer must wait until
+// the one of this worker has ended.
 func (w *PairWorker) consider(p *pairPeer) error {
 	switch {
-	case w.partner == nil:
+	case w.exchange != offering:
 		return w.answer(p)
 	case p.rank < w.self:
 		number := p.held.Round
@@ -120,10 +120,9 @@ func (w *PairWorker) consider(p *pairPeer) error {
 	return nil
 }
 
-// answer averages with p, whose offer is held. An offer that cannot be used is
-// declined.
+// answer averages with p, whose offer is held. It declines an offer that cannot be used.
 func (w *PairWorker) answer(p *pairPeer) error {
-	number, repaired := p.held.Round, p.held.repair != nil
+	number, mended := p.held.Round, p.held.state == repaired
 	model, counts, err := w.split(p.held.Frame)
 	if err == nil {
 		err = w.average(p, model)
@@ -138,14 +137,13 @@ func (w *PairWorker) answer(p *pairPeer) error {
 		}
 		return err
 	}
-	if repaired {
+	if mended {
 		w.repair.Repaired++
 	}
 	w.steps.join(w.self, counts)
 	w.scratch = w.steps.append(w.scratch)
-	p.replied, p.granted = true, false
-	p.reply, w.scratch = w.scratch, p.reply
-	w.send(p, hopReply, number, p.reply)
+	p.reply, w.scratch = answer{state: sent, payload: w.scratch}, p.reply.payload
+	w.send(p, hopReply, number, p.reply.payload)
 	return nil
 }
 
@@ -162,13 +160,14 @@ func (w *PairWorker) average(p *pairPeer, model []byte) error {
 	if err != nil {
 		return err
 	}
-	w.scratch, w.mixed, w.moved = reply, mixed, true
+	w.scratch, w.mixed = reply, mixed
+	w.snapshot.move()
 	w.guard.mixed(mixed)
 	return nil
 }
 
-// settle ends the exchange that this worker has offered by its reply. A reply
-// that cannot be used is awaited again, from another link.
+// settle uses the reply to offer o and ends the exchange. If the reply cannot be used,
+// the worker waits for it again, from another link.
 func (w *PairWorker) settle(p *pairPeer, o *offer) error {
 	var mixed algos.Mixed
 	model, counts, err := w.split(o.reply.Frame)
@@ -180,7 +179,7 @@ func (w *PairWorker) settle(p *pairPeer, o *offer) error {
 		return nil
 	}
 	repairs := 0
-	if o.reply.repair != nil {
+	if o.reply.state == repaired {
 		repairs++
 	}
 	w.drop(&o.reply)
@@ -188,12 +187,12 @@ func (w *PairWorker) settle(p *pairPeer, o *offer) error {
 		return w.judge(p, o.number, err)
 	}
 	w.repair.Repaired += int64(repairs)
-	w.mixed, w.moved = mixed, true
+	w.mixed = mixed
+	w.snapshot.move()
 	w.guard.mixed(mixed)
-	w.exchanged = w.exchanged || o == &w.offer
 	w.steps.join(w.self, counts)
 	w.learn(p, o, mixed, repairs)
-	w.close(o)
+	w.close(p, o, over)
 	return nil
 }
 
@@ -201,50 +200,54 @@ func (w *PairWorker) settle(p *pairPeer, o *offer) error {
 func (w *PairWorker) declined(p *pairPeer, o *offer) {
 	p.declined = p.declined || o == &w.offer
 	w.drop(&o.reply)
-	if o.granted {
+	if o.mended {
 		w.learn(p, o, algos.Mixed{}, 0)
 	}
-	w.close(o)
+	w.close(p, o, seeking)
 }
 
-// close ends an offer. What one in doubt has kept is let go of.
-func (w *PairWorker) close(o *offer) {
-	if o == &w.offer {
-		w.partner, o.open = nil, false
+// close ends offer o to p. The state of this step's exchange changes to next, unless o
+// was in doubt and thus of an earlier attempt.
+func (w *PairWorker) close(p *pairPeer, o *offer, next exchangeState) {
+	if o == p.doubt {
+		p.doubt = nil
 		return
 	}
-	*o = offer{}
+	w.stop(next)
 }
+
+// stop ends the wait for the reply of partner.
+func (w *PairWorker) stop(next exchangeState) { w.partner, w.exchange = nil, next }
 
 // decline ends an offer of p without an exchange.
 func (w *PairWorker) decline(p *pairPeer, number int) {
-	p.seen, p.replied = number, false
+	p.seen, p.reply.state = number, none
 	w.send(p, hopDecline, number, nil)
 }
 
-// dispose lets go of the offer that is held, as if it were declined: to say so
-// is not needed where its sender asks.
+// dispose drops the held offer of p as if it were declined. It sends nothing, for the
+// callers do so, or p asks about its offer.
 func (w *PairWorker) dispose(p *pairPeer) {
-	p.seen, p.replied = p.held.Round, false
+	p.seen, p.reply.state = p.held.Round, none
 	w.drop(&p.held)
 }
 
-// recall says again how the last offer of p has ended. If it has not, it ends
-// now: p has lost it from sight, and it must not be answered later.
+// recall says again how the last offer of p has ended. A held offer is declined now: p
+// has gone on without it, so it must not be answered later.
 func (w *PairWorker) recall(p *pairPeer, number int) {
-	if p.held.there && p.held.Round == number {
+	if p.held.state != absent && p.held.Round == number {
 		w.dispose(p)
 	}
-	if number == p.seen && p.replied {
-		w.send(p, hopReply, number, slices.Clone(p.reply))
+	if number == p.seen && p.reply.state != none {
+		w.send(p, hopReply, number, slices.Clone(p.reply.payload))
 		return
 	}
 	w.decline(p, number)
 }
 
-// split divides a payload into the model and the census, which is refused if it
-// says of a worker what none can have done: who knows of as many steps as all
-// share begins no other.
+// split divides a payload into the model and the census. It refuses a census in which a
+// worker has more steps than all share: a worker that knows the budget to be spent
+// begins no other step.
 func (w *PairWorker) split(f Frame) (model, counts []byte, err error) {
 	at := len(f.Payload) - w.steps.size()
 	if at < 0 {
@@ -274,7 +277,7 @@ func (w *PairWorker) post(p *pairPeer, f Frame) {
 // spend gives a payload back with the next Ready.
 func (w *PairWorker) spend(payload []byte) { w.ready[0].spent = append(w.ready[0].spent, payload) }
 
-// judge says in which exchange err happened. One that no message has caused
+// judge names the exchange in which err happened. An error that no message has caused
 // stops the machine for good.
 func (w *PairWorker) judge(p *pairPeer, number int, err error) error {
 	var bad *algos.MessageError

@@ -6,18 +6,17 @@ import (
 	"gossiptrainer/algos"
 )
 
-// Messages of an exchange are repaired as those of a round are, see repair.go:
-// the payload stays what it was, and both ends use the indices that it was made
-// from. There is nobody else who has to have recovered the same. But the ends
-// must: what one gains the other loses, and the mean of the models moves by the
-// gradients alone.
+// Messages of an exchange are repaired like messages of a round, see repair.go: the
+// payload stays as it was, and both ends use the indices that it was made from. Only
+// the two ends have to recover the same: one gains what the other loses, so the mean
+// of the models moves by the gradients alone.
 //
-// What makes a message certain is known as long as it may be asked for: an offer
-// until it has ended or its link broke, since the other end then forgets it; a
-// reply until the next offer of the other end, which it makes after it has used
-// this one.
+// The sender keeps the repair of a message as long as the receiver may ask for it. For
+// an offer that is until it has ended or its link broke, since the other end then
+// forgets it. For a reply it is until the next offer of the other end, which comes
+// after the other end has used the reply.
 
-// Repairs returns what has been counted so far.
+// Repairs returns the counts of the run so far.
 func (w *PairWorker) Repairs() Repairs {
 	r := w.repair
 	for i := range w.peers {
@@ -26,30 +25,30 @@ func (w *PairWorker) Repairs() Repairs {
 	return r
 }
 
-// suspect reports whether err says that the message of p was recovered wrongly,
-// and then asks for its repair.
+// suspect reports whether err says that the message of p was recovered wrongly. If so,
+// it asks for the repair.
 func (w *PairWorker) suspect(p *pairPeer, m *letter, err error) bool {
-	if err == nil || m.repair != nil {
+	if err == nil || m.state == repaired {
 		return false
 	}
 	var wrong *algos.MismatchError
 	if !errors.As(err, &wrong) {
 		return false
 	}
-	m.lacks = true
+	m.state = mistaken
 	w.repair.Violations++
 	w.ask(p, m)
 	return true
 }
 
-// ask asks for the repair of a message of p.
+// ask asks p for the repair of its message m.
 func (w *PairWorker) ask(p *pairPeer, m *letter) {
 	w.post(p, Frame{Kind: Request, Round: m.Round, Hop: m.Hop})
 }
 
-// lacked says why a repair is of no use, if so.
+// lacked refuses a repair unless its message waits for it.
 func (w *PairWorker) lacked(p *pairPeer, f Frame) error {
-	if m := w.letter(p, f); m == nil || !m.lacks {
+	if m := w.letter(p, f); m == nil || m.state != mistaken {
 		return ErrUnasked
 	}
 	return nil
@@ -57,19 +56,19 @@ func (w *PairWorker) lacked(p *pairPeer, f Frame) error {
 
 // letter returns the message of p that f repairs, nil if it is not there.
 func (w *PairWorker) letter(p *pairPeer, f Frame) *letter {
-	if f.Hop == hopOffer && p.held.there && p.held.Round == f.Round {
+	if f.Hop == hopOffer && p.held.state != absent && p.held.Round == f.Round {
 		return &p.held
 	}
-	if o := w.made(p, f.Round); f.Hop == hopReply && o != nil && o.reply.there {
+	if o := w.made(p, f.Round); f.Hop == hopReply && o != nil && o.reply.state != absent {
 		return &o.reply
 	}
 	return nil
 }
 
-// mend goes on with the message of p that f repairs.
+// mend uses the message of p that f repairs.
 func (w *PairWorker) mend(p *pairPeer, f Frame) error {
 	m := w.letter(p, f)
-	m.lacks, m.repair = false, f.Payload
+	m.state, m.repair = repaired, f.Payload
 	if m.repair == nil {
 		m.repair = []byte{}
 	}
@@ -79,51 +78,50 @@ func (w *PairWorker) mend(p *pairPeer, f Frame) error {
 	return w.settle(p, w.made(p, f.Round))
 }
 
-// grant sends the repair that p asks for, or says why not. It gets one per
-// message and link, so that requests cannot be used to make this worker send for
-// ever.
+// grant sends the repair that p asks for, or returns the reason to refuse. It sends one
+// repair per message and link, so that requests cannot make this worker send for ever.
 func (w *PairWorker) grant(p *pairPeer, f Frame) error {
-	var granted *bool
+	offered := f.Hop == hopOffer && w.partner == p && w.offer.number == f.Round
+	replied := f.Hop == hopReply && p.reply.state != none && p.seen == f.Round
 	switch {
 	case p.verify == nil:
 		return ErrUnasked
-	case f.Hop == hopOffer && w.partner == p && w.offer.number == f.Round:
-		granted = &w.offer.granted
-	case f.Hop == hopReply && p.replied && p.seen == f.Round:
-		granted = &p.granted
-	default:
+	case !offered && !replied:
 		return ErrStale
-	}
-	if *granted {
+	case offered && w.offer.mended, replied && p.reply.state == mended:
 		return ErrDuplicate
 	}
 	repair, ok := p.verify.AppendRepair(nil, f.Round)
 	if !ok {
 		return ErrUnasked
 	}
-	*granted = true
+	if offered {
+		w.offer.mended = true
+	} else {
+		p.reply.state = mended
+	}
 	w.post(p, Frame{Kind: Repair, Round: f.Round, Hop: f.Hop, Payload: repair})
 	return nil
 }
 
-// drop lets go of a message, if it is there.
+// drop gives the payloads of a message back, if there is one.
 func (w *PairWorker) drop(m *letter) {
-	if m.there {
+	if m.state != absent {
 		w.spend(m.Payload)
 	}
-	if m.repair != nil {
+	if m.state == repaired {
 		w.spend(m.repair)
 	}
 	*m = letter{}
 }
 
-// learn tells the codec of a link how an offer has ended, unless its link broke
-// meanwhile: it may have been made long ago.
+// learn tells the codec of a link how an offer has ended. It leaves out offers in doubt,
+// which may have been made long ago.
 func (w *PairWorker) learn(p *pairPeer, o *offer, mixed algos.Mixed, repairs int) {
 	if o != &w.offer || p.proposer == nil {
 		return
 	}
-	if o.granted {
+	if o.mended {
 		repairs++
 	}
 	p.proposer.Ended(o.number, mixed, repairs)

@@ -6,50 +6,42 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// begin starts a step, or the end if there is none left.
+// begin begins a step, or the end of the run if no step is left.
 func (w *PairWorker) begin() {
 	if w.spent() {
-		w.finished = true
+		w.end = finished
 		return
 	}
 	w.clock = w.steps.total / w.plan.Workers
-	w.capture()
-	w.point, w.computing, w.asked, w.exchanged = w.snapshot, true, false, false
+	w.snapshot.capture(w.alg.X)
+	w.point, w.gradient, w.exchange = w.snapshot.x, wanted, seeking
 	for i := range w.peers {
 		w.peers[i].declined = false
 	}
 }
 
 // spent reports whether no further step begins.
-func (w *PairWorker) spent() bool { return w.held || w.steps.total >= w.plan.Workers*w.plan.Rounds }
-
-// capture takes a snapshot of the model. It is not called while a gradient is
-// taken at the last one, unless that was given away.
-func (w *PairWorker) capture() {
-	if w.snapshot == nil {
-		w.snapshot = make([]float32, len(w.alg.X))
-	}
-	copy(w.snapshot, w.alg.X)
-	w.moved = false
+func (w *PairWorker) spent() bool {
+	return w.end != running || w.steps.total >= w.plan.Workers*w.plan.Rounds
 }
 
-// advance goes on as far as it can without news. It returns the first message
-// that could not be used, or why the machine has stopped.
+// advance does all work that is possible without further input. It returns the error of
+// the first message that could not be used, or the error that stopped the machine.
 func (w *PairWorker) advance() (bad error) {
-	for w.failed == nil && w.partner == nil {
+	for w.failed == nil && w.exchange != offering {
 		if err := w.serve(); bad == nil {
 			bad = err
 		}
 		switch {
 		case w.failed != nil:
-		case w.finished:
+		case w.end >= finished:
 			w.tell()
 			return bad
-		case !w.exchanged:
+		case w.exchange == seeking:
 			if !w.seek() {
 				return bad
 			}
-		case w.computing:
+		case w.gradient != applied:
 			return bad
 		default:
 			w.step++
@@ -65,11 +57,11 @@ func (w *PairWorker) advance() (bad error) {
 	return bad
 }
 
-// serve answers the offers that were held.
+// serve answers the offers that are held.
 func (w *PairWorker) serve() (bad error) {
 	for i := range w.peers {
 		p := &w.peers[i]
-		if !p.held.there || p.held.lacks || w.failed != nil {
+		if p.held.state == absent || p.held.state == mistaken || w.failed != nil {
 			continue
 		}
 		if err := w.answer(p); bad == nil {
@@ -79,24 +71,24 @@ func (w *PairWorker) serve() (bad error) {
 	return bad
 }
 
-// seek looks for a neighbour to exchange with and makes it an offer. It reports
-// whether something has changed: without one that can be reached the step has
-// to wait, and so it has for the gradient if the model has moved meanwhile,
-// since the one snapshot is needed where it is.
+// seek makes an offer to a random neighbour, or ends the exchange of the step. It
+// reports whether something has changed. If no neighbour can be reached, the step
+// waits. If the model has moved since the snapshot, the offer waits for the gradient,
+// which still needs the snapshot.
 func (w *PairWorker) seek() bool {
 	eligible, declined, alone := 0, false, true
 	for i := range w.peers {
 		declined = declined || w.peers[i].declined
-		alone = alone && w.peers[i].gone
+		alone = alone && w.peers[i].state == gone
 		if w.peers[i].eligible() {
 			eligible++
 		}
 	}
 	switch {
 	case w.spent(), eligible == 0 && (declined || alone):
-		w.exchanged = true
+		w.exchange = over
 		return true
-	case eligible == 0, w.computing && w.moved && w.snapshot != nil:
+	case eligible == 0, w.gradient != applied && w.snapshot.state == behind:
 		return false
 	}
 	pick := w.draw(eligible)
@@ -112,10 +104,11 @@ func (w *PairWorker) seek() bool {
 	panic("internal error: gossip: fewer neighbours than counted")
 }
 
-func (p *pairPeer) eligible() bool { return p.up && !p.doubt.open && !p.declined }
+// eligible reports whether this worker can make p an offer.
+func (p *pairPeer) eligible() bool { return p.state == reachable && p.doubt == nil && !p.declined }
 
-// draw returns a number in 0..n−1 for the next offer of this worker. Its seed
-// is that of a link of the worker with itself, which no codec uses.
+// draw returns a random number in 0..n−1 for the next offer of this worker. Its seed is
+// that of a link from the worker to itself, which no codec uses.
 func (w *PairWorker) draw(n int) int {
 	key := rng.At(rng.Edge(w.plan.Seed, int(w.self), int(w.self)), w.attempts)
 	w.attempts++
@@ -124,8 +117,8 @@ func (w *PairWorker) draw(n int) int {
 
 // propose offers the model to p.
 func (w *PairWorker) propose(p *pairPeer) {
-	if w.moved || w.snapshot == nil {
-		w.capture()
+	if w.snapshot.state != exact {
+		w.snapshot.capture(w.alg.X)
 	}
 	var note uint64
 	if p.proposer != nil {
@@ -136,18 +129,18 @@ func (w *PairWorker) propose(p *pairPeer) {
 		_ = w.judge(p, p.next, err)
 		return
 	}
-	w.offer = offer{open: true, number: p.next, at: w.snapshot, payload: w.steps.append(payload)}
-	w.partner = p
+	w.offer = offer{number: p.next, at: w.snapshot.x, payload: w.steps.append(payload)}
+	w.partner, w.exchange = p, offering
 	p.next += 2
 	w.post(p, Frame{Round: w.offer.number, Hop: hopOffer, Note: note, Payload: w.offer.payload})
 }
 
-// tell says once that this worker has finished, when nothing is in doubt.
+// tell tells all neighbours once that this worker has finished, when no offer is in doubt.
 func (w *PairWorker) tell() {
-	if w.told || slices.ContainsFunc(w.peers, func(p pairPeer) bool { return p.doubt.open }) {
+	if w.end == told || slices.ContainsFunc(w.peers, func(p pairPeer) bool { return p.doubt != nil }) {
 		return
 	}
-	w.told = true
+	w.end = told
 	counts := w.steps.append(nil)
 	for i := range w.peers {
 		w.send(&w.peers[i], hopFinished, 0, counts)

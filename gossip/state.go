@@ -152,13 +152,16 @@ func (w *PairWorker) Renew(peer topology.Rank) {
 		return
 	}
 	w.drop(&p.held)
-	w.drop(&p.doubt.reply)
+	if p.doubt != nil {
+		w.drop(&p.doubt.reply)
+	}
 	if w.partner == p {
 		w.drop(&w.offer.reply)
-		w.partner, w.offer = nil, offer{} // it may still be read: its memory is given away
+		w.offer = offer{} // the driver may still read the old one: its memory is given away
+		w.stop(seeking)
 	}
-	up := p.up
+	state := p.state
 	*p = newPairPeer(w.self, peer, p.codec)
-	p.up = up
-	_ = w.advance() // what stops the machine, the next call returns
+	p.state = state
+	_ = w.advance() // the next call returns the error that stops the machine
 }

@@ -8,105 +8,96 @@ import (
 )
 
 const (
-	mostEdges  = 3   // of a worker of a ring at a time
-	hasty      = 4   // a link that is down for this part of the grace makes a worker call another, and one more after each
+	mostEdges  = 3   // edges of a worker of a ring at a time
+	hasty      = 4   // a link down for 1/hasty of the grace makes a worker call another one, and then one more each time
 	invitation = 30  // graces that a worker which comes back may take to begin
 	meeting    = 120 // graces that neighbours may take to meet at the beginning
-	held       = 3   // graces after which a worker goes on although nobody has closed the gap, or its sponsor has not come
-	reach      = 8   // those beyond a gap that are called at most
-	margin     = 8   // exchanges that an edge is put off after the first Off, and so many times more after each
-	widest     = 12  // bits of that at most
+	held       = 3   // graces that a worker waits for a gap to close, or for its sponsor
+	reach      = 8   // workers beyond a gap that are called at most
+	margin     = 8   // exchanges that an edge is put off after the first Off; each further Off multiplies them by 8
+	widest     = 12  // bits: the margin grows at most by 2^widest
 )
 
-// Step returns what has to be done now, in order. It is to be called whenever
+// Step returns what has to be done now, in order. A driver calls it whenever
 // something has happened, and a few times per grace.
 func (m *Membership) Step(w Moment) []Act {
 	m.acts = m.acts[:0]
-	for i := range m.peers {
-		a := &m.peers[i]
-		if a.void {
-			a.void, a.rest = false, w.Next+2 // messages of that process may still be mixed before
-			m.cut(a, false)
+	for i := range m.relations {
+		r := &m.relations[i]
+		if r.edge.state == outdated {
+			r.earliest = w.Next + 2 // messages of the earlier process may still be mixed before
+			m.cut(r, apart)
 		}
-		if a.patience > 0 && w.Next <= a.edge.opened { // it is not its turn yet
-			a.link.since = w.Now
+		if r.link.state == expected && r.edge.dated() && w.Next <= r.edge.from { // its turn has not come
+			r.link.since = w.Now
 		}
-		m.repeat(a)
-		m.part(a, w)
+		m.repeat(r)
+		m.part(r, w)
 	}
 	for i := range m.sides {
 		m.close(&m.sides[i], w)
 	}
-	for i := range m.peers {
-		a := &m.peers[i]
-		if a.on && a.lost(w) && !m.holds(a, w) {
-			m.cut(a, true)
+	for i := range m.relations {
+		r := &m.relations[i]
+		if r.edge.on() && r.hopeless(w) && !m.holds(r, w) {
+			m.cut(r, lost)
 		}
-		if a.said.offers >= 0 { // nobody has taken it
-			if !a.on || a.edge.opened != a.said.offers {
-				m.tell(a, Off, w.Next)
-			}
-			a.said.offers, a.said.told = unsaid, false
+		if r.talk.theirs == offers {
+			m.answer(r, w)
 		}
 	}
 	return m.acts
 }
 
-// repeat says On again on a new link, and takes back an edge that is refused.
-func (m *Membership) repeat(a *acquaintance) {
-	if a.said.again {
-		a.said.again = false
-		if a.edge.opened >= 0 && m.self < a.rank {
-			m.tell(a, On, a.edge.opened)
+// repeat says On and Part again on a new link, and takes off an edge that the other
+// end does not have. Its side has the neighbour from before again, or looks for the nearest
+// worker if there is no edge to that one either.
+func (m *Membership) repeat(r *relation) {
+	if r.link.state == fresh {
+		r.link.state = up
+		if r.edge.dated() && m.self < r.rank {
+			m.tell(r, On, r.edge.from)
 		}
-		if a.edge.parts {
-			m.tell(a, Part, a.edge.until)
+		if r.edge.end == parting {
+			m.tell(r, Part, r.edge.until)
 		}
 	}
-	if !a.said.refuses {
+	if r.edge.state != refused {
 		return
 	}
-	a.said.refuses = false
-	a.tries++
-	if !a.on || a.edge.opened < 0 {
-		return
-	}
-	m.cut(a, false)
+	m.cut(r, apart)
 	for i := range m.sides {
-		if s := &m.sides[i]; s.is(a.rank) {
-			s.at = s.before
+		s := &m.sides[i]
+		if !s.is(r.rank) {
+			continue
+		}
+		s.near = s.before
+		if n := m.neighbour(s); n != nil && n.edge.state == apart {
+			s.near = 0
 		}
 	}
 }
 
-// lost reports whether a worker has to go on without its neighbour a.
-func (a *acquaintance) lost(w Moment) bool {
-	grace := w.Grace * time.Duration(max(a.patience, 1))
-	late := a.denied || a.down(w) >= grace
-	return a.gone || a.on && late && (w.Free || slices.Contains(w.Waiting, a.rank))
-}
-
-// down returns for how long there has been no link.
-func (a *acquaintance) down(w Moment) time.Duration {
-	if a.link.up || a.link.finished {
-		return 0
+// answer refuses an On that this worker has not made use of.
+func (m *Membership) answer(r *relation, w Moment) {
+	if r.edge.dated() && r.edge.from == r.talk.exchange {
+		r.talk = talk{}
+		return
 	}
-	return w.Now - a.link.since
+	m.tell(r, Off, w.Next)
+	r.talk.theirs, r.talk.wanted = wants, false
 }
 
-// close looks for a neighbour in place of the one of a side, if that is lost.
+// close looks for a neighbour in place of the one of a side, if that one is lost.
 func (m *Membership) close(s *side, w Moment) {
 	if len(s.order) == 0 {
 		return
 	}
-	var now *acquaintance // nil in a side without a neighbour
-	if s.at >= 0 {
-		now = m.find(s.order[s.at])
-		if !now.gone && now.down(w) < max(w.Grace/hasty, 1) {
-			s.looks = false
-			m.insert(s, now, w)
-			return
-		}
+	now := m.neighbour(s)
+	if now != nil && now.edge.state != lost && now.link.missing(w.Now) < patience(w) {
+		s.looks = false
+		m.insert(s, now, w)
+		return
 	}
 	if !s.looks {
 		s.looks, s.began = true, w.Now
@@ -116,40 +107,49 @@ func (m *Membership) close(s *side, w Moment) {
 	if now == nil {
 		ahead = margin
 	}
-	if next == nil || now != nil && !now.lost(w) || !m.agree(next, w, ahead) {
+	if next == nil || now != nil && !now.hopeless(w) || !m.agree(next, w, ahead) {
 		return
 	}
-	s.before, s.at, s.looks = s.at, at, false
-	if now != nil && now.on {
-		m.cut(now, true)
+	s.before, s.near, s.looks = s.near, at+1, false
+	if now != nil && now.edge.on() {
+		m.cut(now, lost)
 	}
 }
 
-// agree says what is to be said for an edge with next, and puts it on if both ends
-// have said it: so many exchanges ahead as are under way while it is said.
-func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
-	if m.full() || w.Next < next.rest {
+// neighbour returns the relation to the neighbour of a side, nil if it has none.
+func (m *Membership) neighbour(s *side) *relation {
+	if s.near == 0 {
+		return nil
+	}
+	return m.find(s.order[s.near-1])
+}
+
+// patience returns how long a link may be missing before this worker looks further.
+func patience(w Moment) time.Duration { return max(w.Grace/hasty, 1) }
+
+// agree says that this worker wants an edge to next, and puts the edge on if both
+// ends have said so. The edge begins as many exchanges ahead as may pass while the
+// two agree.
+func (m *Membership) agree(next *relation, w Moment, ahead int) bool {
+	if m.full() || w.Next < next.earliest {
 		return false
 	}
-	if !next.said.told {
-		next.said.told = true
+	if !next.talk.wanted {
+		next.talk.wanted = true
 		m.tell(next, Want, w.Next)
 	}
-	from := next.said.offers
-	if m.self < next.rank {
-		if next.said.wants < 0 {
-			return false
-		}
-		from = max(w.Next, next.said.wants) + ahead
-		if next.tries > 0 {
-			from += margin << min(3*(next.tries-1), widest)
+	from := next.talk.exchange
+	switch {
+	case m.self < next.rank && next.talk.theirs != silent:
+		from = max(w.Next, from) + ahead
+		if next.refusals > 0 {
+			from += margin << min(3*(next.refusals-1), widest)
 		}
 		m.tell(next, On, from)
-	}
-	if from < w.Next { // nothing said, or too late
+	case m.self < next.rank || next.talk.theirs != offers || from < w.Next: // nothing said, or too late
 		return false
 	}
-	next.on, next.edge.opened, next.said.wants, next.said.offers = true, from, unsaid, unsaid
+	next.edge, next.talk.theirs = edge{state: agreed, from: from}, silent
 	edge := topology.Edge{Peer: next.rank, Weight: m.weight}
 	m.acts = append(m.acts, Act{Kind: Open, Peer: next.rank, Edge: edge, Exchange: from})
 	return true
@@ -158,54 +158,52 @@ func (m *Membership) agree(next *acquaintance, w Moment, ahead int) bool {
 // full reports whether one more edge of a ring would make W_ii negative.
 func (m *Membership) full() bool {
 	edges := 0
-	for _, a := range m.peers {
-		if a.on {
+	for _, r := range m.relations {
+		if r.edge.on() {
 			edges++
 		}
 	}
 	return edges >= mostEdges
 }
 
-// beyond calls those who follow the neighbour of a side, one after the other and up
-// to the one where the ring is closed already, and returns the nearest that has
-// answered.
-func (m *Membership) beyond(s *side, w Moment) (next *acquaintance, at int) {
-	called, most := 0, min(1+int((w.Now-s.began)/max(w.Grace/hasty, 1)), reach)
-	for at := s.at + 1; at < len(s.order) && called < most; at++ {
-		a := m.find(s.order[at])
+// beyond calls the workers beyond the neighbour of a side, one after the other and up
+// to the end of the gap. It returns the nearest that has answered, and its place.
+func (m *Membership) beyond(s *side, w Moment) (next *relation, at int) {
+	called, most := 0, min(1+int((w.Now-s.began)/patience(w)), reach)
+	for at := s.near; at < len(s.order) && called < most; at++ {
+		r := m.find(s.order[at])
 		switch {
-		case a.on:
+		case r.edge.on():
 			return nil, 0
-		case a.link.up:
-			return a, at
-		case a.gone || a.link.finished:
+		case r.edge.state == lost || r.link.state == finished:
 			continue
-		case !a.link.called:
-			a.link.called = true
-			m.acts = append(m.acts, Act{Kind: Call, Peer: a.rank})
+		case r.link.exists():
+			return r, at
+		case !r.link.called:
+			r.link.called = true
+			m.acts = append(m.acts, Act{Kind: Call, Peer: r.rank})
 		}
 		called++
 	}
 	return nil, 0
 }
 
-// holds reports whether a worker still hopes that the gap which a has left is
-// closed, and does not go on before.
-func (m *Membership) holds(a *acquaintance, w Moment) bool {
-	if a.denied || a.down(w) >= held*w.Grace {
+// holds reports whether this worker waits for the gap that r has left to close, and
+// does not go on before.
+func (m *Membership) holds(r *relation, w Moment) bool {
+	if r.denied || r.link.missing(w.Now) >= held*w.Grace {
 		return false
 	}
-	return slices.ContainsFunc(m.sides[:], func(s side) bool { return s.is(a.rank) && m.closable(&s) })
+	return slices.ContainsFunc(m.sides[:], func(s side) bool { return s.is(r.rank) && m.closable(&s) })
 }
 
-// closable reports whether there is anybody beyond the neighbour of a side whom
-// to look for.
+// closable reports whether a worker beyond the neighbour of a side may close the gap.
 func (m *Membership) closable(s *side) bool {
-	for _, rank := range s.order[s.at+1:] {
-		switch a := m.find(rank); {
-		case a.on:
+	for _, rank := range s.order[s.near:] {
+		switch r := m.find(rank); {
+		case r.edge.on():
 			return false
-		case !a.gone && !a.link.finished:
+		case r.edge.state != lost && r.link.state != finished:
 			return true
 		}
 	}
@@ -213,17 +211,14 @@ func (m *Membership) closable(s *side) bool {
 }
 
 // is reports whether the neighbour of a side is that worker.
-func (s *side) is(rank topology.Rank) bool {
-	return s.at >= 0 && s.at < len(s.order) && s.order[s.at] == rank
+func (s *side) is(rank topology.Rank) bool { return s.near > 0 && s.order[s.near-1] == rank }
+
+// cut takes an edge off and leaves it apart, or lost.
+func (m *Membership) cut(r *relation, next edgeState) {
+	r.edge = edge{state: next}
+	m.acts = append(m.acts, Act{Kind: Cut, Peer: r.rank})
 }
 
-// cut takes an edge off, for good if its other end is lost.
-func (m *Membership) cut(a *acquaintance, lost bool) {
-	a.on, a.edge, a.hosted = false, always(), false
-	a.gone = lost
-	m.acts = append(m.acts, Act{Kind: Cut, Peer: a.rank})
-}
-
-func (m *Membership) tell(a *acquaintance, verb Verb, exchange int) {
-	m.acts = append(m.acts, Act{Kind: Tell, Peer: a.rank, Verb: verb, Exchange: exchange})
+func (m *Membership) tell(r *relation, verb Verb, exchange int) {
+	m.acts = append(m.acts, Act{Kind: Tell, Peer: r.rank, Verb: verb, Exchange: exchange})
 }

@@ -1,3 +1,6 @@
+// Package elastic lets a worker continue without neighbours that are lost, and lets a
+// ring take a lost worker back. An Elastic is the layer that does it around a machine.
+// Its Membership decides, edge by edge.
 package elastic
 
 import (
@@ -11,60 +14,60 @@ import (
 	"gossiptrainer/topology"
 )
 
-// The grace follows the rounds of this run, so that a slow run is not torn apart by links
-// that come back; a peer that is slow keeps its link, and is waited for.
+// The grace grows with the time of a round, so that short link failures do not tear a slow
+// run apart. A slow peer keeps its link, and its neighbours wait for it.
 const (
 	leastGrace = time.Second
-	graceOf    = 8 // rounds, as they are on average
-	memory     = 8 // rounds that make the average
+	graceOf    = 8 // average rounds
+	memory     = 8 // rounds in the average
 )
 
-// A Start is what an Elastic begins with.
+// A Start describes the worker when its Elastic begins.
 type Start struct {
 	Self    topology.Rank
 	Row     topology.Row
-	Closing *topology.Closing // who takes the place of a neighbour; nil: nobody
+	Closing *topology.Closing // the workers that may take the place of a neighbour; nil: none
 	Rounds  int               // of the run
-	// Sponsored says that the worker has come back, and has one edge, to the sponsor that
-	// is all of its Row, from the exchange Seat.From on.
+	// Sponsored says that the worker has come back. Its Row has one edge, to its sponsor,
+	// which is on from the exchange Seat.From.
 	Sponsored bool
 	Seat      Seat
 }
 
-// A Seat is where a worker that comes back begins.
+// A Seat is the place at which a worker that comes back begins.
 type Seat struct {
-	Round, From int // From is the exchange of Round
+	Round, From int // the round, and its exchange; ≥ 0
 }
 
-// A LeftBehindError says that the worker has begun at round 0 where the others have gone on
-// without it: it has to ask for a place.
+// A LeftBehindError says that the worker began at round 0 although the others have continued
+// without it. It must ask for a place.
 type LeftBehindError struct{ Err error }
 
 func (e *LeftBehindError) Error() string { return e.Err.Error() }
 
-// Unwrap returns how the worker came to know.
+// Unwrap returns the evidence: the refusal, or the progress of a neighbour.
 func (e *LeftBehindError) Unwrap() error { return e.Err }
 
-// An AloneError says that the worker has no neighbour left, and that one of those it had
-// has gone on without it.
+// An AloneError says that the worker has no neighbour left, and that a former neighbour has
+// continued without it.
 type AloneError struct{ Err error }
 
 func (e *AloneError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what that one said.
+// Unwrap returns the refusal of that neighbour.
 func (e *AloneError) Unwrap() error { return e.Err }
 
-// An Elastic is the layer that goes on without neighbours that are lost: Membership decides,
-// the machine is told.
+// An Elastic is the layer that continues without lost neighbours. The Membership decides, and
+// the machine carries the decisions out.
 type Elastic struct {
 	gossip.Layer
 	machine gossip.Elastic
 	start   Start
 	slots   gossip.Slots
-	free    bool // the worker waits for nobody
+	free    bool // the worker waits for no neighbour
 	members *Membership
-	met     []topology.Rank // by this process
-	left    error           // who has gone on without this worker, and why
+	met     []topology.Rank // neighbours that this process has had a link to
+	left    error           // the last refusal of a neighbour that has continued without this worker
 	pace    pace
 	begun   bool
 	rest    rest
@@ -72,15 +75,15 @@ type Elastic struct {
 	err     error
 }
 
-// A pace is how long rounds take.
+// A pace measures the time of a round.
 type pace struct {
 	now     time.Duration
-	ended   time.Duration // the last round
-	round   int
-	typical time.Duration
+	ended   time.Duration // end of the last round
+	round   int           // rounds finished
+	typical time.Duration // of a round, 0 before the first has ended
 }
 
-// A rest is where the worker was when it had nothing more to say.
+// A rest is the state of the worker when the layer inside had nothing more to do.
 type rest struct {
 	waiting []topology.Rank
 	done    bool
@@ -88,26 +91,27 @@ type rest struct {
 
 var _ gossip.Layer = (*Elastic)(nil)
 
-// New returns an Elastic around inside, whose machine is machine. It fails where that cannot
-// go on without neighbours.
+// New returns an Elastic around inside, whose machine is machine. It fails if the machine is
+// no gossip.Elastic.
 func New(inside gossip.Layer, machine gossip.Machine, s Start) (*Elastic, error) {
 	m, ok := machine.(gossip.Elastic)
 	if !ok {
-		return nil, fmt.Errorf("worker %d: a %T cannot go on without neighbours", s.Self, machine)
+		return nil, fmt.Errorf("worker %d: a %T cannot continue without neighbours: use another policy for lost neighbours",
+			s.Self, machine)
 	}
 	_, free := machine.(gossip.Renewer)
 	e := &Elastic{Layer: inside, machine: m, start: s, slots: gossip.SlotsOf(machine), free: free}
 	e.pace.round = s.Seat.Round
 	if s.Sponsored {
-		e.members = NewGuest(s.Self, s.Row.In[0].Peer, s.Closing, s.Seat.From, 0)
+		e.members = NewGuest(s.Self, s.Row.In[0].Peer, s.Closing, s.Seat.From)
 	} else {
 		e.members = NewMembership(s.Self, s.Row, s.Closing)
 	}
 	return e, nil
 }
 
-// Ready returns that of the layer inside. When that has nothing more to say, the membership
-// has.
+// Ready returns the work of the layer inside. When that layer has nothing more to do, the
+// membership takes its turn.
 func (e *Elastic) Ready() gossip.Ready {
 	if !e.begun {
 		e.begun = true
@@ -125,8 +129,10 @@ func (e *Elastic) Ready() gossip.Ready {
 	return e.say.Add(r)
 }
 
-// begin puts the edges that there are at the start on record.
+// begin notes the time at which the worker begins, and puts its first edges on record.
 func (e *Elastic) begin() {
+	e.pace.ended = e.pace.now
+	e.members.Begin(e.pace.now)
 	if e.start.Sponsored {
 		e.edge(e.start.Self, e.start.Seat.From, 0)
 	}
@@ -139,7 +145,7 @@ func (e *Elastic) edge(peer topology.Rank, exchange int, weight float64) {
 	e.say.Note(gossip.Note{Kind: gossip.EdgeIsSet, Peer: peer, Exchange: exchange, Weight: weight})
 }
 
-// finish notes that the rounds before round k are over.
+// finish notes that all rounds before round k are over.
 func (p *pace) finish(k int) {
 	took := p.now - p.ended
 	if p.typical == 0 {
@@ -150,20 +156,20 @@ func (p *pace) finish(k int) {
 
 func (p *pace) grace() time.Duration { return max(leastGrace, graceOf*p.typical) }
 
-// Tick notes how late it is.
+// Tick notes the time since the run began.
 func (e *Elastic) Tick(now time.Duration) error {
 	e.pace.now = now
 	return e.Layer.Tick(now)
 }
 
-// End notes how many rounds there are.
+// End notes the new number of rounds.
 func (e *Elastic) End(rounds int) error {
 	e.start.Rounds = rounds
 	return e.Layer.End(rounds)
 }
 
-// Met notes a link, unless it shows that this worker has been left behind: a neighbour of
-// the first graph is further ahead than one can be that has waited for it.
+// Met notes a new link. It fails with a LeftBehindError if a neighbour of the first graph is
+// further ahead than a neighbour that waited for this worker can be.
 func (e *Elastic) Met(peer topology.Rank, m gossip.Meeting) error {
 	ahead := m.Ours == 0 && m.Theirs > e.slots.Lead && !e.free
 	if ahead && !e.start.Sponsored && e.members.Neighbour(peer) {
@@ -172,16 +178,16 @@ func (e *Elastic) Met(peer topology.Rank, m gossip.Meeting) error {
 	if !slices.Contains(e.met, peer) {
 		e.met = append(e.met, peer)
 	}
-	e.members.Up(peer, m.Process, e.pace.now)
-	if e.members.Gone(peer) { // both had agreed before this worker went on
+	e.members.Up(peer, m.Process)
+	if e.members.Gone(peer) { // the two agreed on the link before this worker gave up
 		e.say.Control(gossip.Control{Kind: gossip.LeavePeer, Peer: peer})
 	}
 	e.mend()
 	return e.Layer.Met(peer, m)
 }
 
-// Parted notes why there is no link. A worker that has met nobody and is told that it has no
-// place any more is another process than the one that had it.
+// Parted notes why there is no link. A neighbour may refuse this worker because its place is
+// gone. If this process has never met that neighbour, an earlier process had the place.
 func (e *Elastic) Parted(peer topology.Rank, cause error) error {
 	err := e.Layer.Parted(peer, cause)
 	no, refused := errors.AsType[*gossip.RefusedError](cause)
@@ -200,7 +206,7 @@ func (e *Elastic) Parted(peer topology.Rank, cause error) error {
 	return err
 }
 
-// Receive takes in what a neighbour says about an edge.
+// Receive takes in the words of other workers about edges.
 func (e *Elastic) Receive(f gossip.Frame) error {
 	if f.Kind == gossip.Member && f.Hop <= int(Part) {
 		e.members.Heard(f.From, Verb(f.Hop), f.Round)
@@ -208,12 +214,11 @@ func (e *Elastic) Receive(f gossip.Frame) error {
 	return e.Layer.Receive(f)
 }
 
-// Needs reports whether this worker must not leave before that one has.
+// Needs reports whether this worker must stay until peer has finished.
 func (e *Elastic) Needs(peer topology.Rank) bool { return e.members.Neighbour(peer) }
 
-// Host gives a worker that comes back as another process a place at the next boundary. It
-// reports whether there is one, and whether there will never be one again. The state at
-// the boundary before Seat.Round is what that worker begins with.
+// Host gives a worker that comes back as another process a place at the next boundary, if it
+// has one. That worker begins with the state of this one at the boundary before Seat.Round.
 func (e *Elastic) Host(peer topology.Rank, process uint64) (seat Seat, answer Answer, err error) {
 	from := e.machine.Next() + 1
 	seat = Seat{Round: from * e.slots.Every, From: from}
@@ -232,20 +237,20 @@ func (e *Elastic) Host(peer topology.Rank, process uint64) (seat Seat, answer An
 	return seat, Welcome, nil
 }
 
-// An Answer is what a worker is told that comes back.
+// An Answer is the reply to a worker that asks for a place.
 type Answer uint8
 
 // Answers.
 const (
-	NotNow  Answer = iota // no place next to this worker now
+	NotNow  Answer = iota // there is no place next to this worker now
 	Welcome               // it begins with the state of this worker at its Seat
 	Over                  // no exchange is left to begin with
 )
 
-// Missed notes that a process which Host has welcomed has not got its state.
+// Missed notes that a process which Host has welcomed did not receive its state.
 func (e *Elastic) Missed(peer topology.Rank, process uint64) { e.members.Missed(peer, process) }
 
-// mend does what the membership has decided, and reports whether that was anything.
+// mend carries out the decisions of the membership, and reports whether there were any.
 func (e *Elastic) mend() (acted bool) {
 	if e.rest.done {
 		return false
@@ -262,8 +267,8 @@ func (e *Elastic) mend() (acted bool) {
 	return len(acts) > 0
 }
 
-// fail keeps an error for Ready: a bad message, which keeps nothing from being done, or what
-// ends the worker.
+// fail keeps an error for the next Ready. A fatal error replaces bad messages, after which the
+// worker can continue.
 func (e *Elastic) fail(err error) {
 	_, bad := errors.AsType[*algos.MessageError](err)
 	_, worse := errors.AsType[*algos.MessageError](e.err)

@@ -17,13 +17,13 @@ func TestWhoHasPlaceForWhom(t *testing.T) {
 	}
 	closed := func() *elastic.Membership {
 		m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
-		m.Up(1, 1, 0)
-		m.Up(6, 1, 0)
+		m.Up(1, 1)
+		m.Up(6, 1)
 		if m.Host(2, 5, 7, 0) {
 			t.Error("a place beyond a neighbour that is there")
 		}
 		m.Down(1, 0)
-		m.Up(4, 1, 0)
+		m.Up(4, 1)
 		m.Heard(4, elastic.Want, 7)
 		for now := time.Duration(0); now < 2*grace; now += grace / 20 {
 			m.Step(elastic.Moment{Now: now, Grace: grace, Next: 7, Waiting: []topology.Rank{1}})

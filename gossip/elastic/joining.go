@@ -7,84 +7,74 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A worker that was lost may come back to a ring as another process. A sponsor,
-// which is next to it in what is left of the ring, gives it its own state as of the
-// beginning of an exchange, and has an edge with it from there on. On the other
-// side the newcomer finds its neighbour as everybody does who has none, and that
-// one parts with the neighbour it had in its place. All hold the weights that they
-// had, so W is doubly stochastic throughout; while the old edge is there besides the
-// new ones its ends have three.
+// A lost worker may come back to a ring as another process. A sponsor, which is next
+// to it in the rest of the ring, gives the newcomer its own state as of the beginning
+// of an exchange; the two have an edge from there on. On the other side the newcomer
+// finds its neighbour as every worker does at a gap. The two old neighbours then part.
+// All edges keep their weights, so W stays doubly stochastic. While the old edge is on
+// besides the new ones, its two ends have three edges.
 
-// NewGuest returns the membership of a worker that has come back and has one edge,
-// with its sponsor, from an exchange on.
-func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange int, now time.Duration) *Membership {
+// NewGuest returns the membership of a worker that has come back. Its one edge is to
+// its sponsor, from an exchange on.
+func NewGuest(self, sponsor topology.Rank, closing *topology.Closing, exchange int) *Membership {
 	m := NewMembership(self, topology.Row{}, closing)
-	m.sides[0].at, m.sides[1].at = -1, -1
-	m.seat(sponsor, exchange)
-	a := m.find(sponsor)
-	a.patience, a.link.since = held, now
+	m.sides[0].near, m.sides[1].near = 0, 0
+	m.seat(sponsor, edge{state: agreed, from: exchange}).link.expect(0, held)
 	return m
 }
 
 // Host gives a worker that has come back as another process an edge from an exchange
-// on, and reports whether that can be: nobody is between, and it was lost, here or by
-// those between, beyond whom this worker has a neighbour.
+// on, and reports whether it could. It needs a free place for an edge. No neighbour may
+// be nearer on that side, and the worker must be lost: this worker has given it up, or
+// has a neighbour beyond it.
 func (m *Membership) Host(peer topology.Rank, process uint64, exchange int, now time.Duration) bool {
-	a := m.find(peer)
-	if a == nil || len(m.sides[0].order) == 0 || m.full() {
+	r := m.find(peer)
+	if r == nil || !m.ring() || m.full() {
 		return false
 	}
 	s, at := m.towards(peer)
-	if !a.gone && s.at <= at {
+	if r.edge.state != lost && s.near <= at+1 {
 		return false
 	}
 	for _, rank := range s.order[:at] {
-		if m.find(rank).on {
+		if m.find(rank).edge.on() {
 			return false
 		}
 	}
-	m.seat(peer, exchange)
-	a.process, a.hosted, a.patience = process, true, invitation
-	a.link.up, a.link.finished, a.link.since = false, false, now
-	m.acts = m.acts[:0]
+	m.seat(peer, edge{state: hosted, from: exchange}).link.expect(now, invitation)
+	r.process = process
 	return true
 }
 
-// Missed notes that a process which Host has given an edge has not got its state.
+// Missed notes that a process which Host has given an edge did not receive its state.
 func (m *Membership) Missed(peer topology.Rank, process uint64) {
-	if a := m.get(peer); a.process == process {
-		a.denied = true
+	if r := m.get(peer); r.process == process {
+		r.denied = true
 	}
 }
 
-// Weight returns that of an edge that closes a gap.
+// Weight returns the weight of an edge that closes a gap.
 func (m *Membership) Weight() float64 { return m.weight }
 
-// renew takes a worker back that is another process by another sponsor. What was
-// agreed with the last one is void.
-func (m *Membership) renew(a *acquaintance) {
-	a.void, a.gone, a.denied, a.link.finished = a.on, false, false, false
-	m.unseat(a)
-}
-
-// unseat makes the side whose neighbour a was look for the nearest.
-func (m *Membership) unseat(a *acquaintance) {
+// unseat makes the side whose neighbour r was look for the nearest worker.
+func (m *Membership) unseat(r *relation) {
 	for i := range m.sides {
-		if s := &m.sides[i]; s.is(a.rank) {
-			s.at = -1
+		if s := &m.sides[i]; s.is(r.rank) {
+			s.near = 0
 		}
 	}
 }
 
-// seat puts the edge with a worker on that is next to this one.
-func (m *Membership) seat(peer topology.Rank, exchange int) {
-	a := m.find(peer)
-	a.on, a.gone, a.denied, a.edge.opened, a.tries = true, false, false, exchange, 0
+// seat puts the edge on to a worker that is next to this one.
+func (m *Membership) seat(peer topology.Rank, e edge) *relation {
+	r := m.find(peer)
+	r.edge, r.denied, r.refusals = e, false, 0
 	s, at := m.towards(peer)
-	s.before, s.at = s.at, at
+	s.before, s.near = s.near, at+1
+	return r
 }
 
-// towards returns the side on which a worker is nearer, and its place there.
+// towards returns the side on which a worker is nearer, and its place in the order.
 func (m *Membership) towards(peer topology.Rank) (*side, int) {
 	up, down := slices.Index(m.sides[0].order, peer), slices.Index(m.sides[1].order, peer)
 	if up <= down {
@@ -93,17 +83,18 @@ func (m *Membership) towards(peer topology.Rank) (*side, int) {
 	return &m.sides[1], down
 }
 
-// insert takes in who has come back between this worker and its neighbour of a
-// side, and parts with that.
-func (m *Membership) insert(s *side, now *acquaintance, w Moment) {
-	for at, rank := range s.order[:s.at] {
-		a := m.find(rank)
-		if a.on || a.gone || !a.link.up || a.said.wants < 0 && a.said.offers < 0 || !m.agree(a, w, margin) {
+// insert takes in a worker that has come back between this worker and its neighbour
+// of a side, and parts with that neighbour.
+func (m *Membership) insert(s *side, now *relation, w Moment) {
+	for at, rank := range s.order[:s.near-1] {
+		r := m.find(rank)
+		asks := r.edge.state == apart && r.link.exists() && r.talk.theirs != silent
+		if !asks || !m.agree(r, w, margin) {
 			continue
 		}
-		s.before, s.at = s.at, at
-		if now.on && now.edge.until < 0 {
-			now.edge.parts, now.edge.until = true, max(w.Next, a.edge.opened)+2 // the neighbour is at most one exchange ahead
+		s.before, s.near = s.near, at+1
+		if now.edge.on() && now.edge.end == lasting {
+			now.edge.end, now.edge.until = parting, max(w.Next, r.edge.from)+2 // the neighbour is at most one exchange ahead
 			m.tell(now, Part, now.edge.until)
 			m.acts = append(m.acts, Act{Kind: Close, Peer: now.rank, Exchange: now.edge.until})
 		}
@@ -111,15 +102,15 @@ func (m *Membership) insert(s *side, now *acquaintance, w Moment) {
 	}
 }
 
-// part takes an edge off as its other end wants, and forgets it when the exchanges
-// that it still had are over.
-func (m *Membership) part(a *acquaintance, w Moment) {
-	if a.edge.closing {
-		a.edge.closing = false
-		m.acts = append(m.acts, Act{Kind: Close, Peer: a.rank, Exchange: a.edge.until})
+// part takes an edge off as its other end wants. When the last exchange of the edge is
+// over, it forgets the edge.
+func (m *Membership) part(r *relation, w Moment) {
+	if r.edge.end == noticed {
+		r.edge.end = closing
+		m.acts = append(m.acts, Act{Kind: Close, Peer: r.rank, Exchange: r.edge.until})
 	}
-	if a.edge.until >= 0 && w.Next > a.edge.until {
-		a.on, a.edge, a.said.told = false, always(), false
-		m.unseat(a) // the other end has found somebody, this one has not
+	if r.edge.end != lasting && w.Next > r.edge.until {
+		r.edge, r.talk.wanted = edge{}, false
+		m.unseat(r) // the other end has a new neighbour, this one does not
 	}
 }

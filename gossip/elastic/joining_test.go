@@ -101,9 +101,9 @@ func TestAnotherProcessKnowsNothing(t *testing.T) {
 	const self, peer = 2, 3
 	for process, want := range map[uint64]bool{1: true, 2: false} {
 		m := elastic.NewMembership(self, g.Rows()[self], g.Closing(self))
-		m.Up(peer, 1, 0)
+		m.Up(peer, 1)
 		m.Down(peer, 0)
-		m.Up(peer, process, 0)
+		m.Up(peer, process)
 		acts := m.Step(elastic.Moment{Grace: grace, Next: 7})
 		cut := slices.ContainsFunc(acts, func(a elastic.Act) bool { return a.Kind == elastic.Cut && a.Peer == peer })
 		if m.Neighbour(peer) != want || cut == want || m.Gone(peer) {
@@ -121,8 +121,8 @@ func TestNextWorkersAreCalledOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := elastic.NewMembership(0, g.Rows()[0], g.Closing(0))
-	m.Up(1, 1, 0)
-	m.Up(15, 1, 0)
+	m.Up(1, 1)
+	m.Up(15, 1)
 	m.Down(1, 0)
 	var called []topology.Rank
 	for now := time.Duration(0); now < 5*grace; now += grace / 20 {
