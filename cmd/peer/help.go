@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gossiptrainer/internal/app/advice"
 )
@@ -23,25 +27,44 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// helpTemplate is one screen: what it is, examples, then the rest.
-const helpTemplate = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+// writeHelp writes one screen: the purpose, examples, then the rest. It is no template of
+// cobra, which calls methods by name: with one in the program, the linker keeps every
+// exported method of all packages.
+func writeHelp(w io.Writer, cmd *cobra.Command) {
+	purpose := cmd.Long
+	if purpose == "" {
+		purpose = cmd.Short
+	}
+	fmt.Fprintf(w, "%s\n\n", strings.TrimRightFunc(purpose, unicode.IsSpace))
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "Examples:\n%s\n\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "Usage:\n  %s COMMAND\n", cmd.CommandPath())
+	} else {
+		fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
+	}
+	for _, g := range cmd.Groups() {
+		writeCommands(w, g.Title, cmd, func(c *cobra.Command) bool { return c.GroupID == g.ID })
+	}
+	if len(cmd.Groups()) == 0 && cmd.HasAvailableSubCommands() {
+		writeCommands(w, "Commands:", cmd, (*cobra.Command).IsAvailableCommand)
+	}
+	writeFlags(w, "Flags:", cmd.LocalFlags())
+	writeFlags(w, "Everywhere:", cmd.InheritedFlags())
+}
 
-{{end}}{{if .HasExample}}Examples:
-{{.Example}}
+func writeCommands(w io.Writer, title string, cmd *cobra.Command, belongs func(*cobra.Command) bool) {
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, c := range cmd.Commands() {
+		if belongs(c) && (c.IsAvailableCommand() || c.Name() == "help") {
+			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+}
 
-{{end}}Usage:
-{{if .HasAvailableSubCommands}}  {{.CommandPath}} COMMAND{{else}}  {{.UseLine}}{{end}}
-{{$cmds := .Commands}}{{if .Groups}}{{range $group := .Groups}}
-{{.Title}}
-{{range $cmds}}{{if and (eq .GroupID $group.ID) (or .IsAvailableCommand (eq .Name "help"))
-}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}{{end}}{{else if .HasAvailableSubCommands}}
-Commands:
-{{range $cmds}}{{if .IsAvailableCommand}}  {{rpad .Name .NamePadding}} {{.Short}}
-{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}{{if .HasAvailableInheritedFlags}}
-Everywhere:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
-{{end}}`
+func writeFlags(w io.Writer, title string, flags *pflag.FlagSet) {
+	if flags.HasAvailableFlags() {
+		fmt.Fprintf(w, "\n%s\n%s\n", title, strings.TrimRightFunc(flags.FlagUsages(), unicode.IsSpace))
+	}
+}

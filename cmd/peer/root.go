@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"gossiptrainer/internal/app/advice"
-	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -45,7 +44,6 @@ func newRoot(c *console) *cobra.Command {
   peer lab ring8-fashion        the same on Fashion-MNIST
   peer sim ring8 --json         the same run in one process, on a virtual clock
   peer run lan-ring             one peer of a run on a LAN; same command on every machine`,
-		Version:       inspect.ReadBuild().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
@@ -67,9 +65,8 @@ func newRoot(c *console) *cobra.Command {
 	}
 	root.SetHelpCommandGroupID("look")
 	root.SetHelpCommand(newHelp())
-	root.SetHelpTemplate(helpTemplate)
-	root.SetVersionTemplate("{{.Version}}")
-	root.Flags().Bool("version", false, "print which program this is")
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
+	addVersion(root)
 	return root
 }
 

@@ -25,3 +25,17 @@ func newVersion(c *console) *cobra.Command {
 	c.addJSON(cmd)
 	return cmd
 }
+
+// addVersion gives the program the flag that says the same as the command. Cobra's own
+// flag would need a template.
+func addVersion(root *cobra.Command) {
+	wanted := root.Flags().Bool("version", false, "print which program this is")
+	run := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*wanted {
+			return run(cmd, args)
+		}
+		_, err := io.WriteString(cmd.OutOrStdout(), inspect.ReadBuild().String())
+		return err
+	}
+}

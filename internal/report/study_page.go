@@ -4,8 +4,9 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -13,7 +14,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// page is the report of a study: one file that needs no other and no network.
+// page is the report of a study: one file that needs no other and no network. It is no
+// template of the standard library, which calls methods by name: with it in the program, the
+// linker keeps every exported method of all packages.
 //
 //go:embed page.html
 var page string
@@ -21,56 +24,132 @@ var page string
 // A drawing is a figure inside the page: its panels, which stand side by side
 // where there is room, and its legend.
 type drawing struct {
-	Panels  []template.HTML
-	Legend  []swatch
-	Caption string
+	panels  []string
+	legend  []swatch
+	caption string
 }
 
 // A swatch is an entry of a legend inside the page.
-type swatch struct{ Name, Color, Dashes, Width string }
-
-type section struct {
-	Name    string
-	Rows    []row
-	Figures []drawing
-}
-
-// shown is what the page shows of a study.
-type shown struct {
-	Name, Reproduce, Reference string
-	Smoothing                  int
-	Targets                    []record.Target
-	Conclusions, Caveats       []string
-	Networks                   []section
-	Figures                    []drawing
-}
+type swatch struct{ name, color, dashes, width string }
 
 // WriteHTML writes the report of a study.
 func (s *Study) WriteHTML(w io.Writer) error {
-	all := shown{
-		Name: s.Name, Reproduce: s.Reproduce(), Reference: reference(s.Groups).Label, Smoothing: record.Smoothing,
-		Targets:     s.Targets.List(),
-		Conclusions: s.Conclusions(), Caveats: s.Caveats(),
-	}
-	for _, network := range s.Networks {
-		if groups := s.on(network.Name); len(groups) > 0 {
-			drawn, err := drawings(s.figuresOn(network, groups))
-			if err != nil {
-				return err
-			}
-			all.Networks = append(all.Networks, section{network.Name, s.rows(network.Name), drawn})
-		}
-	}
-	var err error
-	if all.Figures, err = drawings([]*Figure{s.rounds()}); err != nil {
+	findings, err := s.findings()
+	if err != nil {
 		return err
 	}
-	made, err := template.New("page").Funcs(template.FuncMap{"fold": fold}).Parse(page)
+	_, err = strings.NewReplacer(
+		"{{name}}", html.EscapeString(s.Name),
+		"{{findings}}", findings,
+		"{{reproduce}}", html.EscapeString(s.Reproduce()),
+		"{{reference}}", html.EscapeString(reference(s.Groups).Label),
+		"{{smoothing}}", strconv.Itoa(record.Smoothing),
+	).WriteString(w, page)
 	if err != nil {
-		return fmt.Errorf("internal error: report: %w", err)
-	}
-	if err := made.Execute(w, all); err != nil {
 		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// findings returns conclusions, caveats, and a table and figures for each network.
+func (s *Study) findings() (string, error) {
+	var m markup
+	for _, c := range s.Conclusions() {
+		m.say("<p>%s</p>\n", c)
+	}
+	if caveats := s.Caveats(); len(caveats) > 0 {
+		m.say("<h2>Before you believe it</h2><ul>")
+		for _, c := range caveats {
+			m.say("<li>%s</li>", c)
+		}
+		m.say("</ul>")
+	}
+	for _, network := range s.Networks {
+		groups := s.on(network.Name)
+		if len(groups) == 0 {
+			continue
+		}
+		m.say("<h2>%s</h2>\n", network.Name)
+		m.table(s.Targets.List(), s.rows(network.Name))
+		if err := m.figures(s.figuresOn(network, groups)); err != nil {
+			return "", err
+		}
+	}
+	if err := m.figures([]*Figure{s.rounds()}); err != nil {
+		return "", err
+	}
+	return m.String(), nil
+}
+
+// A markup is HTML that grows.
+type markup struct{ strings.Builder }
+
+// say appends HTML in which %s stands for the values, whose special characters it escapes.
+func (m *markup) say(format string, values ...string) {
+	escaped := make([]any, len(values))
+	for i, v := range values {
+		escaped[i] = html.EscapeString(v)
+	}
+	fmt.Fprintf(m, format, escaped...)
+}
+
+// table appends the rows of one network.
+func (m *markup) table(targets []record.Target, rows []row) {
+	m.say("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>")
+	heads := []string{"Algorithm", "bits"}
+	for _, t := range targets {
+		heads = append(heads, "s to "+t.String(), "times sooner", "MB to it")
+	}
+	heads = append(heads, "ms per round", "at least", "accuracy %", "training loss", "MB per peer", "extra MB")
+	for _, h := range heads {
+		m.say("<th scope=\"col\">%s</th>", h)
+	}
+	m.say("</tr></thead>\n<tbody>\n")
+	for _, r := range rows {
+		m.row(r)
+	}
+	m.say("</tbody></table></div>\n")
+}
+
+func (m *markup) row(r row) {
+	m.say("<tr><th scope=\"row\">%s", r.Label)
+	if r.Fate != "" {
+		m.say(" <span class=\"note\">%s</span>", r.Fate)
+	}
+	m.say("</th><td>%s</td>", r.Bits)
+	for _, t := range r.Targets {
+		if t.Best {
+			m.say("<td class=\"best\">%s</td>", fold(t.Time))
+		} else {
+			m.say("<td>%s</td>", fold(t.Time))
+		}
+		m.say("<td>%s</td><td>%s</td>", fold(t.Sooner), fold(t.Bytes))
+	}
+	m.say("\n")
+	for _, value := range []string{r.Round, r.Least, r.Accuracy, r.Loss, r.MB, r.Extra} {
+		m.say("<td>%s</td>", fold(value))
+	}
+	m.say("</tr>\n")
+}
+
+// figures appends figures with their legends and captions.
+func (m *markup) figures(figures []*Figure) error {
+	all, err := drawings(figures)
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		m.say("<figure>\n<ul class=\"legend\" aria-hidden=\"true\">")
+		for _, e := range f.legend {
+			m.say("<li><svg viewBox=\"0 0 42 12\"><line x1=\"0\" y1=\"6\" x2=\"42\" y2=\"6\" "+
+				"stroke=\"%s\" stroke-width=\"%s\" stroke-dasharray=\"%s\"/></svg>%s</li>",
+				e.color, e.width, e.dashes, e.name)
+		}
+		m.say("</ul>\n<div class=\"panels\">")
+		for _, svg := range f.panels {
+			m.WriteString("<div>" + svg + "</div>")
+		}
+		m.say("</div><figcaption>%s</figcaption></figure>\n", f.caption)
 	}
 	return nil
 }
@@ -87,16 +166,16 @@ func fold(value string) string {
 func drawings(figures []*Figure) ([]drawing, error) {
 	all := make([]drawing, len(figures))
 	for i, f := range figures {
-		all[i].Caption = f.Caption
+		all[i].caption = f.Caption
 		for _, e := range f.legend {
-			all[i].Legend = append(all[i].Legend, e.swatch())
+			all[i].legend = append(all[i].legend, e.swatch())
 		}
 		for _, p := range f.panels {
 			svg, err := p.svg()
 			if err != nil {
 				return nil, err
 			}
-			all[i].Panels = append(all[i].Panels, inline(svg, p.words))
+			all[i].panels = append(all[i].panels, inline(svg, p.words))
 		}
 	}
 	return all, nil
@@ -110,15 +189,15 @@ func (e entry) swatch() swatch {
 		dashes[i] = fmt.Sprint(d.Points())
 	}
 	return swatch{
-		Name: e.name, Color: fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8),
-		Dashes: strings.Join(dashes, " "), Width: fmt.Sprint(max(e.style.Width, vg.Points(2)).Points()),
+		name: e.name, color: fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8),
+		dashes: strings.Join(dashes, " "), width: fmt.Sprint(max(e.style.Width, vg.Points(2)).Points()),
 	}
 }
 
 // inline cuts the declarations off an SVG file, lets it grow with the page and
 // says in words what it shows. The text in it comes from escaped labels.
-func inline(svg []byte, words string) template.HTML {
+func inline(svg []byte, words string) string {
 	_, after, _ := bytes.Cut(svg, []byte("<svg"))
-	alternative := template.HTMLEscapeString(words)
-	return template.HTML(fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\"%s", alternative, bytes.TrimSpace(after)))
+	alternative := html.EscapeString(words)
+	return fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\"%s", alternative, bytes.TrimSpace(after))
 }

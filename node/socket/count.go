@@ -12,7 +12,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/transport"
 	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
 	"github.com/libp2p/go-libp2p/p2p/transport/tcp"
-	"github.com/libp2p/go-libp2p/p2p/transport/tcpreuse"
 	manet "github.com/multiformats/go-multiaddr/net"
 	quicgo "github.com/quic-go/quic-go"
 )
@@ -64,12 +63,10 @@ func (t *traffic) forget(id peer.ID) {
 
 // tcp makes a TCP transport whose connections are counted below the
 // encryption, both those it dials and those it accepts.
-func (t *traffic) tcp(
-	u transport.Upgrader, rc network.ResourceManager, s *tcpreuse.ConnMgr,
-) (*tcp.TcpTransport, error) {
+func (t *traffic) tcp(u transport.Upgrader, rc network.ResourceManager) (*tcp.TcpTransport, error) {
 	// Without port reuse two hosts that dial each other at once never meet in
 	// one half-open connection, which some handshakes do not survive.
-	return tcp.NewTCPTransport(&countingUpgrader{Upgrader: u, traffic: t}, rc, s, tcp.DisableReuseport())
+	return tcp.NewTCPTransport(&countingUpgrader{Upgrader: u, traffic: t}, rc, nil, tcp.DisableReuseport())
 }
 
 // quic makes what QUIC listens and dials with; close ends it.

@@ -14,19 +14,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/connmgr"
 	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/p2p/host/peerstore/pstoremem"
+	"github.com/libp2p/go-libp2p/core/protocol"
 	rcmgr "github.com/libp2p/go-libp2p/p2p/host/resource-manager"
 	muxer "github.com/libp2p/go-libp2p/p2p/muxer/yamux"
-	"github.com/libp2p/go-libp2p/p2p/security/noise"
-	libp2ptls "github.com/libp2p/go-libp2p/p2p/security/tls"
-	quic "github.com/libp2p/go-libp2p/p2p/transport/quic"
-	"github.com/libp2p/go-libp2p/p2p/transport/quicreuse"
+	"github.com/libp2p/go-libp2p/p2p/protocol/identify"
 	"github.com/libp2p/go-libp2p/x/rate"
 	"github.com/libp2p/go-yamux/v5"
 	ma "github.com/multiformats/go-multiaddr"
@@ -94,25 +90,12 @@ func New(c Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := pstoremem.NewPeerstore()
+	self, err := peer.IDFromPrivateKey(c.Key)
 	if err != nil {
-		return nil, fmt.Errorf("node: peerstore: %w", err)
+		return nil, fmt.Errorf("node: identity: %w", err)
 	}
-	opts := []libp2p.Option{
-		libp2p.Identity(c.Key),
-		libp2p.UserAgent("gossiptrainer"),
-		libp2p.Peerstore(store),
-		libp2p.ResourceManager(limits),
-		libp2p.ConnectionGater(c.Gate),
-		libp2p.ConnectionManager(&connmgr.NullConnMgr{}),
-		libp2p.ListenAddrStrings(c.listenAddrs()...),
-		libp2p.AddrsFactory(Reachable),
-		libp2p.DisableRelay(),
-		libp2p.DisableMetrics(),
-		libp2p.DisableIdentifyAddressDiscovery(),
-		libp2p.Ping(false),
-	}
-	h, err := libp2p.NewWithoutDefaults(append(opts, c.transport(bytes)...)...)
+	parts := stack{config: &c, self: self, limits: limits, bytes: bytes}
+	h, err := parts.host()
 	if err != nil {
 		return nil, &ListenError{c.listenAddrs(), err}
 	}
@@ -163,26 +146,6 @@ func (c *Config) listenAddrs() []string {
 	}
 }
 
-// transport chooses QUIC, which brings its own encryption and streams, or TCP
-// with the encryption asked for and yamux.
-func (c *Config) transport(bytes *traffic) []libp2p.Option {
-	if c.Transport == QUIC {
-		return []libp2p.Option{
-			libp2p.Transport(quic.NewTransport),
-			libp2p.QUICReuse(bytes.quic, quicreuse.OverrideListenUDP(bytes.udp)),
-		}
-	}
-	security := libp2p.Security(libp2ptls.ID, newSealer)
-	if c.Security == Noise {
-		security = libp2p.Security(noise.ID, noise.New)
-	}
-	return []libp2p.Option{
-		libp2p.Transport(bytes.tcp),
-		security,
-		libp2p.Muxer(muxer.ID, (*muxer.Transport)(yamuxConfig(bytes.shaper.window()))),
-	}
-}
-
 // yamuxConfig returns the configuration of streams with a window of so many bytes from the
 // start. Yamux would enlarge windows by round trips of an idle link, which know nothing of
 // the bytes that wait below the stream. Readers always read, and links pace what they write: a
@@ -213,7 +176,7 @@ const (
 // concern.
 func resources(n int) (network.ResourceManager, error) {
 	defaults := rcmgr.DefaultLimits
-	libp2p.SetDefaultServiceLimits(&defaults)
+	limitIdentify(&defaults)
 	conns := rcmgr.LimitVal(256 + 4*n)
 	room := rcmgr.ResourceLimits{
 		Conns: 2 * conns, ConnsInbound: conns, ConnsOutbound: conns,
@@ -244,6 +207,20 @@ func resources(n int) (network.ResourceManager, error) {
 		return nil, fmt.Errorf("node: resource limits: %w", err)
 	}
 	return m, nil
+}
+
+// limitIdentify bounds the one service of libp2p that a host has, by which peers tell each
+// other their addresses and protocols: all peers together, and each.
+func limitIdentify(limits *rcmgr.ScalingLimitConfig) {
+	all := rcmgr.BaseLimit{StreamsInbound: 64, StreamsOutbound: 64, Streams: 128, Memory: 4 << 20}
+	more := rcmgr.BaseLimitIncrease{StreamsInbound: 64, StreamsOutbound: 64, Streams: 128, Memory: 4 << 20}
+	each := rcmgr.BaseLimit{StreamsInbound: 16, StreamsOutbound: 16, Streams: 32, Memory: 1 << 20}
+	limits.AddServiceLimit(identify.ServiceName, all, more)
+	limits.AddServicePeerLimit(identify.ServiceName, each, rcmgr.BaseLimitIncrease{})
+	for _, id := range []protocol.ID{identify.ID, identify.IDPush} {
+		limits.AddProtocolLimit(id, all, more)
+		limits.AddProtocolPeerLimit(id, each, rcmgr.BaseLimitIncrease{})
+	}
 }
 
 // Reachable leaves out addresses that mean another machine, or nothing, to
