@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -119,12 +120,27 @@ func TestAPulledCableIsNoticed(t *testing.T) {
 		wg.Go(func() { n.Run(ctx, w) })
 	}
 	eventually(t, "training", func() bool { return c.nodes[0].Counters().Sent.Stream > 10_000 })
+	for _, n := range c.nodes { // identify has told each end the other's own address, which is no end of the cable
+		listening := n.host.Network().(interface{ ListenClose(...ma.Multiaddr) })
+		listening.ListenClose(n.host.Network().ListenAddresses()...)
+	}
 	close(wire.pulled)
 	eventually(t, "both ends to notice", func() bool {
-		return strings.Count(c.logs.String(), "nothing was heard of it for 1s") >= 2
+		logs := c.logs.String()
+		return linkIsDown(logs, 0) && linkIsDown(logs, 1) && strings.Contains(logs, "nothing was heard of it for 1s")
 	})
 	cancel()
 	wg.Wait()
+}
+
+// linkIsDown reports whether the last state of a worker's link is that it is down.
+func linkIsDown(logs string, rank int) (down bool) {
+	for line := range strings.Lines(logs) {
+		if strings.Contains(line, fmt.Sprintf(" rank=%d ", rank)) && strings.Contains(line, `msg="link `) {
+			down = strings.Contains(line, `msg="link down"`)
+		}
+	}
+	return down
 }
 
 // stalls watches how long this process stands still at a time, until it is asked.

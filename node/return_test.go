@@ -36,7 +36,8 @@ type fleet struct {
 	ids   []*identity.Identity
 	known []Peer
 	kill  []func()
-	dying []bool // in this life
+	dead  []<-chan struct{} // closed at the end of this life
+	dying []bool            // in this life
 	disks []disk
 	lives []int
 }
@@ -57,7 +58,8 @@ type disk struct {
 func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	f := &fleet{
 		t: t, job: job, every: every, deaths: deaths, dir: t.TempDir(),
-		kill: make([]func(), job.n), dying: make([]bool, job.n), disks: make([]disk, job.n), lives: make([]int, job.n),
+		kill: make([]func(), job.n), dead: make([]<-chan struct{}, job.n), dying: make([]bool, job.n),
+		disks: make([]disk, job.n), lives: make([]int, job.n),
 	}
 	f.job.slow = f.watch
 	for range job.n {
@@ -74,10 +76,10 @@ func newFleet(t *testing.T, job task, every int, deaths ...death) *fleet {
 	return f
 }
 
-// watch kills whoever is to die now.
+// watch kills whoever is to die now. A worker that dies takes no further gradient: on a busy machine it
+// would be rounds further when it is dead.
 func (f *fleet) watch(rank, k int) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	for i, d := range f.deaths {
 		if d.rank == rank && d.life == f.lives[rank] && d.round == k {
 			f.deaths[i].rank = -1
@@ -86,6 +88,11 @@ func (f *fleet) watch(rank, k int) {
 				go f.kill[victim]()
 			}
 		}
+	}
+	dying, dead := f.dying[rank], f.dead[rank]
+	f.mu.Unlock()
+	if dying {
+		<-dead
 	}
 }
 
@@ -149,6 +156,7 @@ func (f *fleet) live(n *Node, rank int, dir string) (digest string, err error) {
 		w.Checkpoints.Journal = log
 	}
 	f.mu.Lock()
+	f.dead[rank] = ctx.Done()
 	f.dying[rank], f.kill[rank] = false, func() {
 		n.host.Close() // first: the others must not hear a word
 		cancel()

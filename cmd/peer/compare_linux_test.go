@@ -23,8 +23,8 @@ algorithms:
   - {label: A, name: dpsgd, bits: 8}
   - {label: B, name: dpsgd, bits: 1, set: {topology: {slack: "tune(0.1, 0.3)"}}}
 seeds: [1, 2]
-budget: {rounds: 150}
-tuning: {rounds: 100}
+budget: {rounds: 60}
+tuning: {rounds: 60}
 report: {targets: {loss: 0.5}}
 `
 

@@ -25,8 +25,8 @@ name: killed
 topology: {size: 8}
 model: {name: mlp}
 data: {name: glyphs}
-train: {rounds: 150, batch: 8}
-checkpoint: {every: 17, seconds: 0}
+train: {rounds: 90, batch: 8}
+checkpoint: {every: 11, seconds: 0}
 output: {dir: out, every: 1}
 `
 
@@ -65,7 +65,7 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 		if want[which] == "" {
 			want[which] = digestPrinted(t, dir, append([]string{"sim", "killed.yaml"}, overrides(set)...)...)
 		}
-		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 149}
+		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 89}
 		n := min(kills, perRun)
 		got := run.lead(append(overrides(set), "--restart", "100"), n).Digest
 		absences = append(absences, run.absences...)
@@ -93,7 +93,8 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, set := range append(killedAlgorithms[:2:2], []string{"algorithm.name=adpsgd"}) {
-		set = append(slices.Clone(set), "train.schedule=constant")
+		// Latency keeps frames on their way when somebody dies, and the processor idle.
+		set = append(slices.Clone(set), "train.schedule=constant", "limit.latency=4ms")
 		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20,
 			spare: 2500 * time.Millisecond}
 		endless := append(overrides(append(set, "train.rounds=1000000")), "--restart", "100", "--until", "time=3s")

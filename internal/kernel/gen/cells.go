@@ -38,7 +38,7 @@ type drawer struct {
 }
 
 func (z *drawer) write(name string) {
-	function(z.Context, name+z.tier,
+	function(z.c, name+z.tier,
 		"func(symbols []byte, x []float32, first, k0, k1 uint32, words *CellWords, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
 	z.loadWords(cellWords())
@@ -47,7 +47,7 @@ func (z *drawer) write(name string) {
 	z.scale = z.stream.word("scale", map[bool]uint32{false: 0x33800000, true: 0x2F800000}[z.wide]) // 2⁻²⁴, 2⁻³²
 	if z.steps > 0 {
 		z.middle = z.vector()
-		z.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)
+		z.c.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)
 	}
 	z.flip = z.constant("Flip")
 	together := 1
@@ -59,16 +59,16 @@ func (z *drawer) write(name string) {
 
 // writeSearch writes the function that finds cells alone.
 func (z *drawer) writeSearch(name string) {
-	function(z.Context, name+z.tier, "func(symbols []byte, x []float32, words *CellWords)",
+	function(z.c, name+z.tier, "func(symbols []byte, x []float32, words *CellWords)",
 		"finds the cells of len(x) coordinates, a multiple of 128.")
 	z.loadWords(cellWords())
 	z.x, z.dst = z.base("x"), z.base("symbols")
 	z.middle = z.vector()
-	z.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)
+	z.c.VBROADCASTSS(z.words.field("Starts", 0).Offset(4), z.middle)
 	mask := z.constant("Mask")
 	n := z.length("x")
 	z.loop(n, func() {
-		z.Comment("Search for eight vectors side by side.")
+		z.c.Comment("Search for eight vectors side by side.")
 		v := make([]reg.VecVirtual, 8)
 		for i := range v {
 			v[i] = z.vector()
@@ -76,13 +76,13 @@ func (z *drawer) writeSearch(name string) {
 			z.and(mask, v[i], v[i])
 		}
 		found := z.search(v)
-		z.Comment("Store the cells.")
+		z.c.Comment("Store the cells.")
 		for i, j := range found {
-			z.VPMOVDB(j, z.dst.Offset(16*i))
+			z.c.VPMOVDB(j, z.dst.Offset(16*i))
 		}
-		z.ADDQ(operand.U32(8*z.bytes), z.x.Base)
-		z.ADDQ(operand.U32(128), z.dst.Base)
-		z.SUBQ(operand.U32(128), n)
+		z.c.ADDQ(operand.U32(8*z.bytes), z.x.Base)
+		z.c.ADDQ(operand.U32(128), z.dst.Base)
+		z.c.SUBQ(operand.U32(128), n)
 	})
 	z.finish()
 }
@@ -90,7 +90,7 @@ func (z *drawer) writeSearch(name string) {
 // draw finds the cells of vectors, with their bits in reversed order, and keeps
 // p − u of each.
 func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register) {
-	z.Comment("Load coordinates.")
+	z.c.Comment("Load coordinates.")
 	v := make([]reg.VecVirtual, len(x))
 	mask := z.constant("Mask")
 	for i := range x {
@@ -101,7 +101,7 @@ func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register
 	if z.found {
 		for i := range v {
 			at := z.vector()
-			z.VPMOVZXBD(z.dst.Offset(i*16), at)
+			z.c.VPMOVZXBD(z.dst.Offset(i*16), at)
 			j = append(j, at)
 		}
 	} else {
@@ -117,40 +117,40 @@ func (z *drawer) draw(x []operand.Mem) (j []reg.VecVirtual, doubt []reg.Register
 
 // rest makes v p − u, and returns where that is too little to be certain of.
 func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Register) {
-	z.Comment("Look up 1/width and l/width of the cells: p, the place in the cell.")
+	z.c.Comment("Look up 1/width and l/width of the cells: p, the place in the cell.")
 	upper := z.uppers(z.steps, j)
 	factors := z.find("Factors", 0, z.steps, j, upper)
 	low := z.find("Low", 0, z.steps, j, upper)
 	for i := range v {
-		z.VFMSUB132PS(factors[i], low[i], v[i])
+		z.c.VFMSUB132PS(factors[i], low[i], v[i])
 	}
 	u := z.stream.raw(len(x))
-	z.Comment("Subtract them from p; near 0 it is doubtful.")
+	z.c.Comment("Subtract them from p; near 0 it is doubtful.")
 	mirror, guard := z.constant("Mirror"), z.constant("Guard")
 	for i := range u {
 		z.turn(x[i], mirror, u[i])
 	}
 	for i := range u {
-		z.VFNMADD231PS(z.scale, u[i], v[i])
+		z.c.VFNMADD231PS(z.scale, u[i], v[i])
 	}
 	for i := range v {
 		twice := u[i]
-		z.VPADDD(v[i], v[i], twice) // without the sign
+		z.c.VPADDD(v[i], v[i], twice) // without the sign
 		if z.wide {
-			k := z.K()
-			z.VPCMPD(integerLess, guard, twice, k)
+			k := z.c.K()
+			z.c.VPCMPD(integerLess, guard, twice, k)
 			doubt = append(doubt, k)
 			continue
 		}
 		near := z.vector()
 		z.load(guard, near)
-		z.VPCMPGTD(twice, near, near)
+		z.c.VPCMPGTD(twice, near, near)
 		doubt = append(doubt, near)
 	}
 	for i := range v {
 		if len(z.rests)%2 == 1 {
 			last := z.rests[len(z.rests)-1]
-			z.VPACKSSDW(v[i], last, last) // saturation keeps signs
+			z.c.VPACKSSDW(v[i], last, last) // saturation keeps signs
 		}
 		z.rests = append(z.rests, v[i])
 	}
@@ -161,54 +161,54 @@ func (z *drawer) rest(x []operand.Mem, v, j []reg.VecVirtual) (doubt []reg.Regis
 func (z *drawer) turn(x operand.Mem, mirror operand.Op, u reg.VecVirtual) {
 	negative := z.vector()
 	if z.wide {
-		z.VPSRAD(operand.U8(31), x, negative)
-		z.VPTERNLOGD(operand.U8(0x78), mirror, negative, u) // u ^ negative & mirror
-		z.VCVTUDQ2PS(u, u)
+		z.c.VPSRAD(operand.U8(31), x, negative)
+		z.c.VPTERNLOGD(operand.U8(0x78), mirror, negative, u) // u ^ negative & mirror
+		z.c.VCVTUDQ2PS(u, u)
 		return
 	}
 	z.load(x, negative)
-	z.VPSRAD(operand.U8(31), negative, negative)
-	z.VPAND(mirror, negative, negative)
-	z.VPXOR(negative, u, u)
-	z.VPSRLD(operand.U8(8), u, u)
-	z.VCVTDQ2PS(u, u)
+	z.c.VPSRAD(operand.U8(31), negative, negative)
+	z.c.VPAND(mirror, negative, negative)
+	z.c.VPXOR(negative, u, u)
+	z.c.VPSRLD(operand.U8(8), u, u)
+	z.c.VCVTDQ2PS(u, u)
 }
 
 // number makes symbols of cells: their bits in order, and one more where u < p.
 func (z *drawer) number(cells reg.VecVirtual) {
-	z.Comment("Put the bits of the cells in order.")
+	z.c.Comment("Put the bits of the cells in order.")
 	if z.steps > 4 {
 		upper := z.vector()
-		z.VPSRLW(operand.U8(4), cells, upper)
+		z.c.VPSRLW(operand.U8(4), cells, upper)
 		z.lowerBits(upper)
 		z.lowerBits(cells)
-		z.VPSHUFB(upper, z.bytesOf("Upper"), upper)
-		z.VPSHUFB(cells, z.bytesOf("Lower"), cells)
-		z.VPADDB(upper, cells, cells)
+		z.c.VPSHUFB(upper, z.bytesOf("Upper"), upper)
+		z.c.VPSHUFB(cells, z.bytesOf("Lower"), cells)
+		z.c.VPADDB(upper, cells, cells)
 	} else {
-		z.VPSHUFB(cells, z.bytesOf("Lower"), cells)
+		z.c.VPSHUFB(cells, z.bytesOf("Lower"), cells)
 	}
-	z.Comment("Add 1 where u is below p.")
+	z.c.Comment("Add 1 where u is below p.")
 	p := z.rests
 	z.rests = nil
-	z.VPACKSSWB(p[2], p[0], p[0])
+	z.c.VPACKSSWB(p[2], p[0], p[0])
 	if z.wide {
-		k := z.K()
-		z.VPMOVB2M(p[0], k)
-		z.VPMOVM2B(k, p[0])
+		k := z.c.K()
+		z.c.VPMOVB2M(p[0], k)
+		z.c.VPMOVM2B(k, p[0])
 	} else {
-		z.VPCMPGTB(p[0], z.zero, p[0])
+		z.c.VPCMPGTB(p[0], z.zero, p[0])
 	}
-	z.VPADDB(p[0], cells, cells)
+	z.c.VPADDB(p[0], cells, cells)
 }
 
 // lowerBits leaves four bits of all bytes.
 func (z *drawer) lowerBits(v reg.VecVirtual) {
 	four := z.same("four", 0x0F0F0F0F)
 	if z.wide {
-		z.VPANDD_BCST(four, v, v)
+		z.c.VPANDD_BCST(four, v, v)
 	} else {
-		z.VPAND(four, v, v)
+		z.c.VPAND(four, v, v)
 	}
 }
 
@@ -216,9 +216,9 @@ func (z *drawer) lowerBits(v reg.VecVirtual) {
 func (z *drawer) bytesOf(name string) reg.VecVirtual {
 	v := z.vector()
 	if z.wide {
-		z.VBROADCASTI64X4(z.words.field(name, 0), v)
+		z.c.VBROADCASTI64X4(z.words.field(name, 0), v)
 	} else {
-		z.VMOVDQU(z.words.field(name, 0), v)
+		z.c.VMOVDQU(z.words.field(name, 0), v)
 	}
 	return v
 }

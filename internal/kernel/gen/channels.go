@@ -50,55 +50,55 @@ func (w *walk) pixelOf(plane int) operand.Mem {
 // run writes the loops over groups of channels, rows and pixels.
 func (p sweep) run(name, doc string, do visit) {
 	w := &walk{sweep: p, call: p.called(name, channelsCall(), "", doc)}
-	w.Label("group")
-	w.Comment("Begin a group of channels.")
+	w.c.Label("group")
+	w.c.Comment("Begin a group of channels.")
 	if do.begin != nil {
 		do.begin(w)
 	}
-	w.at, w.pixel = w.GP64(), w.GP64()
-	w.MOVQ(w.call.field("Pixel", 0), w.pixel)
+	w.at, w.pixel = w.c.GP64(), w.c.GP64()
+	w.c.MOVQ(w.call.field("Pixel", 0), w.pixel)
 	for i := range do.planes {
-		w.planes = append(w.planes, w.GP64())
-		w.MOVQ(w.call.field("Planes", i), w.planes[i])
-		w.ADDQ(w.call.field("Done", 0), w.planes[i])
+		w.planes = append(w.planes, w.c.GP64())
+		w.c.MOVQ(w.call.field("Planes", i), w.planes[i])
+		w.c.ADDQ(w.call.field("Done", 0), w.planes[i])
 	}
-	rows, n := w.GP64(), w.GP64()
-	w.MOVQ(w.call.field("Rows", 0), rows)
-	w.Label("row")
+	rows, n := w.c.GP64(), w.c.GP64()
+	w.c.MOVQ(w.call.field("Rows", 0), rows)
+	w.c.Label("row")
 	w.pixels(do, n)
-	w.Comment("Go on to the next row of each plane.")
+	w.c.Comment("Go on to the next row of each plane.")
 	for i := range do.planes {
-		w.ADDQ(w.call.field("Steps", i), w.planes[i])
+		w.c.ADDQ(w.call.field("Steps", i), w.planes[i])
 	}
-	w.DECQ(rows)
-	w.JNZ(operand.LabelRef("row"))
+	w.c.DECQ(rows)
+	w.c.JNZ(operand.LabelRef("row"))
 	if do.end != nil {
 		do.end(w)
 	}
-	w.Comment("Count the group, in the call: registers are rare here.")
-	w.ADDQ(operand.U8(p.bytes), w.call.field("Done", 0))
-	w.DECQ(w.call.field("Groups", 0))
-	w.JNZ(operand.LabelRef("group"))
+	w.c.Comment("Count the group, in the call: registers are rare here.")
+	w.c.ADDQ(operand.U8(p.bytes), w.call.field("Done", 0))
+	w.c.DECQ(w.call.field("Groups", 0))
+	w.c.JNZ(operand.LabelRef("group"))
 	w.finish()
 }
 
 // pixels writes the loops over the pixels of a row, with n as the counter: by fours,
 // then one by one.
 func (w *walk) pixels(do visit, n reg.GPVirtual) {
-	w.XORQ(w.at, w.at)
+	w.c.XORQ(w.at, w.at)
 	for part, label := range []string{"quad", "single"} {
-		w.Comment([]string{"Do the pixels of the row by fours.", "Do what is left one by one."}[part])
-		w.MOVQ(w.call.field([]string{"Quads", "Singles"}[part], 0), n)
-		w.TESTQ(n, n)
-		w.JZ(operand.LabelRef(label + "s"))
-		w.Label(label)
+		w.c.Comment([]string{"Do the pixels of the row by fours.", "Do what is left one by one."}[part])
+		w.c.MOVQ(w.call.field([]string{"Quads", "Singles"}[part], 0), n)
+		w.c.TESTQ(n, n)
+		w.c.JZ(operand.LabelRef(label + "s"))
+		w.c.Label(label)
 		for i := range []int{4, 1}[part] {
 			do.body(w, i%do.chains)
-			w.ADDQ(w.pixel, w.at)
+			w.c.ADDQ(w.pixel, w.at)
 		}
-		w.DECQ(n)
-		w.JNZ(operand.LabelRef(label))
-		w.Label(label + "s")
+		w.c.DECQ(n)
+		w.c.JNZ(operand.LabelRef(label))
+		w.c.Label(label + "s")
 	}
 }
 
@@ -107,7 +107,7 @@ func (p sweep) zeros(n int) ([]reg.VecVirtual, func(w *walk)) {
 	s := p.registers(n)
 	return s, func(*walk) {
 		for _, v := range s {
-			p.VXORPS(v, v, v)
+			p.c.VXORPS(v, v, v)
 		}
 	}
 }
@@ -115,15 +115,15 @@ func (p sweep) zeros(n int) ([]reg.VecVirtual, func(w *walk)) {
 // writeSums adds up four chains of two sums and writes them to the coefficients.
 func (p sweep) writeSums(s []reg.VecVirtual) func(w *walk) {
 	return func(w *walk) {
-		p.Comment("Add up the four chains of both sums.")
-		to := p.GP64()
+		p.c.Comment("Add up the four chains of both sums.")
+		to := p.c.GP64()
 		for k := range 2 {
-			p.VADDPS(s[2+k], s[k], s[k])
-			p.VADDPS(s[6+k], s[4+k], s[4+k])
-			p.VADDPS(s[4+k], s[k], s[k])
-			p.MOVQ(w.call.field("Coefficients", k), to)
-			p.ADDQ(w.call.field("Done", 0), to)
-			p.VMOVUPS(s[k], operand.Mem{Base: to})
+			p.c.VADDPS(s[2+k], s[k], s[k])
+			p.c.VADDPS(s[6+k], s[4+k], s[4+k])
+			p.c.VADDPS(s[4+k], s[k], s[k])
+			p.c.MOVQ(w.call.field("Coefficients", k), to)
+			p.c.ADDQ(w.call.field("Done", 0), to)
+			p.c.VMOVUPS(s[k], operand.Mem{Base: to})
 		}
 	}
 }
@@ -135,9 +135,9 @@ func (p sweep) moments() {
 		planes: 2, chains: 4, begin: clear, end: p.writeSums(s),
 		body: func(w *walk, i int) {
 			u := p.vector()
-			p.VMOVUPS(w.pixelOf(0), u)
-			p.VADDPS(u, s[2*i], s[2*i])
-			p.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
+			p.c.VMOVUPS(w.pixelOf(0), u)
+			p.c.VADDPS(u, s[2*i], s[2*i])
+			p.c.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
 		},
 	})
 }
@@ -149,13 +149,13 @@ func (p sweep) maskedMoments() {
 	p.run("MaskedMoments", "clears a plane where a third is not positive and computes its moments.", visit{
 		planes: 3, chains: 4, end: p.writeSums(s),
 		begin: func(w *walk) {
-			p.VXORPS(zero, zero, zero)
+			p.c.VXORPS(zero, zero, zero)
 			clear(w)
 		},
 		body: func(w *walk, i int) {
 			u := p.masked(zero, w.pixelOf(0), w.pixelOf(2))
-			p.VADDPS(u, s[2*i], s[2*i])
-			p.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
+			p.c.VADDPS(u, s[2*i], s[2*i])
+			p.c.VFMADD231PS(w.pixelOf(1), u, s[2*i+1])
 		},
 	})
 }
@@ -163,16 +163,16 @@ func (p sweep) maskedMoments() {
 // masked sets u to zero where y is not positive and returns it.
 func (p sweep) masked(zero reg.VecVirtual, u, y operand.Mem) reg.VecVirtual {
 	v := p.vector()
-	p.VMOVUPS(y, v)
+	p.c.VMOVUPS(y, v)
 	if p.wide {
-		k := p.K()
-		p.VCMPPS(notLessOrEqual, zero, v, k)
-		p.VMOVUPS_Z(u, k, v)
+		k := p.c.K()
+		p.c.VCMPPS(notLessOrEqual, zero, v, k)
+		p.c.VMOVUPS_Z(u, k, v)
 	} else {
-		p.VCMPPS(notLessOrEqual, zero, v, v)
-		p.VANDPS(u, v, v)
+		p.c.VCMPPS(notLessOrEqual, zero, v, v)
+		p.c.VANDPS(u, v, v)
 	}
-	p.VMOVUPS(v, u)
+	p.c.VMOVUPS(v, u)
 	return v
 }
 
@@ -192,9 +192,9 @@ func (p sweep) rectify() {
 		planes: 1, chains: 1, begin: clear,
 		body: func(w *walk, _ int) {
 			v := p.vector()
-			p.VMOVUPS(w.pixelOf(0), v)
-			p.VMAXPS(v, zero[0], v)
-			p.VMOVUPS(v, w.pixelOf(0))
+			p.c.VMOVUPS(w.pixelOf(0), v)
+			p.c.VMAXPS(v, zero[0], v)
+			p.c.VMOVUPS(v, w.pixelOf(0))
 		},
 	})
 }
@@ -207,17 +207,17 @@ func (p sweep) normalize(name string, planes int) {
 		planes: planes, chains: 1,
 		begin: func(w *walk) {
 			p.coefficients(w, a, b)
-			p.VBROADCASTSS(w.call.field("Floor", 0), floor)
+			p.c.VBROADCASTSS(w.call.field("Floor", 0), floor)
 		},
 		body: func(w *walk, _ int) {
 			y := p.vector()
-			p.VMOVUPS(w.pixelOf(1), y)
-			p.VFMADD213PS(b, a, y)
+			p.c.VMOVUPS(w.pixelOf(1), y)
+			p.c.VFMADD213PS(b, a, y)
 			if planes == 3 {
-				p.VADDPS(w.pixelOf(2), y, y)
+				p.c.VADDPS(w.pixelOf(2), y, y)
 			}
-			p.VMAXPS(y, floor, y)
-			p.VMOVUPS(y, w.pixelOf(0))
+			p.c.VMAXPS(y, floor, y)
+			p.c.VMOVUPS(y, w.pixelOf(0))
 		},
 	})
 }
@@ -230,20 +230,20 @@ func (p sweep) combine() {
 		begin: func(w *walk) { p.coefficients(w, k, l, q) },
 		body: func(w *walk, _ int) {
 			z := p.vector()
-			p.VMOVUPS(w.pixelOf(2), z)
-			p.VFMADD213PS(q, l, z)
-			p.VFMADD231PS(w.pixelOf(1), k, z)
-			p.VMOVUPS(z, w.pixelOf(0))
+			p.c.VMOVUPS(w.pixelOf(2), z)
+			p.c.VFMADD213PS(q, l, z)
+			p.c.VFMADD231PS(w.pixelOf(1), k, z)
+			p.c.VMOVUPS(z, w.pixelOf(0))
 		},
 	})
 }
 
 // coefficients reads those of a group of channels.
 func (p sweep) coefficients(w *walk, to ...reg.VecVirtual) {
-	from := p.GP64()
+	from := p.c.GP64()
 	for i, v := range to {
-		p.MOVQ(w.call.field("Coefficients", i), from)
-		p.ADDQ(w.call.field("Done", 0), from)
-		p.VMOVUPS(operand.Mem{Base: from}, v)
+		p.c.MOVQ(w.call.field("Coefficients", i), from)
+		p.c.ADDQ(w.call.field("Done", 0), from)
+		p.c.VMOVUPS(operand.Mem{Base: from}, v)
 	}
 }

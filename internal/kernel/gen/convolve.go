@@ -21,67 +21,67 @@ func (t tile) convolve(name string) {
 	k := t.loadMask(call.field("Mask", 0))
 	s, w := t.sums(), t.row()
 
-	t.Label("tile")
+	t.c.Label("tile")
 	first := t.inputs(call.field("Done", 0), call.field("In", 0))
 	t.startSums(call, s)
-	t.Comment("Begin with the first weights and the first input of each pixel.")
-	weights, next := t.GP64(), t.GP64()
-	t.MOVQ(call.field("W", 0), weights)
+	t.c.Comment("Begin with the first weights and the first input of each pixel.")
+	weights, next := t.c.GP64(), t.c.GP64()
+	t.c.MOVQ(call.field("W", 0), weights)
 	if t.panels > 1 {
-		t.MOVQ(call.field("Panel", 0), next)
+		t.c.MOVQ(call.field("Panel", 0), next)
 	}
 	at := make([]reg.GPVirtual, 4)
 	for i := range at {
-		at[i] = t.GP64()
-		t.MOVQ(call.field("InAt", i), at[i])
+		at[i] = t.c.GP64()
+		t.c.MOVQ(call.field("InAt", i), at[i])
 	}
-	rows, n := t.GP64(), t.GP64()
-	t.MOVQ(call.field("Rows", 0), rows)
-	t.TESTQ(rows, rows)
-	t.JZ(operand.LabelRef("store"))
+	rows, n := t.c.GP64(), t.c.GP64()
+	t.c.MOVQ(call.field("Rows", 0), rows)
+	t.c.TESTQ(rows, rows)
+	t.c.JZ(operand.LabelRef("store"))
 
-	t.Label("row")
-	t.MOVQ(call.field("Len", 0), n)
-	t.Label("term")
-	t.Comment("Load one row of weights.")
+	t.c.Label("row")
+	t.c.MOVQ(call.field("Len", 0), n)
+	t.c.Label("term")
+	t.c.Comment("Load one row of weights.")
 	for v := range w {
-		t.VMOVUPS(t.place(operand.Mem{Base: weights}, v, next), w[v])
+		t.c.VMOVUPS(t.place(operand.Mem{Base: weights}, v, next), w[v])
 	}
-	t.Comment("Add its products with one input of each pixel to the sums.")
+	t.c.Comment("Add its products with one input of each pixel to the sums.")
 	for q := range first {
 		for i := range at {
 			t.multiplyAdd(s[4*q+i], w, operand.Mem{Base: first[q], Index: at[i], Scale: 1})
 		}
 	}
-	t.Comment("Go on to the next input of the run, and to the next run.")
+	t.c.Comment("Go on to the next input of the run, and to the next run.")
 	for i := range at {
-		t.ADDQ(operand.U8(4), at[i])
+		t.c.ADDQ(operand.U8(4), at[i])
 	}
-	t.ADDQ(operand.U8(panelBytes), weights)
-	t.DECQ(n)
-	t.JNZ(operand.LabelRef("term"))
+	t.c.ADDQ(operand.U8(panelBytes), weights)
+	t.c.DECQ(n)
+	t.c.JNZ(operand.LabelRef("term"))
 	for i := range at {
-		t.ADDQ(call.field("Step", 0), at[i])
+		t.c.ADDQ(call.field("Step", 0), at[i])
 	}
-	t.DECQ(rows)
-	t.JNZ(operand.LabelRef("row"))
+	t.c.DECQ(rows)
+	t.c.JNZ(operand.LabelRef("row"))
 
-	t.Label("store")
+	t.c.Label("store")
 	t.storeQuads(call, k, s)
 	t.nextTile(call.field("Done", 0), call.field("Tiles", 0))
 }
 
 // startSums gives every row of sums its first value.
 func (t tile) startSums(call call, s [][]reg.VecVirtual) {
-	t.Comment("Begin all sums with the start of their columns.")
-	start := t.GP64()
-	t.MOVQ(call.field("Start", 0), start)
+	t.c.Comment("Begin all sums with the start of their columns.")
+	start := t.c.GP64()
+	t.c.MOVQ(call.field("Start", 0), start)
 	for i, row := range s {
 		for v := range row {
 			if i == 0 {
-				t.VMOVUPS(operand.Mem{Base: start, Disp: v * t.bytes}, row[v])
+				t.c.VMOVUPS(operand.Mem{Base: start, Disp: v * t.bytes}, row[v])
 			} else {
-				t.VMOVAPS(s[0][v], row[v])
+				t.c.VMOVAPS(s[0][v], row[v])
 			}
 		}
 	}
@@ -89,16 +89,16 @@ func (t tile) startSums(call call, s [][]reg.VecVirtual) {
 
 // storeQuads writes the sums of a tile to where its quads say.
 func (t tile) storeQuads(call call, k mask, s [][]reg.VecVirtual) {
-	t.Comment("Store the sums where the quads say.")
+	t.c.Comment("Store the sums where the quads say.")
 	quads := t.quadTable(call.field("Done", 0))
-	out, p, at := t.GP64(), t.GP64(), t.GP64()
-	t.MOVQ(call.field("Out", 0), out)
+	out, p, at := t.c.GP64(), t.c.GP64(), t.c.GP64()
+	t.c.MOVQ(call.field("Out", 0), out)
 	for i, row := range s {
 		if i%4 == 0 {
-			t.MOVQ(quads.Offset(quadPlaces().size()*(i/4)+quadPlaces().at("Out")), p)
-			t.LEAQ(operand.Mem{Base: out, Index: p, Scale: 4}, p)
+			t.c.MOVQ(quads.Offset(quadPlaces().size()*(i/4)+quadPlaces().at("Out")), p)
+			t.c.LEAQ(operand.Mem{Base: out, Index: p, Scale: 4}, p)
 		}
-		t.MOVQ(call.field("OutAt", i%4), at)
+		t.c.MOVQ(call.field("OutAt", i%4), at)
 		for v := range row {
 			t.storeLanes(k, v, row[v], operand.Mem{Base: p, Index: at, Scale: 1, Disp: v * t.bytes})
 		}

@@ -17,29 +17,29 @@ type chain struct {
 // newChain returns a chain that the others may share the primes of.
 func (w width) newChain() chain {
 	prime := func(value uint64, v reg.VecVirtual) reg.VecVirtual {
-		r := w.GP64()
-		w.MOVQ(operand.U64(value), r)
-		w.VPBROADCASTQ(r, v)
+		r := w.c.GP64()
+		w.c.MOVQ(operand.U64(value), r)
+		w.c.VPBROADCASTQ(r, v)
 		return v
 	}
-	return chain{w, w.YMM(), prime(prime1, w.YMM()), prime(prime2, w.ZMM())}
+	return chain{w, w.c.YMM(), prime(prime1, w.c.YMM()), prime(prime2, w.c.ZMM())}
 }
 
-func (h chain) load(lanes operand.Mem)  { h.VMOVDQU(lanes, h.state) }
-func (h chain) store(lanes operand.Mem) { h.VMOVDQU(h.state, lanes) }
+func (h chain) load(lanes operand.Mem)  { h.c.VMOVDQU(lanes, h.state) }
+func (h chain) store(lanes operand.Mem) { h.c.VMOVDQU(h.state, lanes) }
 
 // stripe hashes 32 bytes.
 func (h chain) stripe(from operand.Mem) {
-	v := h.YMM()
-	h.VPMULLQ(from, h.second.AsY(), v)
+	v := h.c.YMM()
+	h.c.VPMULLQ(from, h.second.AsY(), v)
 	h.enter(v)
 }
 
 // enter is the link of the chain: what waits for the stripe before.
 func (h chain) enter(product reg.Register) {
-	h.VPADDQ(product, h.state, h.state)
-	h.VPROLQ(operand.U8(31), h.state, h.state)
-	h.VPMULLQ(h.first, h.state, h.state)
+	h.c.VPADDQ(product, h.state, h.state)
+	h.c.VPROLQ(operand.U8(31), h.state, h.state)
+	h.c.VPMULLQ(h.first, h.state, h.state)
 }
 
 // hash writes XXH64 over two to four streams at once. One stream is a chain of

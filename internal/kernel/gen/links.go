@@ -19,80 +19,80 @@ type links struct {
 }
 
 func (w width) newLinks() links {
-	h := links{width: w, symbols: w.base("symbols"), second: w.ZMM(), order: w.vector()}
-	w.Comment("Load the state of the hash, its primes, and what makes symbols of indices.")
-	r := w.GP64()
-	w.MOVQ(operand.U64(prime2), r)
-	w.VPBROADCASTQ(r, h.second)
+	h := links{width: w, symbols: w.base("symbols"), second: w.c.ZMM(), order: w.vector()}
+	w.c.Comment("Load the state of the hash, its primes, and what makes symbols of indices.")
+	r := w.c.GP64()
+	w.c.MOVQ(operand.U64(prime2), r)
+	w.c.VPBROADCASTQ(r, h.second)
 	h.mask = w.argument("mask")
 	w.load(w.ordered(), h.order)
 	for i := range h.state {
-		h.state[i] = w.GP64()
+		h.state[i] = w.c.GP64()
 	}
 	h.load()
 	h.products = w.pointer("products")
-	h.prime = w.GP64()
-	w.MOVQ(operand.U64(prime1), h.prime)
+	h.prime = w.c.GP64()
+	w.c.MOVQ(operand.U64(prime1), h.prime)
 	return h
 }
 
 // prepare writes the symbols of the four vectors of indices from vector v of a
 // step on, and the products that their stripes begin with.
 func (h *links) prepare(v int, k [4]reg.VecVirtual) {
-	h.Comment("Multiply for the stripes of the next step; narrow the indices to symbols.")
+	h.c.Comment("Multiply for the stripes of the next step; narrow the indices to symbols.")
 	for i := range k {
 		product := h.vector()
-		h.VPMULLQ(h.second, k[i], product)
+		h.c.VPMULLQ(h.second, k[i], product)
 		h.width.store(product, h.products.Offset((v+i)*h.bytes))
 	}
 	for i := range k {
 		h.and(h.mask, k[i], k[i])
 	}
-	h.VPACKUSDW(k[1], k[0], k[0])
-	h.VPACKUSDW(k[3], k[2], k[2])
-	h.VPACKUSWB(k[2], k[0], k[0])
-	h.VPERMD(k[0], h.order, k[0])
+	h.c.VPACKUSDW(k[1], k[0], k[0])
+	h.c.VPACKUSDW(k[3], k[2], k[2])
+	h.c.VPACKUSWB(k[2], k[0], k[0])
+	h.c.VPERMD(k[0], h.order, k[0])
 	h.width.store(k[0], h.symbols.Offset(v*h.bytes/4))
 }
 
 // enter hashes the products of vector v, two stripes.
 func (h *links) enter(v int) {
-	h.Comment("Hash two stripes of the step before.")
+	h.c.Comment("Hash two stripes of the step before.")
 	for at := v * h.bytes; at < (v+1)*h.bytes; at += 32 {
 		for i, lane := range h.state {
-			h.ADDQ(h.products.Offset(at+8*i), lane)
-			h.ROLQ(operand.U8(31), lane)
-			h.IMULQ(h.prime, lane)
+			h.c.ADDQ(h.products.Offset(at+8*i), lane)
+			h.c.ROLQ(operand.U8(31), lane)
+			h.c.IMULQ(h.prime, lane)
 		}
 	}
 }
 
 // begin sets the state behind the first step, in which there were no products.
 func (h *links) begin(left reg.GPVirtual) {
-	h.Comment("Forget the hash of the first step: nothing had been prepared.")
-	whole, err := h.Param("x").Len().Resolve()
+	h.c.Comment("Forget the hash of the first step: nothing had been prepared.")
+	whole, err := h.c.Param("x").Len().Resolve()
 	if err != nil {
 		panic(err)
 	}
-	h.CMPQ(left, whole.Addr)
-	h.JNE(operand.LabelRef("begun"))
+	h.c.CMPQ(left, whole.Addr)
+	h.c.JNE(operand.LabelRef("begun"))
 	h.load()
-	h.Label("begun")
+	h.c.Label("begun")
 }
 
 // load takes the state that is given.
 func (h *links) load() {
 	lanes := h.pointer("lanes")
 	for i, lane := range h.state {
-		h.MOVQ(lanes.Offset(8*i), lane)
+		h.c.MOVQ(lanes.Offset(8*i), lane)
 	}
 }
 
 // store gives the state back.
 func (h *links) store() {
-	h.Comment("Store the state of the hash.")
+	h.c.Comment("Store the state of the hash.")
 	lanes := h.pointer("lanes")
 	for i, lane := range h.state {
-		h.MOVQ(lane, lanes.Offset(8*i))
+		h.c.MOVQ(lane, lanes.Offset(8*i))
 	}
 }

@@ -6,13 +6,17 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"gossiptrainer/internal/kernel/asm"
 )
 
+// written is what the generator writes; the tests only read it.
+var written = sync.OnceValues(everything)
+
 func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
-	files, err := everything()
+	files, err := written()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +29,7 @@ func TestTheGeneratedFilesAreUpToDate(t *testing.T) {
 }
 
 func TestEveryAssemblyFileIsGenerated(t *testing.T) {
-	known, err := everything()
+	known, err := written()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +76,7 @@ func TestPlacesAreThoseOfTheCompiler(t *testing.T) {
 // Comments tell the blocks of a function apart: no function is without one, and none
 // has a stretch of more than 100 instructions without any.
 func TestTheAssemblyExplainsItself(t *testing.T) {
-	files, err := everything()
+	files, err := written()
 	if err != nil {
 		t.Fatal(err)
 	}

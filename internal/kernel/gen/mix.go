@@ -30,8 +30,8 @@ type mixer struct {
 }
 
 func (m *mixer) write(name, signature, doc string) {
-	function(m.Context, name+m.tier, signature, doc)
-	m.Comment("Load the arguments and what stays the same: byte orders, peaks, counts.")
+	function(m.c, name+m.tier, signature, doc)
+	m.c.Comment("Load the arguments and what stays the same: byte orders, peaks, counts.")
 	m.acc, m.own, m.theirs, m.scales = m.base("acc"), m.base("own"), m.base("theirs"), m.base("scales")
 	m.count = m.length("scales")
 	if m.windows {
@@ -46,24 +46,24 @@ func (m *mixer) write(name, signature, doc string) {
 	}
 	m.peak = m.vector()
 	m.clear(m.peak)
-	m.moved = m.GP64()
-	m.XORQ(m.moved, m.moved)
+	m.moved = m.c.GP64()
+	m.c.XORQ(m.moved, m.moved)
 	for v := range m.pick {
 		m.pick[v] = m.top(v)
 	}
 	n := m.length("own")
-	at := m.GP64()
-	m.XORQ(at, at)
+	at := m.c.GP64()
+	m.c.XORQ(at, at)
 	m.loop(n, func() {
 		m.block(at)
-		m.ADDQ(operand.U32(4*m.bytes), m.acc.Base)
-		m.ADDQ(operand.U32(m.bytes), at)
-		m.SUBQ(operand.U32(m.bytes), n)
+		m.c.ADDQ(operand.U32(4*m.bytes), m.acc.Base)
+		m.c.ADDQ(operand.U32(m.bytes), at)
+		m.c.SUBQ(operand.U32(m.bytes), n)
 	})
-	m.Comment("Return the coordinates done, those that moved, and the largest difference.")
-	m.Store(at, m.ReturnIndex(0))
-	m.Store(m.moved, m.ReturnIndex(1))
-	m.Store(m.largestByte(m.peak), m.ReturnIndex(2))
+	m.c.Comment("Return the coordinates done, those that moved, and the largest difference.")
+	m.c.Store(at, m.c.ReturnIndex(0))
+	m.c.Store(m.moved, m.c.ReturnIndex(1))
+	m.c.Store(m.largestByte(m.peak), m.c.ReturnIndex(2))
 	m.finish()
 }
 
@@ -87,7 +87,7 @@ func (m *mixer) top(v int) operand.Op {
 // block mixes one vector of bytes, four of floats.
 func (m *mixer) block(at reg.GPVirtual) {
 	here := func(base operand.Mem) operand.Mem { return operand.Mem{Base: base.Base, Index: at, Scale: 1} }
-	m.Comment("Load the own symbols of a vector of coordinates, and where the window tells a tie.")
+	m.c.Comment("Load the own symbols of a vector of coordinates, and where the window tells a tie.")
 	own, up := m.vector(), m.vector()
 	m.load(here(m.own), own)
 	if m.windows {
@@ -102,137 +102,137 @@ func (m *mixer) block(at reg.GPVirtual) {
 	m.clear(peak)
 	m.neighbours(at, own, up, peak, sums)
 	if !m.windows {
-		m.Comment("Stop before the block if a difference is a tie.")
+		m.c.Comment("Stop before the block if a difference is a tie.")
 		m.stop(peak)
 	}
-	m.Comment("Add the sums to acc once, and count what moved.")
+	m.c.Comment("Add the sums to acc once, and count what moved.")
 	for v, sum := range sums {
-		m.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
-		m.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
+		m.c.VADDPS(m.acc.Offset(v*m.bytes), sum, sum)
+		m.c.VMOVUPS(sum, m.acc.Offset(v*m.bytes))
 	}
-	m.VPMAXUB(peak, m.peak, m.peak)
+	m.c.VPMAXUB(peak, m.peak, m.peak)
 	m.countMoved(peak)
 }
 
 // neighbours writes the loop over the neighbours of one block: sums and peak of the
 // differences to own.
 func (m *mixer) neighbours(at reg.GPVirtual, own, up, peak reg.VecVirtual, sums [4]reg.VecVirtual) {
-	theirs, scale, left := m.GP64(), m.GP64(), m.GP64()
-	m.MOVQ(m.theirs.Base, theirs)
-	m.MOVQ(m.scales.Base, scale)
-	m.MOVQ(m.count, left)
-	m.Label("neighbour")
-	m.Comment("Subtract symbols modulo 256: the difference nearest to 0.")
-	from, difference, t := m.GP64(), m.vector(), m.vector()
-	m.MOVQ(operand.Mem{Base: theirs}, from)
+	theirs, scale, left := m.c.GP64(), m.c.GP64(), m.c.GP64()
+	m.c.MOVQ(m.theirs.Base, theirs)
+	m.c.MOVQ(m.scales.Base, scale)
+	m.c.MOVQ(m.count, left)
+	m.c.Label("neighbour")
+	m.c.Comment("Subtract symbols modulo 256: the difference nearest to 0.")
+	from, difference, t := m.c.GP64(), m.vector(), m.vector()
+	m.c.MOVQ(operand.Mem{Base: theirs}, from)
 	m.load(operand.Mem{Base: from, Index: at, Scale: 1}, difference)
-	m.VPSUBB(own, difference, difference)
-	m.VPABSB(difference, t)
-	m.VPMAXUB(t, peak, peak)
+	m.c.VPSUBB(own, difference, difference)
+	m.c.VPABSB(difference, t)
+	m.c.VPMAXUB(t, peak, peak)
 	var flip reg.VecVirtual
 	if m.windows {
-		m.Comment("Find the ties that mean +N/2: their sign is turned.")
+		m.c.Comment("Find the ties that mean +N/2: their sign is turned.")
 		flip = m.ties(difference, up)
-		m.VPERMD(flip, m.order, flip)
+		m.c.VPERMD(flip, m.order, flip)
 	}
-	m.Comment("Spread the differences to floats, times 2²⁴, and add them with the scale.")
-	m.VPERMD(difference, m.order, difference)
+	m.c.Comment("Spread the differences to floats, times 2²⁴, and add them with the scale.")
+	m.c.VPERMD(difference, m.order, difference)
 	factor := m.vector()
-	m.VBROADCASTSS(operand.Mem{Base: scale}, factor)
+	m.c.VBROADCASTSS(operand.Mem{Base: scale}, factor)
 	for v, sum := range sums {
-		m.VPSHUFB(m.pick[v], difference, t)
-		m.VCVTDQ2PS(t, t)
+		m.c.VPSHUFB(m.pick[v], difference, t)
+		m.c.VCVTDQ2PS(t, t)
 		if m.windows {
 			sign := m.vector()
-			m.VPSHUFB(m.pick[v], flip, sign)
+			m.c.VPSHUFB(m.pick[v], flip, sign)
 			m.xor(sign, t, t)
 		}
-		m.VMULPS(factor, t, t)
-		m.VADDPS(t, sum, sum)
+		m.c.VMULPS(factor, t, t)
+		m.c.VADDPS(t, sum, sum)
 	}
-	m.ADDQ(operand.U32(24), theirs)
-	m.ADDQ(operand.U32(4), scale)
-	m.DECQ(left)
-	m.JNZ(operand.LabelRef("neighbour"))
+	m.c.ADDQ(operand.U32(24), theirs)
+	m.c.ADDQ(operand.U32(4), scale)
+	m.c.DECQ(left)
+	m.c.JNZ(operand.LabelRef("neighbour"))
 }
 
 // upwards sets the top bit of the bytes of up whose window begins above
 // own − N/2, so that a tie is a difference of +N/2.
 func (m *mixer) upwards(own reg.VecVirtual, low operand.Mem, up reg.VecVirtual) {
-	m.VPSUBB(m.signs, own, up)
+	m.c.VPSUBB(m.signs, own, up)
 	if m.wide {
-		k := m.K()
-		m.VPCMPB(differs, low, up, k)
-		m.VMOVDQU8_Z(m.signs, k, up)
+		k := m.c.K()
+		m.c.VPCMPB(differs, low, up, k)
+		m.c.VMOVDQU8_Z(m.signs, k, up)
 		return
 	}
-	m.VPCMPEQB(low, up, up)
-	m.VPANDN(m.signs, up, up)
+	m.c.VPCMPEQB(low, up, up)
+	m.c.VPANDN(m.signs, up, up)
 }
 
 // ties returns the top bits of up where difference is a tie.
 func (m *mixer) ties(difference, up reg.VecVirtual) reg.VecVirtual {
 	flip := m.vector()
 	if m.wide {
-		k := m.K()
-		m.VPCMPEQB(m.signs, difference, k)
-		m.VMOVDQU8_Z(up, k, flip)
+		k := m.c.K()
+		m.c.VPCMPEQB(m.signs, difference, k)
+		m.c.VMOVDQU8_Z(up, k, flip)
 		return flip
 	}
-	m.VPCMPEQB(m.signs, difference, flip)
-	m.VPAND(up, flip, flip)
+	m.c.VPCMPEQB(m.signs, difference, flip)
+	m.c.VPAND(up, flip, flip)
 	return flip
 }
 
 // stop ends the loop if a difference has the top bit.
 func (m *mixer) stop(peak reg.VecVirtual) {
 	if m.wide {
-		k := m.K()
-		m.VPMOVB2M(peak, k)
-		m.KORTESTQ(k, k)
+		k := m.c.K()
+		m.c.VPMOVB2M(peak, k)
+		m.c.KORTESTQ(k, k)
 	} else {
-		r := m.GP32()
-		m.VPMOVMSKB(peak, r)
-		m.TESTL(r, r)
+		r := m.c.GP32()
+		m.c.VPMOVMSKB(peak, r)
+		m.c.TESTL(r, r)
 	}
-	m.JNZ(operand.LabelRef("done"))
+	m.c.JNZ(operand.LabelRef("done"))
 }
 
 // largestByte folds v in halves.
 func (m *mixer) largestByte(v reg.VecVirtual) reg.GPVirtual {
 	if m.wide {
-		half := m.YMM()
-		m.VEXTRACTI64X4(operand.U8(1), v, half)
-		m.VPMAXUB(half, v.AsY(), v.AsY())
+		half := m.c.YMM()
+		m.c.VEXTRACTI64X4(operand.U8(1), v, half)
+		m.c.VPMAXUB(half, v.AsY(), v.AsY())
 	}
-	half, r := m.XMM(), m.GP64()
-	m.VEXTRACTI128(operand.U8(1), v.AsY(), half)
-	m.VPMAXUB(half, v.AsX(), v.AsX())
+	half, r := m.c.XMM(), m.c.GP64()
+	m.c.VEXTRACTI128(operand.U8(1), v.AsY(), half)
+	m.c.VPMAXUB(half, v.AsX(), v.AsX())
 	for bytes := uint8(8); bytes > 0; bytes /= 2 {
-		m.VPSRLDQ(operand.U8(bytes), v.AsX(), half)
-		m.VPMAXUB(half, v.AsX(), v.AsX())
+		m.c.VPSRLDQ(operand.U8(bytes), v.AsX(), half)
+		m.c.VPMAXUB(half, v.AsX(), v.AsX())
 	}
-	m.VMOVD(v.AsX(), r.As32())
-	m.MOVBQZX(r.As8(), r)
+	m.c.VMOVD(v.AsX(), r.As32())
+	m.c.MOVBQZX(r.As8(), r)
 	return r
 }
 
 // countMoved counts the bytes that are not 0.
 func (m *mixer) countMoved(peak reg.VecVirtual) {
-	r := m.GP64()
+	r := m.c.GP64()
 	if m.wide {
-		k := m.K()
-		m.VPTESTMB(peak, peak, k)
-		m.KMOVQ(k, r)
-		m.POPCNTQ(r, r)
-		m.ADDQ(r, m.moved)
+		k := m.c.K()
+		m.c.VPTESTMB(peak, peak, k)
+		m.c.KMOVQ(k, r)
+		m.c.POPCNTQ(r, r)
+		m.c.ADDQ(r, m.moved)
 		return
 	}
 	zero := m.vector()
 	m.clear(zero)
-	m.VPCMPEQB(zero, peak, zero)
-	m.VPMOVMSKB(zero, r.As32())
-	m.POPCNTL(r.As32(), r.As32())
-	m.ADDQ(operand.U32(32), m.moved)
-	m.SUBQ(r, m.moved)
+	m.c.VPCMPEQB(zero, peak, zero)
+	m.c.VPMOVMSKB(zero, r.As32())
+	m.c.POPCNTL(r.As32(), r.As32())
+	m.c.ADDQ(operand.U32(32), m.moved)
+	m.c.SUBQ(r, m.moved)
 }

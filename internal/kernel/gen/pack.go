@@ -18,31 +18,31 @@ func pack(c *build.Context) {
 		for _, bits := range []int{1, 2, 4} {
 			name := map[int]string{1: "1", 2: "2", 4: "4"}[bits] + w.tier
 			function(c, "Pack"+name, "func(dst, symbols []byte)", "packs len(symbols) symbols, a multiple of a vector.")
-			w.Comment("Load the arguments and the constants.")
+			w.c.Comment("Load the arguments and the constants.")
 			symbols, dst, n := w.base("symbols"), w.base("dst"), w.length("symbols")
 			write := map[int]func(width) func(symbols, dst operand.Mem){1: width.pack1, 2: width.pack2,
 				4: width.pack4}[bits](w)
 			w.loop(n, func() {
-				w.Comment("Pack one vector.")
+				w.c.Comment("Pack one vector.")
 				write(symbols, dst)
-				w.ADDQ(operand.U32(w.bytes), symbols.Base)
-				w.ADDQ(operand.U32(w.bytes*bits/8), dst.Base)
-				w.SUBQ(operand.U32(w.bytes), n)
+				w.c.ADDQ(operand.U32(w.bytes), symbols.Base)
+				w.c.ADDQ(operand.U32(w.bytes*bits/8), dst.Base)
+				w.c.SUBQ(operand.U32(w.bytes), n)
 			})
 			w.finish()
 
 			function(c, "Unpack"+name, "func(symbols, src []byte)",
 				"unpacks len(symbols) symbols, a multiple of a vector, to the upper bits of bytes.")
-			w.Comment("Load the arguments and the constants.")
+			w.c.Comment("Load the arguments and the constants.")
 			symbols, src, n := w.base("symbols"), w.base("src"), w.length("symbols")
 			read := map[int]func(width) func(src operand.Mem) reg.VecVirtual{1: width.unpack1, 2: width.unpack2,
 				4: width.unpack4}[bits](w)
 			w.loop(n, func() {
-				w.Comment("Unpack one vector.")
+				w.c.Comment("Unpack one vector.")
 				w.store(read(src), symbols)
-				w.ADDQ(operand.U32(w.bytes), symbols.Base)
-				w.ADDQ(operand.U32(w.bytes*bits/8), src.Base)
-				w.SUBQ(operand.U32(w.bytes), n)
+				w.c.ADDQ(operand.U32(w.bytes), symbols.Base)
+				w.c.ADDQ(operand.U32(w.bytes*bits/8), src.Base)
+				w.c.SUBQ(operand.U32(w.bytes), n)
 			})
 			w.finish()
 		}
@@ -52,21 +52,21 @@ func pack(c *build.Context) {
 
 // raise writes the shift of symbols to the upper bits of their bytes.
 func raise(w width) {
-	function(w.Context, "Raise"+w.tier, "func(symbols []byte, count uint64)",
+	function(w.c, "Raise"+w.tier, "func(symbols []byte, count uint64)",
 		"shifts the bytes, a multiple of a vector, to the left; no bit is lost.")
-	w.Comment("Load the arguments.")
-	symbols, n, count := w.base("symbols"), w.length("symbols"), w.XMM()
-	r := w.GP64()
-	w.Load(w.Param("count"), r)
-	w.VMOVQ(r, count)
+	w.c.Comment("Load the arguments.")
+	symbols, n, count := w.base("symbols"), w.length("symbols"), w.c.XMM()
+	r := w.c.GP64()
+	w.c.Load(w.c.Param("count"), r)
+	w.c.VMOVQ(r, count)
 	w.loop(n, func() {
-		w.Comment("Shift words: no bit leaves its byte.")
+		w.c.Comment("Shift words: no bit leaves its byte.")
 		v := w.vector()
 		w.load(symbols, v)
-		w.VPSLLW(count, v, v)
+		w.c.VPSLLW(count, v, v)
 		w.store(v, symbols)
-		w.ADDQ(operand.U32(w.bytes), symbols.Base)
-		w.SUBQ(operand.U32(w.bytes), n)
+		w.c.ADDQ(operand.U32(w.bytes), symbols.Base)
+		w.c.SUBQ(operand.U32(w.bytes), n)
 	})
 	w.finish()
 }
@@ -76,16 +76,16 @@ func (w width) pack1() func(symbols, dst operand.Mem) {
 	return func(symbols, dst operand.Mem) {
 		v := w.vector()
 		w.load(symbols, v)
-		w.VPSLLW(operand.U8(7), v, v)
+		w.c.VPSLLW(operand.U8(7), v, v)
 		if w.wide {
-			k := w.K()
-			w.VPMOVB2M(v, k)
-			w.KMOVQ(k, dst)
+			k := w.c.K()
+			w.c.VPMOVB2M(v, k)
+			w.c.KMOVQ(k, dst)
 			return
 		}
-		r := w.GP32()
-		w.VPMOVMSKB(v, r)
-		w.MOVL(r, dst)
+		r := w.c.GP32()
+		w.c.VPMOVMSKB(v, r)
+		w.c.MOVL(r, dst)
 	}
 }
 
@@ -94,14 +94,14 @@ func (w width) pack4() func(symbols, dst operand.Mem) {
 	pairs := w.everywhere(0x10011001)
 	return func(symbols, dst operand.Mem) {
 		v := w.vector()
-		w.VPMADDUBSW(symbols, pairs, v)
+		w.c.VPMADDUBSW(symbols, pairs, v)
 		if w.wide {
-			w.VPMOVWB(v, dst)
+			w.c.VPMOVWB(v, dst)
 			return
 		}
-		w.VPACKUSWB(v, v, v)
-		w.VPERMQ(operand.U8(0b1000), v, v)
-		w.VMOVDQU(v.AsX(), dst)
+		w.c.VPACKUSWB(v, v, v)
+		w.c.VPERMQ(operand.U8(0b1000), v, v)
+		w.c.VMOVDQU(v.AsX(), dst)
 	}
 }
 
@@ -115,16 +115,16 @@ func (w width) pack2() func(symbols, dst operand.Mem) {
 	}
 	return func(symbols, dst operand.Mem) {
 		v := w.vector()
-		w.VPMADDUBSW(symbols, pairs, v)
-		w.VPMADDWD(fours, v, v)
+		w.c.VPMADDUBSW(symbols, pairs, v)
+		w.c.VPMADDWD(fours, v, v)
 		if w.wide {
-			w.VPMOVDB(v, dst)
+			w.c.VPMOVDB(v, dst)
 			return
 		}
-		w.VPACKUSDW(v, v, v)
-		w.VPACKUSWB(v, v, v)
-		w.VPERMD(v, order, v)
-		w.VMOVQ(v.AsX(), dst)
+		w.c.VPACKUSDW(v, v, v)
+		w.c.VPACKUSWB(v, v, v)
+		w.c.VPERMD(v, order, v)
+		w.c.VMOVQ(v.AsX(), dst)
 	}
 }
 
@@ -133,9 +133,9 @@ func (w width) unpack1() func(src operand.Mem) reg.VecVirtual {
 	ones := w.everywhere(0x80808080)
 	if w.wide {
 		return func(src operand.Mem) reg.VecVirtual {
-			k, v := w.K(), w.vector()
-			w.KMOVQ(src, k)
-			w.VMOVDQU8_Z(ones, k, v)
+			k, v := w.c.K(), w.vector()
+			w.c.KMOVQ(src, k)
+			w.c.VMOVDQU8_Z(ones, k, v)
 			return v
 		}
 	}
@@ -145,11 +145,11 @@ func (w width) unpack1() func(src operand.Mem) reg.VecVirtual {
 		0x80402010), bits)
 	return func(src operand.Mem) reg.VecVirtual {
 		v := w.vector()
-		w.VPBROADCASTD(src, v)
-		w.VPSHUFB(spread, v, v)
-		w.VPAND(bits, v, v)
-		w.VPCMPEQB(bits, v, v)
-		w.VPAND(ones, v, v)
+		w.c.VPBROADCASTD(src, v)
+		w.c.VPSHUFB(spread, v, v)
+		w.c.VPAND(bits, v, v)
+		w.c.VPCMPEQB(bits, v, v)
+		w.c.VPAND(ones, v, v)
 		return v
 	}
 }
@@ -159,10 +159,10 @@ func (w width) unpack4() func(src operand.Mem) reg.VecVirtual {
 	mask := w.everywhere(0x0F0F0F0F)
 	return func(src operand.Mem) reg.VecVirtual {
 		v, t := w.vector(), w.vector()
-		w.VPMOVZXBW(src, v)
-		w.VPSLLW(operand.U8(4), v, t)
+		w.c.VPMOVZXBW(src, v)
+		w.c.VPSLLW(operand.U8(4), v, t)
 		w.either(t, mask, v)
-		w.VPSLLW(operand.U8(4), v, v)
+		w.c.VPSLLW(operand.U8(4), v, v)
 		return v
 	}
 }
@@ -172,12 +172,12 @@ func (w width) unpack2() func(src operand.Mem) reg.VecVirtual {
 	fours, twos := w.everywhere(0x000F000F), w.everywhere(0x03030303)
 	return func(src operand.Mem) reg.VecVirtual {
 		v, t := w.vector(), w.vector()
-		w.VPMOVZXBD(src, v)
-		w.VPSLLD(operand.U8(12), v, t)
+		w.c.VPMOVZXBD(src, v)
+		w.c.VPSLLD(operand.U8(12), v, t)
 		w.either(t, fours, v)
-		w.VPSLLD(operand.U8(6), v, t)
+		w.c.VPSLLD(operand.U8(6), v, t)
 		w.either(t, twos, v)
-		w.VPSLLW(operand.U8(6), v, v)
+		w.c.VPSLLW(operand.U8(6), v, v)
 		return v
 	}
 }
@@ -185,9 +185,9 @@ func (w width) unpack2() func(src operand.Mem) reg.VecVirtual {
 // either computes v ← (v | t) & mask.
 func (w width) either(t, mask, v reg.VecVirtual) {
 	if w.wide {
-		w.VPTERNLOGD(operand.U8(0xA8), mask, t, v)
+		w.c.VPTERNLOGD(operand.U8(0xA8), mask, t, v)
 		return
 	}
-	w.VPOR(t, v, v)
-	w.VPAND(mask, v, v)
+	w.c.VPOR(t, v, v)
+	w.c.VPAND(mask, v, v)
 }

@@ -33,9 +33,9 @@ func shuffle(from func(at int) int) []uint32 {
 // packOdd joins symbols to words of 2b bits, to dwords of 4b, to qwords of 8b.
 func packOdd(w width, bits int) {
 	b, name := uint(bits), strconv.Itoa(bits)
-	function(w.Context, "Pack"+name+w.tier, "func(dst, symbols []byte)",
+	function(w.c, "Pack"+name+w.tier, "func(dst, symbols []byte)",
 		"packs len(symbols) symbols, a multiple of 32, and writes up to 10 bytes more.")
-	w.Comment("Load the factors that join symbols, and the order of the bytes that count.")
+	w.c.Comment("Load the factors that join symbols, and the order of the bytes that count.")
 	symbols, dst, n := w.base("symbols"), w.base("dst"), w.length("symbols")
 	pairs, fours := w.everywhere(0x00010001|1<<(8+b)|1<<(24+b)), w.everywhere(1|1<<(16+2*b))
 	up := w.words("up"+name, uint32(32-4*b), 0)
@@ -49,18 +49,18 @@ func packOdd(w width, bits int) {
 		return 0x80
 	})...)
 	w.loop(n, func() {
-		w.Comment("Join symbols to pairs, fours and eights; move those together.")
+		w.c.Comment("Join symbols to pairs, fours and eights; move those together.")
 		v := w.vector()
-		w.VPMADDUBSW(symbols, pairs, v)
-		w.VPMADDWD(fours, v, v)
-		w.VPSLLVD(up, v, v)
-		w.VPSRLQ(operand.U8(32-4*b), v, v)
-		w.VPSHUFB(order, v, v)
-		w.VMOVDQU(v.AsX(), dst)
-		w.VEXTRACTI128(operand.U8(1), v, dst.Offset(2*bits))
-		w.ADDQ(operand.U32(32), symbols.Base)
-		w.ADDQ(operand.U32(4*b), dst.Base)
-		w.SUBQ(operand.U32(32), n)
+		w.c.VPMADDUBSW(symbols, pairs, v)
+		w.c.VPMADDWD(fours, v, v)
+		w.c.VPSLLVD(up, v, v)
+		w.c.VPSRLQ(operand.U8(32-4*b), v, v)
+		w.c.VPSHUFB(order, v, v)
+		w.c.VMOVDQU(v.AsX(), dst)
+		w.c.VEXTRACTI128(operand.U8(1), v, dst.Offset(2*bits))
+		w.c.ADDQ(operand.U32(32), symbols.Base)
+		w.c.ADDQ(operand.U32(4*b), dst.Base)
+		w.c.SUBQ(operand.U32(32), n)
 	})
 	w.finish()
 }
@@ -68,9 +68,9 @@ func packOdd(w width, bits int) {
 // unpackOdd gives each four symbols a dword, each two a word, each one a byte.
 func unpackOdd(w width, bits int) {
 	b, name := uint(bits), strconv.Itoa(bits)
-	function(w.Context, "Unpack"+name+w.tier, "func(symbols, src []byte)",
+	function(w.c, "Unpack"+name+w.tier, "func(symbols, src []byte)",
 		"unpacks len(symbols) symbols, a multiple of 32, to the upper bits of bytes, and reads up to 10 bytes more.")
-	w.Comment("Load the order of the bytes and the masks of symbols.")
+	w.c.Comment("Load the order of the bytes and the masks of symbols.")
 	symbols, src, n := w.base("symbols"), w.base("src"), w.length("symbols")
 	order := w.words("dwords"+name, shuffle(func(at int) int {
 		return at/8*bits + at%8/4*(4*bits/8) + at%4
@@ -78,22 +78,22 @@ func unpackOdd(w width, bits int) {
 	down := w.words("down"+name, 0, uint32(4*b%8))
 	mask, odd := w.everywhere((1<<b-1)*0x01010101), w.everywhere(0xFF00FF00)
 	w.loop(n, func() {
-		w.Comment("Part the bits into dwords of four symbols, words of two, and bytes.")
+		w.c.Comment("Part the bits into dwords of four symbols, words of two, and bytes.")
 		v, t := w.vector(), w.vector()
-		w.VMOVDQU(src, v.AsX())
-		w.VINSERTI128(operand.U8(1), src.Offset(2*bits), v, v)
-		w.VPSHUFB(order, v, v)
-		w.VPSRLVD(down, v, v)
-		w.VPSLLD(operand.U8(16-2*b), v, t)
-		w.VPBLENDW(operand.U8(0xAA), t, v, v)
-		w.VPSLLW(operand.U8(8-b), v, t)
-		w.VPBLENDVB(odd, t, v, v)
-		w.VPAND(mask, v, v)
-		w.VPSLLW(operand.U8(8-b), v, v)
+		w.c.VMOVDQU(src, v.AsX())
+		w.c.VINSERTI128(operand.U8(1), src.Offset(2*bits), v, v)
+		w.c.VPSHUFB(order, v, v)
+		w.c.VPSRLVD(down, v, v)
+		w.c.VPSLLD(operand.U8(16-2*b), v, t)
+		w.c.VPBLENDW(operand.U8(0xAA), t, v, v)
+		w.c.VPSLLW(operand.U8(8-b), v, t)
+		w.c.VPBLENDVB(odd, t, v, v)
+		w.c.VPAND(mask, v, v)
+		w.c.VPSLLW(operand.U8(8-b), v, v)
 		w.store(v, symbols)
-		w.ADDQ(operand.U32(32), symbols.Base)
-		w.ADDQ(operand.U32(4*b), src.Base)
-		w.SUBQ(operand.U32(32), n)
+		w.c.ADDQ(operand.U32(32), symbols.Base)
+		w.c.ADDQ(operand.U32(4*b), src.Base)
+		w.c.SUBQ(operand.U32(32), n)
 	})
 	w.finish()
 }

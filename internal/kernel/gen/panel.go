@@ -13,21 +13,21 @@ func panel(c *build.Context) {
 }
 
 func (t tile) panel() {
-	function(t.Context, "Panel"+t.tier, "func(dst, src *float32, rows, columns int)",
+	function(t.c, "Panel"+t.tier, "func(dst, src *float32, rows, columns int)",
 		"copies 16 columns of a matrix of rows × columns, both at least 1.")
-	t.Comment("Load the arguments; a row of the matrix takes 4·columns bytes.")
+	t.c.Comment("Load the arguments; a row of the matrix takes 4·columns bytes.")
 	dst, src := t.pointer("dst"), t.pointer("src")
 	rows, columns := t.pointer("rows").Base, t.pointer("columns").Base
-	t.SHLQ(operand.U8(2), columns)
-	t.Label("row")
-	t.Comment("Copy 16 floats of one row.")
+	t.c.SHLQ(operand.U8(2), columns)
+	t.c.Label("row")
+	t.c.Comment("Copy 16 floats of one row.")
 	for i, v := range t.row() {
-		t.VMOVUPS(src.Offset(i*t.bytes), v)
-		t.VMOVUPS(v, dst.Offset(i*t.bytes))
+		t.c.VMOVUPS(src.Offset(i*t.bytes), v)
+		t.c.VMOVUPS(v, dst.Offset(i*t.bytes))
 	}
-	t.ADDQ(columns, src.Base)
-	t.ADDQ(operand.U8(panelBytes), dst.Base)
-	t.DECQ(rows)
-	t.JNZ(operand.LabelRef("row"))
+	t.c.ADDQ(columns, src.Base)
+	t.c.ADDQ(operand.U8(panelBytes), dst.Base)
+	t.c.DECQ(rows)
+	t.c.JNZ(operand.LabelRef("row"))
 	t.finish()
 }

@@ -14,22 +14,22 @@ func peak(c *build.Context) {
 
 // peak writes so many chains: as many as there are registers for.
 func (w width) peak(chains int) {
-	function(w.Context, "Peak"+w.tier, "func(n int)",
+	function(w.c, "Peak"+w.tier, "func(n int)",
 		"does n times 16 (AVX-512) or 12 (AVX2) multiply-adds of a vector.")
-	w.Comment("Clear the factor and all sums.")
+	w.c.Comment("Clear the factor and all sums.")
 	n := w.pointer("n").Base
 	x := w.vector()
-	w.VXORPS(x, x, x)
+	w.c.VXORPS(x, x, x)
 	s := w.registers(chains)
 	for i := range s {
-		w.VXORPS(s[i], s[i], s[i])
+		w.c.VXORPS(s[i], s[i], s[i])
 	}
-	w.Label("loop")
-	w.Comment("Do one multiply-add of each chain.")
+	w.c.Label("loop")
+	w.c.Comment("Do one multiply-add of each chain.")
 	for i := range s {
-		w.VFMADD231PS(x, x, s[i])
+		w.c.VFMADD231PS(x, x, s[i])
 	}
-	w.DECQ(n)
-	w.JNZ(operand.LabelRef("loop"))
+	w.c.DECQ(n)
+	w.c.JNZ(operand.LabelRef("loop"))
 	w.finish()
 }

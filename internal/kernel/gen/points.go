@@ -23,25 +23,25 @@ func points(c *build.Context) {
 
 // addPoints writes the loop around a look-up.
 func (w width) addPoints(table func(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual) {
-	w.Comment("Load the table into registers.")
+	w.c.Comment("Load the table into registers.")
 	acc, symbols, n, lanes := w.base("acc"), w.base("symbols"), w.length("symbols"), w.bytes/4
-	r, shift := w.GP64(), w.XMM()
-	w.Load(w.Param("shift"), r)
-	w.VMOVQ(r, shift)
-	at := w.GP64()
-	w.Load(w.Param("points"), at)
+	r, shift := w.c.GP64(), w.c.XMM()
+	w.c.Load(w.c.Param("shift"), r)
+	w.c.VMOVQ(r, shift)
+	at := w.c.GP64()
+	w.c.Load(w.c.Param("points"), at)
 	point := table(operand.Mem{Base: at})
 	w.loop(n, func() {
-		w.Comment("Look up the points of a vector of symbols and add them.")
+		w.c.Comment("Look up the points of a vector of symbols and add them.")
 		index, sum := w.vector(), w.vector()
-		w.VPMOVZXBD(symbols, index)
-		w.VPSRLD(shift, index, index)
-		w.VMOVUPS(acc, sum)
-		w.VADDPS(point(index), sum, sum)
-		w.VMOVUPS(sum, acc)
-		w.ADDQ(operand.U32(w.bytes), acc.Base)
-		w.ADDQ(operand.U32(lanes), symbols.Base)
-		w.SUBQ(operand.U32(lanes), n)
+		w.c.VPMOVZXBD(symbols, index)
+		w.c.VPSRLD(shift, index, index)
+		w.c.VMOVUPS(acc, sum)
+		w.c.VADDPS(point(index), sum, sum)
+		w.c.VMOVUPS(sum, acc)
+		w.c.ADDQ(operand.U32(w.bytes), acc.Base)
+		w.c.ADDQ(operand.U32(lanes), symbols.Base)
+		w.c.SUBQ(operand.U32(lanes), n)
 	})
 	w.finish()
 }
@@ -49,20 +49,20 @@ func (w width) addPoints(table func(at operand.Mem) func(index reg.VecVirtual) r
 // few looks up one of 16 floats.
 func (w width) few(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	low, high := w.vector(), w.vector()
-	w.VMOVUPS(at, low)
+	w.c.VMOVUPS(at, low)
 	if w.wide {
 		return func(index reg.VecVirtual) reg.VecVirtual {
-			w.VPERMPS(low, index, index)
+			w.c.VPERMPS(low, index, index)
 			return index
 		}
 	}
-	w.VMOVUPS(at.Offset(32), high)
+	w.c.VMOVUPS(at.Offset(32), high)
 	return func(index reg.VecVirtual) reg.VecVirtual {
 		below, above := w.vector(), w.vector()
-		w.VPERMPS(low, index, below)
-		w.VPERMPS(high, index, above)
-		w.VPSLLD(operand.U8(28), index, index)
-		w.VBLENDVPS(index, above, below, below)
+		w.c.VPERMPS(low, index, below)
+		w.c.VPERMPS(high, index, above)
+		w.c.VPSLLD(operand.U8(28), index, index)
+		w.c.VBLENDVPS(index, above, below, below)
 		return below
 	}
 }
@@ -73,7 +73,7 @@ func (w width) many(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 	var tables [16]reg.VecVirtual
 	for i := range tables {
 		tables[i] = w.vector()
-		w.VMOVUPS(at.Offset(64*i), tables[i])
+		w.c.VMOVUPS(at.Offset(64*i), tables[i])
 	}
 	var bits [3]reg.VecVirtual
 	for i := range bits {
@@ -83,14 +83,14 @@ func (w width) many(at operand.Mem) func(index reg.VecVirtual) reg.VecVirtual {
 		var found [8]reg.VecVirtual
 		for i := range found {
 			found[i] = w.vector()
-			w.VMOVDQA32(index, found[i])
-			w.VPERMI2PS(tables[2*i+1], tables[2*i], found[i])
+			w.c.VMOVDQA32(index, found[i])
+			w.c.VPERMI2PS(tables[2*i+1], tables[2*i], found[i])
 		}
 		for i, bit := range bits {
-			k := w.K()
-			w.VPTESTMD(bit, index, k)
+			k := w.c.K()
+			w.c.VPTESTMD(bit, index, k)
 			for j := 0; j < 8; j += 2 << i {
-				w.VMOVAPS(found[j+1<<i], k, found[j])
+				w.c.VMOVAPS(found[j+1<<i], k, found[j])
 			}
 		}
 		return found[0]

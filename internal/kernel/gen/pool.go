@@ -19,9 +19,9 @@ func pool(c *build.Context) {
 // window returns where the four pixels lie that become one: two each in the
 // rows that are the planes top and top+1.
 func (w *walk) window(top int) [4]operand.Mem {
-	left, right := w.GP64(), w.GP64()
-	w.LEAQ(operand.Mem{Base: w.at, Index: w.at, Scale: 1}, left)
-	w.LEAQ(operand.Mem{Base: left, Index: w.pixel, Scale: 1}, right)
+	left, right := w.c.GP64(), w.c.GP64()
+	w.c.LEAQ(operand.Mem{Base: w.at, Index: w.at, Scale: 1}, left)
+	w.c.LEAQ(operand.Mem{Base: left, Index: w.pixel, Scale: 1}, right)
 	var m [4]operand.Mem
 	for i := range m {
 		m[i] = operand.Mem{Base: w.planes[top+i/2], Index: []reg.GPVirtual{left, right}[i%2], Scale: 1}
@@ -35,11 +35,11 @@ func (p sweep) maxPool() {
 		planes: 3, chains: 1,
 		body: func(w *walk, _ int) {
 			x, y := w.window(1), p.vector()
-			p.VMOVUPS(x[0], y)
+			p.c.VMOVUPS(x[0], y)
 			for _, m := range x[1:] {
-				p.VMAXPS(m, y, y)
+				p.c.VMAXPS(m, y, y)
 			}
-			p.VMOVUPS(y, w.pixelOf(0))
+			p.c.VMOVUPS(y, w.pixelOf(0))
 		},
 	})
 }
@@ -52,21 +52,21 @@ func (p sweep) maxPoolGradient() {
 		body: func(w *walk, _ int) {
 			dx, x := w.window(0), w.window(2)
 			y, dy, d := p.vector(), p.vector(), p.vector()
-			p.Comment("Load the largest value of a window and its gradient.")
-			p.VMOVUPS(w.pixelOf(4), y)
-			p.VMOVUPS(w.pixelOf(5), dy)
-			p.Comment("Give it to the first pixel with that value, and 0 to the others.")
+			p.c.Comment("Load the largest value of a window and its gradient.")
+			p.c.VMOVUPS(w.pixelOf(4), y)
+			p.c.VMOVUPS(w.pixelOf(5), dy)
+			p.c.Comment("Give it to the first pixel with that value, and 0 to the others.")
 			for i := range x {
 				if p.wide {
-					k := p.K()
-					p.VCMPPS(equal, x[i], y, k)
-					p.VMOVAPS_Z(dy, k, d)
+					k := p.c.K()
+					p.c.VCMPPS(equal, x[i], y, k)
+					p.c.VMOVAPS_Z(dy, k, d)
 				} else {
-					p.VCMPPS(equal, x[i], y, d)
-					p.VANDPS(dy, d, d)
+					p.c.VCMPPS(equal, x[i], y, d)
+					p.c.VANDPS(dy, d, d)
 				}
-				p.VXORPS(d, dy, dy)
-				p.VMOVUPS(d, dx[i])
+				p.c.VXORPS(d, dy, dy)
+				p.c.VMOVUPS(d, dx[i])
 			}
 		},
 	})

@@ -51,13 +51,13 @@ type quantizer struct {
 
 func (z *quantizer) write(name, dst string) {
 	if z.hashed {
-		function(z.Context, name+z.tier,
+		function(z.c, name+z.tier,
 			"func(dst []int32, symbols []byte, x []float32, first uint32, q *QuantizerWords, mask uint32, doubt []byte, "+
 				"lanes *[4]uint64, products *["+strconv.Itoa(step/2)+"]uint64) (left int, doubts, outside uint32)",
 			"rounds len(x) coordinates, a multiple of 128, to the lattice of q, and hashes them. "+
 				"It ends behind the first 128 with doubts, which it does not hash.")
 	} else {
-		function(z.Context, name+z.tier,
+		function(z.c, name+z.tier,
 			"func(dst "+dst+", x []float32, first uint32, q *QuantizerWords, doubt []byte) (doubts, outside uint32)",
 			"rounds len(x) coordinates, a multiple of 128, to the lattice of q.")
 	}
@@ -73,24 +73,24 @@ func (z *quantizer) write(name, dst string) {
 		z.step()
 		if z.hashed {
 			z.hash.begin(n)
-			z.Comment("End behind the first step with doubts.")
-			z.TESTQ(z.doubts, z.doubts)
-			z.JNZ(operand.LabelRef("doubtful"))
-			z.ADDQ(operand.U32(step), z.hash.symbols.Base)
+			z.c.Comment("End behind the first step with doubts.")
+			z.c.TESTQ(z.doubts, z.doubts)
+			z.c.JNZ(operand.LabelRef("doubtful"))
+			z.c.ADDQ(operand.U32(step), z.hash.symbols.Base)
 		}
-		z.ADDQ(operand.U32(4*step), z.x.Base)
-		z.ADDQ(operand.U32(step/8), z.doubt.Base)
-		z.ADDQ(operand.U32(z.advance()), z.dst.Base)
-		z.SUBQ(operand.U32(step), n)
+		z.c.ADDQ(operand.U32(4*step), z.x.Base)
+		z.c.ADDQ(operand.U32(step/8), z.doubt.Base)
+		z.c.ADDQ(operand.U32(z.advance()), z.dst.Base)
+		z.c.SUBQ(operand.U32(step), n)
 	})
 	if z.hashed {
-		z.Comment("Hash the last step.")
+		z.c.Comment("Hash the last step.")
 		for v := 0; v < step/16; v++ {
 			z.hash.enter(v)
 		}
-		z.Label("doubtful")
+		z.c.Label("doubtful")
 		z.hash.store()
-		z.Store(n, z.ReturnIndex(0))
+		z.c.Store(n, z.c.ReturnIndex(0))
 	}
 	if z.wide && !z.indices && z.packed == 0 {
 		z.mask()
@@ -124,33 +124,33 @@ func (z *quantizer) advance() int {
 // verdict stores whether there are doubtful coordinates and such outside of the
 // lanes' range: every bit of an exponent that is not 128 nor 0 would be new.
 func (z *quantizer) verdict() {
-	z.Comment("Return whether there were doubts, and coordinates outside of the range.")
-	far, some := z.GP32(), z.GP32()
-	z.VPSRLD(operand.U8(23), z.outside, z.outside)
+	z.c.Comment("Return whether there were doubts, and coordinates outside of the range.")
+	far, some := z.c.GP32(), z.c.GP32()
+	z.c.VPSRLD(operand.U8(23), z.outside, z.outside)
 	z.xor(z.everywhere(128), z.outside, z.outside)
 	if z.wide {
-		k := z.K()
-		z.VPTESTMD(z.outside, z.outside, k)
-		z.KMOVW(k, far)
+		k := z.c.K()
+		z.c.VPTESTMD(z.outside, z.outside, k)
+		z.c.KMOVW(k, far)
 	} else {
-		z.VPCMPEQD(z.zero, z.outside, z.outside)
-		z.VMOVMSKPS(z.outside, far)
-		z.XORL(operand.U32(0xFF), far)
+		z.c.VPCMPEQD(z.zero, z.outside, z.outside)
+		z.c.VMOVMSKPS(z.outside, far)
+		z.c.XORL(operand.U32(0xFF), far)
 	}
-	z.XORL(some, some)
-	z.TESTQ(z.doubts, z.doubts)
-	z.SETNE(some.As8())
-	z.Store(some, z.Return("doubts"))
-	z.Store(far, z.Return("outside"))
+	z.c.XORL(some, some)
+	z.c.TESTQ(z.doubts, z.doubts)
+	z.c.SETNE(some.As8())
+	z.c.Store(some, z.c.Return("doubts"))
+	z.c.Store(far, z.c.Return("outside"))
 }
 
 // begin loads what stays the same in all steps.
 func (z *quantizer) begin() {
-	z.Comment("Load the constants that registers hold.")
+	z.c.Comment("Load the constants that registers hold.")
 	z.dst, z.x, z.doubt = z.base("dst"), z.base("x"), z.base("doubt")
 	z.q = call{quantizerWords(), z.pointer("q")}
-	z.doubts = z.GP64()
-	z.XORQ(z.doubts, z.doubts)
+	z.doubts = z.c.GP64()
+	z.c.XORQ(z.doubts, z.doubts)
 	z.begins, z.magic, z.outside = z.constant("First"), z.constant("Magic"), z.constant("Magic")
 	if z.packed == 0 {
 		z.units, z.high, z.low = z.constant("Units"), z.constant("High"), z.constant("Low")
@@ -172,8 +172,8 @@ func (z *quantizer) begin() {
 		z.clear(z.zero)
 	}
 	if z.random {
-		z.first = z.GP32()
-		z.Load(z.Param("first"), z.first)
+		z.first = z.c.GP32()
+		z.c.Load(z.c.Param("first"), z.first)
 		z.key1, z.product = z.rare("Key1"), z.vector()
 		z.second, z.third = z.word("second", second), z.word("third", third)
 		if z.indices || !z.wide {
@@ -185,7 +185,7 @@ func (z *quantizer) begin() {
 // constant loads a constant of q.
 func (z *quantizer) constant(name string) reg.VecVirtual {
 	v := z.vector()
-	z.VBROADCASTSS(z.q.field(name, 0), v)
+	z.c.VBROADCASTSS(z.q.field(name, 0), v)
 	return v
 }
 
@@ -209,13 +209,13 @@ func (z *quantizer) word(name string, value uint32) operand.Op {
 // draw prepares the random numbers of one step. An index XOR k0, times a
 // constant, is the product of its upper bits plus one of the 128 in q.
 func (z *quantizer) draw() {
-	z.Comment("Multiply the upper part of the step's indices for its random numbers.")
-	r := z.GP32()
-	z.MOVL(z.first, r)
-	z.XORL(z.q.field("Key0", 0), r)
-	z.IMUL3L(operand.I32(golden-1<<32), r, r)
+	z.c.Comment("Multiply the upper part of the step's indices for its random numbers.")
+	r := z.c.GP32()
+	z.c.MOVL(z.first, r)
+	z.c.XORL(z.q.field("Key0", 0), r)
+	z.c.IMUL3L(operand.I32(golden-1<<32), r, r)
 	z.spread(r, z.product)
-	z.ADDL(operand.U32(step), z.first)
+	z.c.ADDL(operand.U32(step), z.first)
 }
 
 // four writes four vectors of a step, from vector v on.
@@ -225,20 +225,20 @@ func (z *quantizer) four(v int) {
 		doubt [4]reg.OpmaskVirtual
 	)
 	for i := range out {
-		z.Comment("Round one vector to T, and note its doubts.")
+		z.c.Comment("Round one vector to T, and note its doubts.")
 		out[i] = z.one(v + i)
 		if z.hashed {
 			z.hash.enter(v + i)
 		}
 		if z.wide {
-			doubt[i] = z.K()
-			z.VPTESTNMD(z.test, out[i], doubt[i])
+			doubt[i] = z.c.K()
+			z.c.VPTESTNMD(z.test, out[i], doubt[i])
 		} else {
 			z.note(v+i, out[i])
 		}
 		if z.indices {
-			z.VPSRAVD(z.rest, out[i], out[i])
-			z.VPADDD(z.period, out[i], out[i])
+			z.c.VPSRAVD(z.rest, out[i], out[i])
+			z.c.VPADDD(z.period, out[i], out[i])
 			z.store(out[i], z.dst.Offset((v+i)*z.bytes))
 		}
 	}
@@ -246,7 +246,7 @@ func (z *quantizer) four(v int) {
 		z.noteFour(v, doubt)
 	}
 	if !z.indices {
-		z.Comment("Store the residues of four vectors.")
+		z.c.Comment("Store the residues of four vectors.")
 	}
 	switch {
 	case z.hashed:
@@ -266,17 +266,17 @@ func (z *quantizer) one(v int) reg.VecVirtual {
 	z.or(w, z.outside, z.outside)
 	if z.indices {
 		z.period = z.vector()
-		z.VMOVUPS(w, z.period)
-		z.VPSUBD(z.magic, z.period, z.period)
-		z.VPSLLVD(z.bits, z.period, z.period)
+		z.c.VMOVUPS(w, z.period)
+		z.c.VPSUBD(z.magic, z.period, z.period)
+		z.c.VPSLLVD(z.bits, z.period, z.period)
 	}
 	if z.packed == 0 {
 		w = z.remainder(v, w)
 	}
 	if z.random {
 		r := z.raw(v)[0]
-		z.VPSRLVD(z.noise, r, r)
-		z.VPADDD(r, w, w)
+		z.c.VPSRLVD(z.noise, r, r)
+		z.c.VPADDD(r, w, w)
 	}
 	return w
 }
@@ -284,20 +284,20 @@ func (z *quantizer) one(v int) reg.VecVirtual {
 // quotient returns w of vector v.
 func (z *quantizer) quotient(v int) reg.VecVirtual {
 	w := z.vector()
-	z.VMOVUPS(z.x.Offset(v*z.bytes), w)
-	z.VFMADD213PS(z.magic, z.begins, w)
+	z.c.VMOVUPS(z.x.Offset(v*z.bytes), w)
+	z.c.VFMADD213PS(z.magic, z.begins, w)
 	return w
 }
 
 // remainder returns the integer of what w leaves of vector v, with the shift.
 func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 	e, x := z.vector(), z.x.Offset(v*z.bytes)
-	z.VFMSUB213PS(z.three, z.units, w)
-	z.VMOVUPS(x, e)
-	z.VFMSUB213PS(w, z.high, e)
-	z.VFMADD231PS(x, z.low, e)
-	z.VCVTPS2DQ(e, e)
-	z.VPADDD(z.shift, e, e)
+	z.c.VFMSUB213PS(z.three, z.units, w)
+	z.c.VMOVUPS(x, e)
+	z.c.VFMSUB213PS(w, z.high, e)
+	z.c.VFMADD231PS(x, z.low, e)
+	z.c.VCVTPS2DQ(e, e)
+	z.c.VPADDD(z.shift, e, e)
 	return e
 }
 
@@ -305,7 +305,7 @@ func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 // the one before. It leaves out the last step of the generator, which changes the
 // lower 16 bits.
 func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
-	z.Comment("Draw random numbers, side by side.")
+	z.c.Comment("Draw random numbers, side by side.")
 	r, t := make([]reg.VecVirtual, len(vectors)), make([]reg.VecVirtual, len(vectors))
 	each := func(do func(r, t reg.VecVirtual)) {
 		for i := range r {
@@ -314,47 +314,47 @@ func (z *quantizer) raw(vectors ...int) []reg.VecVirtual {
 	}
 	for i, v := range vectors {
 		r[i], t[i] = z.vector(), z.vector()
-		z.VPADDD(z.q.field("Products", 0).Offset(v*z.bytes), z.product, r[i])
+		z.c.VPADDD(z.q.field("Products", 0).Offset(v*z.bytes), z.product, r[i])
 	}
-	each(func(r, t reg.VecVirtual) { z.VPSRLD(operand.U8(16), r, t) })
+	each(func(r, t reg.VecVirtual) { z.c.VPSRLD(operand.U8(16), r, t) })
 	each(func(r, t reg.VecVirtual) { z.xor(t, r, r) })
-	each(func(r, _ reg.VecVirtual) { z.VPADDD(z.key1, r, r) })
-	each(func(r, _ reg.VecVirtual) { z.VPMULLD(z.second, r, r) })
-	each(func(r, t reg.VecVirtual) { z.VPSRLD(operand.U8(15), r, t) })
+	each(func(r, _ reg.VecVirtual) { z.c.VPADDD(z.key1, r, r) })
+	each(func(r, _ reg.VecVirtual) { z.c.VPMULLD(z.second, r, r) })
+	each(func(r, t reg.VecVirtual) { z.c.VPSRLD(operand.U8(15), r, t) })
 	each(func(r, t reg.VecVirtual) { z.xor(t, r, r) })
-	each(func(r, _ reg.VecVirtual) { z.VPMULLD(z.third, r, r) })
+	each(func(r, _ reg.VecVirtual) { z.c.VPMULLD(z.third, r, r) })
 	return r
 }
 
 // note writes which coordinates are so near to an integer that only the
 // definition can tell.
 func (z *quantizer) note(v int, e reg.VecVirtual) {
-	t, r := z.vector(), z.GP32()
-	z.VPAND(z.test, e, t)
-	z.VPCMPEQD(z.zero, t, t)
-	z.VMOVMSKPS(t, r)
-	z.MOVB(r.As8(), z.doubt.Offset(v))
-	z.ORQ(r.As64(), z.doubts)
+	t, r := z.vector(), z.c.GP32()
+	z.c.VPAND(z.test, e, t)
+	z.c.VPCMPEQD(z.zero, t, t)
+	z.c.VMOVMSKPS(t, r)
+	z.c.MOVB(r.As8(), z.doubt.Offset(v))
+	z.c.ORQ(r.As64(), z.doubts)
 }
 
 // noteFour writes it for four vectors.
 func (z *quantizer) noteFour(v int, doubt [4]reg.OpmaskVirtual) {
-	r := z.GP64()
-	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
-	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
-	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
-	z.KMOVQ(doubt[0], r)
-	z.MOVQ(r, z.doubt.Offset(2*v))
-	z.ORQ(r, z.doubts)
+	r := z.c.GP64()
+	z.c.KUNPCKWD(doubt[0], doubt[1], doubt[0])
+	z.c.KUNPCKWD(doubt[2], doubt[3], doubt[2])
+	z.c.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
+	z.c.KMOVQ(doubt[0], r)
+	z.c.MOVQ(r, z.doubt.Offset(2*v))
+	z.c.ORQ(r, z.doubts)
 }
 
 // storeBits writes the residues of four vectors, one bit each: bit 15.
 func (z *quantizer) storeBits(v int, out [4]reg.VecVirtual) {
 	for i, t := range out {
-		r := z.GP32()
-		z.VPSLLD(operand.U8(16), t, t)
-		z.VMOVMSKPS(t, r)
-		z.MOVB(r.As8(), z.dst.Offset(v+i))
+		r := z.c.GP32()
+		z.c.VPSLLD(operand.U8(16), t, t)
+		z.c.VMOVMSKPS(t, r)
+		z.c.MOVB(r.As8(), z.dst.Offset(v+i))
 	}
 }
 
@@ -362,13 +362,13 @@ func (z *quantizer) storeBits(v int, out [4]reg.VecVirtual) {
 // works within 128 bits, so the dwords of the result are put in order at the end.
 func (z *quantizer) pack(out [4]reg.VecVirtual) {
 	for _, v := range out {
-		z.VPSRLVD(z.rest, v, v)
+		z.c.VPSRLVD(z.rest, v, v)
 		z.and(z.symbol, v, v)
 	}
-	z.VPACKUSDW(out[1], out[0], out[0])
-	z.VPACKUSDW(out[3], out[2], out[2])
-	z.VPACKUSWB(out[2], out[0], out[0])
+	z.c.VPACKUSDW(out[1], out[0], out[0])
+	z.c.VPACKUSDW(out[3], out[2], out[2])
+	z.c.VPACKUSWB(out[2], out[0], out[0])
 	order := z.vector()
 	z.load(z.ordered(), order)
-	z.VPERMD(out[0], order, out[0])
+	z.c.VPERMD(out[0], order, out[0])
 }

@@ -24,7 +24,7 @@ type rounder struct {
 }
 
 func (z *rounder) write(name, numbers string) {
-	function(z.Context, name+z.tier,
+	function(z.c, name+z.tier,
 		"func(symbols []byte, x []float32"+numbers+", words *RounderWords, doubt []byte) (doubts uint32)",
 		"rounds len(x) coordinates, a multiple of 64.")
 	z.loadWords(rounderWords())
@@ -44,22 +44,22 @@ func (z *rounder) some(x []operand.Mem) (out []reg.VecVirtual, doubt []reg.Regis
 	if z.random {
 		raw = z.stream.raw(len(x))
 	}
-	z.Comment("Round some vectors: fractions and symbols as integers, plus noise.")
+	z.c.Comment("Round some vectors: fractions and symbols as integers, plus noise.")
 	for i, x := range x {
 		e := z.vector()
 		z.load(x, e)
 		z.and(z.mask, e, e)
-		z.VSUBPS(z.low, e, e)
-		z.VMULPS(z.factor, e, e)
-		z.VCVTPS2DQ(e, e)
+		z.c.VSUBPS(z.low, e, e)
+		z.c.VMULPS(z.factor, e, e)
+		z.c.VCVTPS2DQ(e, e)
 		if z.random {
 			z.xor(z.turned, raw[i], raw[i])
-			z.VPSRLD(operand.U8(32-roundFraction), raw[i], raw[i])
-			z.VPADDD(raw[i], e, e)
+			z.c.VPSRLD(operand.U8(32-roundFraction), raw[i], raw[i])
+			z.c.VPADDD(raw[i], e, e)
 		}
-		z.VPADDD(z.shift, e, e)
+		z.c.VPADDD(z.shift, e, e)
 		out, doubt = append(out, e), append(doubt, z.noBits(e))
-		z.VPSRLD(operand.U8(roundFraction), e, e)
+		z.c.VPSRLD(operand.U8(roundFraction), e, e)
 	}
 	return out, doubt
 }

@@ -20,7 +20,7 @@ func (z *drawer) search(v []reg.VecVirtual) []reg.VecVirtual {
 		some := masked(s)
 		for i := 0; i < len(v); i += some {
 			end := min(i+some, len(v))
-			z.Commentf("Step %d of the search, vectors %d to %d: look up starts, and set the bit where v is no less.",
+			z.c.Commentf("Step %d of the search, vectors %d to %d: look up starts, and set the bit where v is no less.",
 				s, i, end-1)
 			start := z.find("Starts", 4<<s, s, j[i:end], z.uppers(s, j[i:end]))
 			for k := range start {
@@ -35,24 +35,24 @@ func (z *drawer) search(v []reg.VecVirtual) []reg.VecVirtual {
 func (z *drawer) climb(s int, v, start, j reg.VecVirtual) {
 	bit := z.bit(s)
 	if z.wide {
-		k := z.K()
-		z.VCMPPS(greaterEqual, start, v, k)
+		k := z.c.K()
+		z.c.VCMPPS(greaterEqual, start, v, k)
 		if s == 0 {
-			z.VPBROADCASTD_Z(bit, k, j)
+			z.c.VPBROADCASTD_Z(bit, k, j)
 		} else {
-			z.VPORD_BCST(bit, j, k, j)
+			z.c.VPORD_BCST(bit, j, k, j)
 		}
 		return
 	}
 	up := z.vector()
-	z.VCMPPS(greaterEqual, start, v, up)
+	z.c.VCMPPS(greaterEqual, start, v, up)
 	if s == 0 {
-		z.VPAND(bit, up, j)
+		z.c.VPAND(bit, up, j)
 		return
 	}
 	set := z.vector()
-	z.VPAND(bit, up, set)
-	z.VPOR(set, j, j)
+	z.c.VPAND(bit, up, set)
+	z.c.VPOR(set, j, j)
 	z.upper = up
 }
 
@@ -67,7 +67,7 @@ func (z *drawer) find(table string, from, bits int, index []reg.VecVirtual, uppe
 		only := z.middle
 		if z.steps == 0 {
 			only = z.vector()
-			z.VBROADCASTSS(words, only)
+			z.c.VBROADCASTSS(words, only)
 		}
 		for i := range found {
 			found[i] = only
@@ -88,8 +88,8 @@ func (z *drawer) uppers(bits int, index []reg.VecVirtual) (upper [][]reg.Registe
 	for b := 5; z.wide && b < bits; b++ {
 		masks := make([]reg.Register, len(index))
 		for i := range index {
-			k := z.K()
-			z.VPTESTMD_BCST(z.bit(b), index[i], k)
+			k := z.c.K()
+			z.c.VPTESTMD_BCST(z.bit(b), index[i], k)
 			masks[i] = k
 		}
 		upper = append(upper, masks)
@@ -109,22 +109,22 @@ func (z *drawer) among(words operand.Mem, bits int, index []reg.VecVirtual, uppe
 	if bits > 5 {
 		found, above := z.among(words, bits-1, index, upper), z.among(words.Offset(2<<bits), bits-1, index, upper)
 		for i := range index {
-			z.VMOVAPS(above[i], upper[bits-6][i], found[i])
+			z.c.VMOVAPS(above[i], upper[bits-6][i], found[i])
 		}
 		return found
 	}
 	found, first, second := make([]reg.VecVirtual, len(index)), z.vector(), z.vector()
-	z.VMOVUPS(words, first)
+	z.c.VMOVUPS(words, first)
 	if bits == 5 {
-		z.VMOVUPS(words.Offset(64), second)
+		z.c.VMOVUPS(words.Offset(64), second)
 	}
 	for i := range index {
 		found[i] = z.vector()
 		if bits == 5 {
-			z.VMOVDQA32(index[i], found[i])
-			z.VPERMI2PS(second, first, found[i])
+			z.c.VMOVDQA32(index[i], found[i])
+			z.c.VPERMI2PS(second, first, found[i])
 		} else {
-			z.VPERMPS(first, index[i], found[i])
+			z.c.VPERMPS(first, index[i], found[i])
 		}
 	}
 	return found
@@ -134,19 +134,19 @@ func (z *drawer) among(words operand.Mem, bits int, index []reg.VecVirtual, uppe
 func (z *drawer) gather(words operand.Mem, bits int, index reg.VecVirtual) reg.VecVirtual {
 	v := z.vector()
 	if bits <= 4 {
-		z.VPERMPS(words, index, v)
+		z.c.VPERMPS(words, index, v)
 	}
 	if bits == 4 {
 		above := z.vector()
-		z.VPERMPS(words.Offset(32), index, above)
-		z.VBLENDVPS(z.upper, above, v, v)
+		z.c.VPERMPS(words.Offset(32), index, above)
+		z.c.VBLENDVPS(z.upper, above, v, v)
 	}
 	if bits > 4 {
 		all := z.vector()
 		z.load(z.same("all", 0xFFFFFFFF), all)
 		z.clear(v)
 		words.Index, words.Scale = index, 4
-		z.VGATHERDPS(all, words, v)
+		z.c.VGATHERDPS(all, words, v)
 	}
 	return v
 }

@@ -22,8 +22,8 @@ type symbols struct {
 
 func (z *symbols) begin() {
 	z.x, z.dst, z.doubt = z.base("x"), z.base("symbols"), z.base("doubt")
-	z.doubts = z.GP64()
-	z.XORQ(z.doubts, z.doubts)
+	z.doubts = z.c.GP64()
+	z.c.XORQ(z.doubts, z.doubts)
 	if !z.wide {
 		z.zero = z.vector()
 		z.clear(z.zero)
@@ -32,7 +32,7 @@ func (z *symbols) begin() {
 
 // loadWords loads the address of the words.
 func (z *symbols) loadWords(of layout) {
-	z.Comment("Load the words that stay the same.")
+	z.c.Comment("Load the words that stay the same.")
 	z.words = call{of, z.pointer("words")}
 }
 
@@ -42,20 +42,20 @@ func (z *symbols) constant(name string) operand.Op {
 		return z.words.field(name, 0)
 	}
 	v := z.vector()
-	z.VBROADCASTSS(z.words.field(name, 0), v)
+	z.c.VBROADCASTSS(z.words.field(name, 0), v)
 	return v
 }
 
 // noBits returns the lanes where e has no bit of test.
 func (z *symbols) noBits(e reg.VecVirtual) reg.Register {
 	if z.wide {
-		k := z.K()
-		z.VPTESTNMD(z.test, e, k)
+		k := z.c.K()
+		z.c.VPTESTNMD(z.test, e, k)
 		return k
 	}
 	t := z.vector()
-	z.VPAND(z.test, e, t)
-	z.VPCMPEQD(z.zero, t, t)
+	z.c.VPAND(z.test, e, t)
+	z.c.VPCMPEQD(z.zero, t, t)
 	return t
 }
 
@@ -84,79 +84,79 @@ func (z *symbols) each(together int, some func(x []operand.Mem) (out []reg.VecVi
 				}
 			}
 			for ; pairs < len(out)/2; pairs++ {
-				z.VPACKUSDW(out[2*pairs+1], out[2*pairs], out[2*pairs])
+				z.c.VPACKUSDW(out[2*pairs+1], out[2*pairs], out[2*pairs])
 			}
 		}
 		if z.wide {
 			z.note(doubt)
 		}
-		z.Comment("Pack the symbols to bytes.")
-		z.VPACKUSWB(out[2], out[0], out[0])
+		z.c.Comment("Pack the symbols to bytes.")
+		z.c.VPACKUSWB(out[2], out[0], out[0])
 		if finish != nil {
 			finish(out[0])
 		}
 		z.sign(out[0])
-		z.Comment("Put the bytes in order and store them.")
+		z.c.Comment("Put the bytes in order and store them.")
 		order := z.vector()
 		z.load(z.ordered(), order)
-		z.VPERMD(out[0], order, out[0])
+		z.c.VPERMD(out[0], order, out[0])
 		z.store(out[0], z.dst)
-		z.ADDQ(operand.U32(4*z.bytes), z.x.Base)
-		z.ADDQ(operand.U32(lanes/2), z.doubt.Base)
-		z.ADDQ(operand.U32(4*lanes), z.dst.Base)
-		z.SUBQ(operand.U32(4*lanes), n)
+		z.c.ADDQ(operand.U32(4*z.bytes), z.x.Base)
+		z.c.ADDQ(operand.U32(lanes/2), z.doubt.Base)
+		z.c.ADDQ(operand.U32(4*lanes), z.dst.Base)
+		z.c.SUBQ(operand.U32(4*lanes), n)
 	})
-	z.Comment("Return whether any coordinate is doubtful.")
-	doubts := z.GP32()
-	z.XORL(doubts, doubts)
-	z.TESTQ(z.doubts, z.doubts)
-	z.SETNE(doubts.As8())
-	z.Store(doubts, z.ReturnIndex(0))
+	z.c.Comment("Return whether any coordinate is doubtful.")
+	doubts := z.c.GP32()
+	z.c.XORL(doubts, doubts)
+	z.c.TESTQ(z.doubts, z.doubts)
+	z.c.SETNE(doubts.As8())
+	z.c.Store(doubts, z.c.ReturnIndex(0))
 	z.finish()
 }
 
 // noteOne writes which lanes of vector v are doubtful.
 func (z *symbols) noteOne(v int, doubt reg.Register) {
-	z.Comment("Note the doubtful lanes of a vector.")
-	r := z.GP32()
-	z.VMOVMSKPS(doubt, r)
-	z.MOVB(r.As8(), z.doubt.Offset(v))
-	z.ORQ(r.As64(), z.doubts)
+	z.c.Comment("Note the doubtful lanes of a vector.")
+	r := z.c.GP32()
+	z.c.VMOVMSKPS(doubt, r)
+	z.c.MOVB(r.As8(), z.doubt.Offset(v))
+	z.c.ORQ(r.As64(), z.doubts)
 }
 
 // note writes which of four vectors are doubtful.
 func (z *symbols) note(doubt []reg.Register) {
-	z.Comment("Note the doubtful lanes of four vectors.")
-	r := z.GP64()
-	z.KUNPCKWD(doubt[0], doubt[1], doubt[0])
-	z.KUNPCKWD(doubt[2], doubt[3], doubt[2])
-	z.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
-	z.KMOVQ(doubt[0], r)
-	z.MOVQ(r, z.doubt)
-	z.ORQ(r, z.doubts)
+	z.c.Comment("Note the doubtful lanes of four vectors.")
+	r := z.c.GP64()
+	z.c.KUNPCKWD(doubt[0], doubt[1], doubt[0])
+	z.c.KUNPCKWD(doubt[2], doubt[3], doubt[2])
+	z.c.KUNPCKDQ(doubt[0], doubt[2], doubt[0])
+	z.c.KMOVQ(doubt[0], r)
+	z.c.MOVQ(r, z.doubt)
+	z.c.ORQ(r, z.doubts)
 }
 
 // sign flips the symbols other than 0 of negative coordinates.
 func (z *symbols) sign(bytes reg.VecVirtual) {
-	z.Comment("Give the symbols of negative coordinates their sign.")
+	z.c.Comment("Give the symbols of negative coordinates their sign.")
 	x, y := z.vector(), z.vector()
 	z.load(z.x, x)
 	z.load(z.x.Offset(2*z.bytes), y)
-	z.VPACKSSDW(z.x.Offset(z.bytes), x, x) // saturation keeps signs
-	z.VPACKSSDW(z.x.Offset(3*z.bytes), y, y)
-	z.VPACKSSWB(y, x, x)
+	z.c.VPACKSSDW(z.x.Offset(z.bytes), x, x) // saturation keeps signs
+	z.c.VPACKSSDW(z.x.Offset(3*z.bytes), y, y)
+	z.c.VPACKSSWB(y, x, x)
 	if z.wide {
-		k := z.K()
-		z.VPMOVB2M(x, k)
-		z.VPTESTMB(bytes, bytes, k, k)
-		z.VMOVDQU8_Z(z.flip, k, x)
-		z.VPXORD(x, bytes, bytes)
+		k := z.c.K()
+		z.c.VPMOVB2M(x, k)
+		z.c.VPTESTMB(bytes, bytes, k, k)
+		z.c.VMOVDQU8_Z(z.flip, k, x)
+		z.c.VPXORD(x, bytes, bytes)
 		return
 	}
 	none := z.vector()
-	z.VPCMPGTB(x, z.zero, x)
-	z.VPCMPEQB(bytes, z.zero, none)
-	z.VPANDN(x, none, x)
-	z.VPAND(z.flip, x, x)
-	z.VPXOR(x, bytes, bytes)
+	z.c.VPCMPGTB(x, z.zero, x)
+	z.c.VPCMPEQB(bytes, z.zero, none)
+	z.c.VPANDN(x, none, x)
+	z.c.VPAND(z.flip, x, x)
+	z.c.VPXOR(x, bytes, bytes)
 }

@@ -48,14 +48,14 @@ func (t tile) place(m operand.Mem, v int, next reg.Register) operand.Mem {
 // of quads is an argument, done how many bytes of it have been dealt with; base
 // holds the address of the inputs.
 func (t tile) inputs(done, base operand.Mem) []reg.Register {
-	t.Comment("Point to the inputs of the tile's quads.")
-	quads, in := t.quadTable(done), t.GP64()
-	t.MOVQ(base, in)
+	t.c.Comment("Point to the inputs of the tile's quads.")
+	quads, in := t.quadTable(done), t.c.GP64()
+	t.c.MOVQ(base, in)
 	first := make([]reg.Register, t.quads)
 	for q := range first {
-		p := t.GP64()
-		t.MOVQ(quads.Offset(q*quadPlaces().size()+quadPlaces().at("In")), p)
-		t.LEAQ(operand.Mem{Base: in, Index: p, Scale: 4}, p)
+		p := t.c.GP64()
+		t.c.MOVQ(quads.Offset(q*quadPlaces().size()+quadPlaces().at("In")), p)
+		t.c.LEAQ(operand.Mem{Base: in, Index: p, Scale: 4}, p)
 		first[q] = p
 	}
 	return first
@@ -64,16 +64,16 @@ func (t tile) inputs(done, base operand.Mem) []reg.Register {
 // quadTable returns a pointer to the tile's quads.
 func (t tile) quadTable(done operand.Mem) operand.Mem {
 	quads := t.pointer("quads")
-	t.ADDQ(done, quads.Base)
+	t.c.ADDQ(done, quads.Base)
 	return quads
 }
 
 // nextTile leaves the loop over tiles when the call has none left.
 func (t tile) nextTile(done, tiles operand.Mem) {
-	t.Comment("Count the tile, in the call: registers are rare here.")
-	t.ADDQ(operand.U8(t.quads*quadPlaces().size()), done)
-	t.DECQ(tiles)
-	t.JNZ(operand.LabelRef("tile"))
+	t.c.Comment("Count the tile, in the call: registers are rare here.")
+	t.c.ADDQ(operand.U8(t.quads*quadPlaces().size()), done)
+	t.c.DECQ(tiles)
+	t.c.JNZ(operand.LabelRef("tile"))
 	t.finish()
 }
 
@@ -88,16 +88,16 @@ func (t tile) loadMask(m operand.Mem) mask {
 	if !t.masked {
 		return mask{}
 	}
-	t.Comment("Load the mask of the lanes that are there.")
+	t.c.Comment("Load the mask of the lanes that are there.")
 	if t.wide {
-		k, v := t.K(), t.vector()
-		t.VMOVUPS(m, v)
-		t.VPMOVD2M(v, k)
+		k, v := t.c.K(), t.vector()
+		t.c.VMOVUPS(m, v)
+		t.c.VPMOVD2M(v, k)
 		return mask{k: k}
 	}
 	v := t.row()
 	for i := range v {
-		t.VMOVUPS(m.Offset(i*t.bytes), v[i])
+		t.c.VMOVUPS(m.Offset(i*t.bytes), v[i])
 	}
 	return mask{vectors: v}
 }
@@ -106,11 +106,11 @@ func (t tile) loadMask(m operand.Mem) mask {
 func (t tile) loadLanes(k mask, i int, m operand.Mem, v reg.VecVirtual) {
 	switch {
 	case !t.masked:
-		t.VMOVUPS(m, v)
+		t.c.VMOVUPS(m, v)
 	case t.wide:
-		t.VMOVUPS_Z(m, k.k, v)
+		t.c.VMOVUPS_Z(m, k.k, v)
 	default:
-		t.VMASKMOVPS(m, k.vectors[i], v)
+		t.c.VMASKMOVPS(m, k.vectors[i], v)
 	}
 }
 
@@ -118,24 +118,24 @@ func (t tile) loadLanes(k mask, i int, m operand.Mem, v reg.VecVirtual) {
 func (t tile) storeLanes(k mask, i int, v reg.VecVirtual, m operand.Mem) {
 	switch {
 	case !t.masked:
-		t.VMOVUPS(v, m)
+		t.c.VMOVUPS(v, m)
 	case t.wide:
-		t.VMOVUPS(v, k.k, m)
+		t.c.VMOVUPS(v, k.k, m)
 	default:
-		t.VMASKMOVPS(v, k.vectors[i], m)
+		t.c.VMASKMOVPS(v, k.vectors[i], m)
 	}
 }
 
 // multiplyAdd adds the float at m times the row v to the row s.
 func (t tile) multiplyAdd(s, v []reg.VecVirtual, m operand.Mem) {
 	if t.wide && len(v) == 1 {
-		t.VFMADD231PS_BCST(m, v[0], s[0])
+		t.c.VFMADD231PS_BCST(m, v[0], s[0])
 		return
 	}
 	x := t.vector()
-	t.VBROADCASTSS(m, x)
+	t.c.VBROADCASTSS(m, x)
 	for i := range v {
-		t.VFMADD231PS(v[i], x, s[i])
+		t.c.VFMADD231PS(v[i], x, s[i])
 	}
 }
 
@@ -144,8 +144,8 @@ func (t tile) multiplyAdd(s, v []reg.VecVirtual, m operand.Mem) {
 // assembly counts in the struct but moves no pointer in it: the garbage collector
 // must find none that points nowhere.
 func (w width) called(name string, of layout, arguments, doc string) call {
-	function(w.Context, name+w.tier, "func(call *"+of.name+arguments+")", doc)
-	w.Comment("Load the address of the call.")
+	function(w.c, name+w.tier, "func(call *"+of.name+arguments+")", doc)
+	w.c.Comment("Load the address of the call.")
 	return call{of, w.pointer("call")}
 }
 

@@ -10,8 +10,8 @@ import (
 // A width is one size of vector registers, with what the two instruction sets
 // write differently. It is the vocabulary of all topics.
 type width struct {
-	*build.Context
-	tier  string // ends the names of functions
+	c     *build.Context // a field: embedded, it costs a minute of compiling wrappers of its thousands of methods
+	tier  string         // ends the names of functions
 	bytes int
 	wide  bool // AVX-512
 
@@ -26,48 +26,48 @@ func widths(c *build.Context, topic string) []width {
 
 func (w width) vector() reg.VecVirtual {
 	if w.wide {
-		return w.ZMM()
+		return w.c.ZMM()
 	}
-	return w.YMM()
+	return w.c.YMM()
 }
 
 func (w width) xor(a, b, dst operand.Op) {
 	if w.wide {
-		w.VPXORD(a, b, dst)
+		w.c.VPXORD(a, b, dst)
 	} else {
-		w.VPXOR(a, b, dst)
+		w.c.VPXOR(a, b, dst)
 	}
 }
 
 func (w width) and(a, b, dst operand.Op) {
 	if w.wide {
-		w.VPANDD(a, b, dst)
+		w.c.VPANDD(a, b, dst)
 	} else {
-		w.VPAND(a, b, dst)
+		w.c.VPAND(a, b, dst)
 	}
 }
 
 func (w width) or(a, b, dst operand.Op) {
 	if w.wide {
-		w.VPORD(a, b, dst)
+		w.c.VPORD(a, b, dst)
 	} else {
-		w.VPOR(a, b, dst)
+		w.c.VPOR(a, b, dst)
 	}
 }
 
 func (w width) load(m operand.Op, dst reg.Register) {
 	if w.wide {
-		w.VMOVDQU32(m, dst)
+		w.c.VMOVDQU32(m, dst)
 	} else {
-		w.VMOVDQU(m, dst)
+		w.c.VMOVDQU(m, dst)
 	}
 }
 
 func (w width) store(v reg.Register, m operand.Op) {
 	if w.wide {
-		w.VMOVDQU32(v, m)
+		w.c.VMOVDQU32(v, m)
 	} else {
-		w.VMOVDQU(v, m)
+		w.c.VMOVDQU(v, m)
 	}
 }
 
@@ -85,39 +85,39 @@ func (w width) clear(v reg.Register) { w.xor(v, v, v) }
 
 // everywhere fills a vector with a 32-bit constant.
 func (w width) everywhere(value uint32) reg.VecVirtual {
-	r, v := w.GP32(), w.vector()
-	w.MOVL(operand.U32(value), r)
+	r, v := w.c.GP32(), w.vector()
+	w.c.MOVL(operand.U32(value), r)
 	w.spread(r, v)
 	return v
 }
 
 // spread fills v with r.
 func (w width) spread(r reg.Register, v reg.VecVirtual) {
-	w.VMOVD(r, v.AsX())
-	w.VPBROADCASTD(v.AsX(), v)
+	w.c.VMOVD(r, v.AsX())
+	w.c.VPBROADCASTD(v.AsX(), v)
 }
 
 // argument fills a vector with a 32-bit argument.
 func (w width) argument(name string) reg.VecVirtual {
-	r, v := w.GP32(), w.vector()
-	w.Load(w.Param(name), r)
+	r, v := w.c.GP32(), w.vector()
+	w.c.Load(w.c.Param(name), r)
 	w.spread(r, v)
 	return v
 }
 
 // number fills a vector with a float argument.
 func (w width) number(name string, v reg.VecVirtual) {
-	from, err := w.Param(name).Resolve()
+	from, err := w.c.Param(name).Resolve()
 	if err != nil {
 		panic("gen: " + name + ": " + err.Error())
 	}
-	w.VBROADCASTSS(from.Addr, v)
+	w.c.VBROADCASTSS(from.Addr, v)
 }
 
 // pointer loads an argument that points to something.
 func (w width) pointer(name string) operand.Mem {
-	r := w.GP64()
-	w.Load(w.Param(name), r)
+	r := w.c.GP64()
+	w.c.Load(w.c.Param(name), r)
 	return operand.Mem{Base: r}
 }
 
@@ -141,10 +141,10 @@ func (w width) table(name string, words ...uint32) operand.Mem {
 	if base, ok := w.tables[name]; ok {
 		return base
 	}
-	base := w.StaticGlobal(w.topic + name)
-	w.DataAttributes(attr.RODATA | attr.NOPTR)
+	base := w.c.StaticGlobal(w.topic + name)
+	w.c.DataAttributes(attr.RODATA | attr.NOPTR)
 	for i, v := range words {
-		w.AddDatum(4*i, operand.U32(v))
+		w.c.AddDatum(4*i, operand.U32(v))
 	}
 	w.tables[name] = base
 	return base
@@ -152,27 +152,27 @@ func (w width) table(name string, words ...uint32) operand.Mem {
 
 // base loads the address of a slice.
 func (w width) base(name string) operand.Mem {
-	r := w.GP64()
-	w.Load(w.Param(name).Base(), r)
+	r := w.c.GP64()
+	w.c.Load(w.c.Param(name).Base(), r)
 	return operand.Mem{Base: r}
 }
 
 // length loads the length of a slice.
 func (w width) length(name string) reg.GPVirtual {
-	r := w.GP64()
-	w.Load(w.Param(name).Len(), r)
+	r := w.c.GP64()
+	w.c.Load(w.c.Param(name).Len(), r)
 	return r
 }
 
 // loop repeats body until n, which body makes smaller, is 0; not at all if it is
 // 0 already.
 func (w width) loop(n reg.Register, body func()) {
-	w.TESTQ(n, n)
-	w.JZ(operand.LabelRef("done"))
-	w.Label("loop")
+	w.c.TESTQ(n, n)
+	w.c.JZ(operand.LabelRef("done"))
+	w.c.Label("loop")
 	body()
-	w.JNZ(operand.LabelRef("loop"))
-	w.Label("done")
+	w.c.JNZ(operand.LabelRef("loop"))
+	w.c.Label("done")
 }
 
 // Predicates of VCMPPS and VCMPPD, of VPCMPD and of VPCMPB. Those that a NaN
@@ -189,8 +189,8 @@ const (
 
 // finish returns to Go.
 func (w width) finish() {
-	w.VZEROUPPER()
-	w.RET()
+	w.c.VZEROUPPER()
+	w.c.RET()
 }
 
 // function begins a leaf function that leaves its slices to the caller.
