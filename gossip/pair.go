@@ -33,7 +33,7 @@ import (
 // among workers with an open offer, no worker declines the highest rank.
 //
 // A lost link: an offer whose link breaks is in doubt, and the worker goes on with
-// another neighbour. On the next link it asks what has become of the offer. The other
+// another neighbour. On the next link it asks how the offer has ended. The other
 // end keeps its last reply to each neighbour and sends it again. If the offer never
 // arrived, the other end declines it for good. So in the end both have used an
 // exchange or neither, and the sum of the models moves by the gradients alone. A late
@@ -84,7 +84,7 @@ const (
 	hopOffer    = iota // the model and the census
 	hopReply           // the model and the census
 	hopDecline         // there is no such exchange
-	hopQuery           // asks what has become of this offer
+	hopQuery           // asks how this offer has ended
 	hopFinished        // the census; no offer or query follows
 	pairHops
 )
@@ -207,7 +207,7 @@ func (w *PairWorker) Link(peer topology.Rank, up bool) {
 // Params returns the present model. Exchanges may change it at any call.
 func (w *PairWorker) Params() []float32 { return w.alg.X }
 
-// Mixed returns what the last exchange saw.
+// Mixed returns the observations of the last exchange.
 func (w *PairWorker) Mixed() algos.Mixed { return w.mixed }
 
 // Codec returns the codec of one link, or nil if there is no neighbour.

@@ -14,15 +14,15 @@ import (
 )
 
 // A ledger is a codec of whole numbers whose exchanges are exact in float32.
-// It holds both ends to the contract of a codec: what is mixed against is what
-// was encoded, under the same number. Of what it has encoded it remembers no
-// more than a codec has to.
+// It holds both ends to the contract of a codec: they mix against the model that was
+// encoded, under the same number. It remembers no more of the encoded messages than a
+// codec must.
 type ledger struct {
 	t        fataler
 	self     int
-	exchange map[string]int                          // by exchange: what this worker's model has gained in coordinate 0
+	exchange map[string]int                          // by exchange: the gain of this worker's model in coordinate 0
 	wrong    func(sender, receiver, number int) bool // messages not to be trusted without repair; nil: all are
-	kept     map[[2]int]encoded                      // by neighbour and who has offered
+	kept     map[[2]int]encoded                      // by neighbour and the rank that has offered
 	mended   int64                                   // repaired messages used
 }
 
@@ -124,7 +124,7 @@ type crowd struct {
 	workers []*gossip.PairWorker
 	asked   []bool
 	done    []bool
-	points  [][2][]float32 // where a gradient is being taken: the slice, and what was in it
+	points  [][2][]float32 // where a gradient is being taken: the slice, and a copy of it
 	flight  [][]gossip.Frame
 	taken   []int // payloads that each machine owns
 	pulled  int   // sum of the gradients applied, coordinate 0
@@ -245,7 +245,7 @@ func (c *crowd) judge(i int, err error) {
 	}
 }
 
-// link ends or makes the link between two neighbours: what was in flight is lost.
+// link ends or makes the link between two neighbours. Frames in flight are lost.
 func (c *crowd) link(i, j int, up bool) {
 	if !slices.Contains(c.rows[i].Out, topology.Rank(j)) {
 		return
@@ -258,8 +258,8 @@ func (c *crowd) link(i, j int, up bool) {
 	c.workers[j].Link(topology.Rank(i), up)
 }
 
-// spoil hands worker i a frame that nobody has sent, of a number that is not
-// under way: who can forge such a one can forge a model as well.
+// spoil hands worker i a frame that no worker has sent, of a number that is not under
+// way. A sender that can forge a number under way can forge a model as well.
 func (c *crowd) spoil(i int, choose func(n int) int) {
 	c.receive(i, gossip.Frame{
 		From: topology.Rank(choose(len(c.rows)+1) - 1), To: topology.Rank(i + choose(2)),

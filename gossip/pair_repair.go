@@ -8,7 +8,7 @@ import (
 
 // Messages of an exchange are repaired like messages of a round, see repair.go: the
 // payload stays as it was, and both ends use the indices that it was made from. Only
-// the two ends have to recover the same: one gains what the other loses, so the mean
+// the two ends have to recover the same: the gain of one is the loss of the other, so the mean
 // of the models moves by the gradients alone.
 //
 // The sender keeps the repair of a message as long as the receiver may ask for it. For

@@ -143,7 +143,7 @@ func TestAReplyThatIsLostIsSentAgain(t *testing.T) {
 	}
 	c.link(0, 1, true)
 	c.poll(1)
-	for len(c.flight[0]) > 0 { // what has become of it?
+	for len(c.flight[0]) > 0 { // worker 1 asks how its offer has ended
 		c.deliver(0, 0, false)
 	}
 	c.poll(0)

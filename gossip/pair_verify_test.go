@@ -50,7 +50,7 @@ type turner struct {
 	repairs int
 }
 
-// take takes the work of worker i and delivers what it sends.
+// take takes the work of worker i and delivers its frames.
 func (s *turner) take(i int) {
 	r := s.all[i].Ready()
 	if r.Compute {
@@ -221,7 +221,7 @@ func (c *crowd) want(models ...float32) {
 	}
 }
 
-// step delivers the one frame to worker i and compares what it then sends.
+// step delivers the one frame to worker i and compares the frames that it then sends.
 func (c *crowd) step(i int, want string) {
 	if len(c.flight[i]) != 1 {
 		c.t.Fatalf("worker %d: %d frames are on their way", i, len(c.flight[i]))

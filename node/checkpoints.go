@@ -9,29 +9,49 @@ import (
 // copyShare bounds the time that copies take: one part in so many.
 const copyShare = 50
 
-// A copied is the copy of the state in memory. Most often it is that of the last
-// boundary: a worker that has to end at once has lost no round then.
+// A copied is the copy of the state in memory. Most often it was taken at the last
+// boundary, so a worker that must end at once loses no round.
 type copied struct {
 	round int           // −1: there is none
 	took  time.Duration // to take it
 	next  time.Time     // when the next may be taken
 }
 
-// An errand is what is to be done with the copy.
+// An errand is the next thing to do with the copy.
 //
-//	state    event                                               next
-//	resting  a checkpoint is due, or the first neighbour is met  due
-//	due      what was said before it is in the journal           writing; noting at round 0
-//	noting   the disk has it, or does not take it                resting
-//	writing  the disk has it, or does not take it                resting
+//	state    meaning                                event                                      next
+//	resting  nothing                                a checkpoint is due                        due
+//	                                                the first neighbour is met                 due
+//	due      write it                               the journal has all earlier messages       writing, or
+//	                                                                                           noting at round 0
+//	noting   it is being written that the worker    the disk has it, or refuses it             resting
+//	         has begun; the copy may change
+//	writing  it is being written, and must not      the disk has it, or refuses it             resting
+//	         change
+//	never    the worker keeps no checkpoints
 type errand int
 
 const (
 	resting errand = iota
-	never          // the worker keeps no checkpoints
-	due            // the copy has to be written
-	noting         // it is being written that the worker has begun: the copy may change
-	writing        // the copy is being written, and must not change
+	never
+	due
+	noting
+	writing
+)
+
+// A lastCheckpoint is the one after the last round.
+//
+//	state    meaning                                     event                             next
+//	pending  rounds are left, or it is not taken yet     it is taken                       taken
+//	                                                     the newest one is of that round   settled
+//	taken    it is being written                         the disk has it, or refuses it    settled
+//	settled  it is safe, or cannot be made safe
+type lastCheckpoint uint8
+
+const (
+	pending lastCheckpoint = iota
+	taken
+	settled
 )
 
 // A keeper takes the checkpoints of a worker that is being driven.
@@ -42,25 +62,24 @@ type keeper struct {
 	grown   int64 // by how many it had at the last one
 	copied  copied
 	errand  errand
-	newest  int       // round that is safe, −1 if none is
-	oldest  int       // round that it may come back to
-	kept    []int     // rounds that the worker may come back to, the oldest first
-	last    bool      // that after the last round has been taken
-	settled bool      // and is safe, or cannot be made so
+	newest  int   // round that is safe, −1 if none is
+	oldest  int   // round that it may come back to
+	kept    []int // rounds that the worker may come back to, the oldest first
+	last    lastCheckpoint
 	began   time.Time // of the last one
 	asked   bool      // for one at the next boundary
 	written chan keeping
 	failing bool // the last one was not written
 }
 
-// A keeping is what came of writing a checkpoint.
+// A keeping is the result of writing a checkpoint.
 type keeping struct {
 	round int
 	err   error
 }
 
-// newKeeper returns one that does nothing for a worker without checkpoints. Its boundary is
-// to be called at each.
+// newKeeper returns a keeper, which does nothing for a worker without checkpoints. A driver
+// calls boundary at each boundary.
 func newKeeper(w *Worker) *keeper {
 	k := &keeper{
 		Checkpoints: w.Checkpoints, rounds: w.Rounds, growth: growth, copied: copied{round: -1},
@@ -77,15 +96,15 @@ func newKeeper(w *Worker) *keeper {
 	return k
 }
 
-// begin makes it safe that the worker has begun at round 0. It is called when others
-// may know of that: a worker that has met nobody leaves nothing behind.
+// begin has the disk note that the worker has begun at round 0. A driver calls it when
+// other workers may know of that: a worker that has met no neighbour leaves no trace.
 func (k *keeper) begin() {
 	if k.errand == resting && k.newest < 0 && k.copied.round < 0 {
 		k.copied.round, k.errand = 0, due
 	}
 }
 
-// boundary is the machine's, before a round.
+// boundary copies the state before a round if that is due; the machine calls it.
 func (k *keeper) boundary(round int) {
 	switch {
 	case k.errand == never || k.errand == writing || round >= k.rounds:
@@ -101,8 +120,8 @@ func (k *keeper) due(round int) bool {
 		k.Journal != nil && k.Journal.Appended()-k.grown >= k.growth
 }
 
-// copy copies the state. What it costs is the smaller of two times: in one of them other
-// processes may have had the processor.
+// copy copies the state. Its cost is the smaller of the last two times, since other
+// processes may have had the processor during one of them.
 func (k *keeper) copy(round int) {
 	began := time.Now()
 	k.Take(round)
@@ -122,25 +141,25 @@ func (k *keeper) take(round int) {
 	}
 }
 
-// finish sees to the checkpoint after the last round and reports whether there is
-// no more to be done about it: until then the neighbours have to keep what would
-// lead to it again.
+// finish takes the checkpoint after the last round, and reports whether it is settled.
+// Until then the neighbours must keep the messages with which the worker could repeat
+// its last rounds.
 func (k *keeper) finish(round int) bool {
 	switch {
-	case k.errand == never || k.settled:
+	case k.errand == never:
 		return true
-	case k.last || k.busy():
+	case k.last != pending || k.busy():
 	case k.newest == round:
-		k.settled = true
+		k.last = settled
 	default:
-		k.last = true
+		k.last = taken
 		k.take(round)
 	}
-	return k.settled
+	return k.last == settled
 }
 
-// write begins to write the copy if it is due. All that was sent before it is in the
-// journal by now.
+// write begins to write the copy if it is due. The journal has all messages sent before
+// the copy by now.
 func (k *keeper) write() {
 	if k.errand != due {
 		return
@@ -156,7 +175,7 @@ func (k *keeper) write() {
 	}()
 }
 
-// secure writes the copy if it is newer than what is safe, and reports whether
+// secure writes the copy if it is newer than the newest checkpoint, and reports whether
 // anything is being written.
 func (k *keeper) secure() bool {
 	if k.errand == resting && k.copied.round > k.newest {
@@ -169,8 +188,13 @@ func (k *keeper) secure() bool {
 // busy reports whether anything is being written.
 func (k *keeper) busy() bool { return k.errand == noting || k.errand == writing }
 
-// rest takes in that a write has ended, well or not.
-func (k *keeper) rest() { k.errand, k.settled = resting, k.last }
+// rest notes that a write has ended, well or not.
+func (k *keeper) rest() {
+	k.errand = resting
+	if k.last == taken {
+		k.last = settled
+	}
+}
 
 func (k *keeper) save(round int) error {
 	if k.Journal != nil {
@@ -181,8 +205,8 @@ func (k *keeper) save(round int) error {
 	return k.Write(round)
 }
 
-// tell logs that checkpoints are not written, and that they are again. A full disk
-// would otherwise give a line for every one.
+// tell logs when writing begins to fail and when it works again, so that a full disk does
+// not give a line for every checkpoint.
 func (k *keeper) tell(log *slog.Logger, n keeping) {
 	switch {
 	case n.err != nil && !k.failing:
@@ -194,8 +218,8 @@ func (k *keeper) tell(log *slog.Logger, n keeping) {
 	k.failing = n.err != nil
 }
 
-// enter notes that the checkpoint before a round is safe, and returns the oldest
-// round that the worker may come back to. From the end nobody goes back.
+// enter notes that the checkpoint before a round is safe, and returns the oldest round
+// that the worker may come back to. A worker at the end of its run does not go back.
 func (k *keeper) enter(round int) (oldest int) {
 	k.newest = round
 	k.kept = append(k.kept, round)
@@ -203,18 +227,18 @@ func (k *keeper) enter(round int) (oldest int) {
 		k.kept = slices.Delete(k.kept, 0, 1)
 	}
 	k.oldest = k.kept[0]
-	if k.last {
+	if k.last != pending {
 		k.oldest = round
 	}
 	return k.oldest
 }
 
-// close removes the journal at the end of a run, if nobody can come back to it.
+// close removes the journal at the end of a run, if no neighbour can come back to it.
 func (k *keeper) close(over bool, log *slog.Logger) {
 	if k.Journal == nil || !over {
 		return
 	}
 	if err := k.Journal.Remove(); err != nil {
-		log.Warn("the journal is of no use any more, but cannot be removed", "why", err)
+		log.Warn("the journal is not needed any more, but cannot be removed: remove it by hand", "why", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestAWorkerMayComeBackToAFewCheckpoints(t *testing.T) {
 			t.Errorf("after round %d: may come back to %d, want %d", test.round, got, test.oldest)
 		}
 	}
-	k.last = true
+	k.last = taken
 	if got := k.enter(40); got != 40 {
 		t.Errorf("at the end: may come back to %d", got)
 	}

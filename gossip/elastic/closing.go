@@ -18,7 +18,7 @@ const (
 	widest     = 12  // bits: the margin grows at most by 2^widest
 )
 
-// Step returns what has to be done now, in order. A driver calls it whenever
+// Step returns the acts that are due now, in order. A driver calls it whenever
 // something has happened, and a few times per grace.
 func (m *Membership) Step(w Moment) []Act {
 	m.acts = m.acts[:0]

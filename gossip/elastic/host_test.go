@@ -8,9 +8,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// TestWhoHasPlaceForWhom lets worker 0 of a ring of seven lose 1, close the gap with
+// TestAPlaceIsNextToTheWorker lets worker 0 of a ring of seven lose 1, close the gap with
 // 4 because 2 and 3 do not answer either, and be asked for a place.
-func TestWhoHasPlaceForWhom(t *testing.T) {
+func TestAPlaceIsNextToTheWorker(t *testing.T) {
 	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 7, Slack: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// rejoin brings a worker that has died back as another process, as soon as
-// somebody takes it.
+// rejoin brings a dead worker back as another process, as soon as another worker has a
+// place for it.
 func (w *world) rejoin(rank topology.Rank, rounds int) {
 	old := w.workers[rank]
 	if !old.dead || w.joining[rank] != 0 {
@@ -22,7 +22,7 @@ func (w *world) rejoin(rank topology.Rank, rounds int) {
 	process := w.process + 1
 	for _, sponsor := range w.workers {
 		from := sponsor.machine.Next() + 1
-		if from <= old.machine.Next() { // what both lives did in one exchange could not be told apart
+		if from <= old.machine.Next() { // the test could not tell the exchanges of the two processes apart
 			continue
 		}
 		if sponsor.dead || sponsor.done || sponsor.inviting {
@@ -113,7 +113,7 @@ func TestAnotherProcessKnowsNothing(t *testing.T) {
 	}
 }
 
-// TestNextWorkersAreCalledOneByOne watches whom a worker calls whose neighbour and
+// TestNextWorkersAreCalledOneByOne watches the calls of a worker when its neighbour and
 // those beyond it do not answer.
 func TestNextWorkersAreCalledOneByOne(t *testing.T) {
 	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 16, Slack: 1})

@@ -9,7 +9,7 @@ import (
 
 // A Membership decides which edges one worker has while others are lost and come
 // back. In a ring it also finds the worker that closes a gap. It opens no link and
-// reads no clock: a driver reports events and does what Step returns.
+// reads no clock: a driver reports events and carries out the acts that Step returns.
 //
 // Only the two ends of an edge decide about it. A worker takes an edge off when it
 // waits for the neighbour and their link has been down for a grace; the edge is off
@@ -30,7 +30,7 @@ import (
 //	Part(e)   to a neighbour: our edge is off from exchange e, a worker between us is back
 //
 // After Off the higher rank says Want again if it still wants the edge. A new link
-// forgets what was said on the last one, except that On and Part are said again on
+// forgets the words of the last one, except that On and Part are said again on
 // each new link while the edge is on. So a lost On is answered in the end: either
 // the link stays down and the edge is taken off, or the answer is Off. No worker
 // waits for ever.
@@ -53,7 +53,7 @@ type side struct {
 	began  time.Duration // to look
 }
 
-// A Verb is what a Membership says to another.
+// A Verb is a word of one Membership to another.
 type Verb int
 
 // Verbs.
@@ -64,7 +64,7 @@ const (
 	Part
 )
 
-// An ActKind says what a driver has to do.
+// An ActKind is a kind of Act.
 type ActKind int
 
 // Kinds of acts.
@@ -168,7 +168,7 @@ func (m *Membership) Finished(peer topology.Rank) { m.get(peer).link.state = fin
 // Denied notes that peer does not take this worker back.
 func (m *Membership) Denied(peer topology.Rank) { m.get(peer).denied = true }
 
-// Heard notes what peer said, with the exchange that it named.
+// Heard notes a word of peer, with the exchange that it named.
 func (m *Membership) Heard(peer topology.Rank, verb Verb, exchange int) {
 	m.get(peer).hear(verb, exchange)
 }

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// survivors returns those who live.
+// survivors returns the workers that live.
 func (w *world) survivors() []*mortal {
 	var all []*mortal
 	for _, m := range w.workers {
@@ -22,8 +22,8 @@ func (w *world) survivors() []*mortal {
 	return all
 }
 
-// lopsided adds up what the exchanges that only one end of an edge has mixed did
-// to the sum of the models, and counts them by edge.
+// lopsided finds the exchanges that only one end of an edge has mixed. It returns their
+// effect on the sum of the models, and counts them by edge.
 func (w *world) lopsided(rounds int) (drift []float64, counts map[[2]int]int) {
 	drift, counts = make([]float64, worldDim), make(map[[2]int]int)
 	for k := range rounds {
@@ -75,7 +75,7 @@ func (w *world) parts(k int) int {
 	return n
 }
 
-// check holds a world that has come to its end against what is promised.
+// check tests the promises of Membership at the end of a world.
 func (w *world) check(rounds int) {
 	for _, m := range w.survivors() {
 		if !m.done {

@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A relation is what this worker knows of another one that is a neighbour or may become one.
+// A relation is the knowledge of this worker about another one that is a neighbour or may become one.
 type relation struct {
 	rank     topology.Rank
 	process  uint64 // on the last link; 0 before the first link
@@ -152,7 +152,7 @@ func (l *link) graces() time.Duration {
 	return 1
 }
 
-// A talk is what the two ends have said on the present link.
+// A talk holds the words of the two ends on the present link.
 //
 //	theirs  meaning                                         event                                   next
 //	silent  the other end wants no edge                     Want arrives                            wants

@@ -36,7 +36,7 @@ type world struct {
 	process uint64                   // the last that came back
 }
 
-// An event is what happens at a time; those of a link that was lost since never do.
+// An event happens at a time, unless it is of a link that was lost since.
 type event struct {
 	at     time.Duration
 	serial int
@@ -64,7 +64,7 @@ type mortal struct {
 	cuts     map[topology.Rank]int
 }
 
-// A witness is an algorithm that notes with whom it has mixed, and from what.
+// A witness is an algorithm that notes the neighbours and the models that it has mixed.
 type witness struct {
 	*algos.DPSGD
 	mixed map[int]map[topology.Rank]float32 // weights, by round
@@ -270,7 +270,7 @@ func (w *world) post(from *mortal, to topology.Rank, do func(m *mortal)) {
 	})
 }
 
-// step does what a worker asks for.
+// step carries out the requests of a worker.
 func (w *world) step(m *mortal) {
 	for more := !m.dead; more && !m.dead; more = m.ready.More {
 		w.must(m.Tick(w.now))
@@ -313,7 +313,7 @@ func (w *world) obey(m *mortal, c gossip.Control) {
 	}
 }
 
-// tell takes in what edges are off and sends what a worker has said.
+// tell notes the edges that are off, and sends the frames of a worker.
 func (w *world) tell(m *mortal) {
 	for _, n := range m.ready.Notes {
 		if n.Kind == gossip.EdgeIsSet && n.Weight == 0 && n.Peer != m.rank {
