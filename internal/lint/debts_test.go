@@ -56,7 +56,6 @@ var englishDebts = debt{
 	"internal/kernel":                       21,
 	"internal/kernel/gen":                   18,
 	"internal/lab":                          26,
-	"internal/record":                       18,
 	"internal/report":                       18,
 	"internal/state":                        4,
 	"moniqua":                               48,
