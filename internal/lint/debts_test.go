@@ -26,7 +26,6 @@ var englishDebts = debt{
 	".":                                     24,
 	"algos":                                 36,
 	"cmd/peer":                              22,
-	"configs":                               34,
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
