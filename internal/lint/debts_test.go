@@ -25,7 +25,6 @@ var upwardDebts = debt{}
 var englishDebts = debt{
 	".":                                     24,
 	"algos":                                 36,
-	"cmd/peer":                              22,
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
