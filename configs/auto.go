@@ -7,8 +7,8 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// An Auto is a number above 0 and at most 1, or the word auto: package experiment
-// then computes the number from the rest of the run file.
+// An Auto is a number above 0 and at most 1, or the word auto: package experiment then computes the number from the
+// rest of the run file.
 type Auto float64
 
 // Computed is the value of the word auto.
@@ -46,8 +46,8 @@ func (a Auto) MarshalYAML() (any, error) {
 	return float64(a), nil
 }
 
-// JSONSchema describes both forms. Each bound applies to values of its own type
-// alone, so that an error of the schema names one thing that is wrong.
+// JSONSchema describes both forms. Each bound applies to values of its own type alone, so that an error of the schema
+// names one thing that is wrong.
 func (Auto) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		ExclusiveMinimum: "0",

@@ -14,9 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// check validates the layer by itself against the schema and removes what is
-// wrong from it, so that the rules can judge the rest. It returns the keys
-// that were wrong.
+// check validates the layer by itself against the schema and removes wrong values, so that the rules can judge the
+// others. It returns the keys of the wrong values.
 func (l *layer) check() (bad []string) {
 	_, compiled := schemas()
 	values := l.values.Raw()
@@ -50,8 +49,8 @@ func (l *layer) check() (bad []string) {
 	return bad
 }
 
-// wrongEntry returns the list whose entry has a wrong type: one such entry is
-// named, since the others of the list are likely to be wrong in the same way.
+// wrongEntry returns the list whose entry has a wrong type. Only the first such entry of a list is reported, because
+// the others are probably wrong in the same way.
 func wrongEntry(leaf *jsonschema.ValidationError) (list string, ok bool) {
 	last := len(leaf.InstanceLocation) - 1
 	if _, ok := leaf.ErrorKind.(*kind.Type); !ok || last < 0 {
@@ -62,7 +61,7 @@ func wrongEntry(leaf *jsonschema.ValidationError) (list string, ok bool) {
 	return list, err == nil
 }
 
-// prune removes the value at path from the tree; of a list all of it.
+// prune removes the value at path from the tree, or the whole list if path leads into one.
 func prune(values map[string]any, path []string) {
 	for len(path) > 1 {
 		section, ok := values[path[0]].(map[string]any)
@@ -176,8 +175,7 @@ func notAllowed(key string, k *kind.Enum) (message, hint string) {
 	return message, hint
 }
 
-// valueElsewhere names the keys of the same section that know a value: moniqua is
-// a codec and not an algorithm.
+// valueElsewhere names the keys of the same section that allow a value: moniqua is a codec and not an algorithm.
 func valueElsewhere(key, value string) string {
 	section, _, _ := strings.Cut(key, ".")
 	var keys []string

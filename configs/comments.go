@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Annotated returns the configuration as YAML does, with the comments of the run
-// file that it was loaded from: those above a key, behind it and at the end.
+// Annotated returns the configuration as YAML does, with the comments of its run file: above a key, behind it and at
+// the end.
 func (l *Loaded) Annotated() []byte {
 	text := l.Config.WithoutSecrets().YAML()
 	i := slices.IndexFunc(l.layers, func(l *layer) bool { return l.file != nil })
@@ -40,16 +40,16 @@ func (l *Loaded) Annotated() []byte {
 	return []byte(b.String())
 }
 
-// The notes of a document are its comments by the keys that they stand above,
-// behind or below, and those that follow all keys.
+// The notes of a document are its comments by the keys that they stand above, behind or below, and those that follow
+// all keys.
 type notes struct {
 	above, below map[string][]string
 	behind       map[string]string
 	end          []string
 }
 
-// comments returns the comments of a document. One that is indented more than
-// the next key belongs to the section that ends above it.
+// comments returns the comments of a document. One that is indented more than the next key belongs to the section that
+// ends above it.
 func (d *document) comments() notes {
 	all := notes{above: map[string][]string{}, below: map[string][]string{}, behind: map[string]string{}}
 	first, last := d.keysOfLines()
@@ -101,8 +101,7 @@ func (d *document) keysOfLines() (first, last map[int]string) {
 	return first, last
 }
 
-// commentAt returns where the comment of a line begins, -1 without one: behind
-// white space and outside quotes.
+// commentAt returns where the comment of a line begins, -1 without one: behind white space and outside quotes.
 func commentAt(line string) int {
 	quote := rune(0)
 	for i, r := range line {

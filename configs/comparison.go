@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Comparison says which runs are to be set against each other: all
-// combinations of its networks, algorithms and seeds, each a cell.
+// A Comparison is a set of runs: one cell for every combination of its networks, algorithms and seeds.
 type Comparison struct {
 	Name       string
 	Base       string // preset or path of the run file from which every cell starts
@@ -22,7 +21,7 @@ type Comparison struct {
 	Targets    Targets
 }
 
-// A NetworkCase is a limit of all peers, and what else belongs to it.
+// A NetworkCase is a limit of all peers, and perhaps a number of rounds.
 type NetworkCase struct {
 	Name string
 	Set  []Override // limit.*, and train.rounds where it has its own
@@ -42,14 +41,14 @@ type Budget struct {
 	Target bool          // when the target of the report is reached
 }
 
-// Tuning is the short run on which choices are made: of a seed that no cell has, so
-// that no algorithm is tuned to the runs that are reported.
+// Tuning is the short run that decides between choices. Its seed is that of no cell, so that no algorithm is tuned to
+// the runs in the report.
 type Tuning struct {
 	Rounds int // 0 = a quarter of the run's
 	Seed   uint64
 }
 
-// Targets are what a report takes the time to; 0 = none.
+// Targets are the values until which a report measures the time; 0 = none.
 type Targets struct {
 	Loss     float64 // training loss, at most
 	Accuracy float64 // on the test set, at least
@@ -65,12 +64,12 @@ type Cell struct {
 	Until   []Override // time, loss or accuracy, at which it ends before its rounds are over
 }
 
-// ID returns a name of the cell that can be one of a folder.
+// ID returns a name of the cell that is fit for a folder.
 func (c Cell) ID() string {
 	return fmt.Sprintf("%s.%s.%d", fileName(c.Label), fileName(c.Network), c.Seed)
 }
 
-// fileName keeps letters, digits, dots and dashes of a name in small letters.
+// fileName returns a name in lower case, with a dash for every character that is no letter, digit, dot or dash.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -81,13 +80,13 @@ func fileName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// String returns how people call the cell.
+// String names the cell for people.
 func (c Cell) String() string {
 	return fmt.Sprintf("%s on %s, seed %d", c.Label, c.Network, c.Seed)
 }
 
-// Cells lists the cells of c: all algorithms of a network and a seed stand
-// together, so that what is compared was run at the same time.
+// Cells lists the cells of c. All algorithms of a network and a seed follow each other, so that the runs that are
+// compared happen at about the same time.
 func (c *Comparison) Cells() []Cell {
 	var all []Cell
 	for _, network := range c.Networks {
@@ -105,7 +104,7 @@ func (c *Comparison) Cells() []Cell {
 	return all
 }
 
-// until says what ends a cell before its rounds are over.
+// until returns the conditions that end a cell before its rounds are over.
 func (c *Comparison) until() []Override {
 	var all []Override
 	if c.Budget.Time > 0 {

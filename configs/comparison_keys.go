@@ -2,8 +2,7 @@ package configs
 
 import "strings"
 
-// comparisonTable describes the keys of comparison files: the reference is made
-// from it, and what the reader knows.
+// comparisonTable describes the keys of comparison files, for the reference and for the reader.
 var comparisonTable = []Key{
 	{Name: "name", Type: "string", Allowed: "letters, digits, dots and dashes",
 		Description: "name of the comparison, and of the folder of its results"},
@@ -23,7 +22,7 @@ var comparisonTable = []Key{
 	{Name: "networks.*.rounds", Type: "integer",
 		Description: "rounds of the cells on this network, instead of budget.rounds"},
 	{Name: "algorithms", Type: "list of sections", Allowed: "at least 1, at most 64",
-		Description: "what is compared, one section each"},
+		Description: "the algorithms to compare, one section each"},
 	{Name: "algorithms.*.label", Type: "string", Description: "name of the algorithm in tables and figures"},
 	{Name: "algorithms.*.KEY", Type: "as in a run file",
 		Description: "any key of the section algorithm of a run file, like name, bits or compressor; " +

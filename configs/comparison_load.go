@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// LoadComparison reads a comparison file, or an embedded one by name, and
-// checks that every cell is a run file that can be loaded. Everything wrong is
-// in the returned *Error.
+// LoadComparison reads a comparison file, or an embedded one by name, and checks that every cell is a valid run file.
+// The returned *Error lists all problems.
 func LoadComparison(name string, env []string) (*Comparison, error) {
 	text, shown, err := readSource(name, Comparisons())
 	if IsRunFile(name) {
@@ -39,8 +38,7 @@ func LoadComparison(name string, env []string) (*Comparison, error) {
 	return c, nil
 }
 
-// checkBase reads the run file that all cells start from: one that is not there
-// is wrong once, not in every cell.
+// checkBase reads the run file from which all cells start, so that a missing one is one problem, not one in every cell.
 func (c *Comparison) checkBase(r *comparisonReader) []Problem {
 	_, _, err := readSource(c.Base, Presets())
 	e, ok := err.(*Error)
@@ -54,9 +52,8 @@ func (c *Comparison) checkBase(r *comparisonReader) []Problem {
 	return r.problems
 }
 
-// checkCells loads the first cell of every algorithm on every network: seeds
-// change nothing about what is allowed. What is wrong with an algorithm is said
-// once, not of every network.
+// checkCells loads the first cell of every algorithm on every network, because no rule depends on the seed. It reports
+// a problem of an algorithm once, not for every network.
 func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
 	var problems []Problem
 	ids, said := map[string]string{}, map[[3]string]bool{}
@@ -86,7 +83,7 @@ func (c *Comparison) checkCells(r *comparisonReader, env []string) []Problem {
 	return problems
 }
 
-// problemsOf returns what is wrong with a run file.
+// problemsOf returns the problems of a run file.
 func problemsOf(err error) []Problem {
 	e, ok := err.(*Error)
 	switch {
@@ -98,9 +95,8 @@ func problemsOf(err error) []Problem {
 	return e.Problems
 }
 
-// locate moves a problem of a cell to the place of what made it, and returns the
-// label of the algorithm if that did. A problem of the base or of a network is
-// one of all algorithms.
+// locate moves a problem of a cell to the network or the algorithm that causes it, and returns the label of the
+// algorithm. The label of a problem of the base or of a network is "": it concerns all algorithms.
 func (r *comparisonReader) locate(c *Comparison, cell Cell, p Problem) (at Problem, label string) {
 	if p.Line > 0 {
 		return p, ""

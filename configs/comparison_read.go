@@ -12,8 +12,7 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// A comparisonReader turns a document into a Comparison and notes what is wrong
-// with it, and where.
+// A comparisonReader turns a document into a Comparison and collects its problems with their places.
 type comparisonReader struct {
 	doc      *document
 	problems []Problem
@@ -28,7 +27,7 @@ var (
 const (
 	mostCells   = 10_000
 	mostEntries = 64   // networks, algorithms and seeds, of each
-	tuningSeed  = 1000 // far from those that people choose for cells
+	tuningSeed  = 1000 // far from the seeds that people choose for cells
 )
 
 func (r *comparisonReader) read() *Comparison {
@@ -177,8 +176,8 @@ func (r *comparisonReader) algorithms(root map[string]any) []Variant {
 	return all
 }
 
-// lengthen moves the short forms bits and levels of an algorithm that compresses
-// to its compressor: {name: dcd, bits: 8} is a compressor of 8 bits.
+// lengthen moves the short forms bits and levels of an algorithm that compresses to its compressor: {name: dcd, bits:
+// 8} is a compressor of 8 bits.
 func (r *comparisonReader) lengthen(at string, entry map[string]any) {
 	name, _ := entry["name"].(string)
 	reduce, _ := entry["reduce"].(string)
@@ -297,7 +296,7 @@ func (r *comparisonReader) known(section string, values map[string]any, keys []s
 	}
 }
 
-// text reads a word or, for a label like 8, what was written.
+// text reads a text, or a number as the text that stands in the file, for a label like 8.
 func (r *comparisonReader) text(values map[string]any, key, standard string) string {
 	value, given := values[key]
 	if !given {
@@ -339,7 +338,7 @@ func (r *comparisonReader) number(values map[string]any, section, key string) fl
 	return x
 }
 
-// decode turns a plain value into one of a type, if it is one.
+// decode stores a plain value in a variable and reports whether its type fits.
 func (r *comparisonReader) decode(value, into any) bool {
 	text, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(text, into) == nil

@@ -8,8 +8,8 @@ import (
 	reflected "github.com/invopop/jsonschema"
 )
 
-// ComparisonSchema returns the JSON schema of comparison files, for editors and documents.
-// It is made from the table of their keys and the schema of run files.
+// ComparisonSchema returns the JSON schema of comparison files, for editors and documents. It is made from the table of
+// their keys and the schema of run files.
 func ComparisonSchema() []byte {
 	root := newSection("comparison file")
 	for _, key := range comparisonTable {
@@ -78,8 +78,8 @@ func comparisonKey(key Key) *reflected.Schema {
 	return s
 }
 
-// addAlgorithmKeys adds the keys of the section algorithm of a run file. Their values have
-// no type: tune(...) takes the place of any of them.
+// addAlgorithmKeys adds the keys of the section algorithm of a run file. Their values have no type: tune(...) takes the
+// place of any of them.
 func addAlgorithmKeys(entry *reflected.Schema) {
 	for name, of := range properties(find("algorithm")) {
 		entry.Properties.Set(name, untyped(of))

@@ -4,9 +4,8 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// compressorRules say which settings a compressor cannot have. What follows
-// from properties of the compressor itself, like scaling, is asked where it is
-// made.
+// compressorRules refuse settings that a compressor cannot have. Its constructor checks properties of the compressor
+// itself, like scaling.
 var compressorRules = []rule{
 	{[]string{"algorithm.compressor.bits", "algorithm.compressor.name"}, func(c *Config, wrong complain) {
 		row, bits := c.compressor(), c.Algorithm.Compressor.Bits
@@ -25,8 +24,7 @@ var compressorRules = []rule{
 	checked("table", "variant"),
 }
 
-// checked is the rule of a setting that rows check themselves, perhaps together with
-// other settings.
+// checked is the rule of a setting that the row of the compressor checks, perhaps together with other settings.
 func checked(setting string, others ...string) rule {
 	const section = "algorithm.compressor."
 	keys := []string{section + setting}

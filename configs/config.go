@@ -1,8 +1,7 @@
-// Package configs holds the run files: their Go structure, defaults, schema,
-// validation and the embedded presets.
+// Package configs holds the run files: their Go structure, defaults, schema, validation and the embedded presets.
 //
-// It knows names, types and ranges; it builds nothing. Package experiment turns
-// a Config into graphs, algorithms, models and shards.
+// It knows names, types and ranges; it builds nothing. Package experiment turns a Config into graphs, algorithms,
+// models and shards.
 package configs
 
 import (
@@ -10,9 +9,8 @@ import (
 	"time"
 )
 
-// The tags of the fields are the one place where a key is described: the JSON
-// schema, the checks of Load and the reference of all keys are made from them.
-// x-later lists values that a later version will know.
+// The tags of the fields are the only descriptions of the keys. The JSON schema, the checks of Load and the reference
+// of all keys come from them. The tag x-later lists values that a later version will know.
 
 // A Config is one run file with all defaults filled in.
 type Config struct {
@@ -32,7 +30,7 @@ type Config struct {
 	Output     Output     `json:"output" jsonschema_description:"what a run leaves behind"`
 }
 
-// Topology says who talks to whom.
+// Topology is the graph of the workers.
 type Topology struct {
 	Kind  string `json:"kind" jsonschema:"enum=ring,enum=torus,enum=complete,enum=star,enum=path,enum=exponential,enum=hypercube,enum=edges" jsonschema_description:"graph; weights are Metropolis-Hastings"`
 	Size  int    `json:"size" jsonschema:"minimum=1,maximum=65536" jsonschema_description:"number of workers; may be left out for torus (rows x cols) and edges (from the file)"`
@@ -75,14 +73,13 @@ type Theta struct {
 // Clip limits what each neighbour moves a model by.
 type Clip struct {
 	Radius float64 `json:"radius" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<clip>: the difference of a neighbour's model counts up to this length (2-norm, in units of the parameters); 0 = whatever it is, or as liars says"`
-	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<clip>: so many neighbours of each worker may lie: differences count up to that of the farthest neighbour but so many, anew in every exchange; 0 = none"`
+	Liars  int     `json:"liars" jsonschema:"minimum=0,maximum=65536" jsonschema_description:"<clip>: so many neighbours of each worker may lie: differences count up to that of the farthest neighbour but so many, computed again in every exchange; 0 = none"`
 }
 
 // On reports whether mixing is clipped.
 func (c Clip) On() bool { return c.Radius > 0 || c.Liars > 0 }
 
-// Compressor is the C(·) of the algorithms that send neither models in full
-// precision nor by the modulo codec.
+// Compressor is the C(·) of the algorithms that send neither models in full precision nor by the modulo codec.
 type Compressor struct {
 	Name       string    `json:"name" jsonschema_description:"compressor"`
 	Bits       int       `json:"bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"<takes bits>: bits per parameter; <ranges of bits>"`
@@ -97,7 +94,7 @@ type Compressor struct {
 	Norm       string    `json:"norm" jsonschema:"enum=l2,enum=linf" jsonschema_description:"<takes norm>: what a bucket is scaled by, its length or its largest magnitude"`
 	Bucket     int       `json:"bucket" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"parameters that share a scale or levels; 0 = all; not for <lacks bucket>"`
 	Clip       float64   `json:"clip" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"compressors with buckets: clipping in standard deviations of the bucket, 2.5 in the papers; biased; 0 = none"`
-	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds in which the levels are fitted to what is sent, in any order; one in which nothing is sent counts for the next that sends"`
+	RefitAt    []int     `json:"refit_at" jsonschema:"maxItems=1000" jsonschema_description:"<takes refit_at>: rounds in which the levels are fitted to the values that are sent, in any order; a round without messages counts for the next one with some"`
 	RefitEvery int       `json:"refit_every" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"<takes refit_every>: the levels are fitted again after so many rounds, in its multiples beyond the rounds of refit_at; 0 = no more"`
 	Scaled     bool      `json:"scaled" jsonschema_description:"scale an unbiased compressor to a contraction, as choco and deepsqueeze need it; not for linear"`
 }
@@ -109,8 +106,7 @@ type Controller struct {
 	MaxBits int    `json:"max_bits" jsonschema:"minimum=1,maximum=16" jsonschema_description:"oland-raj, mqgrad: most bits per parameter; oland-raj begins with them"`
 }
 
-// Wire is how this peer sends payloads; not compared between peers, for a frame
-// names its coder and what is restored is what was sent.
+// Wire is how this peer sends payloads. Peers may differ in it: a frame names its coder, and coding loses nothing.
 type Wire struct {
 	Entropy string `json:"entropy" jsonschema:"enum=none,enum=auto,enum=huff0,enum=fse,enum=zstd,enum=bzip2" jsonschema_description:"lossless coding of payloads: auto = huff0 or fse where that pays at the rate of the link; bzip2 is slow, the choice of the papers"`
 }
@@ -148,7 +144,7 @@ type Train struct {
 	Slow map[string]float64 `json:"slow" jsonschema_description:"experiments: slows the gradients of single workers; keys are ranks, values factors of at least 1, like {\"2\": 4}; changes the results of <asynchronous> alone"`
 }
 
-// Limit describes what a peer sends through.
+// Limit describes the uplink and the links of a peer.
 type Limit struct {
 	Rate    string               `json:"rate" jsonschema:"example=100mbit" jsonschema_description:"uplink in bit/s like 100mbit, 1gbit, 500kbit; empty = unlimited"`
 	Burst   int                  `json:"burst" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"bytes that may leave at once after a pause"`
@@ -158,7 +154,7 @@ type Limit struct {
 	Links   map[string]LinkLimit `json:"links" jsonschema_description:"replaces the limit on single edges; keys like \"0-1\", smaller rank first; what an entry leaves out is unlimited"`
 }
 
-// Uplink returns the limit of what has no limit of its own.
+// Uplink returns the limit of links without a limit of their own.
 func (l Limit) Uplink() LinkLimit {
 	return LinkLimit{Rate: l.Rate, Burst: l.Burst, Latency: l.Latency, Jitter: l.Jitter, Loss: l.Loss}
 }
@@ -187,13 +183,13 @@ type Node struct {
 	JoinSecret     string   `json:"join_secret" jsonschema_description:"shared secret that peers prove to each other; better in a file of its own"`
 	JoinSecretFile string   `json:"join_secret_file" jsonschema_description:"file that holds the join secret, readable by its owner alone (mode 0600)"`
 	Detect         Duration `json:"detect" jsonschema:"example=4s" jsonschema_description:"a neighbour is lost when nothing was heard of it for so long, or a quarter more; 4s on a fast LAN"`
-	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics, port 0 = a free one, in a lab the port plus the rank; empty = off; nobody is asked who he is, so better on loopback"`
+	Metrics        string   `json:"metrics" jsonschema:"example=127.0.0.1:9464" jsonschema_description:"host:port at which Prometheus reads /metrics, port 0 = a free one, in a lab the port plus the rank; empty = off; there is no authentication, so better on loopback"`
 }
 
-// Faults says what to do about lost neighbours, and which faults are made on purpose.
+// Faults is the policy for lost neighbours, and the faults that are made on purpose.
 type Faults struct {
 	OnLostNeighbor string `json:"on_lost_neighbor" jsonschema:"enum=wait,enum=reweight,enum=stop" jsonschema_description:"wait = until it returns, nothing is lost; reweight = go on without it, of <reweight>; stop = end the run"`
-	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started anew; one is forgotten for 1000 that were used"`
+	Tolerance      int    `json:"tolerance" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"messages of a neighbour that had to be refused (NaN, absurd values, wrong lengths, forged or replayed frames) before it is cut off, which counts as its loss until its process is started again; 1000 used messages cancel one"`
 	// Script is not compared between peers: under the policy wait it changes no result.
 	Script []Fault `json:"script" jsonschema:"maxItems=100000" jsonschema_description:"faults that lab and sim make on purpose, in any order; not compared between peers"`
 }
@@ -213,9 +209,8 @@ type Output struct {
 	Evaluate int    `json:"evaluate" jsonschema:"minimum=0,maximum=1000000000" jsonschema_description:"rounds between evaluations on the test set, which take time as gradients do, 0 = only at the end"`
 }
 
-// Default returns the configuration of an empty run file: eight workers on a
-// ring that learn the built-in glyphs with Moniqua at 8 bit. The slack and
-// the gamma are Computed.
+// Default returns the configuration of an empty run file: eight workers on a ring that learn the built-in glyphs with
+// Moniqua at 8 bit. The slack and the gamma are Computed.
 func Default() Config {
 	return Config{
 		Name:     "run",

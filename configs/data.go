@@ -8,7 +8,7 @@ import (
 // RankPattern stands for the rank of a worker in data.dir.
 const RankPattern = "{rank}"
 
-// dataRules say what goes with files of the user's own.
+// dataRules are about the user's own files.
 var dataRules = []rule{
 	{[]string{"data.partition", "data.name"}, func(c *Config, wrong complain) {
 		if c.Data.Partition == "local" && c.Data.Name != "libsvm" {

@@ -9,11 +9,10 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A key follows from others only if it was not given, or given by an earlier
-// layer than what it follows from. A file that contradicts itself is an error
-// that the rules find.
+// A key is derived from others only if no layer gives it, or an earlier layer than the others. The rules find a file
+// that contradicts itself.
 
-// deriveSize counts the workers of graphs that have their own.
+// deriveSize sets the number of workers for graphs whose other keys determine it.
 func (l *Loaded) deriveSize() {
 	t := &l.Config.Topology
 	if t.Kind == "torus" && l.outranks("topology.size", "topology.kind", "topology.rows", "topology.cols") {
@@ -24,7 +23,7 @@ func (l *Loaded) deriveSize() {
 	}
 }
 
-// derive sets the other keys that follow.
+// derive sets the other derived keys.
 func (l *Loaded) derive() {
 	a := &l.Config.Algorithm
 	switch {
@@ -38,7 +37,7 @@ func (l *Loaded) derive() {
 	}
 }
 
-// outranks says whether one of the keys by was given by a later layer than key.
+// outranks reports whether a later layer than that of key gave one of the keys by.
 func (l *Loaded) outranks(key string, by ...string) bool {
 	for _, b := range by {
 		if l.level(b) > l.level(key) {
@@ -55,7 +54,7 @@ func follow[T comparable](l *Loaded, key string, field *T, value T) {
 	}
 }
 
-// bitsOf returns the bits that a symbol of so many levels needs.
+// bitsOf returns the bits of a symbol with that many levels, ≥ 2.
 func bitsOf(levels int) int { return bits.Len(uint(levels - 1)) }
 
 func workers(edges [][2]topology.Rank) int {
@@ -66,8 +65,7 @@ func workers(edges [][2]topology.Rank) int {
 	return n
 }
 
-// readEdges reads the file of edges. Its name in a run file is relative to
-// that file; the configuration holds it in absolute form.
+// readEdges reads the file of edges. Its name is relative to the run file. The configuration has the absolute name.
 func (l *Loaded) readEdges() error {
 	t := &l.Config.Topology
 	if t.Kind != "edges" || t.File == "" {

@@ -25,9 +25,8 @@ const (
 
 // A document is one YAML text as plain values, with the place of every key.
 //
-// Only what a run file needs is read: sections, lists and scalars. Anchors,
-// aliases, tags and merge keys are refused, so that a text cannot grow while
-// it is read.
+// It has only sections, lists and scalars. Anchors, aliases, tags and merge keys are refused, so that a text cannot
+// grow while it is read.
 type document struct {
 	name     string
 	lines    []string
@@ -75,7 +74,7 @@ func parseDocument(name string, text []byte) *document {
 	return d
 }
 
-// parse calls the YAML parser; should it panic on some text, that is an error.
+// parse calls the YAML parser and turns a panic of it into an error.
 func parse(tokens token.Tokens) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -95,7 +94,7 @@ func bodies(file *ast.File) []ast.Node {
 	return all
 }
 
-// readable says whether text is text at all.
+// readable reports whether text is UTF-8 without control characters.
 func (d *document) readable(text []byte) bool {
 	switch {
 	case len(text) > maxFile:
@@ -118,9 +117,8 @@ func (d *document) readable(text []byte) bool {
 	return false
 }
 
-// plain refuses the parts of YAML that run files do not use, and sizes that
-// would make the parser slow, before anything is built: its time is quadratic
-// in depth and in keys.
+// plain refuses the parts of YAML that run files do not use. It also refuses sizes that would make the parser slow,
+// whose time is quadratic in depth and in keys.
 func (d *document) plain(tokens token.Tokens) bool {
 	unused := map[token.Type]string{
 		token.AnchorType: "an anchor", token.AliasType: "an alias", token.TagType: "a tag",
@@ -203,8 +201,8 @@ func (d *document) value(path string, node ast.Node) any {
 
 var floatPattern = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 
-// number reads the plain scalars that YAML 1.2 calls numbers and the parser
-// leaves as strings, 5e-4 or integers beyond 64 bit, unless the key wants text.
+// number reads the plain scalars that YAML 1.2 calls numbers and the parser leaves as strings, 5e-4 or integers beyond
+// 64 bit, unless the key wants text.
 func (d *document) number(path string, n *ast.StringNode) any {
 	s := find(path)
 	if !floatPattern.MatchString(n.Value) || s != nil && s.Type == "string" {
@@ -260,7 +258,7 @@ func (d *document) problem(key string, line, column int, message string) {
 	d.problems = append(d.problems, d.at(Problem{Key: key, Message: message}, line, column))
 }
 
-// at fills in where in the document a problem is.
+// at adds the place of a problem in the document.
 func (d *document) at(p Problem, line, column int) Problem {
 	const widest = 200 // an excerpt is for people
 	p.Source, p.Line, p.Column = d.name, line, column

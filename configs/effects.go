@@ -7,8 +7,8 @@ import (
 	"gossiptrainer/model"
 )
 
-// An effect is the row of one key: the key has an effect while all its needs
-// hold. A key that is given without effect is an error, see settle.
+// An effect is the row of one key, which has an effect while all its needs hold. A given key without effect is an
+// error, see settle.
 type effect struct {
 	key   string
 	needs []need
@@ -17,9 +17,8 @@ type effect struct {
 // always is for keys that need nothing.
 var always []need
 
-// effects has a row for every key of the schema. A row stands below the rows of
-// the keys that it needs. The sections follow the run file, but algorithm comes
-// first: it decides about the graph.
+// effects has a row for every key of the schema. A row stands below the rows of the keys that it needs. The sections
+// follow the run file, but algorithm comes first: it decides about the graph.
 var effects = slices.Concat(algorithmEffects, compressorEffects, []effect{
 	{"name", always},
 	{"seed", always},

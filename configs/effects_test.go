@@ -24,8 +24,7 @@ func TestEveryKeyHasOneRowOfEffects(t *testing.T) {
 	}
 }
 
-// A row stands below the rows of the keys that it needs, so that what is dropped
-// there is dropped before.
+// A row stands below the rows of the keys that it needs, so that those keys are dropped first.
 func TestRowsStandBelowTheRowsTheyNeed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, e := range effects {
@@ -118,7 +117,7 @@ func TestKeysWithoutEffect(t *testing.T) {
 	}
 }
 
-// What says what holds anyway is no mistake.
+// A key that states the value that it has anyway is no mistake.
 func TestKeysThatSayWhatHoldsAnyway(t *testing.T) {
 	for _, text := range []string{
 		"algorithm: {codec: full, bits: 32}",
@@ -205,8 +204,7 @@ func TestOverridesDropWhatTheyMakeMeaningless(t *testing.T) {
 	}
 }
 
-// Every preset takes every algorithm, model and graph by one --set, and what is
-// written of it loads.
+// Every preset takes every algorithm, model and graph by one --set, and its YAML loads.
 func TestPresetsTakeEveryAlgorithmAndModel(t *testing.T) {
 	for _, p := range Presets() {
 		for key, values := range map[string][]any{

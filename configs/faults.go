@@ -2,7 +2,7 @@ package configs
 
 import "gossiptrainer/internal/registry"
 
-// faultRules say with what the policy reweight does not go.
+// faultRules refuse settings that the policy reweight excludes.
 var faultRules = []rule{
 	{[]string{"faults.on_lost_neighbor", "algorithm.name"}, func(c *Config, wrong complain) {
 		if policy := c.row().Takes.Reweight; !policy.Given && c.reweights() {
@@ -35,10 +35,10 @@ var faultRules = []rule{
 	}},
 }
 
-// reweights says whether lost neighbours are done without.
+// reweights reports whether workers go on without lost neighbours.
 func (c *Config) reweights() bool { return c.Faults.OnLostNeighbor == "reweight" }
 
-// modulo says whether models travel in the modulo codec.
+// modulo reports whether models travel in the modulo codec.
 func (c *Config) modulo() bool {
 	a := c.Algorithm
 	return c.row().ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != 32

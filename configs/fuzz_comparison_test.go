@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// LoadComparison never panics, says where what it refuses stands, and what it
-// accepts has cells whose names differ.
+// LoadComparison never panics, says where what it refuses stands, and what it accepts has cells whose names differ.
 func FuzzLoadComparison(f *testing.F) {
 	f.Add(smallComparison)
 	for _, text := range []string{

@@ -13,8 +13,7 @@ import (
 	_ "gossiptrainer/internal/proptest"
 )
 
-// Load never panics, explains what it refuses, and what it accepts can be
-// written and read again.
+// Load never panics, explains what it refuses, and what it accepts can be written and read again.
 func FuzzLoad(f *testing.F) {
 	for _, p := range Presets() {
 		f.Add(string(p.Text), "train.rounds=3", "PEER_TRAIN__BATCH=2")

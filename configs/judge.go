@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// judge asks all rules. A file that could not be read, or edges that could
-// not, leave nothing to ask about.
+// judge checks all rules and returns the problems. There are none to find if a file could not be read.
 func (l *Loaded) judge(bad []string, edgeError error) []Problem {
 	for _, layer := range l.layers {
 		if slices.ContainsFunc(layer.problems, func(p Problem) bool { return p.Key == "" }) {

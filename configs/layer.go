@@ -13,8 +13,7 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-// A layer is one source of values: the defaults, a file, the environment,
-// --set or flags. A later one wins.
+// A layer is one source of values: the defaults, a file, the environment, --set or flags. A later one wins.
 type layer struct {
 	name     string
 	values   *koanf.Koanf
@@ -45,8 +44,8 @@ func (l *layer) give(key, written string, value any) {
 	}
 }
 
-// giveText sets one key to a value in YAML. For a key that holds a string, any
-// scalar is the string itself: quotes do not survive a shell.
+// giveText sets one key to a value in YAML. For a key that holds a string, any scalar is the string itself: quotes do
+// not survive a shell.
 func (l *layer) giveText(key, written, text string) {
 	s := find(key)
 	if s != nil && s.Type == "string" && !strings.ContainsAny(text, "\n\"'") {
@@ -71,8 +70,7 @@ func (l *layer) parse(key, written, text string) (value any, ok bool) {
 	return doc.root, len(doc.problems) == 0
 }
 
-// at says where in the layer the problem is: at the key itself for an unknown
-// one, at its value otherwise.
+// at says where in the layer the problem is: at the key itself for an unknown one, at its value otherwise.
 func (l *layer) at(p Problem, unknown bool) Problem {
 	if l.file != nil {
 		at := l.file.nearest(p.Key)
@@ -124,8 +122,8 @@ func fileLayer(name string) *layer {
 	return l
 }
 
-// envLayer reads variables like PEER_ALGORITHM__BITS=4. Names without a double
-// underscore, like PEER_DATA, are no configuration.
+// envLayer reads variables like PEER_ALGORITHM__BITS=4. Names without a double underscore, like PEER_DATA, are no
+// configuration.
 func envLayer(environ []string) *layer {
 	l := newLayer("environment")
 	for _, entry := range environ {
@@ -170,8 +168,8 @@ func flagLayer(flags map[string]any) *layer {
 	return l
 }
 
-// faultLayer reads the arguments of --fault, which are further entries of the script
-// that earlier layers gave: words like "at=40 kill=3", or a section like {at: 40, kill: 3}.
+// faultLayer reads the arguments of --fault, which are further entries of the script that earlier layers gave: words
+// like "at=40 kill=3", or a section like {at: 40, kill: 3}.
 func faultLayer(earlier any, faults []string) *layer {
 	l := newLayer("--fault")
 	script, _ := earlier.([]any)
@@ -211,8 +209,8 @@ func faultWords(text string) (yaml, wrong string) {
 	return "{" + strings.Join(pairs, ", ") + "}", ""
 }
 
-// repeats reports whether a key lies in an entry of the script that an earlier layer
-// gave: the list of a layer of faults begins with these.
+// repeats reports whether a key lies in an entry of the script that an earlier layer gave: the list of a layer of
+// faults begins with these.
 func (l *layer) repeats(key string) bool {
 	rest, in := strings.CutPrefix(key, scriptKey+".")
 	if !in {

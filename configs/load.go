@@ -8,19 +8,18 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-// A Source says where a configuration comes from. Later fields win over
-// earlier ones, and all win over the defaults.
+// A Source says where a configuration comes from. Later fields win over earlier ones, and all win over the defaults.
 type Source struct {
 	File  string         // path of a run file or name of a preset; "" = defaults alone
 	Env   []string       // like os.Environ; PEER_ALGORITHM__BITS=4 sets algorithm.bits
 	Set   []string       // key=value, the value in YAML
-	All   []string       // the same for all cells of a comparison: dropped where it has no effect
+	All   []string       // the same for all cells of a comparison; dropped in cells where it has no effect
 	Flags map[string]any // by dotted key, of flags that were given
 
 	Faults []string // further entries of faults.script, see faultLayer
 }
 
-// Load reads, merges and checks. Everything wrong is in the returned *Error.
+// Load reads, merges and checks the layers of a source. The returned *Error lists all problems.
 func Load(src Source) (*Loaded, error) {
 	l := &Loaded{layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{}, lost: map[string]int{}}
 	if src.File != "" {
@@ -60,8 +59,7 @@ func Load(src Source) (*Loaded, error) {
 	return l, nil
 }
 
-// merge checks layers and lays them over those before. It returns the keys that were
-// wrong.
+// merge checks layers and merges them into the earlier ones. It returns the wrong keys.
 func (l *Loaded) merge(layers ...*layer) (bad []string, err error) {
 	for _, layer := range layers {
 		bad = append(bad, layer.check()...)

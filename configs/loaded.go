@@ -11,13 +11,12 @@ type Loaded struct {
 	Config Config
 	layers []*layer // in rising order
 	given  *koanf.Koanf
-	moved  map[string]bool // keys that follow from others instead of their layer
+	moved  map[string]bool // keys that are derived instead of read from their layer
 	idle   []idle          // keys that were given without effect
-	lost   map[string]int  // layers that took the effect of keys
+	lost   map[string]int  // by key: the layer that took its effect
 }
 
-// An idle group are keys of one section and one layer that have no effect for
-// the same reason.
+// An idle is a group of keys of one section and one layer that have no effect for the same reason.
 type idle struct {
 	keys      []string
 	why, hint string
@@ -25,8 +24,7 @@ type idle struct {
 	dropped   bool // an override took their effect
 }
 
-// level returns the number of the layer that gave key, or the list that key
-// lies in; 0 for the default.
+// level returns the number of the layer that gave key or the list in which key lies; 0 for the default.
 func (l *Loaded) level(key string) int {
 	asked := key
 	for {
@@ -53,8 +51,8 @@ func (l *Loaded) latest(key string, others []string) string {
 	return key
 }
 
-// Origin returns where the value of key comes from: default, derived, the file
-// with its line, environment, --set or flag.
+// Origin returns where the value of key comes from: default, derived, the file with its line, environment, --set or
+// flag.
 func (l *Loaded) Origin(key string) string {
 	layer := l.layers[l.level(key)]
 	switch {

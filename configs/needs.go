@@ -12,11 +12,11 @@ import (
 type need struct {
 	on    []string // the keys that decide
 	holds func(c *Config, key string) bool
-	why   func(c *Config) string // what is so instead
+	why   func(c *Config) string // the condition that holds instead
 	hint  func(c *Config) string
 
 	value  any  // of the key without effect; nil = the default
-	stated bool // a file may state that value, since it is what holds
+	stated bool // a file may state that value, because it is true
 }
 
 // rest gives a key another value than its default where it has no effect.
@@ -25,13 +25,13 @@ func (n need) rest(value any) need {
 	return n
 }
 
-// or is rest with a value that says what holds, so that it may be given.
+// or is rest with a value that describes the run correctly, so that a file may state it.
 func (n need) or(value any) need {
 	n.stated = true
 	return n.rest(value)
 }
 
-// instead names the key that does for the other algorithms what this one does.
+// instead names the key that has the same purpose for other algorithms.
 func (n need) instead(key string) need {
 	hint := n.hint
 	n.hint = func(c *Config) string { return fmt.Sprintf("%s; for %s there is %s", hint(c), c.Algorithm.Name, key) }

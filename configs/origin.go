@@ -27,8 +27,8 @@ func (l *Loaded) Origins() []Origin {
 	return all
 }
 
-// Locate adds to the problems of an *Error made by Errorf where their keys
-// were given. Any other error is returned as it is.
+// Locate adds to the problems of an *Error made by Errorf where their keys were given. Any other error is returned as
+// it is.
 func (l *Loaded) Locate(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -25,8 +25,8 @@ func Arguments(set []Override) []string {
 	return args
 }
 
-// Combinations lists all ways to choose, one override per choice; without
-// choices the one that overrides nothing.
+// Combinations lists all combinations of choices, with one override per choice. Without choices there is one empty
+// combination.
 func Combinations(choices []Choice) [][]Override {
 	all := [][]Override{nil}
 	for _, choice := range choices {
@@ -41,8 +41,7 @@ func Combinations(choices []Choice) [][]Override {
 	return all
 }
 
-// overrides flattens values below a key to one override each, in order of the
-// keys.
+// overrides flattens values below a key to one override each, in order of the keys.
 func overrides(prefix string, values map[string]any) []Override {
 	var all []Override
 	for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -56,7 +55,7 @@ func overrides(prefix string, values map[string]any) []Override {
 	return all
 }
 
-// isTable says whether the keys below path are the user's own.
+// isTable reports whether the user invents the keys below path, as in limit.links.
 func isTable(path string) bool {
 	s := find(path)
 	return s != nil && s.Properties == nil

@@ -9,8 +9,8 @@ import (
 	"github.com/knadh/koanf/v2"
 )
 
-// private are the keys of a run file that belong to one machine or one user:
-// folders, addresses, keys and secrets. They change no result of a simulation.
+// private are the keys of a run file that belong to one machine or one user: folders, addresses, keys and secrets. They
+// change no result of a simulation.
 func private() []string {
 	return []string{
 		"data.dir", "output.dir", "checkpoint.dir", "peers",
@@ -23,8 +23,8 @@ func Private(key string) bool {
 	return key == "node" || slices.ContainsFunc(private(), func(p string) bool { return within(key, p) })
 }
 
-// Portable returns the configuration as a run file with every key, but for those
-// that belong to one machine, which have their defaults.
+// Portable returns the configuration as a run file with every key, but for those that belong to one machine, which have
+// their defaults.
 func (c Config) Portable() []byte {
 	standard := Default()
 	c.Data.Dir, c.Output.Dir, c.Checkpoint.Dir = standard.Data.Dir, standard.Output.Dir, standard.Checkpoint.Dir
@@ -38,12 +38,10 @@ func (c Config) Portable() []byte {
 	return c.YAML()
 }
 
-// EdgesFile is the name of the list of edges beside a portable run file that has
-// one.
+// EdgesFile is the name of the file of edges beside a portable run file that needs one.
 const EdgesFile = "edges.txt"
 
-// Given returns what the file and the environment say as a run file, but for the
-// keys that belong to one machine.
+// Given returns the keys of all layers above the defaults as a run file, without those that belong to one machine.
 func (l *Loaded) Given() ([]byte, error) {
 	given := koanf.New(".")
 	for _, layer := range l.layers[1:] {
@@ -89,8 +87,7 @@ type variantForm struct {
 	Set   yaml.MapSlice `yaml:"set,omitempty"`
 }
 
-// YAML returns the comparison as a comparison file that searches for nothing: it has
-// no choices. Keys that belong to one machine are left out.
+// YAML returns the comparison as a comparison file without choices. It leaves out keys that belong to one machine.
 func (c *Comparison) YAML() ([]byte, error) {
 	form := comparisonForm{Name: c.Name, Base: c.Base, Mode: c.Mode, Seeds: c.Seeds}
 	if c.Compute > 0 {
@@ -126,8 +123,8 @@ func (c *Comparison) YAML() ([]byte, error) {
 	return text, nil
 }
 
-// settings returns overrides as keys with their values, the last of each key, in
-// the order in which a comparison file is read.
+// settings returns overrides as keys with their values, the last of each key, in the order in which a comparison file
+// is read.
 func settings(set []Override) yaml.MapSlice {
 	var all yaml.MapSlice
 	for i, o := range set {

@@ -64,7 +64,7 @@ func hashOf(t *testing.T, base string, cell Cell) string {
 	return string(loaded.Config.YAML())
 }
 
-// What belongs to one machine is not in a portable run file.
+// A portable run file has no key that belongs to one machine.
 func TestPortableFilesHoldNothingPrivate(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

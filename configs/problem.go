@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one thing wrong with a run file or with what overrides it.
+// A Problem is one error in a run file or in an override.
 type Problem struct {
 	Key          string // dotted; "" where the whole source is meant
-	Message      string // what is wrong and what is allowed
+	Message      string // the error and the allowed values
 	Hint         string // what to do, "" if there is nothing better to say
 	Source       string // file name, or the override as it was written
 	Line, Column int    // of the offending key or value in a file, from 1; 0 outside files
@@ -37,8 +37,7 @@ func (p Problem) String() string {
 	return strings.Join(parts, ": ")
 }
 
-// detail returns the problem with its excerpt, a caret below the place, and
-// the hint.
+// detail returns the problem with its excerpt, a caret below the place, and the hint.
 func (p Problem) detail() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "error: %s\n", p)
@@ -53,8 +52,7 @@ func (p Problem) detail() string {
 	return b.String()
 }
 
-// indentLike returns n characters of white space that stand as wide as the
-// first n characters of line.
+// indentLike returns n characters of white space that stand as wide as the first n characters of line.
 func indentLike(line string, n int) string {
 	var b strings.Builder
 	for range n {
@@ -68,17 +66,16 @@ func indentLike(line string, n int) string {
 	return b.String()
 }
 
-// An Error lists everything wrong with a configuration.
+// An Error lists all problems of a configuration.
 type Error struct{ Problems []Problem }
 
-// Errorf returns an Error about one key, not yet located: Loaded.Locate adds
-// where the key was given.
+// Errorf returns an Error about one key, not yet located: Loaded.Locate adds where the key was given.
 func Errorf(key, format string, args ...any) *Error {
 	return &Error{Problems: []Problem{{Key: key, Message: fmt.Sprintf(format, args...)}}}
 }
 
-// With names further keys on which the problems depend, and returns e: Locate
-// takes the one that was given last for the cause.
+// With names further keys on which the problems depend, and returns e. Locate takes the key that was given last as the
+// cause.
 func (e *Error) With(keys ...string) *Error {
 	for i := range e.Problems {
 		e.Problems[i].related = append(e.Problems[i].related, keys...)
@@ -95,8 +92,8 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Detail returns the text for people: per problem a line that begins with
-// "error:", the line of the file with a caret, and a hint.
+// Detail returns the text for people: per problem a line that begins with "error:", the line of the file with a caret,
+// and a hint.
 func (e *Error) Detail() string {
 	var b strings.Builder
 	for _, p := range e.Problems {
@@ -105,15 +102,14 @@ func (e *Error) Detail() string {
 	return b.String()
 }
 
-// A rule is a condition that the schema cannot express. It is asked only if
-// none of its keys is wrong already.
+// A rule is a condition that the schema cannot express. It is checked only if none of its keys is wrong already.
 type rule struct {
 	keys  []string
 	check func(c *Config, wrong complain)
 }
 
-// complain reports a problem. One with a key of the rule is placed where the
-// last of the rule's keys was given: that is what made it wrong.
+// complain reports a problem. The place of a problem with a key of the rule is that of the key of the rule that was
+// given last, because it caused the problem.
 type complain func(key, format string, args ...any)
 
 // inOrderOfTheFile puts problems of overrides after those of the file.

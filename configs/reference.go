@@ -46,7 +46,7 @@ func list(keys []Key, path string, s *jsonschema.Schema) []Key {
 	return keys
 }
 
-// values lists what a key may have, nil where that is a range or any text.
+// values lists the allowed values of a key; nil if a range or any text is allowed.
 func values(s *jsonschema.Schema) []string {
 	if s.Type == "boolean" {
 		return []string{"true", "false"}
@@ -58,8 +58,8 @@ func values(s *jsonschema.Schema) []string {
 	return all
 }
 
-// variable names the environment variable of a key, as envLayer reads it. A key without a section
-// has none: it would look like PEER_DATA, which is no configuration. Neither has one inside a list.
+// variable names the environment variable of a key, as envLayer reads it. A key without a section has none: it would
+// look like PEER_DATA, which is no configuration. Neither has one inside a list.
 func variable(key string) string {
 	if !strings.Contains(key, ".") || strings.Contains(key, "*") {
 		return ""

@@ -11,9 +11,8 @@ import (
 	"gossiptrainer/model"
 )
 
-// The lists of algorithms and compressors are those of package registry, that of models
-// is package model's. The schema takes the values of a key from there, and the words in angle brackets of a
-// description.
+// Package registry lists the algorithms and compressors, package model the models. The schema takes the values of a key
+// and the words in angle brackets of a description from there.
 
 // row returns the row of the algorithm, one that allows nothing if there is none.
 func (c *Config) row() registry.Algorithm {
@@ -27,7 +26,7 @@ func (c *Config) compressor() registry.Compressor {
 	return row
 }
 
-// LearnsFromData says whether the objective has samples.
+// LearnsFromData reports whether the objective has samples.
 func (c *Config) LearnsFromData() bool {
 	kind, _ := model.Find(c.Model.Name)
 	return kind.Samples
@@ -119,7 +118,7 @@ func words(word string) string {
 	panic("internal error: configs: a description with <" + word + ">")
 }
 
-// The following functions say whether a setting applies to a row.
+// The following functions report whether a setting applies to a row.
 
 func hasForms(a registry.Algorithm) bool  { return a.Form != "" }
 func ordered(a registry.Algorithm) bool   { return a.Takes.Order }
@@ -139,8 +138,7 @@ func rowsWith(fits func(registry.Algorithm) bool) []string {
 	return all
 }
 
-// ranges says how many bits compressors have: the range of the default one, then those
-// of the others that differ.
+// ranges lists the bits of compressors for people: the range of the first one, then those of the others that differ.
 func ranges() string {
 	usual, text := registry.Range{}, ""
 	for _, c := range registry.Compressors() {

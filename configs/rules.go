@@ -154,7 +154,7 @@ var algorithmRules = []rule{
 // uncertified says why there is no certificate.
 func uncertified(a registry.Algorithm) string {
 	if a.Theta.Uncertified == "" {
-		return "nobody has derived one"
+		return "none has been derived"
 	}
 	return a.Theta.Uncertified
 }

@@ -18,8 +18,8 @@ const (
 
 )
 
-// schemas holds the schema in its two forms: as made from Config, to look keys
-// up in, and compiled, to check values against. Both are only read.
+// schemas holds the schema in its two forms: as made from Config, to look keys up in, and compiled, to check values
+// against. Both are only read.
 var schemas = sync.OnceValues(func() (*reflected.Schema, *jsonschema.Schema) {
 	reflector := reflected.Reflector{
 		Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
@@ -53,8 +53,8 @@ func Schema() []byte {
 	return text
 }
 
-// annotate adds to the schema of the key at path, and to those below it, what
-// the tags do not say: values that rows list, defaults, and which keys must agree.
+// annotate completes the schema of the key at path and of those below it. It adds the values that rows list, defaults,
+// and whether all peers must agree.
 func annotate(s *reflected.Schema, path string, value any, same map[string]bool) {
 	complete(s, path)
 	if same[path] {

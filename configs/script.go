@@ -15,15 +15,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// scriptKey is where a run file has the script.
+// scriptKey is the key of the script in a run file.
 const scriptKey = "faults.script"
 
-// A Fault is one entry of Faults.Script: when, one of kill, cut, hang, slow, partition
-// and rate, and what belongs to it.
+// A Fault is one entry of Faults.Script: a moment, one of kill, cut, hang, slow, partition and rate, and its settings.
 type Fault struct {
 	At        Moment  `json:"at" jsonschema:"required" jsonschema_description:"when it happens: a number of rounds, as the first peer begins that round, from 0 on; or a time like 2s since the first round began, virtual in sim"`
 	Kill      *int    `json:"kill,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose process dies (kill -9) and is started again, from its newest checkpoint under the policy wait"`
-	Cut       []int   `json:"cut,omitempty" jsonschema_description:"two neighbours whose link is lost, with what is on its way, and cannot be made until the fault is over"`
+	Cut       []int   `json:"cut,omitempty" jsonschema_description:"two neighbours whose link is lost, with the frames on their way, and cannot be made until the fault is over"`
 	Hang      *int    `json:"hang,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose process stands still (SIGSTOP); its neighbours take it for dead after node.detect"`
 	Slow      *int    `json:"slow,omitempty" jsonschema:"minimum=0,maximum=65535" jsonschema_description:"rank of the peer whose gradients take longer, as by says"`
 	By        float64 `json:"by,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"slow: the factor"`
@@ -78,8 +77,7 @@ func (Moment) JSONSchema() *jsonschema.Schema {
 	}
 }
 
-// A Lasting is how long a fault lasts: 0 where that is not given, fault.Never for the
-// word never.
+// A Lasting is the duration of a fault: 0 if it is not given, fault.Never for the word never.
 type Lasting time.Duration
 
 const neverWord = "never"

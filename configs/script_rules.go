@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// scriptRules say what an entry of a script must be.
+// scriptRules are the rules of the entries of a script.
 var scriptRules = []rule{
 	{[]string{"faults.script"}, eachFault(checkFault)},
 	{[]string{"faults.script", "train.rounds"}, eachFault(checkMoment)},
@@ -22,7 +22,7 @@ var scriptRules = []rule{
 	},
 }
 
-// eachFault asks of all entries of a script what check asks of one, at its key.
+// eachFault applies a check to every entry of a script.
 func eachFault(check func(c *Config, f *Fault, wrong complain)) func(c *Config, wrong complain) {
 	return func(c *Config, wrong complain) {
 		for i := range c.Faults.Script {
@@ -32,7 +32,7 @@ func eachFault(check func(c *Config, f *Fault, wrong complain)) func(c *Config, 
 	}
 }
 
-// kinds returns which of the keys that say what happens an entry has.
+// kinds returns the kinds of fault that an entry names; a correct entry names one.
 func (f *Fault) kinds() []string {
 	given := map[string]bool{
 		"kill": f.Kill != nil, "cut": f.Cut != nil, "hang": f.Hang != nil,
@@ -49,7 +49,7 @@ func (f *Fault) kinds() []string {
 
 var faultKinds = []string{"kill", "cut", "hang", "slow", "partition", "rate"}
 
-// checkFault asks whether the keys of an entry belong together.
+// checkFault checks that the keys of an entry belong together.
 func checkFault(_ *Config, f *Fault, wrong complain) {
 	switch kinds := f.kinds(); {
 	case len(kinds) == 0:
@@ -76,7 +76,7 @@ func checkFault(_ *Config, f *Fault, wrong complain) {
 	checkLasting(f, kind, wrong)
 }
 
-// checkLasting asks whether a fault lasts as long as one of its kind can.
+// checkLasting checks the duration of a fault of some kind.
 func checkLasting(f *Fault, kind string, wrong complain) {
 	const longest = 24 * time.Hour
 	switch lasts := time.Duration(f.For); {
@@ -89,7 +89,7 @@ func checkLasting(f *Fault, kind string, wrong complain) {
 	}
 }
 
-// checkMoment asks whether the run has the round in which a fault begins.
+// checkMoment checks that the run has the round in which a fault begins.
 func checkMoment(c *Config, f *Fault, wrong complain) {
 	if rounds := c.Train.Rounds; !f.At.Timed && f.At.Round >= rounds {
 		wrong("at", "the run has %s, so no peer begins round %d: must be at most %d",
@@ -97,7 +97,7 @@ func checkMoment(c *Config, f *Fault, wrong complain) {
 	}
 }
 
-// checkVictims asks whether the peers of an entry are there.
+// checkVictims checks that the run has the peers of an entry.
 func checkVictims(c *Config, f *Fault, wrong complain) {
 	there := func(key string, rank int) bool {
 		if rank < 0 || rank >= c.Topology.Size {
@@ -127,7 +127,7 @@ func checkVictims(c *Config, f *Fault, wrong complain) {
 	}
 }
 
-// checkSides asks whether a partition parts anything.
+// checkSides checks that a partition has at least two sides.
 func checkSides(c *Config, sides [][]int, there func(key string, rank int) bool, wrong complain) {
 	on := map[int]int{}
 	for side, peers := range sides {
@@ -151,7 +151,7 @@ func checkSides(c *Config, sides [][]int, there func(key string, rank int) bool,
 	}
 }
 
-// checkDeath asks whether the others can do without a peer that does not come back.
+// checkDeath checks that the others can go on without a peer that does not come back.
 func checkDeath(c *Config, f *Fault, wrong complain) {
 	if f.Kill != nil && time.Duration(f.For) == fault.Never && c.Faults.OnLostNeighbor == "wait" {
 		wrong("for", "the others wait for a peer that never comes back: "+
@@ -159,7 +159,7 @@ func checkDeath(c *Config, f *Fault, wrong complain) {
 	}
 }
 
-// checkReturn asks whether a peer that is killed can come back.
+// checkReturn checks that a killed peer can come back.
 func checkReturn(c *Config, f *Fault, wrong complain) {
 	kept := c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0
 	if f.Kill != nil && time.Duration(f.For) != fault.Never && !kept && !c.reweights() {

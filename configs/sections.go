@@ -11,18 +11,16 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Section is a part of a configuration on which all peers of a run must
-// agree.
+// A Section is a part of a configuration on which all peers of a run must agree.
 type Section struct {
 	Name string
 	JSON []byte   // canonical: keys sorted, no white space
 	Hash [32]byte // SHA-256 of JSON
 }
 
-// Sections returns what all peers of a run must agree on, in a fixed order:
-// run (name and seed), topology, algorithm, data, model, train, faults, peers.
-// Left out is what may differ: how payloads are coded, the folder of the data, the name of the file of
-// edges (its content counts), the addresses in the roster, the script of faults.
+// Sections returns what all peers of a run must agree on, in a fixed order: run (name and seed), topology, algorithm,
+// data, model, train, faults, peers. Peers may differ in the entropy coder, the folder of the data and the name (not
+// the content) of the file of edges. They may also differ in the addresses of the roster and the script of faults.
 func (c Config) Sections() []Section {
 	ids := make([]string, len(c.Peers))
 	for i, p := range c.Peers {
@@ -99,9 +97,8 @@ func mark(keys map[string]bool, path string, value any) {
 	}
 }
 
-// RunID returns 16 hexadecimal digits that stand for all runs of a name. Peers
-// that look for each other meet under it, whatever else their files say, so
-// that they can tell each other what differs.
+// RunID returns 16 hexadecimal digits for all runs of a name. Peers look for each other under it whatever else their
+// files say, so that they can tell each other the differences.
 func RunID(name string) string {
 	sum := sha256.Sum256([]byte("gossiptrainer run " + name))
 	return hex.EncodeToString(sum[:8])

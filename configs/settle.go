@@ -7,11 +7,9 @@ import (
 	"strings"
 )
 
-// settle finds the keys without effect and gives them the value that they have
-// when nobody gives them one. Where a later layer has taken the effect, the key
-// is dropped with a note: so a run file for Moniqua becomes one for all-reduce
-// by one --set. A layer that contradicts itself or an earlier one is an error.
-// It returns these errors, and bad with their keys.
+// settle finds the keys without effect and gives them the value that they have without a layer. If a later layer has
+// taken the effect, the key is dropped with a note: one --set turns a run file for Moniqua into one for all-reduce. A
+// layer that contradicts itself or an earlier one is an error. It returns these errors, and bad with their keys.
 func (l *Loaded) settle(bad []string) ([]Problem, []string) {
 	for _, e := range effects {
 		for _, key := range l.concrete(e.key) {
@@ -47,13 +45,13 @@ func (e effect) failing(c *Config, key string) *need {
 	return nil
 }
 
-// states reports whether a key says what holds without it.
+// states reports whether a key states the value that it has anyway.
 func (n *need) states(c *Config, key string) bool {
 	return n.stated && reflect.DeepEqual(valueOf(c, key).Interface(), n.value)
 }
 
-// enter notes a key that was given without effect. It reports whether the key is
-// dropped, since a later layer took the effect.
+// enter notes a key that was given without effect. It reports whether the key is dropped, because a later layer took
+// the effect.
 func (l *Loaded) enter(key string, n *need) (dropped bool) {
 	level, cause := l.level(key), 0
 	for _, on := range n.on {
@@ -74,7 +72,7 @@ func (l *Loaded) enter(key string, n *need) (dropped bool) {
 	return i.dropped
 }
 
-// lay gives a key without effect the value that it then has.
+// lay gives a key without effect its value.
 func (l *Loaded) lay(key string, n *need) {
 	path := strings.Split(key, ".")
 	value := reflect.ValueOf(n.value)
@@ -100,7 +98,7 @@ func (i idle) message() string {
 	return text + ": " + i.why
 }
 
-// Notes says which keys were dropped, since an override has taken their effect.
+// Notes returns a line for each key that was dropped because an override has taken its effect.
 func (l *Loaded) Notes() []string {
 	var notes []string
 	for _, i := range l.idle {
@@ -112,8 +110,8 @@ func (l *Loaded) Notes() []string {
 	return notes
 }
 
-// All returns which keys of Source.All have an effect, as arguments of --set, and
-// what is wrong with the others if they have none in any cell.
+// All returns the keys of Source.All that have an effect, as arguments of --set. The others are problems if they have
+// no effect in any cell.
 func (l *Loaded) All() (kept []string, idle []Problem) {
 	last := len(l.layers) - 1
 	without := map[string]bool{}
@@ -135,8 +133,7 @@ func (l *Loaded) All() (kept []string, idle []Problem) {
 	return kept, idle
 }
 
-// concrete returns the keys for which a row stands: itself, or one for every
-// entry of a section by name.
+// concrete returns the keys of a row: its own, or one for every entry of a section by name.
 func (l *Loaded) concrete(row string) []string {
 	table, setting, ok := strings.Cut(row, ".*.")
 	if !ok {

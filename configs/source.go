@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// readSource returns the text that FILE on the command line stands for and
-// what to call it in messages.
+// readSource returns the text of FILE on the command line, which may be a preset, and its name for messages.
 func readSource(name string, presets []Preset) (text []byte, shown string, err error) {
 	if !isPath(name) {
 		found, names := preset(name, presets)
@@ -32,13 +31,12 @@ func readSource(name string, presets []Preset) (text []byte, shown string, err e
 	return text, name, nil
 }
 
-// isPath says whether a name can only be that of a file.
+// isPath reports whether a name can only be that of a file.
 func isPath(name string) bool {
 	return strings.ContainsRune(name, filepath.Separator) || filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"
 }
 
-// readBounded reads a file of at most maxFile bytes, and one more of a larger
-// one.
+// readBounded reads a file of at most maxFile bytes, and one more of a larger one.
 func readBounded(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -57,8 +55,7 @@ func reason(err error) string {
 	return "cannot be read: " + err.Error()
 }
 
-// IsComparison says whether a name stands for a comparison file rather than a
-// run file.
+// IsComparison reports whether a name is that of a comparison file rather than a run file.
 func IsComparison(name string) bool {
 	text, shown, err := readSource(name, Comparisons())
 	if err != nil {
@@ -68,8 +65,7 @@ func IsComparison(name string) bool {
 	return ok && root["algorithms"] != nil
 }
 
-// IsRunFile says whether a name stands for a file with sections of a run file, or
-// for a preset.
+// IsRunFile reports whether a name is that of a preset or of a file with sections of a run file.
 func IsRunFile(name string) bool {
 	if _, err := os.Stat(name); err != nil {
 		found, _ := preset(name, Presets())

@@ -41,9 +41,8 @@ func (Duration) JSONSchema() *jsonschema.Schema {
 
 var ratePattern = regexp.MustCompile(`^([0-9]{1,9}(?:\.[0-9]+)?)(bit|kbit|mbit|gbit)$`)
 
-// ParseRate reads a rate like 100mbit and returns bits per second, with
-// decimal prefixes as network equipment counts them. An empty text is 0,
-// which means unlimited; a rate of 0 cannot be written.
+// ParseRate reads a rate like 100mbit and returns bits per second, with decimal prefixes as network equipment counts
+// them. An empty text is 0, which means unlimited; a rate of 0 cannot be written.
 func ParseRate(text string) (float64, error) {
 	if text == "" {
 		return 0, nil
@@ -62,8 +61,7 @@ func ParseRate(text string) (float64, error) {
 
 var linkPattern = regexp.MustCompile(`^([0-9]{1,5})-([0-9]{1,5})$`)
 
-// ParseLink reads the key of one entry of Limit.Links, like "0-1", and returns
-// the two ranks, the smaller first.
+// ParseLink reads the key of one entry of Limit.Links, like "0-1", and returns the two ranks, the smaller first.
 func ParseLink(key string) (i, j int, err error) {
 	part := linkPattern.FindStringSubmatch(key)
 	if part == nil {

@@ -46,8 +46,8 @@ func fieldOf(section reflect.Value, name string) reflect.Value {
 	panic("internal error: configs: no field for the key " + name)
 }
 
-// assign gives the field below v that holds a key another value. An entry of a
-// map is replaced, since it cannot be changed in place.
+// assign gives the field below v that holds a key another value. An entry of a map is replaced, since it cannot be
+// changed in place.
 func assign(v reflect.Value, path []string, value reflect.Value) {
 	switch {
 	case len(path) == 0:

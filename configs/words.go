@@ -21,7 +21,7 @@ func show(v any) string {
 	return text
 }
 
-// number writes a bound or a value without a fraction it does not have.
+// number writes a bound or a value, whole numbers without a fraction.
 func number(r *big.Rat) string {
 	if r.IsInt() && r.Num().BitLen() <= 64 {
 		return r.Num().String()
@@ -55,7 +55,7 @@ func didYouMean(word string, known []string) string {
 	return fmt.Sprintf("did you mean %s?", best)
 }
 
-// choice lists values for people, with runs of whole numbers drawn together.
+// choice lists values for people, and shortens 1, 2, 3, ... to a range.
 func choice(values []any) string {
 	text := make([]string, len(values))
 	for i, v := range values {
@@ -71,7 +71,7 @@ func choice(values []any) string {
 	return strings.Join(append([]string{fmt.Sprintf("1 to %d", n)}, text[n:]...), ", ")
 }
 
-// either lists values of which one is wanted.
+// either joins alternatives with "or".
 func either(values []string) string {
 	last := len(values) - 1
 	if last == 0 {
@@ -80,7 +80,7 @@ func either(values []string) string {
 	return strings.Join(values[:last], ", ") + " or " + values[last]
 }
 
-// each lists values of which all are meant.
+// each joins values with "and".
 func each(values []string) string {
 	last := len(values) - 1
 	if last <= 0 {

@@ -20,12 +20,11 @@ func (c Config) YAML() []byte {
 	return text
 }
 
-// plainText is what YAML can only read as that very text: words that begin with
-// a letter, like names, rates, paths and multiaddrs.
+// plainText matches words that YAML reads as text without quotes. They begin with a letter or a slash, like names,
+// paths and multiaddrs.
 var plainText = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*$`)
 
-// marshalText quotes all other text, and words that have a meaning of their
-// own. JSON's quoted strings are YAML's.
+// marshalText quotes all other text, and words that YAML reads as another type. JSON's quoted strings are valid YAML.
 func marshalText(s string) ([]byte, error) {
 	var word any
 	if plainText.MatchString(s) && yaml.Unmarshal([]byte(s), &word) == nil && word == any(s) {
@@ -38,8 +37,7 @@ func marshalText(s string) ([]byte, error) {
 	return bytes.TrimRight(quoted.Bytes(), "\n"), err
 }
 
-// effective returns the keys with an effect below a path, in the order of the
-// run file, as what YAML writes.
+// effective returns the keys with an effect below a path, in the order of the run file, as what YAML writes.
 func (c *Config) effective(path string, section reflect.Value) yaml.MapSlice {
 	var keys yaml.MapSlice
 	for i := range section.NumField() {

@@ -9,7 +9,6 @@ import (
 	"gossiptrainer/gossip/judge"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/replay"
-	"gossiptrainer/node/link"
 )
 
 // failed returns what ends the run after an error of the core: one of the network, of the
@@ -40,20 +39,6 @@ func (d *driver) cause(err error) error {
 		return fmt.Errorf("node: worker %d: round %d: %w", d.w.Rank, d.round, log)
 	}
 	return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
-}
-
-// A forgedError is why a link ended because of what its other end has sent.
-type forgedError struct{ error }
-
-func (e forgedError) Unwrap() error        { return e.error }
-func (e forgedError) Is(target error) bool { return target == gossip.ErrForged }
-
-// parting returns the reason for which a link has ended in the words of the core.
-func parting(err error) error {
-	if link.Forged(err) {
-		return forgedError{err}
-	}
-	return err
 }
 
 // refusal returns why a link was refused in the words of the core.

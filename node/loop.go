@@ -164,7 +164,7 @@ func (d *driver) handle(e link.Event) error {
 		*d.denial(e.Peer) = denial{rank: e.Peer}
 		d.keeper.begin()
 	case link.Down:
-		return d.failed(d.core.Parted(e.Peer, parting(e.Err)))
+		return d.failed(d.core.Parted(e.Peer, e.Err))
 	case link.PeerDone:
 		return d.failed(d.core.Parted(e.Peer, gossip.ErrBye))
 	case link.Stopped:

@@ -41,8 +41,8 @@ func nonsense(from topology.Rank) link.Event {
 
 func TestTooManyOffencesEndTheRunUnderFail(t *testing.T) {
 	d, _ := accused(t, Fail, 3)
-	offences := []link.Event{nonsense(2), {Kind: link.Down, Peer: 2, Err: fmt.Errorf("link: %w", wire.ErrChecksum)},
-		nonsense(0), nonsense(2)}
+	garbled := link.Event{Kind: link.Down, Peer: 2, Err: fmt.Errorf("%w: %w", wire.ErrChecksum, gossip.ErrForged)}
+	offences := []link.Event{nonsense(2), garbled, nonsense(0), nonsense(2)}
 	for i, e := range offences {
 		err := d.told(e)
 		if i < len(offences)-1 {

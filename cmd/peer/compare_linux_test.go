@@ -28,8 +28,8 @@ tuning: {rounds: 60}
 report: {targets: {loss: 0.5}}
 `
 
-// A comparison that is killed while it searches and in its first and third run of
-// cells ends, when it is started again, as one that nobody has disturbed.
+// A comparison that is killed while it searches and in its first and third run of cells ends, when it is started again,
+// as one without a disturbance.
 func TestKilledComparisonEndsTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -60,8 +60,7 @@ func TestKilledComparisonEndsTheSame(t *testing.T) {
 	}
 }
 
-// compareUntil runs the comparison into a folder, to its end or until it has said a
-// word: then it is killed.
+// compareUntil runs the comparison into a folder, to its end or until it has said a word: then it is killed.
 func compareUntil(t *testing.T, dir, folder, word string) {
 	t.Helper()
 	cmd := exec.Command("peer", "compare", "killed.yaml", "-o", folder)
@@ -89,8 +88,7 @@ func compareUntil(t *testing.T, dir, folder, word string) {
 	}
 }
 
-// resultOf reads the result of a comparison without what the clock and the command
-// line say.
+// resultOf reads the result of a comparison without what the clock and the command line say.
 func resultOf(t *testing.T, folder string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "comparison.json"))

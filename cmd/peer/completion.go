@@ -98,7 +98,7 @@ func completeLabels(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 	return labels, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNames completes the one argument of a command with what is embedded.
+// completeNames completes the only argument of a command with the names of embedded files.
 func completeNames(embedded []configs.Preset) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {

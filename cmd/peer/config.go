@@ -28,8 +28,8 @@ func newConfigCheck(c *console) *cobra.Command {
 	var file runFile
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
-		Short: "say what is wrong with a run file, if anything",
-		Long: `say what is wrong with a run file, if anything
+		Short: "check a run file and list its errors",
+		Long: `check a run file and list its errors
 
 Of a comparison file it says what each cell sends in a round that exchanges, and how long
 such a round takes at least on its network, without entropy coding.`,

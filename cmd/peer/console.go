@@ -44,7 +44,7 @@ type console struct {
 	quiet   bool
 	verbose int
 
-	lost *atomic.Pointer[func() string] // says what is lost if the command is broken off; to nil: nothing
+	lost *atomic.Pointer[func() string] // describes the loss if the command is broken off; to nil: none
 }
 
 func newConsole() *console {
@@ -98,8 +98,8 @@ func (c *console) complain(err error) {
 	}
 }
 
-// loses notes what says what is lost if the command is broken off from now on.
-func (c *console) loses(what func() string) { c.lost.Store(&what) }
+// loses sets the description of the loss if the command is broken off from now on.
+func (c *console) loses(describe func() string) { c.lost.Store(&describe) }
 
 // breakOff says in one line that a command ends before it has put things in order.
 func (c *console) breakOff(err error) {
@@ -157,8 +157,8 @@ func (c *console) newDisplay(run live.Run) live.Display {
 	return live.Plain(c.err, run)
 }
 
-// summarize ends a run that went well: it prints the summary below a table of the peers, and keeps it. models are the
-// final ones by rank, nil where they are not at hand.
+// summarize ends a run that went well: it prints the summary below a table of the peers, and keeps it. The models are
+// the final ones by rank, nil if they are not here.
 func (c *console) summarize(s *session.Session, models [][]float32) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// Lossless is lossless: whatever codes the payloads, real peers and the
-// simulator end with the parameters of a run that codes nothing.
+// Lossless is lossless: whatever codes the payloads, real peers and the simulator end with the parameters of a run that
+// codes nothing.
 func TestCodersChangeBytesAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

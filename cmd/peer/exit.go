@@ -36,7 +36,7 @@ const (
 	exitSignal   = 128 // plus the signal's number
 )
 
-// A signalError is why a command ended: somebody asked it to.
+// A signalError ends a command that got a signal.
 type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string { return "stopped by signal: " + e.signal.String() }

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// scriptedRun is a run of eight peers with twenty faults of all kinds. They last so long that
-// real peers notice.
+// scriptedRun is a run of eight peers with twenty faults of all kinds. They last so long that real peers notice.
 const scriptedRun = `
 name: scripted
 topology: {size: 8}
@@ -40,8 +39,7 @@ faults:
     - {at: 1s, hang: 4, for: 200ms}
 `
 
-// One script is played by the simulator and on real processes. Both end as the run in which
-// nothing happens.
+// One script is played by the simulator and on real processes. Both end as the run in which nothing happens.
 func TestAScriptInTheSimulatorAndInTheLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")

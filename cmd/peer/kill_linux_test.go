@@ -18,8 +18,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// What is killed: eight peers on a ring that wait for one another, with each of
-// these algorithms in turn.
+// killedRun is the run whose peers are killed: eight on a ring that wait for one another, with each of these algorithms
+// in turn.
 const killedRun = `
 name: killed
 topology: {size: 8}
@@ -38,13 +38,12 @@ var killedAlgorithms = [][]string{
 	{"algorithm.name=allreduce", "algorithm.codec=full"},
 }
 
-// killsPerRun is how many times somebody dies in a run at most.
+// killsPerRun is the number of deaths in a run, at most.
 const killsPerRun = 3
 
-// Peers are killed at random moments, one or two at once. Each run ends as the
-// simulator says that it ends undisturbed. KILLS says how many times, by default
-// once with each algorithm, KILL_SEED when and whom; the log tells how long it took from a death until
-// the peer had done a round that it had not done before.
+// Peers are killed at random moments, one or two at once. Each run ends as the simulator says that it ends undisturbed.
+// KILLS is the number of kills, by default one with each algorithm. KILL_SEED draws the moments and the peers. The log
+// has the time from each death until the peer has finished a round for the first time.
 func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -81,8 +80,8 @@ func TestRunsInWhichPeersAreKilledEndTheSame(t *testing.T) {
 	}
 }
 
-// Peers are killed while the time of the run is up: it ends with a round that all have,
-// as a simulated run of that many rounds.
+// Peers are killed while the time of the run is up: it ends with a round that all have, as a simulated run of that many
+// rounds.
 func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -157,7 +156,7 @@ type killedLab struct {
 	absences []time.Duration
 }
 
-// lead runs the lab to its end, kills somebody n times, and returns what it prints.
+// lead runs the lab to its end, kills random peers n times, and returns what it prints.
 func (l *killedLab) lead(args []string, n int) (s record.Summary) {
 	l.t.Helper()
 	if err := os.Mkdir(l.dir, 0o777); err != nil {
@@ -239,7 +238,7 @@ func (l *killedLab) haunt(c *longCommand, n int, ended chan error) {
 // spares reports whether it is too late to kill.
 func (l *killedLab) spares() bool { return l.spare > 0 && time.Since(l.begun) > l.spare }
 
-// read takes in what is new in the record.
+// read reads the new events of the record.
 func (l *killedLab) read() {
 	if l.record == nil {
 		found, _ := filepath.Glob(filepath.Join(l.dir, "out", "killed-*", record.EventsFile))

@@ -24,7 +24,7 @@ func newLab(c *console) *cobra.Command {
 
 FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `. The peers are
 libp2p hosts that talk over local sockets, as they would on a LAN. One that dies is
-started anew and goes on from its newest checkpoint; the others wait for it.
+started again and goes on from its newest checkpoint; the others wait for it.
 
 A run may end before its rounds are over: when it has trained for a time, or when it has
 reached a loss or an accuracy as a report sees it. All peers then finish the rounds that
@@ -56,7 +56,7 @@ one of them has begun; the result is that of a run of so many rounds.`,
 	file.addResume(cmd)
 	c.addJSON(cmd)
 	addUntil(cmd, &until)
-	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started anew, or never")
+	cmd.Flags().StringVar(&restart, "restart", "", "`times` a minute that a dead peer is started again, or never")
 	cmd.Flags().Lookup("restart").DefValue = strconv.Itoa(supervise.DefaultRestart)
 	return cmd
 }

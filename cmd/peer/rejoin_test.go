@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// What a machine comes back to: a ring of four that would go on for ever.
+// endlessRun is the run to which a machine comes back: a ring of four that never ends by itself.
 const endlessRun = `
 name: endless
 topology: {size: 4}
@@ -73,8 +73,8 @@ func (s *site) recorded(m lasting, folder, what string, there func(e []record.Ev
 	}
 }
 
-// TestAMachineThatWasDownComesBackByTheSameCommand kills one of four and starts it
-// again as it was started first: it trains on with two neighbours.
+// TestAMachineThatWasDownComesBackByTheSameCommand kills one of four and starts it again as it was started first: it
+// trains on with two neighbours.
 func TestAMachineThatWasDownComesBackByTheSameCommand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")

@@ -21,9 +21,9 @@ func (f *runFile) start() checkpoints.Start {
 	return checkpoints.Fresh
 }
 
-// folderOf returns the folder of the run to go on with, "" where a new one is to be made: for a new run, and for one
-// whose checkpoints are elsewhere. The folder belongs to the peer with this id, or is ofLab. It fails if there is
-// nothing to go on from, or something that run cannot go on from: before anything in the folder changes.
+// folderOf returns the folder of the run to continue. It is "" for a new run, and for one whose checkpoints are
+// elsewhere: the caller then makes a folder. The folder belongs to the peer with this id, or is ofLab. It fails, before
+// anything in the folder changes, if the run cannot continue from its checkpoints.
 func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 	if !f.resume {
 		return "", nil

@@ -16,8 +16,8 @@ var stoppable = []string{"--set", "train.rounds=1200", "--set", "limit.latency=2
 
 var runFolderLine = regexp.MustCompile(`(?m)^next: peer lab (\S+) --resume`)
 
-// Whatever ends a lab, and although the newest checkpoint of a peer is damaged, the
-// run goes on and ends as if nothing had been.
+// Whatever ends a lab, and although the newest checkpoint of a peer is damaged, the run goes on and ends as if nothing
+// had been.
 func TestAStoppedRunGoesOn(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "terminated": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// What loses peers: a ring of eight that goes on without those who die.
+// lossyRun is the run that loses peers: a ring of eight that goes on without those that die.
 const lossyRun = `
 name: lossy
 topology: {size: 8}
@@ -57,7 +57,7 @@ func startLossy(t *testing.T, args ...string) *lossyLab {
 	return l
 }
 
-// events returns what is on record so far.
+// events returns the events on record so far.
 func (l *lossyLab) events() []record.Event {
 	l.t.Helper()
 	found, _ := filepath.Glob(filepath.Join(l.Dir, "out", "lossy-*", record.EventsFile))
@@ -100,8 +100,7 @@ func (l *lossyLab) kill(ranks ...int) {
 	}
 }
 
-// end waits for the end of the run, holds its record against what is promised, and
-// returns the summary.
+// end waits for the end of the run, checks its record and returns the summary.
 func (l *lossyLab) end(lost ...int) record.Summary {
 	l.t.Helper()
 	if err := <-l.ended; err != nil {
@@ -162,8 +161,8 @@ func TestARingGoesOnWithoutTwoPeers(t *testing.T) {
 	undisturbed(t, l.Dir, s)
 }
 
-// TestARingTakesBackOneOfTwoPeers kills two at once; one is killed again before it
-// is taken back, and is not started a third time.
+// TestARingTakesBackOneOfTwoPeers kills two at once; one is killed again before it is taken back, and is not started a
+// third time.
 func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 	l := startLossy(t, "--restart", "1")
 	l.until("round 100", round(2, 100))
@@ -187,7 +186,7 @@ func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 		return e.Edge != nil && e.Edge.Rank == 2 && e.Edge.Peer == 2
 	})
 	if !taken {
-		t.Error("nobody took peer 2 back")
+		t.Error("no worker took peer 2 back")
 	}
 	undisturbed(t, l.Dir, s)
 }

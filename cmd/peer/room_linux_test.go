@@ -114,8 +114,8 @@ func TestARunWithoutRoomIsRefused(t *testing.T) {
 	}
 }
 
-// While the disk is full the final models stay in memory, which each peer says once.
-// When there is room, they and the whole record are saved.
+// While the disk is full the final models stay in memory, which each peer says once. When there is room, they and the
+// whole record are saved.
 func TestResultsWaitForRoom(t *testing.T) {
 	disk := smallDisk(t, "2m")
 	c, lines := fullLab(t, disk, "--set", "limit.latency=2ms")
@@ -163,8 +163,8 @@ func TestResultsWaitForRoom(t *testing.T) {
 	}
 }
 
-// A full disk gives one line about checkpoints. --resume goes on from the last one
-// that was written when there is room, with results in another folder if it is told so.
+// A full disk gives one line about checkpoints. When there is room again, --resume goes on from the last checkpoint
+// that was written, with results in another folder if the user sets one.
 func TestCheckpointsOfAFullDisk(t *testing.T) {
 	disk := smallDisk(t, "8m")
 	every := []string{"--set", "checkpoint.every=10", "--set", "limit.latency=10ms"}

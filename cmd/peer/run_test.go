@@ -17,8 +17,7 @@ import (
 	"gossiptrainer/node/identity"
 )
 
-// A site is a folder with the run file and the keys of machines that know each
-// other by a roster.
+// A site is a folder with the run file and the keys of machines that know each other by a roster.
 type site struct {
 	t       *testing.T
 	dir     string

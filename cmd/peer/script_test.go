@@ -61,8 +61,7 @@ func exitCodeOf(ts *testscript.TestScript, err error) int {
 	return 0
 }
 
-// run-folder DIR NAME [AS] makes the folder of the only run of that name known as
-// "run", or as another name.
+// run-folder DIR NAME [AS] makes the folder of the only run of that name known as "run", or as another name.
 func runFolder(ts *testscript.TestScript, neg bool, args []string) {
 	dirs, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), args[1]+"-*"))
 	ts.Check(err)
@@ -102,8 +101,7 @@ func sameAs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// folders DIR PARENT... makes the only run folder in each parent known as
-// DIR/PARENT.
+// folders DIR PARENT... makes the only run folder in each parent known as DIR/PARENT.
 func folders(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o777))
 	for _, parent := range args[1:] {

@@ -51,8 +51,8 @@ train: {rounds: 10000000, step_size: 0.1, momentum: 0, schedule: constant}
 checkpoint: {every: 20, seconds: 0}
 `
 
-// A peer that died and is started without --resume is refused. That start leaves
-// nothing, its hint names --resume, and --resume goes on.
+// A peer that died and is started without --resume is refused. That start leaves nothing, its hint names --resume, and
+// --resume goes on.
 func TestARefusedStartLeavesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")

@@ -12,9 +12,8 @@ type Point struct {
 	Accuracy float64 // NaN where it has no meaning
 }
 
-// Curve returns how a run did on the test set, by round: the scores of the
-// average model where the record has them, else the means over the replicas of
-// which it has scores, their results at the end included.
+// Curve returns the scores of a run on the test set, by round. They are those of the average model, if the record has
+// them. Otherwise they are means over the replicas with scores, with their final results.
 func (r *Run) Curve() []Point {
 	var average []Point
 	replicas := map[int]map[int]Point{} // by rank, by round
@@ -41,8 +40,7 @@ func (r *Run) Curve() []Point {
 	return meanPoints(replicas)
 }
 
-// ended adds the accuracy of the average model at the end of the run, where that
-// is known and no evaluation was due.
+// ended adds the accuracy of the average model at the end of the run, if it is known and no evaluation was due then.
 func (r *Run) ended(average []Point) []Point {
 	s, last := r.Summary, average[len(average)-1]
 	if s == nil || s.Accuracy.AverageModel == nil || s.Rounds <= last.Round {
@@ -51,8 +49,7 @@ func (r *Run) ended(average []Point) []Point {
 	return append(average, Point{s.Rounds, math.NaN(), *s.Accuracy.AverageModel})
 }
 
-// meanPoints returns the means of the rounds in which every replica has a
-// score, summed in rank order.
+// meanPoints returns the means of the rounds in which every replica has a score, summed in rank order.
 func meanPoints(replicas map[int]map[int]Point) []Point {
 	var ranks []int
 	rounds := map[int]int{} // how many replicas have a score

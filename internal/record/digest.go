@@ -6,8 +6,7 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// Digest returns the SHA-256 of a model: of its float32 values in little-endian
-// order, without a copy of them all.
+// Digest returns the SHA-256 of a model: of its float32 values in little-endian order. It does not copy the model.
 func Digest(x []float32) [sha256.Size]byte {
 	const piece = 1024
 	h := sha256.New()
@@ -22,8 +21,7 @@ func Digest(x []float32) [sha256.Size]byte {
 	return d
 }
 
-// RunDigest returns the SHA-256 over the digests of all workers' models, in
-// rank order.
+// RunDigest returns the SHA-256 over the digests of all workers' models, in rank order.
 func RunDigest(models [][sha256.Size]byte) [sha256.Size]byte {
 	h := sha256.New()
 	for i := range models {

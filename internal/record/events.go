@@ -1,8 +1,6 @@
-// Package record is the record of a run: typed events, written as JSON lines and
-// read back. Package report draws them.
+// Package record is the record of a run: typed events, written as JSON lines and read back. Package report draws them.
 //
-// It observes; nothing in a run ever reads it back to decide anything.
-// docs/format/events.md describes the files.
+// A record only observes: no decision in a run depends on it. docs/format/events.md describes the files.
 package record
 
 import "time"
@@ -21,8 +19,7 @@ func (b *Bytes) Add(other Bytes) {
 	b.Wire += other.Wire
 }
 
-// Messages counts the messages that one worker has sent, without repairs and
-// requests.
+// Messages counts the messages that one worker has sent, without repairs and requests.
 type Messages struct {
 	Count  int64 `json:"count"`
 	Stream int64 `json:"stream"` // their bytes on the stream, headers included
@@ -34,7 +31,7 @@ func (m *Messages) Add(other Messages) {
 	m.Stream += other.Stream
 }
 
-// mean returns the bytes of a message on the stream, 0 where nothing was sent.
+// mean returns the mean bytes of a message on the stream, 0 if none was sent.
 func (m Messages) mean() float64 {
 	if m.Count == 0 {
 		return 0
@@ -42,8 +39,8 @@ func (m Messages) mean() float64 {
 	return float64(m.Stream) / float64(m.Count)
 }
 
-// Bits returns what a parameter took on the stream, in bits, if each message
-// speaks for that many parameters; 0 where nothing was sent.
+// Bits returns the bits per parameter on the stream, if each message has that many parameters. It is 0 if none was
+// sent.
 func (m Messages) Bits(parameters int) float64 {
 	if parameters == 0 {
 		return 0
@@ -59,7 +56,7 @@ type Step struct {
 	Loss     float64       `json:"loss"`       // mini-batch training loss
 	Gap      float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
 	Moved    int           `json:"moved"`      // coordinates with a non-zero index difference
-	Theta    float64       `json:"theta"`      // 0 where there is none
+	Theta    float64       `json:"theta"`      // 0: none
 	Bits     int           `json:"bits"`       // per parameter of the messages
 	Compute  time.Duration `json:"compute_ns"` // gradient, this round
 	Wait     time.Duration `json:"wait_ns"`    // for neighbours, this round
@@ -71,7 +68,7 @@ type Step struct {
 	Effective float64 `json:"bits_per_parameter"`
 }
 
-// A State is what a worker is doing, for people who watch.
+// A State says what a worker does, for people who watch.
 type State string
 
 // States of a worker.
@@ -80,7 +77,7 @@ const (
 	Joining   State = "joining"
 	Training  State = "training"
 	Waiting   State = "waiting"
-	Returning State = "returning" // its process has died and is started anew
+	Returning State = "returning" // its process has died and is started again
 	Testing   State = "testing"
 	Finished  State = "done"
 	Failed    State = "failed"
@@ -93,9 +90,9 @@ type Status struct {
 	State   State  `json:"state"`
 	Detail  string `json:"detail,omitempty"`  // for people
 	Missing []int  `json:"missing,omitempty"` // ranks waited for
-	// of the test of a final model that is done, while Testing; Rank may be Average
+	// Share is the part of the final test that is done, while Testing; Rank may be Average.
 	Share float64 `json:"share,omitempty"`
-	Here  int     `json:"here,omitempty"` // of a negative Rank: peers found so far, the one that tells included
+	Here  int     `json:"here,omitempty"` // with a negative Rank: peers found so far, this one included
 }
 
 // A Final is one worker's result.
@@ -111,7 +108,7 @@ type Final struct {
 	Theta       Theta         `json:"theta"`
 	Bits        float64       `json:"bits"` // per parameter, mean over the exchanges
 	Peak        int64         `json:"peak_rss_bytes,omitempty"`
-	Time        time.Duration `json:"time_ns"` // its first round's begin to its last round's end
+	Time        time.Duration `json:"time_ns"` // from the start of its first round to the end of its last
 	Data        *Rows         `json:"data,omitempty"`
 }
 
@@ -119,13 +116,13 @@ type Final struct {
 type Rows struct {
 	Train   int    `json:"train"`
 	Test    int    `json:"test"`
-	TestSet string `json:"test_set,omitempty"` // fingerprint, where workers have test sets of their own
+	TestSet string `json:"test_set,omitempty"` // fingerprint, if workers have test sets of their own
 }
 
 // Average is the rank of the mean of all replicas in a Score.
 const Average = -1
 
-// A Score is how well a model does on the test set during training.
+// A Score is the result of a model on the test set during training.
 type Score struct {
 	Rank     int     `json:"rank"`     // of the replica, or Average
 	Round    int     `json:"round"`    // rounds finished, 1..
@@ -133,12 +130,11 @@ type Score struct {
 	Accuracy float64 `json:"accuracy"` // NaN is written as null
 }
 
-// An Edge says that one end of an edge puts it on, or off, under the policy
-// reweight. The weights of a row, and what is left to 1 on the diagonal, are a row
-// of W; all edges that there are at the start are on record too.
+// An Edge says that one end of an edge puts it on, or off, under the policy reweight. The weights of one rank are a row
+// of W, whose diagonal entry is 1 minus their sum. The edges at the start of a run are on record as well.
 type Edge struct {
 	Rank int `json:"rank"`
-	// the other end; Rank itself: a new process begins, and edges of the old one ended when their other ends say
+	// Peer is the other end. Rank itself means that a new process begins: the other ends say when the old edges ended.
 	Peer     int     `json:"peer"`
 	Exchange int     `json:"exchange"` // from this one on
 	Weight   float64 `json:"weight"`   // W_ij; 0: the edge is off
@@ -153,11 +149,10 @@ type Event struct {
 	Edge   *Edge   `json:"edge,omitempty"`
 }
 
-// Theta is the modulo codec's bound at the end of a run and what became of it.
-// Without verification only a simulation, which has all models, knows of
-// violations: to a peer what is recovered then looks like any other model.
+// Theta is the modulo codec's bound at the end of a run, and the violations of it. Without verification only a
+// simulation, which has all models, knows of violations: a peer cannot tell a wrongly recovered model from a right one.
 type Theta struct {
 	Value      float64 `json:"value"`      // 0 where there is none
-	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null where nobody can know
+	Violations *int64  `json:"violations"` // messages that were recovered wrongly; null: unknown
 	Repaired   int64   `json:"repaired"`   // those of them that were repaired before use
 }

@@ -13,16 +13,15 @@ import (
 	"gossiptrainer/internal/regular"
 )
 
-// EventsFile and SummaryFile are the names of a run's record and summary in
-// its folder.
+// EventsFile and SummaryFile are the names of the record and the summary in the folder of a run.
 const (
 	EventsFile  = "events.jsonl"
 	SummaryFile = "summary.json"
 )
 
-// Bounds of what is read.
+// Bounds of the files that are read, in bytes.
 const (
-	maxLine    = 1 << 20 // bytes of one line of a record
+	maxLine    = 1 << 20 // one line of a record
 	MaxSummary = 64 << 20
 )
 
@@ -30,18 +29,25 @@ const (
 func Write(w io.Writer, e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("report: %w", err)
+		return fmt.Errorf("record: an event: %w", err)
 	}
 	if _, err := w.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("report: %w", err)
+		return fmt.Errorf("record: write an event: %w", err)
 	}
 	return nil
 }
 
-// Read returns the events of a record. A last line without its end, as a
-// process that was killed leaves it, is dropped; any other line that does not
-// parse, or has a number that no run has, is an error naming the line.
+// Read returns the events of a record. It drops a last line without its end, which a killed process leaves. Any other
+// line that does not parse, or that has a number outside the bounds of every run, is an error that names the line.
 func Read(r io.Reader) ([]Event, error) {
+	events, err := read(r)
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return events, nil
+}
+
+func read(r io.Reader) ([]Event, error) {
 	var events []Event
 	in := bufio.NewReaderSize(r, 64<<10)
 	for n := 1; ; n++ {
@@ -54,15 +60,15 @@ func Read(r io.Reader) ([]Event, error) {
 		if errors.Is(err, io.EOF) {
 			return events, nil
 		}
-		if err != nil {
-			return nil, fmt.Errorf("report: line %d: %w", n, err)
-		}
 		var e Event
-		if err := json.Unmarshal(long, &e); err != nil {
-			return nil, fmt.Errorf("report: line %d: %w", n, err)
+		if err == nil {
+			err = json.Unmarshal(long, &e)
 		}
-		if err := anyRun().check(e); err != nil {
-			return nil, fmt.Errorf("report: line %d: %w", n, err)
+		if err == nil {
+			err = anyRun().check(e)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		events = append(events, e)
 	}
@@ -77,38 +83,39 @@ type Run struct {
 
 // Open reads the run in folder dir.
 func Open(dir string) (*Run, error) {
-	f, err := regular.Open(filepath.Join(dir, EventsFile))
+	path := filepath.Join(dir, EventsFile)
+	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("report: %s is no run folder: %w", dir, err)
+		return nil, fmt.Errorf("record: %s is no run folder: %w", dir, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, fmt.Errorf("record: %w", err)
 	}
 	defer f.Close()
 	run := &Run{Dir: dir}
-	if run.Events, err = Read(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	if run.Events, err = read(f); err != nil {
+		return nil, fmt.Errorf("record: %s: %w", path, err)
 	}
-	text, err := regular.Read(filepath.Join(dir, SummaryFile), MaxSummary)
+	path = filepath.Join(dir, SummaryFile)
+	text, err := regular.Read(path, MaxSummary)
 	if errors.Is(err, os.ErrNotExist) {
 		return run, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, fmt.Errorf("record: %w", err)
 	}
 	run.Summary = new(Summary)
 	if err := json.Unmarshal(text, run.Summary); err != nil {
-		return nil, fmt.Errorf("report: %s: %w", filepath.Join(dir, SummaryFile), err)
+		return nil, fmt.Errorf("record: %s: %w", path, err)
 	}
 	return run, nil
 }
 
-// Within returns an error naming file and line where the record has a number that a
-// run of these limits has not.
+// Within returns an error with the file and the line of the first number that a run of these limits cannot have.
 func (r *Run) Within(l Limits) error {
 	for i, e := range r.Events { // one event per line
 		if err := l.check(e); err != nil {
-			return fmt.Errorf("%s: report: line %d: %w", filepath.Join(r.Dir, EventsFile), i+1, err)
+			return fmt.Errorf("record: %s: line %d: %w", filepath.Join(r.Dir, EventsFile), i+1, err)
 		}
 	}
 	return nil
@@ -140,7 +147,7 @@ func (f *Final) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes a Score with null for what has no meaning.
+// MarshalJSON writes a Score with null for a loss or an accuracy that has no meaning.
 func (s Score) MarshalJSON() ([]byte, error) {
 	type plain Score
 	return json.Marshal(struct {
@@ -153,12 +160,11 @@ func (s Score) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads a Score; null becomes NaN.
 func (s *Score) UnmarshalJSON(text []byte) error {
 	type plain Score
-	s.Loss, s.Accuracy = math.NaN(), math.NaN() // which null leaves
+	s.Loss, s.Accuracy = math.NaN(), math.NaN() // null leaves them as they are
 	return json.Unmarshal(text, (*plain)(s))
 }
 
-// Number returns v as the JSON of a record knows numbers: nil, which becomes
-// null, for NaN and infinities.
+// Number returns v as a number of JSON. NaN and infinities are nil, which JSON writes as null.
 func Number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A record that is read can be written and read again with as many events; a
-// damaged one is an error, never a panic.
+// A record that is read can be written and read again with as many events; a damaged one is an error, never a panic.
 func FuzzRead(f *testing.F) {
 	var good bytes.Buffer
 	for _, e := range []Event{
@@ -39,8 +38,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A record that is read can be summed up, in memory that its length
-// bounds, whatever its numbers are.
+// A record that is read can be summed up, in memory that its length bounds, whatever its numbers are.
 func FuzzSum(f *testing.F) {
 	f.Add([]byte(`{"step":{"rank":0,"round":1,"time_ns":5,"loss":0.5,"gap":0.1,"theta":0.2,"bits":8}}` + "\n" +
 		`{"step":{"rank":1,"round":1,"time_ns":6,"loss":0.4,"gap":0.1,"bits":4}}` + "\n"))

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// A Goal watches a run for its targets while the run goes on, and sees them
-// reached where ReachLoss and ReachAccuracy will find that they were. Steps must
-// come in the order of time; scores may come as soon as they are known, and count
-// when all workers are past their round.
+// A Goal watches a run for its targets while the run goes on. It agrees with ReachLoss and ReachAccuracy, which read
+// the finished record. Steps must come in the order of time. A score may come as soon as it is known, and counts when
+// all workers are past its round.
 type Goal struct {
 	left   Targets // that are not reached yet; no field is set when all are
 	pace   pace
@@ -24,7 +23,7 @@ func NewGoal(t Targets, workers int) *Goal {
 	return &Goal{left: t, pace: pace{workers: workers}}
 }
 
-// Score takes what may be a score. It may be called by several goroutines.
+// Score takes the event if it is a score. Several goroutines may call it.
 func (g *Goal) Score(e Event) {
 	if e.Score == nil {
 		return
@@ -51,8 +50,8 @@ func (g *Goal) Reached(s Step) bool {
 	return g.left == Targets{}
 }
 
-// scored reports whether a score that all workers are past is good enough. What
-// was seen of a round is then no matter of who computes how fast.
+// scored reports whether a score of a round that all workers have passed reaches the target. The result does not depend
+// on the order in which workers finish a round.
 func (g *Goal) scored() bool {
 	past := math.MaxInt
 	for _, s := range g.pace.last {

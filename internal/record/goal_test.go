@@ -2,8 +2,8 @@ package record
 
 import "testing"
 
-// goalAt shows a run to a goal, record by record, and returns the index of the
-// event at which the goal is reached; −1 if it never is.
+// goalAt shows a run to a goal, record by record, and returns the index of the event at which the goal is reached; −1
+// if it never is.
 func goalAt(run *Run, t Targets) int {
 	g := NewGoal(t, 2)
 	for i, e := range run.Events {
@@ -15,8 +15,8 @@ func goalAt(run *Run, t Targets) int {
 	return -1
 }
 
-// A run that ends when it is said to have reached the target has reached it in
-// the report, too, and not a record earlier.
+// A run that ends when it is said to have reached the target has reached it in the report, too, and not a record
+// earlier.
 func TestGoalAgreesWithTheReport(t *testing.T) {
 	run := twoWorkers(9, 8, 7, 6, 5, 4, 3)
 	for _, target := range []float64{7.5, 6.9, 6} {
@@ -36,8 +36,8 @@ func TestGoalAgreesWithTheReport(t *testing.T) {
 	}
 }
 
-// A score is known as soon as it is computed, which is no moment of a run: it
-// counts when all workers are past its round.
+// A score is known as soon as it is computed, which is no moment of a run: it counts when all workers are past its
+// round.
 func TestGoalWaitsForTheRoundOfAScore(t *testing.T) {
 	run := twoWorkers(9, 8, 7)
 	run.Events = append([]Event{

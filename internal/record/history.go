@@ -2,24 +2,23 @@ package record
 
 import "time"
 
-// A History makes one record of what workers report whose processes end and start
-// again. A process counts time, bytes and messages from zero, and a worker that comes
-// back from a checkpoint does some rounds twice: the events of a History count on, and
-// none is in it twice. Its methods must not be called at the same time.
+// A History makes one record of the events of workers whose processes end and start again. A process counts time, bytes
+// and messages from zero; a History continues the counts of the process before. A worker that returns from a checkpoint
+// computes some rounds twice; a History keeps the first event of each. Its methods must not be called at the same time.
 type History struct {
-	workers []lives // by rank
+	workers []career // by rank
 }
 
-// lives is what one worker has come to in all of its processes.
-type lives struct {
-	before time.Duration // it has trained in earlier parts of the run
+// A career sums up all processes of one worker.
+type career struct {
+	before time.Duration // in which it trained in earlier parts of the run
 	past   totals        // of the processes that are over
 	total  totals        // with the present one, as last reported
 	round  int           // of the latest Step
 	scored int           // of the latest Score
 }
 
-// totals are what a process counts from zero.
+// totals are the counts that a process begins at zero.
 type totals struct {
 	time           time.Duration
 	sent, received Bytes
@@ -30,10 +29,9 @@ func totalsOf(s Step) totals {
 	return totals{time: s.Time, sent: s.Sent, received: s.Received, messages: s.Messages}
 }
 
-// NewHistory returns that of a run of some workers that goes on after the events of its
-// record, none for a run that begins.
+// NewHistory returns the history of a run of some workers. It continues after the events, which are nil for a new run.
 func NewHistory(workers int, events []Event) *History {
-	h := &History{workers: make([]lives, workers)}
+	h := &History{workers: make([]career, workers)}
 	for _, e := range events {
 		switch {
 		case e.Step != nil && h.has(e.Step.Rank) && e.Step.Round >= h.workers[e.Step.Rank].round:
@@ -59,8 +57,7 @@ func (h *History) Trained() (most time.Duration) {
 	return most
 }
 
-// Begun returns the first round that no worker has begun in the earlier parts of the run, as
-// far as rounds are on record.
+// Begun returns the first round that no worker has begun in the earlier parts of the run, as far as the record tells.
 func (h *History) Begun() (round int) {
 	for _, w := range h.workers {
 		if w.round > 0 {
@@ -70,16 +67,15 @@ func (h *History) Begun() (round int) {
 	return round
 }
 
-// Return notes that a worker comes back in a new process, whose clock starts this long
-// after this part of the run has begun.
+// Return notes that a worker has a new process, whose clock starts this long after this part of the run began.
 func (h *History) Return(rank int, after time.Duration) {
 	w := &h.workers[rank]
 	w.past = w.total
 	w.past.time = w.before + after
 }
 
-// Join returns an event that a process reports as one of the whole run, and whether it
-// is new: a round that is done once more is not. The event itself stays as it is.
+// Join returns the event of a process as one of the whole run, and whether it is new: a repeated round is not. It does
+// not change e.
 func (h *History) Join(e Event) (joined Event, isNew bool) {
 	switch {
 	case e.Step != nil && h.has(e.Step.Rank):
@@ -103,7 +99,7 @@ func (h *History) Join(e Event) (joined Event, isNew bool) {
 
 func (h *History) has(rank int) bool { return rank >= 0 && rank < len(h.workers) }
 
-// step returns s as one of all processes of its worker.
+// step adds the counts of earlier processes to a step.
 func (p totals) step(s Step) Step {
 	own := s.Messages.mean()
 	s.Time += p.time
@@ -116,7 +112,7 @@ func (p totals) step(s Step) Step {
 	return s
 }
 
-// final returns f as that of all processes of its worker.
+// final adds the counts of earlier processes to a result.
 func (p totals) final(f Final) Final {
 	f.Time += p.time
 	f.Sent.Add(p.sent)

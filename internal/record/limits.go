@@ -14,7 +14,7 @@ func anyRun() Limits { return Limits{Peers: 1 << 16, Rounds: 1 << 48} }
 // unranked is the rank in a Status of a peer that has none yet.
 const unranked = -1
 
-// check says which number of an event is out of bounds.
+// check returns an error for a number of an event that is out of bounds.
 func (l Limits) check(e Event) error {
 	switch {
 	case e.Step != nil:
@@ -39,7 +39,7 @@ func (l Limits) check(e Event) error {
 	return nil
 }
 
-// place bounds a rank, which is least or more, and a round.
+// place checks a rank, which is at least least, and a round.
 func (l Limits) place(kind string, rank, least, round int) error {
 	if rank < least || rank >= l.Peers {
 		return fmt.Errorf("%s of rank %d: the run has ranks 0 to %d", kind, rank, l.Peers-1)

@@ -1,20 +1,19 @@
 package record
 
-// A Merge puts the steps of workers that tell of their own as they come into the order
-// of time, which is that of Run.Progress. A step comes out when no worker can tell of an
-// earlier one: of those that are gone nothing is awaited.
+// A Merge puts the steps of workers, each of which reports its own, into the order of time, which Run.Progress also
+// uses. It returns a step when no worker can report an earlier one. It does not wait for workers that are gone.
 type Merge struct {
 	waiting [][]Step // by rank, each in the order of time
-	gone    []bool   // nothing is awaited of it until it is heard again
+	gone    []bool   // no step is expected from it until it reports again
 }
 
-// NewMerge returns one for some workers.
+// NewMerge returns a merge for some workers.
 func NewMerge(workers int) *Merge {
 	return &Merge{waiting: make([][]Step, workers), gone: make([]bool, workers)}
 }
 
-// See takes an event and returns the steps that are certain of their place now. Those
-// of ranks that there are not are left out.
+// See takes an event and returns the steps whose place in the order is now certain. It ignores ranks that the run does
+// not have.
 func (m *Merge) See(e Event) []Step {
 	switch {
 	case e.Step != nil && m.has(e.Step.Rank):
@@ -37,7 +36,7 @@ func (m *Merge) See(e Event) []Step {
 
 func (m *Merge) has(rank int) bool { return rank >= 0 && rank < len(m.waiting) }
 
-// first returns the rank whose step is next, −1 while that cannot be known.
+// first returns the rank whose step is next, −1 while that is uncertain.
 func (m *Merge) first() int {
 	first := -1
 	for rank, steps := range m.waiting {

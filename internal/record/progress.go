@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Moment is how far a run was at a time.
+// A Moment is the progress of a run at a time.
 type Moment struct {
 	Time    time.Duration
 	Round   float64 // mean over the workers
@@ -18,8 +18,7 @@ type Moment struct {
 	Sent    Bytes         // mean over the workers
 }
 
-// Progress returns the moments of a run: one whenever as many steps were
-// recorded as there are workers, and all have reported.
+// Progress returns the moments of a run. With n workers, every n-th step completes a moment, once all workers have one.
 func (r *Run) Progress() []Moment {
 	var steps []*Step
 	ranks := map[int]*Step{}
@@ -42,14 +41,14 @@ func (r *Run) Progress() []Moment {
 	return moments
 }
 
-// A pace makes moments of steps in the order of time.
+// A pace turns steps, in the order of time, into moments.
 type pace struct {
 	workers int
 	seen    int
 	last    map[int]*Step
 }
 
-// see returns the moment that s completes, if it does.
+// see returns the moment that s completes, if it completes one.
 func (p *pace) see(s *Step) (Moment, bool) {
 	if p.last == nil {
 		p.last = map[int]*Step{}
@@ -91,7 +90,7 @@ func momentOf(now time.Duration, last map[int]*Step) Moment {
 	return m
 }
 
-// Smoothing is over how many moments a loss is averaged: mini-batch losses jump.
+// Smoothing is the number of moments over which a loss is averaged: mini-batch losses jump.
 const Smoothing = 5
 
 // Smooth returns the mean loss of the last few moments, by moment.

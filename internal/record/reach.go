@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Targets are what the time is taken to; 0 = none.
+// Targets are the values until which the time of a run is measured; 0: none.
 type Targets struct {
 	Loss     float64 `json:"loss,omitempty"`     // training loss
 	Accuracy float64 `json:"accuracy,omitempty"` // on the test set
@@ -18,7 +18,7 @@ type Target struct {
 	Value  float64
 }
 
-// What targets are set for.
+// Metrics of targets.
 const (
 	TrainingLoss = "training loss"
 	TestAccuracy = "accuracy"
@@ -38,25 +38,24 @@ func (t Targets) List() []Target {
 
 func (t Target) String() string { return fmt.Sprintf("%s %g", t.Metric, t.Value) }
 
-// A Reached says when a run reached a target, in seconds since its first round.
-// Time and Bytes are interpolated between two records: what is certain is that
-// the target was reached after After and not later than Seen.
+// A Reached says when a run reached a target, in seconds since its first round. Time and Bytes are interpolated between
+// two records. The run certainly reached the target after After and not later than Seen.
 type Reached struct {
 	Time  float64 `json:"time_s"`
 	After float64 `json:"after_s"` // the last record above the target; 0: there is none
 	Seen  float64 `json:"seen_s"`  // the first record at the target
-	Bytes int64   `json:"bytes"`   // that a worker had sent, on the mean
+	Bytes int64   `json:"bytes"`   // sent until then, mean over the workers
 }
 
-// ReachLoss returns when the smoothed training loss first was at most target,
-// nil if it never was. The first few moments do not count.
+// ReachLoss returns when the smoothed training loss first was at most target, nil if it never was. Moments before the
+// first complete mean of Smoothing losses do not count.
 func (r *Run) ReachLoss(target float64) *Reached {
 	moments := r.Progress()
 	losses := Smooth(moments)
 	for i := Smoothing - 1; i < len(moments); i++ {
 		switch {
 		case losses[i] > target:
-		case i < Smoothing: // the first that counts: what was before is not known
+		case i < Smoothing: // the first that counts: earlier losses are unknown
 			return between(Moment{}, moments[i], 1)
 		default:
 			return between(moments[i-1], moments[i], (losses[i-1]-target)/(losses[i-1]-losses[i]))
@@ -65,15 +64,14 @@ func (r *Run) ReachLoss(target float64) *Reached {
 	return nil
 }
 
-// ReachAccuracy returns when the accuracy on the test set first was at least
-// target, nil if no evaluation says that it was.
+// ReachAccuracy returns when the accuracy on the test set first was at least target, nil if it was in no evaluation.
 func (r *Run) ReachAccuracy(target float64) *Reached {
 	points := slices.DeleteFunc(r.Curve(), func(p Point) bool { return Number(p.Accuracy) == nil })
 	moments := r.Progress()
 	for i, p := range points {
 		switch {
 		case p.Accuracy < target:
-		case i == 0: // what was before is not known
+		case i == 0: // earlier accuracies are unknown
 			return between(Moment{}, MomentAt(moments, float64(p.Round)), 1)
 		default:
 			before := points[i-1]
@@ -84,8 +82,7 @@ func (r *Run) ReachAccuracy(target float64) *Reached {
 	return nil
 }
 
-// MomentAt returns the moment of a round, between the records of other rounds.
-// After the last record it is the last.
+// MomentAt returns the moment of a round, interpolated between records. After the last record it is the last one.
 func MomentAt(moments []Moment, round float64) Moment {
 	before := Moment{}
 	for _, m := range moments {
@@ -97,8 +94,7 @@ func MomentAt(moments []Moment, round float64) Moment {
 	return before
 }
 
-// mixed returns the moment that lies between a and b by a share of their
-// distance, with its time, round and bytes.
+// mixed returns the moment at a share of the way from a to b, with its time, round and bytes.
 func mixed(a, b Moment, share float64) Moment {
 	if !(share > 0) {
 		return a

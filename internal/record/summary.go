@@ -5,12 +5,12 @@ type Summary struct {
 	Mode      string `json:"mode"`
 	Run       string `json:"run"`
 	Algorithm string `json:"algorithm"`
-	Bits      int    `json:"bits"` // per parameter, the most where they change
+	Bits      int    `json:"bits"` // per parameter; the maximum if they change
 	Peers     int    `json:"peers"`
-	Rounds    int    `json:"rounds"`           // of the worker that did the fewest
+	Rounds    int    `json:"rounds"`           // of the worker with the fewest
 	Steps     int    `json:"steps"`            // of all workers
-	PerWorker []int  `json:"steps_per_worker"` // by rank; of one that is gone, up to its last record
-	// what ended the run before its rounds were over: time=10m0s, loss=0.4 or accuracy=0.9
+	PerWorker []int  `json:"steps_per_worker"` // by rank; of a lost worker, up to its last record
+	// Ended is the condition that ended the run early: time=10m0s, loss=0.4 or accuracy=0.9.
 	Ended        string   `json:"ended,omitempty"`
 	Rate         float64  `json:"steps_per_s"` // Steps / Time
 	Wall         float64  `json:"wall_s"`
@@ -18,21 +18,21 @@ type Summary struct {
 	Loss         float64  `json:"loss"`       // mean over the replicas, test set
 	TrainLoss    float64  `json:"train_loss"` // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
-	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null where the models are not at hand
+	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if the models are not here
 	BytesPerPeer Bytes    `json:"bytes_per_peer"`     // sent, mean over the peers
 	Entropy      string   `json:"entropy"`            // the coder of the run file
 	Effective    float64  `json:"bits_per_parameter"` // of messages on the stream, entropy coding and headers included
 	ExtraMemory  int64    `json:"extra_memory_bytes"`
 	Theta        Theta    `json:"theta"`
-	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0 where there is none
-	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0 where the algorithm has none
+	Slack        float64  `json:"slack,omitempty"`  // of the mixing matrix; 0: none
+	Gamma        float64  `json:"gamma,omitempty"`  // consensus step; 0: none
 	MeanBits     float64  `json:"mean_bits"`        // over exchanges and peers
-	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight, where all edges are on record
+	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
-	// faults of the script whose moment the run did not reach, in its order
+// MissedFaults are the faults of the script whose moment the run did not reach, in its order.
 	MissedFaults []MissedFault `json:"missed_faults,omitempty"`
-	// peers that ended before they told their result, under the policy wait
+	// Missing are peers without a result under the policy wait.
 	Missing []int  `json:"missing,omitempty"`
 	Digest  string `json:"digest"` // of the final models, those of Gone left out
 	Seed    uint64 `json:"seed"`
@@ -49,7 +49,7 @@ type MissedFault struct {
 // Gone is a peer that was lost for good, under the policy reweight.
 type Gone struct {
 	Rank  int `json:"rank"`
-	Since int `json:"since_round"` // from this round on the others mixed without it, as far as the record tells
+	Since int `json:"since_round"` // first round without it, as far as the record tells
 }
 
 // Accuracy is the test accuracy of a run's replicas; null where it has no meaning.

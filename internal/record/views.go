@@ -7,29 +7,28 @@ import (
 	"slices"
 )
 
-// A View is the mixing matrix of a run from one exchange to the next in which an
-// edge goes on or off.
+// A View is the mixing matrix of a run from one exchange to the next in which an edge goes on or off.
 type View struct {
 	From int         // the first exchange
-	W    [][]float64 // n×n; of a worker that is lost, the row of one who mixes with nobody
-	// Lopsided lists the edges that only the first of the two has on.
+	W    [][]float64 // n×n; the row of a lost worker is that of the identity
+	// Lopsided lists the edges (i, j) that are on at i and off at j.
 	Lopsided [][2]int
 }
 
-// Views returns the mixing matrices of a run of n workers under the policy
-// reweight, in order, from the edges on record. For a worker that is lost, or was
-// before it came back, and could not put on record what it no longer did, the other
-// ends of its edges speak.
+// Views returns the mixing matrices of a run of n workers under the policy reweight, in order, from the edges on
+// record. A lost worker could not record that its edges ended, nor could a worker before it came back. Then the other
+// ends of its edges decide.
 func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
-	edges := make(map[[2]int][]Edge) // what each end said of an edge
-	begins := make([]int, n)         // where the last process of each worker did
+	edges := make(map[[2]int][]Edge) // as each end recorded an edge
+	begins := make([]int, n)         // exchange in which the last process of each worker began
 	starts := []int{0}
 	for _, e := range events {
 		if e.Edge == nil {
 			continue
 		}
 		if min(e.Edge.Rank, e.Edge.Peer) < 0 || max(e.Edge.Rank, e.Edge.Peer) >= n || e.Edge.Exchange < 0 {
-			return nil, fmt.Errorf("report: edge %+v: there are workers 0 to %d", *e.Edge, n-1)
+			return nil, fmt.Errorf("record: an edge from worker %d to worker %d at exchange %d: the run has workers 0 to %d",
+				e.Edge.Rank, e.Edge.Peer, e.Edge.Exchange, n-1)
 		}
 		if e.Edge.Rank == e.Edge.Peer {
 			begins[e.Edge.Rank] = e.Edge.Exchange
@@ -49,17 +48,16 @@ func Views(events []Event, n int, lost func(rank int) bool) ([]View, error) {
 	return views, nil
 }
 
-// Losses sums up what became of the graph of a run under the policy reweight.
+// Losses sums up how the graph of a run changed under the policy reweight.
 type Losses struct {
 	Lost  []int `json:"lost"`  // ranks without a result
-	Views int   `json:"views"` // mixing matrices that the run had one after the other, ≥ 1
+	Views int   `json:"views"` // mixing matrices of the run, one after the other, ≥ 1
 	// Lopsided bounds the exchanges, counted per edge, in which only one end mixed.
 	Lopsided int `json:"lopsided"`
 }
 
-// SumLosses sums up the edges on record in a run of n workers, of which those that
-// finals name came to the end. It fails where a mixing matrix is not doubly
-// stochastic.
+// SumLosses sums up the edges on record in a run of n workers. Workers without an entry in finals are lost. It fails if
+// a mixing matrix is not doubly stochastic.
 func SumLosses(events []Event, n int, finals []Final) (*Losses, error) {
 	lost := func(rank int) bool {
 		return !slices.ContainsFunc(finals, func(f Final) bool { return f.Rank == rank })
@@ -109,8 +107,7 @@ func viewAt(edges map[[2]int][]Edge, exchange, n int, lost func(rank int) bool) 
 	return v
 }
 
-// weightAt returns what one end gives an edge in an exchange: the last that it said
-// of it.
+// weightAt returns the weight of an edge in an exchange, from the records of one of its ends.
 func weightAt(said []Edge, exchange int) float64 {
 	weight := 0.0
 	for _, e := range said {
@@ -121,8 +118,7 @@ func weightAt(said []Edge, exchange int) float64 {
 	return weight
 }
 
-// Check says why W is not symmetric and doubly stochastic, but for the edges that
-// are Lopsided.
+// Check returns an error if W is not symmetric and doubly stochastic. Lopsided edges need not be symmetric.
 func (v View) Check() error {
 	const rounding = 1e-12
 	for i, row := range v.W {
@@ -131,19 +127,20 @@ func (v View) Check() error {
 			sum += w
 			known := slices.Contains(v.Lopsided, [2]int{i, j}) || slices.Contains(v.Lopsided, [2]int{j, i})
 			if w < -rounding || w != v.W[j][i] && !known {
-				return fmt.Errorf("report: view from exchange %d: W[%d][%d] = %v, W[%d][%d] = %v", v.From, i, j, w, j, i, v.W[j][i])
+				return fmt.Errorf("record: from exchange %d on: W[%d][%d] is %v but W[%d][%d] is %v",
+					v.From, i, j, w, j, i, v.W[j][i])
 			}
 		}
 		if math.Abs(sum-1) > rounding {
-			return fmt.Errorf("report: view from exchange %d: row %d of W sums to %v", v.From, i, sum)
+			return fmt.Errorf("record: from exchange %d on: row %d of W sums to %v, not 1", v.From, i, sum)
 		}
 	}
 	return nil
 }
 
-// Lopsided returns in how many exchanges, counted per edge, only one end of an edge
-// can have mixed: those of the views, and for each edge to a worker that was lost,
-// which does not tell, even if it came back, one.
+// Lopsided returns a bound on the exchanges, counted per edge, in which only one end of an edge mixed. They are the
+// exchanges with a lopsided edge in a view, and one for each edge to a lost worker. Its record may end one exchange too
+// early, even if it comes back.
 func Lopsided(events []Event, views []View, lost func(rank int) bool) int {
 	count := 0
 	for i, v := range views {

@@ -2,19 +2,17 @@ package record
 
 import "fmt"
 
-// Bounds of what a Watch complains about.
+// Bounds beyond which a Watch warns.
 const (
-	idleShare  = 1e-3 // of the coordinates, below which next to nothing is exchanged
+	idleShare  = 1e-3 // of the coordinates; if fewer differ, almost nothing is exchanged
 	watchSteps = 3    // records in a row, from the first one on
 	coarse     = 2    // grid steps that no difference of neighbours exceeds
 	fineLevels = 64   // of a grid on which such differences use next to nothing of θ
 )
 
-// A Watch notices in the records of a run what no verification can: a θ far too
-// large. With rounding to nearest the indices of all neighbours are equal then: no
-// hash fails, the losses fall, and every worker trains for itself. With random
-// rounding neighbours are as far apart as the noise of a grid on which they
-// should not differ by more than a step or two.
+// A Watch notices in the records of a run that θ is far too large, which no verification notices. With rounding to
+// nearest, all neighbours then have equal indices: no hash fails, the losses fall, and every worker trains alone. With
+// random rounding, neighbours then differ by one or two grid steps, which is the noise of the rounding.
 type Watch struct {
 	Dim    int // parameters of the model
 	Levels int // N of the grid; 0: unknown
@@ -23,9 +21,8 @@ type Watch struct {
 	silent            bool
 }
 
-// See looks at a record and returns what is wrong, once, or "". It says nothing
-// once some record has shown differences that the grid is made for: where models
-// have met, equal indices are what they should be.
+// See looks at a record and returns a warning, at most once, or "". It is silent after a record with the differences
+// for which the grid is made: later, when the models have met, equal indices are right.
 func (w *Watch) See(s Step) string {
 	if w.silent || s.Theta == 0 || w.Dim == 0 || s.Round < watchSteps {
 		return ""
@@ -53,8 +50,7 @@ func (w *Watch) See(s Step) string {
 		s.Rank, s.Round, s.Moved, w.Dim, coarse, w.Levels, s.Theta, s.Gap)
 }
 
-// grainy reports whether a record shows differences of a few steps at most on a
-// grid that is fine enough for many.
+// grainy reports whether neighbours differ by at most a few steps of a grid that is fine enough for many.
 func (w *Watch) grainy(s Step) bool {
 	step := 2 * s.Theta / float64(w.Levels-1)
 	return w.Levels >= fineLevels && s.Gap < (coarse+0.5)*step

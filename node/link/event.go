@@ -17,7 +17,7 @@ type EventKind int
 // Kinds of events.
 const (
 	Up       EventKind = iota // a link was made; frames that the last one held are lost
-	Down                      // a link was lost, see Err
+	Down                      // a link was lost, see Err; gossip.ErrForged if its other end is to blame
 	FrameIn                   // Frame came in, of any kind but gossip.Bye
 	PeerDone                  // both ends have said Bye
 	Refused                   // one end refused the other, see Err (*handshake.RefusedError)
@@ -77,18 +77,27 @@ func Reason(err error) string {
 	return "other"
 }
 
-// forgeries are what only the other end of a link can be the cause of.
+// forgeries are the errors that only the other end of a link can cause.
 var forgeries = []error{
 	wire.ErrVersion, wire.ErrKind, wire.ErrCoder, wire.ErrRange, wire.ErrTooLong, wire.ErrChecksum,
 	entropy.ErrCoded, errEpoch, handshake.ErrStop,
 }
 
-// Forged reports whether a link ended because of what its other end has sent.
-func Forged(err error) bool {
+// A forgedError is the error of a link that ended because of a frame that no worker sends.
+type forgedError struct{ error }
+
+// Unwrap returns the cause.
+func (e forgedError) Unwrap() error { return e.error }
+
+// Is reports that the error is gossip.ErrForged, too.
+func (e forgedError) Is(target error) bool { return target == gossip.ErrForged }
+
+// judged returns the error of a link that has ended. It is gossip.ErrForged if the other end caused it.
+func judged(err error) error {
 	for _, forgery := range forgeries {
 		if errors.Is(err, forgery) {
-			return true
+			return forgedError{err}
 		}
 	}
-	return false
+	return err
 }

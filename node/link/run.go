@@ -121,7 +121,7 @@ func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
 		e.silent.Add(1)
 	}
 	e.log.Info("link down", "why", err)
-	e.emit(Event{Kind: Down, Peer: e.rank, Err: err})
+	e.emit(Event{Kind: Down, Peer: e.rank, Err: judged(err)})
 	return false
 }
 

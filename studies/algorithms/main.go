@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -22,15 +21,10 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
 	rounds := flag.Int("rounds", 0, "rounds of each run; 0 = as many as the preset has")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := compare(ctx, *output, *rounds); err != nil {
-		fmt.Fprintln(os.Stderr, "algorithms:", err)
-		os.Exit(1)
-	}
+	markdown.Program("algorithms", func(ctx context.Context, output string) error {
+		return compare(ctx, output, *rounds)
+	})
 }
 
 // compare runs all rows and writes the document to output.

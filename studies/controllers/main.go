@@ -21,13 +21,12 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write, and a picture beside it; standard output without it")
 	rounds := flag.Int("rounds", 600, "rounds of each run")
 	every := flag.Int("every", 20, "rounds between evaluations")
 	compute := flag.Duration("compute", 0, "virtual `time` of a gradient; 0 = measured once")
-	flag.Parse()
-	p := plan{rounds: *rounds, every: *every, compute: *compute}
-	markdown.Program("controllers", func(ctx context.Context) error { return compare(ctx, *output, p) })
+	markdown.Program("controllers", func(ctx context.Context, output string) error {
+		return compare(ctx, output, plan{rounds: *rounds, every: *every, compute: *compute})
+	})
 }
 
 // A plan is what all runs have in common.

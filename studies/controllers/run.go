@@ -35,7 +35,9 @@ type score struct {
 
 // assemble builds the run of a row.
 func (r row) assemble(p plan) (*experiment.Run, error) {
-	set := slices.Concat(base(), r.settings, []string{fmt.Sprintf("train.rounds=%d", p.rounds)})
+	set := slices.Concat(base(), r.settings, []string{
+		fmt.Sprintf("train.rounds=%d", p.rounds), fmt.Sprintf("output.evaluate=%d", p.every),
+	})
 	loaded, err := configs.Load(configs.Source{Set: set})
 	if err != nil {
 		return nil, err
@@ -59,7 +61,9 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 	for i := range tasks {
 		tasks[i].Every = 1
 	}
-	tasks[0].Gradient = scored(workers[0], p.every, scores)
+	tasks[0].Gradient = run.Scored(workers[0], workers[0].Gradient, func(e record.Event) {
+		scores[e.Score.Round] = score{loss: e.Score.Loss, accuracy: e.Score.Accuracy}
+	})
 	out, err := sim.Run(ctx, tasks, sim.Options{
 		Network: shape.Network{Uplink: shape.Link{Rate: run.Network().Uplink.Rate}},
 		Compute: func(topology.Rank, int) time.Duration { return p.compute },
@@ -91,21 +95,6 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 		}
 	}
 	return got, nil
-}
-
-// scored makes a worker's gradient evaluate the model that it is taken at.
-func scored(w *experiment.Worker, every int, scores map[int]score) func(g []float32, k int, x []float32) (float32,
-	error) {
-	return func(g []float32, k int, x []float32) (float32, error) {
-		if k > 0 && k%every == 0 {
-			s, err := w.Evaluate(x, nil)
-			if err != nil {
-				return 0, err
-			}
-			scores[k] = score{loss: s.Loss, accuracy: s.Accuracy}
-		}
-		return w.Gradient(g, k, x)
-	}
 }
 
 // measureGradient returns the time of a gradient on this machine, the least of

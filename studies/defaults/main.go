@@ -21,11 +21,11 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
 	rounds := flag.Int("rounds", 0, "rounds of each run; 0 = as many as the preset has")
 	only := flag.String("only", "", "`algorithm` to try alone")
-	flag.Parse()
-	markdown.Program("defaults", func(ctx context.Context) error { return try(ctx, *output, *only, *rounds) })
+	markdown.Program("defaults", func(ctx context.Context, output string) error {
+		return try(ctx, output, *only, *rounds)
+	})
 }
 
 // try makes all runs, a few at a time, and writes the document.

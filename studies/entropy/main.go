@@ -4,7 +4,8 @@
 //
 //	go run ./studies/entropy -o docs/results/entropy.md
 //
-// It judges nothing. Times are those of the machine it runs on.
+// It judges nothing, and prints that it is skipped if the data set is missing. Times are those of the machine on which
+// it runs.
 package main
 
 import (
@@ -12,21 +13,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 
 	"gossiptrainer/studies/markdown"
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
 	rounds := flag.Int("rounds", 100, "rounds of each run")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := compare(ctx, *output, *rounds); err != nil {
-		fmt.Fprintln(os.Stderr, "entropy:", err)
-		os.Exit(1)
-	}
+	markdown.Program("entropy", func(ctx context.Context, output string) error {
+		return compare(ctx, output, *rounds)
+	})
 }
 
 // compare measures all rows and writes the document to output.

@@ -19,12 +19,12 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
 	times := flag.Int("times", 100, "faults of each row but the last")
 	many := flag.Int("many", 1000, "faults of the last row, on a ring of 64")
 	seed := flag.Uint64("seed", 1, "draws whom a fault strikes, and when")
-	flag.Parse()
-	markdown.Program("faults", func(ctx context.Context) error { return play(ctx, *output, *times, *many, *seed) })
+	markdown.Program("faults", func(ctx context.Context, output string) error {
+		return play(ctx, output, *times, *many, *seed)
+	})
 }
 
 // play plays the scripts of all rows and writes the document to output.

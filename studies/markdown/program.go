@@ -3,6 +3,7 @@ package markdown
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -11,10 +12,17 @@ import (
 	"gossiptrainer/internal/data"
 )
 
-// Program does the work of a program of that name until it is done or
-// interrupted, and exits with 1 if it failed. Where a data set is not there it
-// skips, and says so.
-func Program(name string, work func(ctx context.Context) error) {
+// Program is the main function of a program that writes one document: it adds the flag -o, parses the command line and
+// runs write as Run does. The output is the name of a file, or "" for standard output.
+func Program(name string, write func(ctx context.Context, output string) error) {
+	output := flag.String("o", "", "`file` to write; standard output without it")
+	flag.Parse()
+	Run(name, func(ctx context.Context) error { return write(ctx, *output) })
+}
+
+// Run runs work until it returns or the user interrupts it, and exits with 1 if it fails. If a data set is missing, it
+// prints that the program is skipped.
+func Run(name string, work func(ctx context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := work(ctx)

@@ -19,11 +19,11 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
 	rounds := flag.Int("rounds", 600, "rounds of each run")
 	seeds := flag.Int("seeds", 2, "runs of each row, with the seeds 1, 2, ...")
-	flag.Parse()
-	markdown.Program("poison", func(ctx context.Context) error { return compare(ctx, *output, *rounds, *seeds) })
+	markdown.Program("poison", func(ctx context.Context, output string) error {
+		return compare(ctx, output, *rounds, *seeds)
+	})
 }
 
 // compare makes the runs of all rows and writes the document to output.

@@ -17,11 +17,11 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "`file` to write; standard output without it")
 	rounds := flag.Int("rounds", 500, "rounds of each run")
 	seeds := flag.Int("seeds", 3, "runs of each quantizer, with the seeds 1, 2, ...")
-	flag.Parse()
-	markdown.Program("quantizers", func(ctx context.Context) error { return compare(ctx, *output, *rounds, *seeds) })
+	markdown.Program("quantizers", func(ctx context.Context, output string) error {
+		return compare(ctx, output, *rounds, *seeds)
+	})
 }
 
 // compare makes the runs of all rows and writes the document to output.

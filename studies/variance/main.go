@@ -36,7 +36,7 @@ func main() {
 	flag.IntVar(&p.looks, "looks", 20, "rounds to look at, spread evenly")
 	spend := flag.Duration("spend", 3*time.Second, "how long to measure the `time` of each compressor")
 	flag.Parse()
-	markdown.Program("variance", func(ctx context.Context) error { return f.write(ctx, p, *spend) })
+	markdown.Run("variance", func(ctx context.Context) error { return f.write(ctx, p, *spend) })
 }
 
 // files are what to make, "" for what not to.

@@ -5,12 +5,16 @@ package preflight
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/topology"
 )
 
 const (
@@ -47,7 +51,7 @@ func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) 
 // anything. Memory is what the machine has left, 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {
 	if mode != "sim" {
-		if err := canMeet(run.Config().Limit); err != nil {
+		if err := canMeet(run.Network()); err != nil {
 			return err
 		}
 		if err := canLimit(run); err != nil {
@@ -88,24 +92,32 @@ func refusal(key, message, hint string) *configs.Error {
 }
 
 // canMeet refuses limits under which the handshakes of peers take too long.
-func canMeet(l configs.Limit) error {
-	links := map[string]configs.LinkLimit{"limit": l.Uplink()}
-	for name, link := range l.Links {
-		links["limit.links."+name] = link
+func canMeet(n shape.Network) error {
+	if err := shakesHands("limit", n.Uplink); err != nil {
+		return err
 	}
+	for _, edge := range slices.SortedFunc(maps.Keys(n.Links), func(a, b [2]topology.Rank) int {
+		return slices.Compare(a[:], b[:])
+	}) {
+		if err := shakesHands(fmt.Sprintf("limit.links.%d-%d", edge[0], edge[1]), n.Links[edge]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shakesHands refuses the limit at a key if a handshake takes too long under it.
+func shakesHands(at string, link shape.Link) error {
 	const hint = "peer sim computes with any limit"
-	for at, link := range links {
-		if latency := time.Duration(link.Latency + link.Jitter); latency > longestLatency {
-			return refusal(at+".latency",
-				fmt.Sprintf("must be at most %v with its jitter for real peers, whose handshakes take too long else, got %v",
-					longestLatency, latency), hint).With(at + ".jitter")
-		}
-		rate, err := configs.ParseRate(link.Rate)
-		if err == nil && rate > 0 && rate < leastRate {
-			return refusal(at+".rate",
-				fmt.Sprintf("must be at least %gkbit for real peers, whose handshakes take too long else, got %s",
-					leastRate/1e3, link.Rate), hint)
-		}
+	if latency := link.Latency + link.Jitter; latency > longestLatency {
+		return refusal(at+".latency",
+			fmt.Sprintf("must be at most %v with its jitter for real peers, whose handshakes take too long else, got %v",
+				longestLatency, latency), hint).With(at + ".jitter")
+	}
+	if link.Rate > 0 && link.Rate < leastRate {
+		return refusal(at+".rate",
+			fmt.Sprintf("must be at least %gkbit for real peers, whose handshakes take too long else, got %gkbit",
+				leastRate/1e3, link.Rate/1e3), hint)
 	}
 	return nil
 }
