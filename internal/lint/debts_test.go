@@ -25,8 +25,7 @@ var upwardDebts = debt{}
 var englishDebts = debt{
 	".":                                     24,
 	"algos":                                 36,
-	"cmd/peer":                              23,
-	"configs":                               33,
+	"cmd/peer":                              1,
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
@@ -55,7 +54,6 @@ var englishDebts = debt{
 	"internal/fault":                        4,
 	"internal/kernel":                       21,
 	"internal/kernel/gen":                   18,
-	"internal/record":                       18,
 	"internal/report":                       18,
 	"internal/state":                        4,
 	"moniqua":                               48,
