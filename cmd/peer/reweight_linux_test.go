@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -158,7 +159,7 @@ func TestARingGoesOnWithoutTwoPeers(t *testing.T) {
 	if s.Rounds != 1500 {
 		t.Errorf("%d rounds", s.Rounds)
 	}
-	undisturbed(t, l.Dir, s)
+	undisturbed(t, s)
 }
 
 // TestARingTakesBackOneOfTwoPeers kills two at once; one is killed again before it is taken back, and is not started a
@@ -188,7 +189,7 @@ func TestARingTakesBackOneOfTwoPeers(t *testing.T) {
 	if !taken {
 		t.Error("no worker took peer 2 back")
 	}
-	undisturbed(t, l.Dir, s)
+	undisturbed(t, s)
 }
 
 // untilAlive waits for the process of a peer.
@@ -196,17 +197,30 @@ func (l *lossyLab) untilAlive(rank int) {
 	l.until("its process", func([]record.Event) bool { return l.processes()[rank] != 0 })
 }
 
-// undisturbed compares the accuracy of a run with losses with that of one without.
-func undisturbed(t *testing.T, dir string, lossy record.Summary) {
-	t.Helper()
+// lossless is the simulated run without losses. It is the same for all tests.
+var lossless = sync.OnceValues(func() (whole record.Summary, err error) {
+	dir, err := os.MkdirTemp("", "lossless")
+	if err != nil {
+		return whole, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "lossy.yaml"), []byte(lossyRun), 0o666); err != nil {
+		return whole, err
+	}
 	cmd := exec.Command("peer", "sim", "lossy.yaml", "--json", "--quiet")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		return whole, err
 	}
-	var whole record.Summary
-	if err := json.Unmarshal(out, &whole); err != nil {
+	return whole, json.Unmarshal(out, &whole)
+})
+
+// undisturbed compares the accuracy of a run with losses with that of one without.
+func undisturbed(t *testing.T, lossy record.Summary) {
+	t.Helper()
+	whole, err := lossless()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, pair := range map[string][2]*float64{

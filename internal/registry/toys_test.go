@@ -148,7 +148,7 @@ func TestToysNeedAFileARowAndAVector(t *testing.T) {
 func (b *bench) train(t *testing.T) {
 	t.Helper()
 	peer := filepath.Join(b.dir, "peer")
-	if out, err := b.goes("build", "-o", peer, "./cmd/peer"); err != nil {
+	if out, err := b.goes("build", "-ldflags=-s -w", "-o", peer, "./cmd/peer"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, test := range []struct {
