@@ -62,7 +62,7 @@ var englishDebts = debt{
 	"node":                                  58,
 	"node/handshake":                        3,
 	"node/identity":                         1,
-	"node/join":                             6,
+	"node/join":                             5,
 	"node/link":                             5,
 	"node/socket":                           16,
 	"node/telemetry":                        1,
