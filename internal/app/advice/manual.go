@@ -60,6 +60,7 @@ var remedies = []Remedy{
 		"%s: %s: no room for %s: %s are needed, and %s",
 	}},
 	{"folders-that-stay", []string{"the run has not begun, and its folder stays: %v"}},
+	{"faults-that-did-not-happen", []string{"the fault %s at %s did not happen: %s"}},
 	{"clipped-mixing", []string{
 		"%s mixes clipped: the mean of the models moves by more than the gradients, above all where the workers' " +
 			"data differ",
