@@ -55,6 +55,8 @@ var claims = map[string][]claim{
 		{"Moniqua at 8 bit and 20 Mbit/s: a simulated round takes %s ms, a real one %s ms, with the same digest",
 			study("sim-vs-lab"), "results/sim-vs-lab.txt",
 			`20 Mbit/s 1 ms +Moniqua 8b +1 +([\d.]+) +([\d.]+) .* same`},
+		{"Gradients of ResNet-20 on one thread: %s samples per second, with PyTorch 1.13 %s",
+			study("training"), "performance/pytorch.md", `\| resnet20, batch 32 \| (\d+) \| \d+ \| (\d+) \|`},
 	},
 	"docs/choosing.md bits": {
 		{"D-PSGD in full precision sends %s bytes in a round and reaches %s %%",
