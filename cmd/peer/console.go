@@ -27,7 +27,8 @@ import (
 //   - Results go to standard output, talk goes to standard error. With --json a
 //     result is one JSON object and nothing else is on standard output.
 //   - Errors begin with "peer: ", are lower case without a final period, and say
-//     what, where and why. Advice has a line of its own that begins with "hint: ".
+//     what, where and why. Advice has a line of its own that begins with "hint: ", and
+//     "see: " names the section of docs/troubleshooting.md.
 //   - A command that leads somewhere ends with "next: " and a command that works.
 //   - Escape codes are written only to a terminal that knows them, and colours
 //     only where NO_COLOR is not set.
@@ -86,7 +87,7 @@ func (c *console) printJSON(result any) error {
 	return out.Encode(result)
 }
 
-// complain writes an error and its hint.
+// complain writes an error, its hint and the section that explains its exit code.
 func (c *console) complain(err error) {
 	f := describe(err)
 	fmt.Fprintln(c.err, f.text)
@@ -95,6 +96,9 @@ func (c *console) complain(err error) {
 	}
 	if f.hint != "" {
 		fmt.Fprintln(c.err, "hint: "+f.hint)
+	}
+	if f.see != "" {
+		fmt.Fprintln(c.err, "see: "+f.see)
 	}
 }
 
@@ -120,7 +124,7 @@ func (c *console) logger(w io.Writer) *slog.Logger {
 	case c.verbose > 1:
 		level = slog.LevelDebug
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()}))
+	return slog.New(advice.Pointing(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()})))
 }
 
 // colours reports whether standard error may be coloured.

@@ -11,15 +11,15 @@ import (
 	"gossiptrainer/configs"
 )
 
-// Every variable that README and the reference name sets its key.
+// Every variable that the documents and the reference name sets its key.
 func TestDocumentedVariablesAreRead(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	documented := regexp.MustCompile(`PEER_[A-Z]+__[A-Z_]+=[^ \n]+`).FindAllString(string(text), -1)
 	if len(documented) < 2 {
-		t.Fatalf("README shows %q, want some settings", documented)
+		t.Fatalf("docs/operations.md shows %q, want some settings", documented)
 	}
 	for _, k := range configs.Reference() {
 		if k.Variable != "" && k.Default != "" && k.Type != "sections by name" && k.Type != "list of sections" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -91,11 +92,15 @@ type complaint struct {
 	text    string
 	context []string // lines that show what happened
 	hint    string
+	see     string // the section that explains the exit code
 }
 
-// describe finds the words for an error.
+// describe finds the words for an error. A signal needs no explanation: a user sent it.
 func describe(err error) complaint {
 	c := complaint{text: "peer: " + err.Error()}
+	if code := exitCode(err); code < exitSignal {
+		c.see = advice.Section("exit-code-" + strconv.Itoa(code))
+	}
 	if hinted, ok := errors.AsType[interface {
 		error
 		Hint() string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -84,6 +85,29 @@ func TestErrorsAreDescribedWithTheirHints(t *testing.T) {
 		got := describe(tt.err)
 		if got.text != tt.text || got.hint != tt.hint {
 			t.Errorf("%s: %q, hint %q; want %q, hint %q", tt.name, got.text, got.hint, tt.text, tt.hint)
+		}
+	}
+}
+
+func TestEveryExitCodeHasItsSection(t *testing.T) {
+	page, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := exitOther; code <= exitCells; code++ {
+		known := strings.Contains(string(page), fmt.Sprintf("\n### Exit code %d\n", code))
+		if want := code != 8; known != want { // no error has the code 8
+			t.Errorf("docs/troubleshooting.md has a section of exit code %d: %v, want %v", code, known, want)
+		}
+	}
+	for err, want := range map[error]string{
+		errors.New("cause"):               "docs/troubleshooting.md" + "#exit-code-1",
+		&data.MissingError{}:              "docs/troubleshooting.md" + "#exit-code-6",
+		&signalError{os.Interrupt}:        "",
+		&lab.PeerError{Code: exitNetwork}: "docs/troubleshooting.md" + "#exit-code-4",
+	} {
+		if got := describe(err).see; got != want {
+			t.Errorf("%v: see %q, want %q", err, got, want)
 		}
 	}
 }

@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "write the tables of algorithms and comp
 func TestTablesAreTheRows(t *testing.T) {
 	for _, made := range []struct{ name, head, table string }{
 		{"math.md", "| name | algorithm |", registry.AlgorithmTable()},
+		{"../README.md", "| algorithm | `algorithm.name` |", registry.ChoiceTable()},
 		{"math.md", "| name | C(z), per bucket |", registry.CompressorTable()},
 		{"format/payloads.md", "| name | header of a bucket |", registry.BucketTable()},
 		{"format/payloads.md", "| name | payload |", registry.PlainTable()},

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,33 @@ func AlgorithmTable() string {
 		})
 	}
 	return markdown(head, rows)
+}
+
+// ChoiceTable says what an algorithm sends, and on which graphs it runs.
+func ChoiceTable() string {
+	var rows [][]string
+	for _, a := range algorithms {
+		sends := "full precision"
+		switch {
+		case slices.Contains(a.Sends.Codecs, Moniqua):
+			sends += ", or Moniqua"
+		case a.Sends.Compressor != NoCompressor:
+			sends = "compressed: " + a.Sends.text()
+		}
+		graph := "any"
+		switch {
+		case a.On.Kind != "":
+			graph = "its own: " + string(a.On.Kind)
+		case a.On.Need != "":
+			graph += ", with " + a.On.Need
+		}
+		title, name := a.Text.Title, quoted([]string{a.Name})
+		if a.Form != "" {
+			title, name = "all-reduce, "+title, name+", `reduce: "+a.Form+"`"
+		}
+		rows = append(rows, []string{title, name, sends, graph})
+	}
+	return markdown([]string{"algorithm", "`algorithm.name`", "what travels", "graph"}, rows)
 }
 
 // CompressorTable describes what compressors make of a vector.

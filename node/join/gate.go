@@ -179,7 +179,8 @@ func (g *Gate) InterceptUpgraded(c network.Conn) (bool, control.DisconnectReason
 func (g *Gate) expel(v *visitor) {
 	g.leave(v.conn)
 	if !v.conn.IsClosed() && !g.Belongs(v.conn.RemotePeer()) {
-		g.refused.Tell(g.log, "closed a connection that nobody vouched for", "refused idle", "stranger", v.conn.RemotePeer())
+		g.refused.Tell(g.log, "closed a connection that showed no secret in time", "refused idle",
+			"stranger", v.conn.RemotePeer())
 		v.conn.Close()
 	}
 }

@@ -3,6 +3,7 @@ package advice
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 )
@@ -65,5 +66,32 @@ func TestHintsSurviveWrapping(t *testing.T) {
 		if !errors.Is(err, cause) {
 			t.Errorf("%#v lost its cause", err)
 		}
+	}
+}
+
+func TestWarningsNameTheirSection(t *testing.T) {
+	for text, want := range map[string]string{
+		"choco with qsgd: it diverges":      "warning: choco with qsgd: it diverges; see " + Section("unsuited-compressors"),
+		"the sky falls":                     "warning: the sky falls",
+		"checkpoint skipped by a passer-by": "warning: checkpoint skipped by a passer-by",
+	} {
+		if got := Warning(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestALogPointsToTheManual(t *testing.T) {
+	var said strings.Builder
+	log := slog.New(Pointing(slog.NewTextHandler(&said, nil))).With("rank", 3)
+	log.Warn("checkpoint skipped", "why", "damaged")
+	log.Info("checkpoint skipped")
+	log.Error("unheard of")
+	lines := strings.Split(said.String(), "\n")
+	if want := "see=" + Section("damaged-checkpoints"); !strings.HasSuffix(lines[0], want) {
+		t.Errorf("%s, want %s at its end", lines[0], want)
+	}
+	if strings.Contains(strings.Join(lines[1:], ""), "see=") {
+		t.Errorf("%q: want a section in the first line alone", lines)
 	}
 }

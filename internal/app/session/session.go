@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/preflight"
@@ -90,7 +91,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	}
 	Warn(o.Screen.Talk, run)
 	if warning != "" {
-		o.Screen.say("warning: %s", warning)
+		o.Screen.say("%s", advice.Warning(warning))
 	}
 	o.Screen.say("run folder: %s", s.Folder.Dir)
 	shown := inspect.Live(run)
@@ -112,7 +113,7 @@ func Warn(talk io.Writer, run *experiment.Run) {
 		fmt.Fprintf(talk, "note: %s\n", note)
 	}
 	for _, warning := range run.Warnings() {
-		fmt.Fprintf(talk, "warning: %s\n", warning)
+		fmt.Fprintln(talk, advice.Warning(warning))
 	}
 }
 
@@ -167,7 +168,8 @@ func (s *Session) Event(e record.Event) {
 // enter takes an event while the lock is held.
 func (s *Session) enter(e record.Event) {
 	if err := s.Folder.Add(e); err != nil {
-		fmt.Fprintf(s.Display, "warning: the record stays in memory until the disk takes it: %v\n", err)
+		text := fmt.Sprintf("the record stays in memory until the disk takes it: %v", err)
+		fmt.Fprintln(s.Display, advice.Warning(text))
 	}
 	s.Display.Event(e)
 	if s.ends != nil {
@@ -177,7 +179,7 @@ func (s *Session) enter(e record.Event) {
 	case e.Step != nil && e.Step.Rank < len(s.last):
 		s.last[e.Step.Rank] = *e.Step
 		if warning := s.watch.See(*e.Step); warning != "" {
-			fmt.Fprintf(s.Display, "warning: %s\n", warning)
+			fmt.Fprintln(s.Display, advice.Warning(warning))
 		}
 	case e.Edge != nil:
 		s.edges = append(s.edges, e)
@@ -230,7 +232,7 @@ func (s *Session) End() {
 func (s *Session) Abandon() {
 	s.Folder.Close()
 	if err := s.Folder.Drop(); err != nil {
-		s.Screen.say("warning: the run has not begun, and its folder stays: %v", err)
+		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the run has not begun, and its folder stays: %v", err)))
 	}
 }
 

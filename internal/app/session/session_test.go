@@ -109,7 +109,7 @@ func TestFaultsThatDidNotHappen(t *testing.T) {
 	if !slices.Equal(summary.MissedFaults, want) {
 		t.Errorf("the summary has %+v, want %+v", summary.MissedFaults, want)
 	}
-	const line = "warning: the fault kill 2 at round 20 did not happen: the run ended after 7 rounds\n"
+	const line = "warning: the fault kill 2 at round 20 did not happen: the run ended after 7 rounds; see "
 	if !strings.Contains(said.String(), line) || strings.Count(said.String(), "did not happen") != 3 {
 		t.Errorf("the user is told\n%s\nwithout %q, or of others", said.String(), line)
 	}

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/experiment"
@@ -26,7 +27,7 @@ func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, e
 	summary.MissedFaults = s.missedFaults(finals)
 	s.Display.Close()
 	for _, f := range summary.MissedFaults {
-		s.Screen.say("warning: the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)
+		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))
 	}
 	return summary, finals, err
 }

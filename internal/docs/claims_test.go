@@ -1,0 +1,148 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root is the folder of the repository.
+const root = "../../"
+
+// A claim is a sentence with numbers that a study has measured. Its verbs stand for
+// the groups of pattern, which matches a place in a file of docs.
+type claim struct {
+	text    string // Markdown
+	command string // makes the file
+	file    string // below docs
+	pattern string
+}
+
+func study(name string) string { return "go run ./studies " + name }
+
+// sooner matches how much sooner than D-PSGD an algorithm is on a network.
+func sooner(network, algorithm string) string {
+	return "On " + network + " " + algorithm + ` is the first .*?, ([\d.]+) times sooner ` +
+		`\(95 % interval over 3 seeds: ([\d.]+) to ([\d.]+) times\)`
+}
+
+// accuracy matches bytes and accuracy in the table of algorithms.
+func accuracy(algorithm string) string {
+	return `\| ` + regexp.QuoteMeta(algorithm) + ` +\| +[\d.]+ \| +(\d+) \|.*\| +([\d.]+) \|`
+}
+
+// claims are those of a page, by its name and the name of the table.
+var claims = map[string][]claim{
+	"README.md measured": {
+		{"ResNet-20 at 100 Mbit/s: Moniqua at 8 bit is %s times sooner at loss 1.9 than D-PSGD (95 %% interval %s to %s)",
+			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
+		{"The same at 1 Mbit/s: Moniqua at 1 bit is %s times sooner (%s to %s)",
+			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
+		{"A 4x4 torus at 100 Mbit/s: ChocoSGD with sign is the first, %s times sooner than D-PSGD (%s to %s)",
+			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
+		{"One label per worker, accuracy of all-reduce, of D² with Moniqua at 8 bit, and of D-PSGD: %s, %s, %s",
+			study("one-label10"), "results/one-label10.txt",
+			`(?s)allreduce +\d+ +([\d.]+).*moniqua-d2 +\d+ +([\d.]+).*dpsgd +\d+ +([\d.]+)`},
+		{"1000 kills, cuts and hangs of 64 simulated workers: %s s of virtual time, digest as without faults",
+			study("faults-sim"), "results/faults-sim.md",
+			`64 workers and 1000 faults: ([\d.]+) s of virtual time in \d+ s, digest \w+ with them and without`},
+		{"One liar on a ring of eight, accuracy: %s %% with plain mixing, %s %% clipped",
+			study("poison"), "results/poison.md",
+			`(?s)ring +\| +32 bit, plain \| one peer \| +([\d.]+).*ring +\| +32 bit, clipped \| one peer \| +([\d.]+)`},
+		{"Moniqua at 8 bit and 20 Mbit/s: a simulated round takes %s ms, a real one %s ms, with the same digest",
+			study("sim-vs-lab"), "results/sim-vs-lab.txt",
+			`20 Mbit/s 1 ms +Moniqua 8b +1 +([\d.]+) +([\d.]+) .* same`},
+		{"Gradients of ResNet-20 on one thread: %s samples per second, with PyTorch 1.13 %s",
+			study("training"), "performance/pytorch.md", `\| resnet20, batch 32 \| (\d+) \| \d+ \| (\d+) \|`},
+	},
+	"docs/choosing.md bits": {
+		{"D-PSGD in full precision sends %s bytes in a round and reaches %s %%",
+			study("algorithms"), "results/algorithms.md", accuracy("D-PSGD 32 bit")},
+		{"Moniqua at 8 bit: %s bytes, %s %%", study("algorithms"), "results/algorithms.md", accuracy("Moniqua 8 bit")},
+		{"Moniqua at 4 bit: %s bytes, %s %%", study("algorithms"), "results/algorithms.md", accuracy("Moniqua 4 bit")},
+		{"Moniqua at 1 bit: %s bytes, %s %%", study("algorithms"), "results/algorithms.md",
+			accuracy("Moniqua 1 bit, slack 0.1")},
+		{"ChocoSGD with sign: %s bytes, %s %%", study("algorithms"), "results/algorithms.md",
+			accuracy("ChocoSGD sign, γ 0.3")},
+		{"Naive quantization on a grid of 0.01: %s bytes, %s %%", study("algorithms"), "results/algorithms.md",
+			accuracy("naive linear, step 0.01")},
+	},
+	"docs/choosing.md data": {
+		{"All-reduce, the yardstick: %s", study("one-label10"), "results/one-label10.txt", `allreduce +\d+ +([\d.]+)`},
+		{"D² in full precision: %s", study("one-label10"), "results/one-label10.txt", `\n +d2 +\d+ +([\d.]+)`},
+		{"D² with Moniqua at 8 bit: %s", study("one-label10"), "results/one-label10.txt", `moniqua-d2 +\d+ +([\d.]+)`},
+		{"D-PSGD in full precision: %s", study("one-label10"), "results/one-label10.txt", `dpsgd +\d+ +([\d.]+)`},
+	},
+	"docs/choosing.md networks": {
+		{"200 Mbit/s: Moniqua at 8 bit is the first, %s times sooner than D-PSGD (%s to %s)",
+			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("200 Mbit/s 0.15 ms", "Moniqua 8b")},
+		{"100 Mbit/s: Moniqua at 8 bit, %s times (%s to %s)",
+			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Moniqua 8b")},
+		{"1 Mbit/s: Moniqua at 1 bit, %s times (%s to %s)",
+			study("moniqua-fig1"), "results/moniqua-fig1/conclusions.txt", sooner("1 Mbit/s 1 ms", "Moniqua 1b")},
+		{"A smaller model on a torus, 100 Mbit/s: ChocoSGD with sign, %s times (%s to %s)",
+			study("torus16"), "results/torus16/conclusions.txt", sooner("100 Mbit/s 0.15 ms", "Choco sign")},
+		{"One worker of six four times slower: Moniqua at 8 bit, %s times (%s to %s)",
+			study("moniqua-fig2b"), "results/moniqua-fig2b/conclusions.txt", sooner("20 Mbit/s 0.15 ms", "Moniqua 8b")},
+	},
+}
+
+// row returns the line of a table that makes the claim.
+func (c claim) row(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(root + "docs/" + c.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(c.pattern).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("docs/%s has nothing like %s: the claim %q is without support", c.file, c.pattern, c.text)
+	}
+	var numbers []any
+	for _, group := range found[1:] {
+		numbers = append(numbers, string(group))
+	}
+	return fmt.Sprintf(c.text, numbers...)
+}
+
+// No number of a claim is typed by hand:
+//
+//	go test ./internal/docs -run Claims -update
+//
+// takes them from the files that the studies write.
+func TestClaimsAreMeasured(t *testing.T) {
+	for key, all := range claims {
+		page, name, _ := strings.Cut(key, " ")
+		folder := "docs/"
+		if strings.HasPrefix(page, "docs/") {
+			folder = ""
+		}
+		made := "| measured | command | file |\n|---|---|---|\n"
+		for _, c := range all {
+			made += fmt.Sprintf("| %s | `%s` | [%s](%s) |\n", c.row(t), c.command, path.Base(path.Dir(c.file))+"/"+
+				path.Base(c.file), folder+c.file)
+		}
+		text, err := os.ReadFile(root + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		marker := "<!-- claims " + name + " -->\n"
+		before, rest, found := strings.Cut(string(text), marker)
+		if !found {
+			t.Errorf("%s has no line %s", page, marker)
+			continue
+		}
+		table, after, _ := strings.Cut(rest, "\n\n")
+		switch {
+		case *update:
+			if err := os.WriteFile(root+page, []byte(before+marker+made+"\n"+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case table+"\n" != made:
+			t.Errorf("%s has\n%s\nmeasured is\n%s\nwrite it with -update", page, table, made)
+		}
+	}
+}
