@@ -34,12 +34,12 @@ for page in release/man/*.1; do gzip -9n < "$page" > "$out/man/$(basename "$page
 cp release/peer@.service release/Containerfile LICENSE "$out"
 go run ./release "$out"
 
+nfpm=$(go tool -n -modfile=tools/go.mod nfpm)
 for target in $targets; do
 	arch=${target#linux/}
 	[ "$arch" != "$target" ] || continue
 	for kind in deb rpm; do
-		PACKAGE_ARCH=$arch PACKAGE_VERSION=$version PACKAGE_TIME=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ) \
-			nfpm="$(go tool -n -modfile=tools/go.mod nfpm)" sh -c 'cd "$1" && "$nfpm" package -f "$2" -p "$3" -t "$4"' \
+		PACKAGE_ARCH=$arch PACKAGE_VERSION=$version nfpm=$nfpm sh -c 'cd "$1" && "$nfpm" package -f "$2" -p "$3" -t "$4"' \
 			- "$out" "$PWD/release/nfpm.yaml" "$kind" "$out/gossiptrainer-linux-$arch.$kind" > "$scratch/log" ||
 			{ cat "$scratch/log" >&2; exit 1; }
 	done
