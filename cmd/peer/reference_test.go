@@ -46,7 +46,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 	found, err := filepath.Glob(filepath.Join("..", "..", "release", "man", "*"))
 	if err != nil || len(found) != len(pages)-2 {
-		t.Errorf("release/man has %d files, want %d (%v): delete those of commands that are gone", len(found), len(pages)-2, err)
+		t.Errorf("release/man has %d files, want %d (%v): delete those of commands that are gone",
+			len(found), len(pages)-2, err)
 	}
 }
 
@@ -70,7 +71,8 @@ func purpose(cmd *cobra.Command) string {
 
 func commandReference(root *cobra.Command) string {
 	var page strings.Builder
-	page.WriteString("# Commands\n\nThe help of all commands. `go test ./cmd/peer -run Reference -update` writes this page.\n")
+	page.WriteString("# Commands\n\nThe help of all commands. " +
+		"`go test ./cmd/peer -run Reference -update` writes this page.\n")
 	describeCommand(&page, root)
 	return page.String()
 }
