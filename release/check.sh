@@ -34,12 +34,12 @@ fi
 listing > "$scratch/before"
 package --install "$out/gossiptrainer-linux-$arch.deb" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 # The root holds no library and no shell: the program brings what it needs, but for /proc and /dev of the kernel.
-mkdir -p "$root/home" "$root/proc"
-env -i HOME=/home TMPDIR=/home XDG_RUNTIME_DIR=/home TERM=dumb PATH="$PATH" \
-	unshare --user --map-root-user --mount sh -ec 'mount --rbind /proc "$1/proc"; mount --rbind /dev "$1/dev"; cd "$1/home"
-		exec chroot "$1" /usr/bin/peer lab ring8 --set train.rounds=20 --set output.dir=/home/runs --json' - "$root" \
+mkdir -p "$root/data" "$root/proc"
+env -i HOME=/data TMPDIR=/data XDG_RUNTIME_DIR=/data TERM=dumb PATH="$PATH" \
+	unshare --user --map-root-user --mount sh -ec 'mount --rbind /proc "$1/proc"; mount --rbind /dev "$1/dev"; cd "$1/data"
+		exec chroot "$1" /usr/bin/peer lab ring8 --set train.rounds=20 --set output.dir=/data/runs --json' - "$root" \
 	> "$scratch/summary" 2> "$scratch/log" || { cat "$scratch/summary" "$scratch/log" >&2; exit 1; }
 grep -o '"digest":"[0-9a-f]*"' "$scratch/summary"
-rm -rf "$root/home" "$root/proc"
+rm -rf "$root/data" "$root/proc"
 package --purge gossiptrainer > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 listing | diff "$scratch/before" - || { echo 'the package has left files behind' >&2; exit 1; }
