@@ -14,4 +14,4 @@
 // nothing between calls.
 package kernel
 
-//go:generate go run ./gen
+//go:generate go -C gen run .

@@ -60,7 +60,8 @@ var siblings = map[string][]string{
 
 // outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
-var outside = []string{"internal/conformance", "internal/docs", "internal/lint", "internal/proptest", "studies", "test"}
+var outside = []string{"internal/conformance", "internal/docs", "internal/lint", "internal/proptest",
+	"release", "studies", "test"}
 
 const module = "gossiptrainer/"
 

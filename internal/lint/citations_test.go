@@ -141,6 +141,9 @@ func (t tree) prose(name string) []string {
 
 // cites reports whether a file is read by people: code, documents, scripts.
 func cites(name string) bool {
+	if strings.HasPrefix(name, "docs/reference/") { // texts of the program
+		return false
+	}
 	switch path.Ext(name) {
 	case ".go", ".md", ".yaml", ".yml", ".sh":
 		return name != citing

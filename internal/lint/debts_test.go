@@ -15,11 +15,11 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"node/socket": 1,
 }
 
 // upwardDebts are references that run upwards, by package.
-var upwardDebts = debt{}
+var upwardDebts = debt{
+}
 
 // englishDebts are phrases and sentences that are hard to read, by folder.
 var englishDebts = debt{
@@ -29,6 +29,7 @@ var englishDebts = debt{
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
+	"docs/reference":                        16,
 	"docs/results":                          67,
 	"gossip":                                58,
 	"gossip/elastic":                        3,
@@ -62,7 +63,7 @@ var englishDebts = debt{
 	"node/identity":                         1,
 	"node/join":                             5,
 	"node/link":                             5,
-	"node/socket":                           16,
+	"node/socket":                           15,
 	"node/telemetry":                        1,
 	"quant":                                 43,
 	"quant/controller":                      3,

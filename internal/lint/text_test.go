@@ -62,7 +62,7 @@ func TestTextsSpeakOfTheProjectAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(all.texts)) {
-		if name == own {
+		if name == own || strings.HasSuffix(name, "go.sum") { // the go command writes names of modules there
 			continue
 		}
 		for _, finding := range banned(name, all.texts[name]) {

@@ -28,7 +28,7 @@ import (
 
 // A stack is the parts of libp2p that a host uses, put together by hand. The constructor
 // of libp2p itself would link WebRTC, WebTransport and WebSockets into the program, which
-// no run can choose, and choose its parts by reflection, which makes the linker keep them.
+// no run can choose.
 type stack struct {
 	config *Config
 	self   peer.ID
@@ -42,7 +42,8 @@ func (s *stack) host() (_ host.Host, err error) {
 	if err != nil {
 		return nil, errors.Join(err, s.limits.Close())
 	}
-	if err := errors.Join(store.AddPrivKey(s.self, s.config.Key), store.AddPubKey(s.self, s.config.Key.GetPublic())); err != nil {
+	key := s.config.Key
+	if err := errors.Join(store.AddPrivKey(s.self, key), store.AddPubKey(s.self, key.GetPublic())); err != nil {
 		return nil, errors.Join(err, store.Close(), s.limits.Close())
 	}
 	bus := eventbus.NewBus()

@@ -10,9 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/libp2p/go-libp2p"
+	"github.com/libp2p/go-libp2p/core/crypto"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/node/socket"
 )
 
 // A crowd is strangers that call. Most of them only know where a peer listens
@@ -81,7 +83,11 @@ func (c *crowd) shout(ctx context.Context, at target, text []byte) {
 // speak does a handshake and sends garbage in place of a link's first words.
 func (c *crowd) speak(ctx context.Context, at target, text []byte) {
 	defer c.made.Add(1)
-	who, err := libp2p.New(libp2p.NoListenAddrs, libp2p.DisableMetrics())
+	key, _, err := crypto.GenerateEd25519Key(nil)
+	if err != nil {
+		return
+	}
+	who, err := socket.New(socket.Config{Key: key, Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Workers: 1})
 	if err != nil {
 		return
 	}

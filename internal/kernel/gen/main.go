@@ -60,7 +60,7 @@ func topics() []topic {
 }
 
 func main() {
-	if err := generate(packageName); err != nil {
+	if err := generate(filepath.Join("..", packageName)); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Checks a release folder: release/check.sh FOLDER. Sums, the security of the unit, and the .deb of this machine, which is
+# installed into an empty root, runs there, and is removed without a trace.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=$(cd "$1" && pwd)
+arch=$(go env GOARCH)
+(cd "$out" && sha256sum --quiet -c SHA256SUMS)
+
+if command -v systemd-analyze > /dev/null; then
+	systemd-analyze security --offline=true --threshold=25 "$out/peer@.service" > /dev/null ||
+		{ echo 'the unit is exposed by more than 2.5: see systemd-analyze security --offline=true' >&2; exit 1; }
+else
+	echo 'no systemd-analyze: THE UNIT WAS NOT CHECKED' >&2
+fi
+
+if ! command -v dpkg > /dev/null; then
+	echo 'no dpkg: THE PACKAGE WAS NOT INSTALLED' >&2
+	exit 0
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+root=$scratch/root
+mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/dev"
+: > "$root/var/lib/dpkg/status"
+: > "$root/var/lib/dpkg/available"
+listing() { (cd "$root" && find . -path ./var/lib/dpkg -prune -o -print | sort); }
+# Other programs run in the empty root for packages with scripts; this one has none.
+package() { unshare --user --map-root-user dpkg --root="$root" --force-not-root --force-script-chrootless "$@"; }
+if ! unshare --user --map-root-user true 2> /dev/null; then
+	echo 'no user namespaces: THE PACKAGE WAS NOT INSTALLED' >&2
+	exit 0
+fi
+listing > "$scratch/before"
+package --install "$out/gossiptrainer-linux-$arch.deb" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
+# The root holds no library and no shell: the program brings what it needs, but for /proc and /dev of the kernel.
+mkdir -p "$root/data" "$root/proc"
+env -i HOME=/data TMPDIR=/data XDG_RUNTIME_DIR=/data TERM=dumb PATH="$PATH" \
+	unshare --user --map-root-user --mount sh -ec 'mount --rbind /proc "$1/proc"; mount --rbind /dev "$1/dev"; cd "$1/data"
+		exec chroot "$1" /usr/bin/peer lab ring8 --set train.rounds=20 --set output.dir=/data/runs --json' - "$root" \
+	> "$scratch/summary" 2> "$scratch/log" || { cat "$scratch/summary" "$scratch/log" >&2; exit 1; }
+grep -o '"digest":"[0-9a-f]*"' "$scratch/summary"
+rm -rf "$root/data" "$root/proc"
+package --purge gossiptrainer > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
+listing | diff "$scratch/before" - || { echo 'the package has left files behind' >&2; exit 1; }
