@@ -15,11 +15,11 @@ var shortDebts = debt{
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
+	"docs": 1,
 }
 
 // upwardDebts are references that run upwards, by package.
-var upwardDebts = debt{
-}
+var upwardDebts = debt{}
 
 // englishDebts are phrases and sentences that are hard to read, by folder.
 var englishDebts = debt{
