@@ -120,7 +120,7 @@ func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
 	m.SayStopped("peer compare small")
 	said := m.Talk.(*strings.Builder).String()
 	for _, want := range []string{
-		"1 of 2 cells are finished, in " + m.Dir + "; the others are run when the same command is started again\n",
+		"1 of 2 cells is finished, in " + m.Dir + "; the others are run when the same command is started again\n",
 		"next: peer compare small   go on\n", "next: peer report " + m.Dir + "   ",
 	} {
 		if !strings.Contains(said, want) {

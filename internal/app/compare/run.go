@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
 
@@ -33,7 +34,7 @@ func (m *Matrix) runCells(ctx context.Context) error {
 		m.result.Cells[i] = *done
 	}
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
-		m.say("%d of %d cells are finished", skipped, len(m.cells))
+		m.say("%s %s finished", plural.Part(skipped, len(m.cells), "cell"), plural.Verb(skipped, "is", "are"))
 	}
 	groups, err := m.groups(todo)
 	if err != nil {

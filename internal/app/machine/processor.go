@@ -9,11 +9,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"gossiptrainer/internal/plural"
 )
 
 // Describe returns the system, the number of cores and the name of the processor, for people.
 func Describe() string {
-	text := fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	text := fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, plural.Of(runtime.NumCPU(), "core"))
 	if name := processor(); name != "" {
 		text += ", " + name
 	}

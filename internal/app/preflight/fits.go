@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
 
@@ -55,7 +56,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 	}
 	n := int64(run.N())
-	needs, of := n*run.Memory(), fmt.Sprintf("%d workers", n)
+	needs, of := n*run.Memory(), plural.Of(run.N(), "worker")
 	switch mode {
 	case "lab":
 		if n > mostProcesses {
@@ -74,8 +75,8 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 	if run.Memory() < leastProcess {
 		key = "topology.size" // it is not the model that takes the memory
 	}
-	return refusal(key, fmt.Sprintf("%s with %d parameters must fit into memory: %s are left, %s are needed at least",
-		of, run.Dim(), report.Size(memory), report.Size(needs)),
+	return refusal(key, fmt.Sprintf("%s with %s must fit into memory: %s are left, %s are needed at least",
+		of, plural.Of(run.Dim(), "parameter"), report.Size(memory), report.Size(needs)),
 		"take a smaller model, a smaller batch or fewer workers").
 		With("model.hidden", "model.depth", "model.dim", "train.batch",
 			"topology.size", "topology.rows", "topology.cols", "topology.file")
