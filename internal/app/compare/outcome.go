@@ -25,7 +25,7 @@ func (m *Matrix) SayStopped(again string) {
 		plural.Part(done, len(m.cells), "cell"), plural.Verb(done, "is", "are"), m.Dir)
 	m.say("%s", advice.Next(again, "go on"))
 	if done > 0 {
-		m.say("%s", advice.Next(advice.Command("peer", "report", m.Dir), "report on what is finished"))
+		m.say("%s", advice.Next(advice.Command("peer", "report", m.Dir), "report on the finished cells"))
 	}
 }
 

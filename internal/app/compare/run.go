@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/report"
 )
 
-// Run runs the cells that are not finished. What stops it is an error; a cell that fails is not.
+// Run runs the cells that are not finished. It goes on after a cell that fails.
 func (m *Matrix) Run(ctx context.Context) error {
 	if err := m.prepare(ctx); err != nil {
 		return err
@@ -18,7 +18,7 @@ func (m *Matrix) Run(ctx context.Context) error {
 	return m.runCells(ctx)
 }
 
-// runCells runs what is not finished yet.
+// runCells runs the cells that are not finished yet.
 func (m *Matrix) runCells(ctx context.Context) error {
 	var todo []int
 	m.result.Cells = make([]report.Cell, len(m.cells))

@@ -1,5 +1,5 @@
 // Package machine tells what the computer of this process has: memory, room on disks,
-// processors. What a system does not tell is 0, "" or not known.
+// processors. A figure that the system does not tell is 0, "" or not known.
 package machine
 
 import (

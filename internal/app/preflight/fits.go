@@ -1,6 +1,5 @@
-// Package preflight builds the run of a run file and refuses one that cannot work on this
-// machine, before it allocates or writes anything: for memory, room on disks, or limits under
-// which peers cannot meet.
+// Package preflight builds the run of a run file. Before it allocates or writes anything, it refuses
+// a run that cannot work on this machine: for memory, for room on disks, or for its limits.
 package preflight
 
 import (
@@ -131,7 +130,7 @@ func canLimit(run *experiment.Run) error {
 	return nil
 }
 
-// Unplayed refuses a script in a command in which nobody could play it.
+// Unplayed refuses a script in a command that starts a single peer.
 func Unplayed(loaded *configs.Loaded) error {
 	if len(loaded.Config.Faults.Script) == 0 {
 		return nil
