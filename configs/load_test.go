@@ -210,7 +210,7 @@ func TestBadFiles(t *testing.T) {
 			"it is a setting of dpsgd, but algorithm.name is adpsgd"},
 		{"a name with a slash", "name: a/b\n", 1, 7, "letters, digits"},
 		{"a roster too short", "peers:\n  - {id: " + id + "}\n", 2, 3,
-			"the roster has 1 entries, but the ring has 8 workers"},
+			"the roster has 1 entry, but the ring has 8 workers"},
 		{"an entry without id", "topology: {size: 1}\npeers:\n  - addrs: []\n", 3, 5, "lacks the key id"},
 		{"an id that is none", "topology: {size: 1}\npeers: [{id: bob}]\n", 2, 14, "not a peer id"},
 		{"an id twice", "topology: {size: 2}\npeers: [{id: " + id + "}, {id: " + id + "}]\n", 2, 74,

@@ -12,6 +12,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/multiformats/go-multiaddr"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/model"
 )
@@ -46,7 +47,8 @@ var topologyRules = []rule{
 	{[]string{"peers", "topology.size", "topology.rows", "topology.cols", "topology.kind"},
 		func(c *Config, wrong complain) {
 			if n := len(c.Peers); n > 0 && n != c.Topology.Size {
-				wrong("peers", "the roster has %d entries, but the %s has %d workers", n, c.Topology.Kind, c.Topology.Size)
+				wrong("peers", "the roster has %s, but the %s has %s",
+					plural.Of(n, "entry"), c.Topology.Kind, plural.Of(c.Topology.Size, "worker"))
 			}
 		}},
 	{[]string{"peers"}, checkRoster},

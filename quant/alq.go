@@ -15,8 +15,8 @@ import (
 // Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS
 // 2020. In the rounds of its schedule the sender fits the table to the very
 // vector of that round, as package levels does it, before it compresses it. If
-// it has nothing to compress then, it fits in the first round in which it has:
-// with local steps, or with bits that change, it may miss every round of the
+// it has nothing to compress then, it fits in the first round in which it has.
+// With local steps, or with bits that change, it may miss every round of the
 // schedule.
 //
 // Tables begin as the uniform one, that of AMQ with p = 1/2.
@@ -38,7 +38,7 @@ type Adaptive struct {
 	latest int // the round of the last fit, -1 before the first
 
 	own     Table // what the sender rounds to
-	other   Table // scratch: what is being fitted or read
+	other   Table // scratch: the table that is fitted or read
 	chosen  []uint32
 	buckets []levels.Bucket
 }

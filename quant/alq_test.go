@@ -47,7 +47,7 @@ func gaussian(d int) []float32 {
 	return z
 }
 
-// What the paper claims: at 3 bits and with buckets of 8192, adaptive levels have
+// The claim of the paper: at 3 bits and with buckets of 8192, adaptive levels have
 // less variance than QSGD with the largest magnitude as norm, NUQSGD and TernGrad.
 func TestAdaptiveLevelsHaveLessVariance(t *testing.T) {
 	const bits, bucket = 3, 8192
@@ -191,7 +191,7 @@ func TestRefitSchedule(t *testing.T) {
 	}
 }
 
-// Whoever compresses in some rounds alone, as with local steps, fits in the first
+// A compressor that is used in some rounds alone, as with local steps, fits in the first
 // one after a round of the schedule, and once for several of them.
 func TestFitsThatWereMissedAreMadeUpFor(t *testing.T) {
 	c := adaptive(ALQ, 3, 4, L2, Zero)
@@ -271,7 +271,7 @@ func TestFitsLookAtAFewBuckets(t *testing.T) {
 	}
 }
 
-// What clipping takes away does not count: without its outlier, the levels of
+// Clipped values do not count: without its outlier, the levels of
 // a bucket reach as far as the rest of it.
 func TestFitsSeeWhatIsClipped(t *testing.T) {
 	z := gaussian(5000)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is decoded stays within the bound that is believed of it.
+// Decoded values stay within Bound.
 func TestNoCoordinateExceedsTheBound(t *testing.T) {
 	const d = 300
 	z := make([]float32, d)

@@ -20,7 +20,7 @@ import (
 type bucketed struct {
 	design
 	packing Packing
-	block   int // symbols at a time: the layout starts anew at a byte after them
+	block   int // symbols at a time: after them the layout starts again at a byte
 
 	scaled bool
 	clip   float64 // standard deviations, 0: no clipping
@@ -106,7 +106,7 @@ func newBucketed(d design) (bucketed, error) {
 const blockLen = 1024
 
 // Scale makes an unbiased compressor a contraction with ω = 1/(1+q), a smaller
-// ω > 0 if it clips: what is sent is C(z)/(1+q), with E |C(z) − z|² = q·|z|². The
+// ω > 0 if it clips. It sends C(z)/(1+q), with E |C(z) − z|² = q·|z|². The
 // sender knows q of every bucket and divides the header by 1+q.
 func (b *bucketed) Scale() error {
 	if !b.properties.Unbiased {
@@ -118,7 +118,7 @@ func (b *bucketed) Scale() error {
 
 // Clip makes the compressor see min(max(z, −c·σ), c·σ) instead of z, with σ the
 // standard deviation of the bucket about its mean (Wen et al., "TernGrad",
-// NeurIPS 2017, section 3.3); c = 0 stands for no clipping.
+// NeurIPS 2017, section 3.3). c = 0 stands for no clipping.
 func (b *bucketed) Clip(c float64) error {
 	if !(c >= 0) || math.IsInf(c, 0) {
 		return fmt.Errorf("quant: %s: clipping at %v standard deviations: must be a number above 0, or 0 for none", b.name, c)

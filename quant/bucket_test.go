@@ -115,7 +115,7 @@ func TestVarianceIsTheExpectedError(t *testing.T) {
 	}
 }
 
-// What is scaled is what is not, divided by 1+q: with the q of Variance the
+// Scaling divides by 1+q. With the q of Variance the
 // error is the least that a factor can leave.
 func TestScalingDividesByOnePlusQ(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -8,8 +8,8 @@ import "math"
 //	l_j ≤ v < l_{j+1}, the last cell closed:  l_{j+1} if u < (v − l_j)/(l_{j+1} − l_j), else l_j,
 //
 // which is unbiased on [l_0, l_last]. Levels may repeat; values outside get the
-// nearest end. The search is over float bits and has no branch to predict. What
-// that needs is made when many values are rounded: with lanes there are few.
+// nearest end. The search is over float bits and has no branch to predict. Its
+// tables are made when many values are rounded: with lanes there are few.
 type cells struct {
 	inner  int // cells
 	levels [256]float64

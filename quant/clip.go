@@ -39,8 +39,8 @@ func clipLimit(z []float32, c float64) float32 {
 }
 
 // soonLimit is clipLimit from sums in any order, and reports whether it is sure to
-// be the same: the sum of squares about the mean is what is left of that about 0, of
-// which all errors together are a small part.
+// be the same. It takes the sum of squares about the mean from that about 0, of which
+// all errors together are a small part.
 func soonLimit(z []float32, c float64) (limit float32, sure bool) {
 	tier, n := kernel.Best(), float64(len(z))
 	sum, _ := tier.AtLeast(z, float32(math.Inf(-1)))

@@ -14,15 +14,15 @@ import (
 // many coordinates whatever they belong to; each bucket has its own scale, and the
 // last one may be shorter.
 //
-// A compressor belongs to the worker whose vectors it compresses: what it draws
-// at random is a function of (seed, round, coordinate), and a receiver that
-// needs it again has a compressor with the sender's seed. None is safe for
+// A compressor belongs to the worker whose vectors it compresses. Its random
+// numbers are a function of (seed, round, coordinate). A receiver that
+// needs them again has a compressor with the sender's seed. None is safe for
 // concurrent use. One that carries something from round to round is a state.Keeper.
 type Compressor interface {
 	// Compress appends the payload of z in round k to dst. It fails, with dst as
 	// it was, on NaN and Inf.
 	Compress(dst []byte, k int, z []float32) ([]byte, error)
-	// Check says what is wrong with the payload of d coordinates, if anything.
+	// Check finds faults with the payload of d coordinates.
 	Check(d int, payload []byte) error
 	// Bound returns a magnitude that no coordinate of C(z) exceeds, of a payload
 	// of d coordinates with which Check finds no fault.
@@ -95,7 +95,7 @@ func ParseMode(name string) (Mode, error) {
 
 var errNotFinite = errors.New("holds NaN or Inf")
 
-// checkVector refuses to compress what is not a number.
+// checkVector refuses to compress NaN and Inf.
 func checkVector(name string, k int, z []float32) error {
 	if !vec.Finite(z) {
 		return fmt.Errorf("quant: %s: round %d: a vector of %d coordinates %w", name, k, len(z), errNotFinite)

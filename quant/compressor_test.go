@@ -169,7 +169,7 @@ func TestCompressorsOfNothing(t *testing.T) {
 	}
 }
 
-// What a compressor says of itself holds for random vectors.
+// The properties of a compressor hold for random vectors.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		z := rapid.SliceOfN(rapid.Float32Range(-5, 5), 1, 40).Draw(rt, "z")

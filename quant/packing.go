@@ -1,8 +1,8 @@
 // Package quant turns vectors into few bytes and back: it holds the compressors
 // of the baselines and packs symbols 0..N−1 densely.
 //
-// It knows no algorithm: what is compressed, and what becomes of the error, is
-// the caller's matter, and the modulo quantizer is package moniqua's.
+// It knows no algorithm: the caller decides which vectors are compressed and what
+// becomes of the error. The modulo quantizer is in package moniqua.
 //
 // Symbols are packed densely. A power of two N = 2^b is a bit stream: symbol m takes the stream bits
 // m·b .. m·b+b−1, least significant bit first, and stream bit t is bit t mod 8
@@ -52,8 +52,8 @@ func NewPacking(levels int) (Packing, error) {
 // Levels returns N.
 func (p Packing) Levels() int { return p.levels }
 
-// Group returns the number of symbols after which the layout starts anew at a
-// byte boundary: a vector cut at multiples of Group packs to the same bytes
+// Group returns the number of symbols after which the layout starts again at a
+// byte boundary. A vector cut at multiples of Group packs to the same bytes
 // piece by piece, and symbol g·Group starts at byte Len(g·Group).
 func (p Packing) Group() int { return p.group }
 

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// RandomK keeps K coordinates that are drawn anew in every round (Wangni et
+// RandomK keeps K coordinates that are drawn again in every round (Wangni et
 // al., "Gradient Sparsification for Communication-Efficient Distributed
 // Optimization", NeurIPS 2018): those that rng.RandomK draws for (seed, round).
 // As it is, it is a contraction with ω = K/d; multiplied by d/K it is unbiased.

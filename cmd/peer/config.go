@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/app/compare"
 	"gossiptrainer/internal/app/inspect"
 	"gossiptrainer/internal/app/session"
+	"gossiptrainer/internal/plural"
 )
 
 func newConfig(c *console) *cobra.Command {
@@ -206,7 +207,8 @@ func checkComparison(c *console, name string, set []string) error {
 	if err != nil {
 		return err
 	}
-	c.say("ok: %s: %d cells by %s, %d seeds each of:", file.Name, len(file.Cells()), file.Mode, len(file.Seeds))
+	c.say("ok: %s: %s by %s, %s each of:", file.Name, plural.Of(len(file.Cells()), "cell"), file.Mode,
+		plural.Of(len(file.Seeds), "seed"))
 	if err := c.print(all, func(w io.Writer) error { return compare.WriteForecasts(w, all) }); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/plural"
 )
 
 // checkClip makes sure that every worker has somebody to trust.
@@ -13,7 +14,7 @@ func (r *Run) checkClip() (warnings []string, err error) {
 	for i, row := range r.rows {
 		if f := clip.Liars; f > 0 && len(row.In) <= f {
 			return nil, configs.Errorf("algorithm.clip.liars",
-				"worker %d has %d neighbours: if %d of them may lie it can trust nobody", i, len(row.In), f).
+				"worker %d has %s: if %d of them may lie, it can trust none", i, plural.Of(len(row.In), "neighbour"), f).
 				With("topology.kind", "topology.size")
 		}
 	}

@@ -30,8 +30,8 @@ func TestClippingSaysWhatItCosts(t *testing.T) {
 func TestLiarsWhomNobodyCanOutweighAreFound(t *testing.T) {
 	areFound(t, []mistake{
 		{"two of two", []string{"algorithm={codec: full, clip: {liars: 2}}"}, "--set algorithm",
-			"worker 0 has 2 neighbours: if 2 of them may lie it can trust nobody"},
+			"worker 0 has 2 neighbours: if 2 of them may lie, it can trust none"},
 		{"the end of a path", []string{"algorithm={codec: full, clip: {liars: 1}}", "topology.kind=path"}, "--set",
-			"worker 0 has 1 neighbours"},
+			"worker 0 has 1 neighbour: "},
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/plural"
 )
 
 // checkShards refuses workers without a sample, and batches that hold more
@@ -24,8 +25,8 @@ func checkShards(c configs.Config, info data.Info) error {
 	}
 	if c.Train.Batch > share {
 		return configs.Errorf("train.batch",
-			"each of %d workers has about %d samples of %s: a batch must be at most %d, got %d",
-			c.Topology.Size, share, info.Name, share, c.Train.Batch).
+			"each of %s has about %s of %s: a batch must be at most %d, got %d",
+			plural.Of(c.Topology.Size, "worker"), plural.Of(share, "sample"), info.Name, share, c.Train.Batch).
 			With("topology.size", "topology.rows", "topology.cols", "topology.file", "data.name", "data.partition",
 				"data.per_worker")
 	}

@@ -1,8 +1,8 @@
 // Package fault says what happens to the peers and the links of a run, and when.
 //
-// A script is a list of faults, a Play is a script while a run goes on. It reads no
-// clock and kills nobody: package sim plays a script on simulated peers and package
-// lab on real processes, so that both mean the same by a fault.
+// A script is a list of faults, and a Play is a script while a run goes on. It reads no clock and
+// kills no process. Package sim plays a script on simulated peers and package lab on real
+// processes, so that both mean the same by a fault.
 package fault
 
 import (
@@ -19,7 +19,7 @@ type Kind uint8
 // Kinds of faults. All but Kill end by themselves.
 const (
 	Kill  Kind = iota // the process of a peer ends without a word, and is started again
-	Cut               // the link of two peers is lost, with what is on its way, and cannot be made
+	Cut               // the link of two peers is lost, with the bytes on their way, and cannot be made
 	Hang              // a peer stands still: it neither computes nor reads nor writes
 	Slow              // the gradients of a peer take By times as long
 	Split             // Cut for each two peers on different sides

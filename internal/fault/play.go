@@ -52,8 +52,8 @@ func NewPlay(script []Fault) *Play {
 	return p
 }
 
-// Rest returns what is left of a script in a run that goes on in a round, after it has
-// lasted for some time: faults that have begun before are not played again.
+// Rest returns the faults of a script that are left in a run that goes on in a round, after it has
+// lasted for some time. Faults that have begun before are not played again.
 func Rest(script []Fault, round int, lasted time.Duration) []Fault {
 	return slices.DeleteFunc(slices.Clone(script), func(f Fault) bool {
 		return !f.At.Timed && f.At.Round < round || f.At.Timed && f.At.Time < lasted

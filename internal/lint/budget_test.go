@@ -31,7 +31,6 @@ var wideStructs = map[string]string{
 // shortFiles may be shorter than minFile lines.
 var shortFiles = map[string]string{
 	"internal/data/data.go":         "the words that all files of the package use",
-	"internal/plural/plural.go":     "one helper, which packages of all layers use",
 	"internal/proptest/proptest.go": "it sets one flag, for all packages that draw examples",
 	"internal/sim/errors.go":        "the errors of the package",
 	"model/lenet.go":                "one file per model",

@@ -2,6 +2,19 @@ package plural
 
 import "testing"
 
+func TestParts(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 of 2 cells is":  Part(1, 2, "cell") + " " + Verb(1, "is", "are"),
+		"1 of 1 cell is":   Part(1, 1, "cell") + " " + Verb(1, "is", "are"),
+		"0 of 1 cell are":  Part(0, 1, "cell") + " " + Verb(0, "is", "are"),
+		"3 of 4 cells are": Part(3, 4, "cell") + " " + Verb(3, "is", "are"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestOf(t *testing.T) {
 	for _, test := range []struct {
 		n    int

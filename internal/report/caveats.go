@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -20,8 +21,9 @@ func (s *Study) Caveats() []string {
 		add("%d of at least %d seeds: intervals are wide or missing", len(s.Seeds), enoughSeeds)
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		add("%d of %d cells have not been run: %s: means are over fewer seeds, or rows are missing",
-			len(missing), len(missing)+len(s.Cells), someOf(missing))
+		add("%s %s not been run: %s: means are over fewer seeds, or rows are missing",
+			plural.Part(len(missing), len(missing)+len(s.Cells), "cell"), plural.Verb(len(missing), "has", "have"),
+			someOf(missing))
 	}
 	for _, g := range s.Groups {
 		all = append(all, s.doubts(g)...)
@@ -46,14 +48,14 @@ func (s *Study) doubts(g *Group) []string {
 		all = append(all, where+": "+fmt.Sprintf(format, args...))
 	}
 	if n := g.ended(CellDiverged); n > 0 {
-		add("%d of %d runs %s", n, len(g.Cells), g.fate())
+		add("%s %s", plural.Part(n, len(g.Cells), "run"), g.fate())
 	}
 	if n := g.ended(CellFailed); n > 0 {
-		add("%d of %d runs failed", n, len(g.Cells))
+		add("%s failed", plural.Part(n, len(g.Cells), "run"))
 	}
 	for _, target := range s.Targets.List() {
 		if missed := len(g.runs) - len(g.values(timeOf(target))); missed > 0 && g.tells(target) {
-			add("%d of %d runs did not reach %s", missed, len(g.runs), target)
+			add("%s did not reach %s", plural.Part(missed, len(g.runs), "run"), target)
 		}
 	}
 	return append(all, s.suspicious(g, where)...)
@@ -111,9 +113,9 @@ func (s *Study) resolution(target record.Target) []string {
 		if target.Metric == record.TestAccuracy {
 			first = "in the first evaluation"
 		}
-		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %d of %d rows: a harder target or "+
+		all = append(all, fmt.Sprintf("%s is reached as soon as it can be seen, %s, in %s: a harder target or "+
 			"a smaller %s tells more",
-			target, first, easy, len(s.Groups), recordedBy(target)))
+			target, first, plural.Part(easy, len(s.Groups), "row"), recordedBy(target)))
 	}
 	return all
 }

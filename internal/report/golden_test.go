@@ -172,7 +172,7 @@ func TestBothTargetsCount(t *testing.T) {
 	})
 	mustTell(t, told(t, s), []string{
 		"A is the first to reach training loss 2", "B is the first to reach accuracy 0.75",
-		"A on n: 1 of 1 runs did not reach accuracy 0.75",
+		"A on n: 1 of 1 run did not reach accuracy 0.75",
 		"s to training loss 2", "s to accuracy 0.75", "TO TRAINING LOSS 2  TO ACCURACY 0.75",
 	}, nil)
 	if n := len(s.Figures()); n != 4 {

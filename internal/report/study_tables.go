@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -74,7 +75,7 @@ func (g *Group) inAll(target record.Target) string {
 	case e.N == 0 || e.N == len(g.Cells):
 		return e.String()
 	}
-	return fmt.Sprintf("%v (%d of %d runs)", e, e.N, len(g.Cells))
+	return fmt.Sprintf("%v (%s)", e, plural.Part(e.N, len(g.Cells), "run"))
 }
 
 // percent writes an accuracy with two decimals.

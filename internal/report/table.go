@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 )
 
@@ -47,8 +48,8 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 		row("theta", "%s, %s", short(&s.Theta.Value), verdict(s.Theta))
 	}
 	if l := s.Losses; l != nil {
-		row("lost peers", "%d %v, %d views of the graph, %d exchanges mixed by one end", len(l.Lost), l.Lost, l.Views,
-			l.Lopsided)
+		row("lost peers", "%d %v, %s of the graph, %s mixed by one end", len(l.Lost), l.Lost,
+			plural.Of(l.Views, "view"), plural.Of(l.Lopsided, "exchange"))
 	}
 	for _, g := range s.Gone {
 		row("gone", "peer %d, since round %d", g.Rank, g.Since)
@@ -60,7 +61,8 @@ func WriteSummary(w io.Writer, s *record.Summary) error {
 	case len(s.Missing) > 0:
 		row("digest", "none without the results of all peers")
 	case len(s.Gone) > 0:
-		row("digest", "%s, of the %d peers that are left", digest, s.Peers-len(s.Gone))
+		left := s.Peers - len(s.Gone)
+		row("digest", "%s, of the %s that %s left", digest, plural.Of(left, "peer"), plural.Verb(left, "is", "are"))
 	default:
 		row("digest", "%s", digest)
 	}
@@ -108,5 +110,5 @@ func verdict(t record.Theta) string {
 	if t.Violations == nil {
 		return "not verified"
 	}
-	return fmt.Sprintf("%d violations, %d repaired", *t.Violations, t.Repaired)
+	return fmt.Sprintf("%s, %d repaired", plural.Of(int(*t.Violations), "violation"), t.Repaired)
 }

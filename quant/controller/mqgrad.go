@@ -56,7 +56,7 @@ func PaperSettings(low, high int) Settings {
 
 const (
 	hiddenUnits = 10
-	// largest bounds what is learned from: a net that is off so far would
+	// largest bounds the targets of learning: a net that is off so far would
 	// overflow.
 	largest = 1 << 40
 )

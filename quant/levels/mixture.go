@@ -1,10 +1,10 @@
-// Package levels fits level tables to the distribution of what is rounded:
+// Package levels fits level tables to the distribution of the values to round:
 // ALQ, ALQG and AMQ of Faghri, Tabrizian, Markov, Alistarh, Roy and
 // Ramezani-Kebrya, "Adaptive Gradient Quantization for Data-Parallel SGD",
 // NeurIPS 2020.
 //
 // A bucket of coordinates is seen as norm·sign·r with r = |v|/norm in [0, 1].
-// What is known of r is its mean and its standard deviation, and a table that
+// A fit knows the mean and the standard deviation of r, and a table that
 // suits several buckets suits the mixture of their truncated normals.
 //
 // It rounds no vector and knows no payload: package quant does. All of it is
@@ -16,7 +16,7 @@ import (
 	"math"
 )
 
-// A Component is what is known of one bucket.
+// A Component has the statistics of one bucket.
 type Component struct {
 	Mu, Sigma float64 // mean and population standard deviation of r
 	Weight    float64 // its share in the mixture, up to a common factor; ≥ 0

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -29,7 +30,7 @@ func main() {
 // compare makes the runs of all rows and writes the document to output.
 func compare(ctx context.Context, output string, rounds, seeds int) error {
 	if rounds < 1 || seeds < 1 {
-		return fmt.Errorf("%d rounds with %d seeds: must be at least 1 of both", rounds, seeds)
+		return fmt.Errorf("%s with %s: must be at least 1 of both", plural.Of(rounds, "round"), plural.Of(seeds, "seed"))
 	}
 	var results []result
 	for _, r := range rows() {

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -27,7 +28,7 @@ func main() {
 // compare makes the runs of all rows and writes the document to output.
 func compare(ctx context.Context, output string, rounds, seeds int) error {
 	if rounds < 1 || seeds < 1 {
-		return fmt.Errorf("%d rounds with %d seeds: must be at least 1 of both", rounds, seeds)
+		return fmt.Errorf("%s with %s: must be at least 1 of both", plural.Of(rounds, "round"), plural.Of(seeds, "seed"))
 	}
 	results, err := runAll(ctx, rows(), rounds, seeds)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package advice has errors that say what to do, and the words that lead a user on:
-// the name that a misspelt word may stand for, and command lines that a shell reads.
+// Package advice has errors that say what to do. It finds the name that a misspelt word may stand
+// for, and writes command lines that a shell reads.
 //
 // It knows no command. The exit code of an error is the affair of the command line.
 package advice

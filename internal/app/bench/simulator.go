@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/sim"
@@ -141,7 +142,8 @@ func heap() int64 {
 // Write prints the report as a table.
 func (r *SimReport) Write(w io.Writer) error {
 	fmt.Fprintf(w,
-		"simulated rounds on %d cores, best of each; times over those of the gradients alone, medians (best)\n\n", r.Cores)
+		"simulated rounds on %s, best of each; times over those of the gradients alone, medians (best)\n\n",
+		plural.Of(r.Cores, "core"))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tevents/s\tover gradients\tmemory\t")
 	for _, row := range r.Rows {

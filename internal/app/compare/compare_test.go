@@ -120,7 +120,7 @@ func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
 	m.SayStopped("peer compare small")
 	said := m.Talk.(*strings.Builder).String()
 	for _, want := range []string{
-		"1 of 2 cells are finished, in " + m.Dir + "; the others are run when the same command is started again\n",
+		"1 of 2 cells is finished, in " + m.Dir + "; the others are run when the same command is started again\n",
 		"next: peer compare small   go on\n", "next: peer report " + m.Dir + "   ",
 	} {
 		if !strings.Contains(said, want) {
@@ -136,8 +136,7 @@ func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What is interrupted has a report of the cells that are finished: the last cell
-// sees the others.
+// An interrupted comparison has a report of the finished cells: the last cell sees the others.
 func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
 	m := smallMatrix(t, `cp "${0%/*}/out/comparison.json" "${0%/*}/out/cells"; exit 5`+"\n")
 	m.file.Seeds = []uint64{1, 2}
@@ -170,7 +169,7 @@ func TestTwoComparisonsInOneFolder(t *testing.T) {
 	unlock()
 }
 
-// What a cell is read back as is what was written.
+// A cell is read back as it has been written.
 func TestCellSurvivesItsFile(t *testing.T) {
 	seven := &record.Reached{Time: 7.5, After: 7, Seen: 8, Bytes: 9}
 	cell := report.Cell{

@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/lockfile"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
 
@@ -20,11 +21,11 @@ func (m *Matrix) SayStopped(again string) {
 			done++
 		}
 	}
-	m.say("%d of %d cells are finished, in %s; the others are run when the same command is started again", done,
-		len(m.cells), m.Dir)
+	m.say("%s %s finished, in %s; the others are run when the same command is started again",
+		plural.Part(done, len(m.cells), "cell"), plural.Verb(done, "is", "are"), m.Dir)
 	m.say("%s", advice.Next(again, "go on"))
 	if done > 0 {
-		m.say("%s", advice.Next(advice.Command("peer", "report", m.Dir), "report on what is finished"))
+		m.say("%s", advice.Next(advice.Command("peer", "report", m.Dir), "report on the finished cells"))
 	}
 }
 
@@ -37,8 +38,8 @@ type CellsError struct {
 }
 
 func (e *CellsError) Error() string {
-	return fmt.Sprintf("compare: %d of %d cells failed; the first: %s on %s, seed %d: %s",
-		e.failed, e.all, e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
+	return fmt.Sprintf("compare: %s failed; the first: %s on %s, seed %d: %s",
+		plural.Part(e.failed, e.all, "cell"), e.first.Label, e.first.Network, e.first.Seed, e.first.Error)
 }
 
 // Hint says where to read what went wrong.

@@ -60,8 +60,8 @@ func (p *pace) left(now time.Time) (time.Duration, bool) {
 	return left, true
 }
 
-// mean returns what a cell takes on the mean of those that are most like it: of the same algorithm
-// and network, else of the same network, else of the same algorithm, else of all.
+// mean returns the mean time of the known cells that are most like a cell. They have the same
+// algorithm and network, else the same network, else the same algorithm, else they are all.
 func mean(known []timing, cell configs.Cell) time.Duration {
 	for _, like := range []func(configs.Cell) bool{
 		func(c configs.Cell) bool { return c.Label == cell.Label && c.Network == cell.Network },

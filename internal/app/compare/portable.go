@@ -21,9 +21,9 @@ const (
 	runsFolder     = "runs" // the run file of every cell, with every key
 )
 
-// keepFiles writes into the report's folder what makes the comparison again: the
-// comparison with all that flags, environment and searches added, the run file that
-// it starts from, and the run file of every cell. Keys that belong to this machine,
+// keepFiles writes the files that make the comparison again into the report's folder. They are
+// the comparison with flags, environment and searches, the run file that it starts from, and the
+// run file of every cell. Keys that belong to this machine,
 // and secrets, are left out.
 func (m *Matrix) keepFiles() error {
 	files, err := m.portable()

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
 
-// Run runs the cells that are not finished. What stops it is an error; a cell that fails is not.
+// Run runs the cells that are not finished. It goes on after a cell that fails.
 func (m *Matrix) Run(ctx context.Context) error {
 	if err := m.prepare(ctx); err != nil {
 		return err
@@ -17,7 +18,7 @@ func (m *Matrix) Run(ctx context.Context) error {
 	return m.runCells(ctx)
 }
 
-// runCells runs what is not finished yet.
+// runCells runs the cells that are not finished yet.
 func (m *Matrix) runCells(ctx context.Context) error {
 	var todo []int
 	m.result.Cells = make([]report.Cell, len(m.cells))
@@ -33,7 +34,7 @@ func (m *Matrix) runCells(ctx context.Context) error {
 		m.result.Cells[i] = *done
 	}
 	if skipped := len(m.cells) - len(todo); skipped > 0 {
-		m.say("%d of %d cells are finished", skipped, len(m.cells))
+		m.say("%s %s finished", plural.Part(skipped, len(m.cells), "cell"), plural.Verb(skipped, "is", "are"))
 	}
 	groups, err := m.groups(todo)
 	if err != nil {

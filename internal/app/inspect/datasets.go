@@ -9,6 +9,7 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 )
 
@@ -123,8 +124,8 @@ func WrongFiles(files []File) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return &filesError{fmt.Sprintf("data: %d of %d files are missing or not the published ones", len(errs),
-		len(files)), errs}
+	return &filesError{fmt.Sprintf("data: %s %s missing or not as published",
+		plural.Part(len(errs), len(files), "file"), plural.Verb(len(errs), "is", "are")), errs}
 }
 
 // A filesError stands for the errors of several files.

@@ -5,6 +5,7 @@ import (
 
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
 
@@ -60,6 +61,6 @@ func Describe(run *experiment.Run) string {
 	if cfg.LearnsFromData() {
 		learns += " on " + cfg.Data.Name
 	}
-	return fmt.Sprintf("%s: %s, %s, %s with %d parameters, %d rounds",
-		cfg.Name, describeTopology(run), describeAlgorithm(run), learns, run.Dim(), cfg.Train.Rounds)
+	return fmt.Sprintf("%s: %s, %s, %s with %s, %s", cfg.Name, describeTopology(run), describeAlgorithm(run), learns,
+		plural.Of(run.Dim(), "parameter"), plural.Of(cfg.Train.Rounds, "round"))
 }

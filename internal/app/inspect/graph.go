@@ -1,6 +1,6 @@
-// Package inspect has what the commands that look at something find: graphs and what theory
-// says of them, compressors at work on a vector, data sets and their files, the keys of run
-// files, what a run does. Each is a value with JSON keys that also writes itself as text.
+// Package inspect describes graphs and their spectra, compressors at work on a vector, data sets
+// and their files, the keys of run files, and runs. Each description is a value with JSON keys that
+// also writes itself as text.
 package inspect
 
 import (
@@ -8,6 +8,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/topology"
 )
 
@@ -91,7 +92,8 @@ func (r *Graph) Write(w io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "workers\t%d, %d edges, diameter %d, slack %g\n", r.Workers, len(r.Edges), r.Diameter, r.Slack)
+	fmt.Fprintf(t, "workers\t%d, %s, diameter %d, slack %g\n",
+		r.Workers, plural.Of(len(r.Edges), "edge"), r.Diameter, r.Slack)
 	fmt.Fprintf(t, "rho\t%.6f, gap %.6f: distance to consensus after a round of mixing alone, at most\n", r.Rho, r.Gap)
 	fmt.Fprintf(t, "lambda\tsecond %.6f, least %.6f\n", r.Lambda2, r.LambdaN)
 	fmt.Fprintf(t, "path sums\tS = %.6g, S1 = %.6g: what the certified theta grows with\n", r.S, r.S1)

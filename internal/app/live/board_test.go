@@ -104,7 +104,7 @@ func TestALostPeerDoesNotCount(t *testing.T) {
 	if left, ok := b.Remaining(after(10)); !ok || left != 0 || b.share() != 1 {
 		t.Errorf("%v left, %v of the run is done, though the others are through", left, b.share())
 	}
-	b.Add(step(0, 140, 10.5), after(10.5)) // as workers that wait for nobody do
+	b.Add(step(0, 140, 10.5), after(10.5)) // as asynchronous workers do
 	if left, _ := b.Remaining(after(10.5)); left != 0 || !strings.Contains(b.Table(after(10.5), Size{80, 24}), "100 %") {
 		t.Errorf("%v left of a run that is over, table %s", left, b.Table(after(10.5), Size{80, 24}))
 	}

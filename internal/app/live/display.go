@@ -16,7 +16,7 @@ import (
 // called from several goroutines.
 type Display interface {
 	Event(e record.Event)
-	// Write shows whole lines of a log. They never tear what is displayed.
+	// Write shows whole lines of a log. They never tear the display.
 	io.Writer
 	// Close ends the display, once. The last table stays on the screen. After
 	// Close, log lines are written plainly.
@@ -55,7 +55,7 @@ type plain struct {
 	done  chan struct{}
 }
 
-// Plain returns a display for what is no terminal: a line when training begins
+// Plain returns a display for files and pipes: a line when training begins
 // and one per interval, and one for every wait that needs an explanation.
 func Plain(w io.Writer, run Run) Display {
 	p := &plain{w: w, board: NewBoard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}),

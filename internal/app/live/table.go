@@ -130,7 +130,7 @@ func (b *Board) progress(now time.Time, width int) string {
 	return text + "  " + bar + "  " + tail
 }
 
-// share returns how much of the run is done, 0 to 1. Workers that wait for nobody do
+// share returns how much of the run is done, 0 to 1. Asynchronous workers do
 // the steps of those that are lost besides their own.
 func (b *Board) share() float64 {
 	rounds, peers := b.count()

@@ -34,7 +34,7 @@ type terminal struct {
 }
 
 // Terminal returns a display for a terminal. It reads the keyboard only to keep
-// what is typed off the table; Ctrl-C ends the table and interrupts the process
+// typed text off the table; Ctrl-C ends the table and interrupts the process
 // as usual.
 func Terminal(in *os.File, out TTY, run Run) Display { return newTerminal(in, out, run) }
 

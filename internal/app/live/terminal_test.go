@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A tape is a terminal that keeps what is written to it.
+// A tape is a terminal that keeps the text written to it.
 type tape struct{ bytes.Buffer }
 
 func (*tape) Close() error { return nil }

@@ -59,7 +59,7 @@ func (b *Board) testing() (all test, what string, ok bool) {
 }
 
 // left returns the time that the run takes to the end of its rounds, and then to the end of its
-// last test; false where there is no pace to go by.
+// last test. It returns false where the pace is not known.
 func (b *Board) left(now time.Time) (time.Duration, bool) {
 	if t, _, ok := b.testing(); ok {
 		return t.left(now)

@@ -114,8 +114,8 @@ func (b *Board) blame(w wait) int {
 // cause names a wait by what does not change with time.
 func (w wait) cause() string { return fmt.Sprint(w.who, w.state, w.missing, reason(w.detail)) }
 
-// ageing matches what changes in a detail while its reason stays: the round and the durations of
-// "round 7, for 20s: worker 2: link down for 4s: no route to host".
+// ageing matches the parts of a detail that change while its reason stays. They are the round and
+// the durations of "round 7, for 20s: worker 2: link down for 4s: no route to host".
 var ageing = regexp.MustCompile(`^round [0-9]+, |\b(?:[0-9]+(?:\.[0-9]+)?(?:ms|h|m|s))+\b`)
 
 func reason(detail string) string { return ageing.ReplaceAllString(detail, "") }

@@ -1,5 +1,5 @@
 // Package machine tells what the computer of this process has: memory, room on disks,
-// processors. What a system does not tell is 0, "" or not known.
+// processors. A figure that the system does not tell is 0, "" or not known.
 package machine
 
 import (
@@ -9,11 +9,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"gossiptrainer/internal/plural"
 )
 
 // Describe returns the system, the number of cores and the name of the processor, for people.
 func Describe() string {
-	text := fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	text := fmt.Sprintf("%s/%s, %s", runtime.GOOS, runtime.GOARCH, plural.Of(runtime.NumCPU(), "core"))
 	if name := processor(); name != "" {
 		text += ", " + name
 	}

@@ -44,7 +44,7 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 		return err
 	}
 	o := nodeOptions(run)
-	if kept != nil || run.Reweights() { // whoever comes back is known by its key
+	if kept != nil || run.Reweights() { // the others know a peer that comes back by its key
 		if o.Identity, err = identity.Open(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
 			return err
 		}

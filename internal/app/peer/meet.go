@@ -1,5 +1,5 @@
-// Package peer is one peer of a run as a process, on a LAN or under a supervisor: what it has
-// of its own (key, secret, data), how it meets the others, and its part up to the result.
+// Package peer is one peer of a run as a process, on a LAN or under a supervisor. It has its own
+// key, secret and data, meets the others, and trains up to the result.
 //
 // It knows no flags and prints nothing but lines of talk.
 package peer

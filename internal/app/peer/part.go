@@ -24,7 +24,7 @@ type Part struct {
 	From checkpoints.Start // of its worker
 }
 
-// Take joins the others, trains, and waits for everybody's results, which
+// Take joins the others, trains, and waits for the results of all peers, which
 // come as events.
 func (p *Part) Take(ctx context.Context) error {
 	n, err := node.New(p.Node)

@@ -1,6 +1,5 @@
-// Package preflight builds the run of a run file and refuses one that cannot work on this
-// machine, before it allocates or writes anything: for memory, room on disks, or limits under
-// which peers cannot meet.
+// Package preflight builds the run of a run file. Before it allocates or writes anything, it refuses
+// a run that cannot work on this machine: for memory, for room on disks, or for its limits.
 package preflight
 
 import (
@@ -12,6 +11,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/plural"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
@@ -59,7 +59,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 	}
 	n := int64(run.N())
-	needs, of := n*run.Memory(), fmt.Sprintf("%d workers", n)
+	needs, of := n*run.Memory(), plural.Of(run.N(), "worker")
 	switch mode {
 	case "lab":
 		if n > mostProcesses {
@@ -78,8 +78,8 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 	if run.Memory() < leastProcess {
 		key = "topology.size" // it is not the model that takes the memory
 	}
-	return refusal(key, fmt.Sprintf("%s with %d parameters must fit into memory: %s are left, %s are needed at least",
-		of, run.Dim(), report.Size(memory), report.Size(needs)),
+	return refusal(key, fmt.Sprintf("%s with %s must fit into memory: %s are left, %s are needed at least",
+		of, plural.Of(run.Dim(), "parameter"), report.Size(memory), report.Size(needs)),
 		"take a smaller model, a smaller batch or fewer workers").
 		With("model.hidden", "model.depth", "model.dim", "train.batch",
 			"topology.size", "topology.rows", "topology.cols", "topology.file")
@@ -142,7 +142,7 @@ func canLimit(run *experiment.Run) error {
 	return nil
 }
 
-// Unplayed refuses a script in a command in which nobody could play it.
+// Unplayed refuses a script in a command that starts a single peer.
 func Unplayed(loaded *configs.Loaded) error {
 	if len(loaded.Config.Faults.Script) == 0 {
 		return nil

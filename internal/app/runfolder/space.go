@@ -65,8 +65,8 @@ type Saver struct {
 // retryRoom is how long a saver waits for room before it tries again.
 const retryRoom = time.Second
 
-// Save calls write until it finds room. What a disk is full of is told as result, which is
-// also the error, of type *SpaceError, when the command is stopped first.
+// Save calls write until it finds room. Meanwhile it tells the user of result, which is also the
+// error, of type *SpaceError, when the command is stopped first.
 func (s *Saver) Save(result SpaceError, write func() error) error {
 	for {
 		result.Err = write()

@@ -86,7 +86,7 @@ func (e *ending) see(event record.Event) {
 	}
 }
 
-// note takes what is on record.
+// note takes an event of the record.
 func (e *ending) note(event record.Event) {
 	e.goal.Score(event)
 	if e.steps == nil {

@@ -15,8 +15,8 @@ func (s *Session) safe() (text string, there bool) {
 	return fmt.Sprintf("the state at the beginning of %s is safe in %s", runfolder.NameRounds(low, high), where), there
 }
 
-// Lost says what is lost if the run is broken off now, and that the command again goes on
-// from what is not.
+// Lost says which part of the run is lost if it is broken off now, and that the command again
+// goes on from the rest.
 func (s *Session) Lost(again string) string {
 	if safe, there := s.safe(); there {
 		return fmt.Sprintf("what came after is lost, %s; go on with: %s", safe, again)
@@ -24,8 +24,8 @@ func (s *Session) Lost(again string) string {
 	return "the run is lost, no state is safe: " + runfolder.WhyNothing(s.Run.Config())
 }
 
-// SayStopped tells the user of a run that was stopped what is safe, and that the command
-// again goes on from there.
+// SayStopped tells the user of a stopped run which state is safe, and that the command again goes
+// on from there.
 func (s *Session) SayStopped(again string) {
 	s.Display.Close()
 	safe, there := s.safe()

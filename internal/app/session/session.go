@@ -107,7 +107,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	return s, nil
 }
 
-// Warn says what is likely to be a mistake in a run that can be done.
+// Warn prints the likely mistakes of a run that is legal.
 func Warn(talk io.Writer, run *experiment.Run) {
 	for _, note := range run.Notes() {
 		fmt.Fprintf(talk, "note: %s\n", note)
@@ -117,8 +117,8 @@ func Warn(talk io.Writer, run *experiment.Run) {
 	}
 }
 
-// EndAt makes the run end as u says. Real peers, which go on with what is on record, are
-// watched by the clock.
+// EndAt makes the run end as u says. Real peers go on after the record
+// and are watched by the clock.
 func (s *Session) EndAt(u Until) {
 	s.ends = &ending{Until: u, goal: record.NewGoal(u.Targets, s.Run.N()), over: make(chan struct{})}
 	if s.Mode != "sim" {
@@ -135,7 +135,7 @@ func (s *Session) Ending() sim.Ending { return s.ends.sim() }
 // Simulated takes how much virtual time a run took that has ended.
 func (s *Session) Simulated(took time.Duration) { s.ends.simulated(took) }
 
-// goOn opens the folder of a run that goes on, and reads what is in its record.
+// goOn opens the folder of a run that goes on, and reads its record.
 func (s *Session) goOn(dir string) (*runfolder.Folder, error) {
 	old, err := record.Open(dir)
 	if err == nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // Summary ends a run that went well: it closes the display and returns the summary and the
-// results of all peers by rank. models are the final ones by rank, nil where they are not at
-// hand.
+// results of all peers by rank. models has the final models by rank.
+// It is nil where they are not at hand.
 func (s *Session) Summary(models [][]float32) (record.Summary, []record.Final, error) {
 	finals, last := s.results()
 	summary, err := s.Run.Summarize(experiment.Results{

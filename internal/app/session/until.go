@@ -1,5 +1,5 @@
-// Package session is a run as its user sees it: its folder, its record and its display, what ends
-// it early, what is safe when it stops, and the summary. It serves real peers and simulated ones.
+// Package session is a run as its user sees it: its folder, record, display and summary. It ends a
+// run early and says which state is safe when a run stops. It serves real and simulated peers.
 //
 // It trains nothing, and tables and exit codes are the affair of the command line.
 package session

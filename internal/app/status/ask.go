@@ -1,5 +1,5 @@
-// Package status says how the running peers of this machine are doing: each answers at a
-// socket that only its user can open, and at an address for Prometheus if it has one.
+// Package status says how the running peers of this machine are doing. Each answers at a socket
+// that only its user can open, and at an address for Prometheus if it has one.
 package status
 
 import (

@@ -1,6 +1,6 @@
-// Package supervise leads a run whose peers are processes of this machine: it says how each is
-// started and started anew, without which of them the run goes on, and collects their models.
-// Package lab attends the processes.
+// Package supervise leads a run whose peers are processes of this machine. It says how each peer is
+// started, also after a death, without which peers the run goes on, and collects their models.
+// Package lab supervises the processes.
 package supervise
 
 import (
@@ -33,7 +33,7 @@ func restartsOf(cfg configs.Config, asked int) int {
 	case cfg.Faults.OnLostNeighbor == "reweight":
 		return max(asked, 0)
 	case kept.Every == 0 && kept.Seconds == 0:
-		return 0 // nobody would know the one that comes back
+		return 0 // the others could not recognise a peer that comes back
 	case asked == Unsaid:
 		return DefaultRestart
 	}
@@ -123,7 +123,7 @@ func (l *Lab) WhySim() string {
 	case l.LooksAhead():
 		return "a run of as many rounds in a simulator, whose step sizes follow from them: another digest"
 	case l.Bereft():
-		return "the same run in a simulator, where nobody is lost: another digest"
+		return "the same run in a simulator, where no peer is lost: another digest"
 	}
 	return "the same run in a simulator: the same digest"
 }

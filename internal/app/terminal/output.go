@@ -16,7 +16,7 @@ import (
 // Letters that have no entry in inASCII come from the user, as in the name of a folder. They pass
 // unchanged, so that a name that is copied from the screen still names the same thing.
 type Output struct {
-	File  *os.File // gets what is UTF-8 everywhere, as JSON
+	File  *os.File // for text that is UTF-8 everywhere, such as JSON
 	ascii bool
 
 	mu   sync.Mutex

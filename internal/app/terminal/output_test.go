@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/configs"
 )
 
-// asciiOutput returns an output for another locale than UTF-8, and what is read back from it.
+// asciiOutput returns an output for another locale than UTF-8, and a function that reads its text.
 func asciiOutput(t *testing.T) (o *Output, written func() string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
