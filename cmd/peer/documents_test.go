@@ -164,7 +164,7 @@ func TestBlocksAreFound(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write outputs of commands into the documents")
+var update = flag.Bool("update", false, "write outputs of commands into documents, the references and the man pages")
 
 // shown is a block with the output of a command, which its first line names.
 var shown = regexp.MustCompile("(?ms)^```text (peer [^\\n]*)\\n(.*?)^```$")

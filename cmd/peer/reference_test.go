@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 
 	"gossiptrainer/configs"
 )
-
-var update = flag.Bool("update", false, "write the reference of commands, the reference of keys and the man pages")
 
 // The references are those of the commands and of the schema. After a change,
 //
