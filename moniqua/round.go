@@ -64,14 +64,14 @@ func (r *round) mixedInLanes(in []algos.Message) bool {
 	return r.width > 0 && len(in) > 0 && len(in) <= mostInLanes && !repaired(in)
 }
 
-// sent returns the symbols of payload from coordinate first on, in the upper bits
-// of bytes: in place if they fill them, else unpacked to dst.
-func (r *round) sent(dst, payload []byte, first int) []byte {
+// sent returns n symbols of payload from coordinate first on, in the upper bits of
+// bytes. Symbols of 8 bits stay in place; others are unpacked to memory.
+func (r *round) sent(memory, payload []byte, first, n int) []byte {
 	if r.width == 8 {
-		return payload[first : first+len(dst)]
+		return payload[first : first+n]
 	}
-	r.tier.Unpack(dst, r.width, payload[first/8*r.width:])
-	return dst
+	r.tier.Unpack(memory[:n], r.width, payload[first/8*r.width:])
+	return memory[:n]
 }
 
 // checkMix finds the reason why the arguments of Mix cannot be used, if there is one,

@@ -97,7 +97,7 @@ func (m *laneChecker) ownIndices(x []float32, first int) bool {
 func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first int) error {
 	n := len(x)
 	low, own := m.low[:n], m.symbols[:n]
-	sent := m.sent(m.buffer[:n], payload, first)
+	sent := m.sent(m.buffer[:], payload, first, n)
 	if m.known || m.width > 1 { // two bits that differ are a tie
 		if tied := m.tier.Recover(dst, m.index[:n], own, low, sent, m.width); !tied || m.known {
 			return nil
@@ -162,7 +162,7 @@ func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach i
 	if size > 0 {
 		m.tier.Unpack(quotients.bytes, size, body)
 	}
-	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:len(dst)], payload, first), m.width})
+	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:], payload, first, len(dst)), m.width})
 	return reach, rest, nil
 }
 
