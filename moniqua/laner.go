@@ -107,7 +107,8 @@ func (l *laner) hashed(dst []int32, symbols []byte, x []float32, first int, h *k
 	for at := 0; at < len(x); {
 		done, hashed := 0, 0
 		if l.q != nil {
-			done, hashed = l.tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, l.q, mask, doubt[:], h)
+			to := kernel.Hashed{Indices: dst[at:], Symbols: symbols[at:], Mask: mask, Doubt: doubt[:], Hash: h}
+			done, hashed = l.tier.HashedIndices(to, x[at:], first+at, l.q)
 		}
 		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
 			i += at + hashed

@@ -41,7 +41,7 @@ func (r *round) indices(dst []int64, x []float32, first int) error {
 		return r.strange(x[at], first+at)
 	}
 	for i, v := range dst {
-		if v > math.MaxInt32 || v < -math.MaxInt32 {
+		if uint64(v+math.MaxInt32) > 2*math.MaxInt32 { // |v| ≥ 2³¹ in one comparison
 			return r.strange(x[i], first+i)
 		}
 	}

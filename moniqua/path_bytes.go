@@ -132,7 +132,8 @@ func (r *round) mixBytes(g *gathered, memory []byte, block int) (algos.Mixed, er
 				}
 				views = rest[:len(in)]
 			}
-			one := r.tier.Mix(acc[first+from:first+to], own[from:to], low, views, scales[:len(in)], width)
+			mine := kernel.Own{Symbols: own[from:to], Low: low, Width: width}
+			one := r.tier.Mix(acc[first+from:first+to], mine, views, scales[:len(in)])
 			saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 			return from + one.Done
 		}

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"gossiptrainer/internal/kernel/asm"
-	"gossiptrainer/internal/rng"
 )
 
 // Cells rounds coordinates at random to one of the two levels of an ascending
@@ -184,12 +183,10 @@ func start(level float64) uint32 {
 	return word + below - 2*(below&(word>>31)) // towards 0 if it is negative
 }
 
-// Draw writes the symbols of x, whose first coordinate has the index first. It
-// returns how many it did, a multiple of Batch, and sets the bits in doubt of
-// those it is not certain of; doubtful is false if there are none. In Off it does
-// nothing.
-func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key, doubt []byte) (done int,
-	doubtful bool) {
+// Draw writes the symbols of x. It returns how many it did, a multiple of Batch, and
+// sets the bits in doubt of those it is not certain of; doubtful is false if there are
+// none. In Off it does nothing.
+func (t Tier) Draw(symbols []byte, x []float32, c *Cells, u Uniform, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
@@ -203,7 +200,7 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 	if t == AVX512 && c.steps >= findAlone {
 		c.find(symbols[:n], x[:n])
 	}
-	doubts := draw(symbols[:n], x[:n], uint32(first), key.K0, key.K1, &c.words, doubt)
+	doubts := draw(symbols[:n], x[:n], uint32(u.First), u.Key.K0, u.Key.K1, &c.words, doubt)
 	return n, doubts != 0
 }
 

@@ -35,7 +35,7 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 	}
 	if t == Off {
 		for p := range Panels(f.Channels) {
-			convolve(out, in, w, f, quads, p)
+			f.convolve(out, in, w, quads, p)
 		}
 		return
 	}
@@ -108,7 +108,7 @@ func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
 
 // convolve computes panel p of the outputs, two pixels and four channels at a
 // time: as many sums as plain Go has registers for.
-func convolve(out, in []float32, w *Window, f *Filter, quads []Quad, p int) {
+func (f *Filter) convolve(out, in []float32, w *Window, quads []Quad, p int) {
 	size := w.Rows * w.Len
 	weights := f.Weights[p*size : (p+1)*size]
 	for c := p * Lanes; c < min(f.Channels, (p+1)*Lanes); c += 4 {

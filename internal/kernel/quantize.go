@@ -217,11 +217,19 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// HashedIndices is Indices that also writes the lower bits of the indices, those
-// in mask, to symbols, and continues h with the indices. It may end early, behind
-// doubtful ones: from hashed on nothing has been entered in h.
-func (t Tier) HashedIndices(dst []int32, symbols []byte, x []float32, first int, q *Quantizer, mask byte,
-	doubt []byte, h *Hash) (done, hashed int) {
+// Hashed is where HashedIndices writes.
+type Hashed struct {
+	Indices []int32
+	Symbols []byte // the bits of the indices that are in Mask
+	Mask    byte
+	Doubt   []byte
+	Hash    *Hash // continued with the indices
+}
+
+// HashedIndices is Indices that also writes symbols and continues a hash. It may end
+// early, behind doubtful indices; the hash lacks the indices from hashed on.
+func (t Tier) HashedIndices(to Hashed, x []float32, first int, q *Quantizer) (done, hashed int) {
+	dst, symbols, mask, doubt, h := to.Indices, to.Symbols, to.Mask, to.Doubt, to.Hash
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t != AVX512 || n == 0 || first%Step != 0 || q.output != OfIndices || h.count%stripe != 0 {
 		done, doubtful := t.Indices(dst, x, first, q, doubt)

@@ -32,21 +32,37 @@ type quantizer struct {
 	packed          int  // bits of the residues of a bit stream, 0 for bytes
 	hashed          bool // indices, their residues and a hash: its chain leaves time for all
 
-	dst, x, doubt       operand.Mem
-	q                   call
-	first               reg.GPVirtual // of the random numbers
-	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
-	outside, period     reg.VecVirtual
+	dst, x, doubt operand.Mem
+	q             call
+	lattice
+	draws
+	found
+	hash  links
+	words words // AVX-512, without indices
+}
+
+// lattice is the constants of a lattice, see the comment of kernel.Quantizer.
+type lattice struct {
 	begins, units       reg.VecVirtual
 	high, low           reg.VecVirtual
 	magic, three        operand.Op
-	noise, bits, rest   operand.Op // shift counts
-	product, zero       reg.VecVirtual
+	bits, rest          operand.Op // shift counts
 	shift, test, symbol operand.Op
-	key1, second, third operand.Op
+}
 
-	hash  links
-	words words // AVX-512, without indices
+// draws is what random numbers are made of.
+type draws struct {
+	first               reg.GPVirtual // index of the next number
+	product             reg.VecVirtual
+	noise               operand.Op // a shift count
+	key1, second, third operand.Op
+}
+
+// found is what a function learns of its coordinates.
+type found struct {
+	doubts          reg.GPVirtual // not 0 if a coordinate is doubtful
+	outside, period reg.VecVirtual
+	zero            reg.VecVirtual
 }
 
 func (z *quantizer) write(name, dst string) {
