@@ -1,11 +1,6 @@
 package moniqua
 
 import (
-	"encoding/binary"
-	"math"
-	"math/bits"
-	"slices"
-
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
 )
@@ -60,35 +55,10 @@ func encodeVerified(r *round, payload []byte, x []float32, v *verification) erro
 		}
 		r.tier.Pack(payload[first/8*width:], width, symbols)
 		for ; len(index) > 0; index = index[min(blockLen, len(index)):] {
-			kept.data = appendQuotientsOf(kept.data, index[:min(blockLen, len(index))], width, r.tier)
+			kept.data = appendQuotients(kept.data, index[:min(blockLen, len(index))], width, r.tier)
 		}
 	}
 	return nil
-}
-
-// appendQuotientsOf appends one block of the quotients of indices for N = 2^width.
-func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) []byte {
-	low, high := tier.Extent(index)
-	low, high = low>>width, high>>width
-	size := bits.Len32(uint32(high) - uint32(low))
-	if size > 8 {
-		var m [blockLen]int32
-		for i, k := range index {
-			m[i] = k >> width
-		}
-		return appendQuotients(dst, m[:len(index)])
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
-	dst = append(dst, byte(size))
-	if size == 0 {
-		return dst
-	}
-	var m [blockLen]byte
-	tier.Narrow(m[:len(index)], index, width, low, math.MaxUint8)
-	start, n := len(dst), (len(index)*size+7)/8
-	dst = slices.Grow(dst, n)[:start+n]
-	tier.Pack(dst[start:], size, m[:len(index)])
-	return dst
 }
 
 // mix is path.mix for two bits or more.

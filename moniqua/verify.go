@@ -62,7 +62,7 @@ func (v *verification) note(r *round, index []int64, symbols []uint16) {
 	}
 	r.tier.Hash(&v.hash, indices[:len(index)])
 	r.quotients(m[:], index, symbols)
-	kept.data = appendQuotients(kept.data, m[:len(index)])
+	kept.data = appendQuotients(kept.data, m[:len(index)], 0, r.tier)
 }
 
 // check recovers all messages without using them. It returns a MismatchError

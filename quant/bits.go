@@ -14,6 +14,11 @@ import (
 func packBits(dst []byte, width int, symbols []uint16) bool {
 	switch {
 	case width == 16:
+		for len(symbols) >= 4 && len(dst) >= 8 { // one store for four
+			a, b, c, d := symbols[0], symbols[1], symbols[2], symbols[3]
+			binary.LittleEndian.PutUint64(dst, uint64(a)|uint64(b)<<16|uint64(c)<<32|uint64(d)<<48)
+			dst, symbols = dst[8:], symbols[4:]
+		}
 		for i, s := range symbols {
 			binary.LittleEndian.PutUint16(dst[2*i:], s)
 		}
