@@ -18,7 +18,7 @@ type laner struct {
 	*rounder
 	width int // of residues
 	tier  kernel.Tier
-	q     *kernel.Quantizer // for what is asked of it; nil: the lanes cannot do these
+	q     *kernel.Quantizer // nil: the lanes cannot do these integers
 }
 
 // lanes prepares q for d integers of r, or their residues modulo 2^width, and
@@ -196,7 +196,7 @@ func (p *packer) pack(dst []byte, x []float32, first int) int {
 	return -1
 }
 
-// packLanes packs what the lanes can, a multiple of kernel.Step coordinates.
+// packLanes packs as many coordinates as the lanes can, a multiple of kernel.Step.
 func (p *packer) packLanes(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
 	done, doubtful := p.tier.Packed(dst, x, first, &p.bits, doubt[:])

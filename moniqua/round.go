@@ -37,18 +37,18 @@ func byteWidth(levels int) int {
 // blockOf returns the coordinates per block: a multiple of the packing's group.
 func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
 
-// mixed returns what a path saw: the largest difference of indices, and the
-// coordinates that have one.
+// mixed returns the result of a path: the largest difference of indices, and the
+// number of coordinates that have one.
 func (r *round) mixed(largest, moved int) algos.Mixed {
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
 }
 
-// gathered is what a path mixes.
+// gathered holds the arguments of Mix.
 type gathered struct {
 	acc, x  []float32
 	mine    []byte
 	in      []algos.Message
-	repairs [][]byte // by message: what of its repair is not read yet
+	repairs [][]byte // by message: the rest of its repair
 }
 
 // repaired reports whether one of the messages comes with a repair.

@@ -6,8 +6,8 @@ import (
 )
 
 // The loops below work on blocks that fit in the first-level cache, without
-// division. They are the arithmetic of anyPath, and what the other paths take
-// where the lanes of package kernel cannot do the work.
+// division. They are the arithmetic of anyPath. The other paths use them where the
+// lanes of package kernel cannot do the work.
 
 // blockLen bounds the coordinates of one block.
 const blockLen = 1024
@@ -25,7 +25,7 @@ const blockLen = 1024
 type rounder struct {
 	plain
 	scale  float64 // 1/D, rounded
-	shift  float64 // what is added to x/D besides random u
+	shift  float64 // added to x/D besides random u
 	half   float64 // N/2 for windows, else 0
 	window bool
 	random bool

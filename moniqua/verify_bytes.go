@@ -118,7 +118,7 @@ func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first in
 }
 
 // mend writes the indices of a message over one block to dst, from its repair, of
-// which it leaves the rest. It refuses what is not believed.
+// which it leaves the rest. It refuses indices that are not believed.
 func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, first int) error {
 	n := len(dst)
 	reach, rest, err := m.lastBytes(m.last[:n], *repair, message.Payload, first)

@@ -22,19 +22,19 @@ import (
 // (1 + L)·2⁻²³ if no level of the cell exceeds L widths, and u, which lacks its
 // last step, one below 2⁻¹⁵. So u and p that are 2⁻¹⁵ + L·2⁻²² or more apart are
 // ordered like those of the definition. The others, one in 16,384 or so, are
-// doubtful and left to the caller, and so is what lies in a cell whose L is 2¹³ or
-// more, or whose width has no inverse.
+// doubtful and left to the caller. A cell with an L of 2¹³ or more, or with a width
+// that has no inverse, makes all its coordinates doubtful.
 //
 // A table of 2^b levels that is its own mirror image is searched by |x|, from
 // −l on, with l the least level above 0. A negative x takes 1 − u in place of u
 // and the mirror image of the symbol.
 //
 // The search halves the cells. Step s looks up one of 2^s starts, where s bits of
-// the cell are known, and sets bit s: the bits of a cell, and all tables, are in
-// reversed order, so that what is known are the lower bits, by which lanes
-// permute. Bytes get their bits in order at the end. Each step waits for the one
-// before, longer than it takes: AVX-512 searches for four vectors side by side, and
-// for eight, in a pass of its own, from 64 cells on.
+// the cell are known, and sets bit s. The bits of a cell, and all tables, are in
+// reversed order: the known bits are then the lower ones, by which lanes permute.
+// Bytes get their bits in order at the end. Each step waits for the one before, longer
+// than it takes. So AVX-512 searches for four vectors side by side; from 64 cells on,
+// for eight, in a pass of its own.
 type Cells struct {
 	words asm.CellWords
 	steps int
@@ -51,7 +51,7 @@ const (
 	leastCell = 0x1p-126 // widths have an inverse
 )
 
-// A cellShape is what does not depend on where the levels are.
+// A cellShape does not depend on the values of the levels.
 type cellShape struct {
 	cells    int
 	sign     byte
@@ -98,7 +98,7 @@ func mirrored(levels []float64) bool {
 	return true
 }
 
-// reshape sets what follows from the shape.
+// reshape sets the words that depend on the shape alone.
 func (c *Cells) reshape(shape cellShape) {
 	c.shape, c.steps = shape, 0
 	if shape.cells > 1 {
@@ -132,8 +132,8 @@ func (c *Cells) reshape(shape cellShape) {
 // place returns cell with its bits in reversed order.
 func (c *Cells) place(cell int) int { return int(bits.Reverse8(uint8(cell))) >> (8 - c.steps) }
 
-// setCells sets what is looked up, and returns the largest L of cells that are not
-// doubtful. It is called for each bucket of a vector, so it takes care of branches.
+// setCells sets the tables, and returns the largest L of cells that are not doubtful.
+// It is called for each bucket of a vector, so it takes care of branches.
 func (c *Cells) setCells(levels []float64) (widest float64) {
 	level := levels[0]
 	for j, next := range levels[1:] {
@@ -208,8 +208,8 @@ func (t Tier) Draw(symbols []byte, x []float32, c *Cells, u Uniform, doubt []byt
 // the one that draws.
 const findAlone = asm.FindAlone
 
-// find writes the cells of x in AVX-512, in reversed bits. What is left of twice a
-// Batch it does among zeros.
+// find writes the cells of x in AVX-512, in reversed bits. It fills the last two
+// batches up with zeros.
 func (c *Cells) find(cells []byte, x []float32) {
 	whole := len(x) &^ (2*Batch - 1)
 	c.findWhole(cells[:whole], x[:whole])
@@ -222,7 +222,7 @@ func (c *Cells) find(cells []byte, x []float32) {
 	}
 }
 
-// findWhole calls by name, so that what it is given stays on the stack.
+// findWhole calls by name, so that its arguments stay on the stack.
 func (c *Cells) findWhole(cells []byte, x []float32) {
 	switch c.steps {
 	case findAlone:

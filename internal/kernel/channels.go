@@ -124,7 +124,7 @@ func (t Tier) Combine(dz, dy, z Plane, l Linear, s Size) {
 // A channelsCall holds the arguments of the assembly.
 type channelsCall struct{ asm.ChannelsCall }
 
-// begin sets what all calls have and returns how many channels the assembly
+// begin sets the fields that all calls have and returns how many channels the assembly
 // can do.
 func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 	if t == Off || s.Channels < Lanes || s.Rows == 0 || s.Pixels == 0 {

@@ -2,8 +2,8 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// A Window says what every output of a convolution is a sum of: Rows runs of
-// Len inputs that lie together, Step apart. All counts are of floats.
+// A Window places the inputs of one output of a convolution: Rows runs of Len inputs
+// that lie together, Step apart. All counts are of floats.
 type Window struct {
 	Rows, Len, Step int
 	// In and Out place the four pixels of a quad: where their windows begin,
@@ -15,7 +15,7 @@ type Window struct {
 type Quad = asm.Quad
 
 // A Filter is the weights of a convolution: of each panel of outputs one group
-// per input of the window, and what the sums begin with.
+// per input of the window, and the start values of the sums.
 type Filter struct {
 	Weights  Panel
 	Start    Panel // a group per panel

@@ -6,15 +6,15 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// Mixed is what a mixing saw.
+// Mixed is the result of a mixing.
 type Mixed struct {
 	Done    int // coordinates mixed
 	Largest int // the largest index difference
 	Moved   int // coordinates that have one
 }
 
-// Own is what a worker knows of its coordinates before it mixes. A symbol s of Width
-// bits is the byte s·2^(8−Width).
+// Own holds the symbols of the worker that mixes. A symbol s of Width bits is the byte
+// s·2^(8−Width).
 type Own struct {
 	Symbols []byte
 	Low     []byte // the symbols at which the decode windows begin; nil: not known
@@ -60,8 +60,8 @@ func (t Tier) Mix(acc []float32, own Own, theirs [][]byte, scales []float32) Mix
 // maxTheirs is how many neighbours are mixed in lanes.
 const maxTheirs = 32
 
-// scale writes the factors of what stands in the lanes, differences times 2²⁴ and
-// 2^(8−width), and reports whether they are as exact as the scales.
+// scale writes the factors of the numbers in the lanes, which are differences times 2²⁴
+// and 2^(8−width). It reports whether the factors are as exact as the scales.
 func scale(scaled, scales []float32, width int) bool {
 	if len(scales) == 0 || len(scales) > maxTheirs {
 		return false

@@ -36,8 +36,8 @@ func (t Tier) Outer(sums, a, b []float32, p Products) {
 	t.outer(sums, a, b, p, outerCall{asm.OuterCall{}})
 }
 
-// AddOuter does as Outer and adds the sums to what is there. No two quads may
-// share rows.
+// AddOuter does as Outer and adds the sums to those in place. No two quads may share
+// rows.
 func (t Tier) AddOuter(sums, a, b []float32, p Products) {
 	if t == Off {
 		for _, q := range p.Quads {
@@ -93,13 +93,13 @@ func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) in
 	return Lanes
 }
 
-// begin sets what the assembly counts, and says whether there is anything to do.
+// begin sets the counts of the assembly, and reports whether there is anything to do.
 func (call *outerCall) begin(tiles int) bool {
 	call.Done, call.Tiles = 0, tiles
 	return tiles > 0
 }
 
-// rest computes what fills no tile.
+// rest computes the quads that fill no tile.
 func (call *outerCall) rest(quads []Quad) {
 	if call.begin(len(quads)) {
 		asm.OuterRestAVX512(&call.OuterCall, &quads[0])

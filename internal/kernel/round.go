@@ -39,7 +39,7 @@ const (
 	Below               // ⌊r⌋ + [u < r − ⌊r⌋]
 )
 
-// Parts says what a Rounder rounds to.
+// Parts are the numbers that a Rounder rounds to.
 type Parts struct {
 	Low        float32 // of all v
 	Unit       float64 // a part, in (2⁻⁶⁰, 2⁶⁰)

@@ -50,7 +50,7 @@ type lattice struct {
 	shift, test, symbol operand.Op
 }
 
-// draws is what random numbers are made of.
+// draws holds the operands of the random numbers.
 type draws struct {
 	first               reg.GPVirtual // index of the next number
 	product             reg.VecVirtual
@@ -58,7 +58,7 @@ type draws struct {
 	key1, second, third operand.Op
 }
 
-// found is what a function learns of its coordinates.
+// found holds the doubts and the ranges that a function collects.
 type found struct {
 	doubts          reg.GPVirtual // not 0 if a coordinate is doubtful
 	outside, period reg.VecVirtual
@@ -160,7 +160,7 @@ func (z *quantizer) verdict() {
 	z.c.Store(far, z.c.Return("outside"))
 }
 
-// begin loads what stays the same in all steps.
+// begin loads the operands that stay the same in all steps.
 func (z *quantizer) begin() {
 	z.c.Comment("Load the constants that registers hold.")
 	z.dst, z.x, z.doubt = z.base("dst"), z.base("x"), z.base("doubt")
@@ -305,7 +305,7 @@ func (z *quantizer) quotient(v int) reg.VecVirtual {
 	return w
 }
 
-// remainder returns the integer of what w leaves of vector v, with the shift.
+// remainder returns the integer of the rest of vector v beside w, with the shift.
 func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 	e, x := z.vector(), z.x.Offset(v*z.bytes)
 	z.c.VFMSUB213PS(z.three, z.units, w)
