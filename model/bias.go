@@ -18,13 +18,13 @@ func newBias(b *builder, name string, channels int) bias {
 func (l *bias) backward(t kernel.Tier, g []float32, dy *tensor, n int) {
 	sum := l.param.of(g)
 	if dy.h*dy.w == 1 { // the samples are the pixels of one image
-		t.Moments(sum, l.unused, kernel.Plane{V: dy.v}, kernel.Plane{V: dy.v},
+		t.Moments(kernel.Sums{U: sum, UV: l.unused}, kernel.Plane{V: dy.v}, kernel.Plane{V: dy.v},
 			kernel.Size{Rows: 1, Pixels: n, Channels: dy.c})
 		return
 	}
 	clear(sum)
 	for b := range n {
-		t.Moments(l.part, l.unused, dy.plane(b), dy.plane(b), dy.shape())
+		t.Moments(kernel.Sums{U: l.part, UV: l.unused}, dy.plane(b), dy.plane(b), dy.shape())
 		for c, v := range l.part {
 			sum[c] += v
 		}

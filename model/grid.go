@@ -100,14 +100,19 @@ func (o *outer) sums(dw []float32) []float32 {
 	return dw
 }
 
+// products returns the sums that the kernels compute for dw.
+func (o *outer) products(dw []float32) kernel.Products {
+	return kernel.Products{Columns: o.columns(dw), Quads: o.quads, Walk: &o.walk}
+}
+
 // set computes dw over the pixels, but for finish.
 func (o *outer) set(t kernel.Tier, dw, a, b []float32) {
-	t.Outer(o.sums(dw), a, b, o.columns(dw), o.quads, &o.walk)
+	t.Outer(o.sums(dw), a, b, o.products(dw))
 }
 
 // add adds the sums over the pixels to dw, but for finish.
 func (o *outer) add(t kernel.Tier, dw, a, b []float32) {
-	t.AddOuter(o.sums(dw), a, b, o.columns(dw), o.quads, &o.walk)
+	t.AddOuter(o.sums(dw), a, b, o.products(dw))
 }
 
 // finish brings the sums to dw.

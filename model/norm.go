@@ -79,32 +79,34 @@ func (l *affine) passOn() { l.behind = true }
 // measure writes Σ z and Σ z² over image b.
 func (l *affine) measure(b int) {
 	z := l.in.value
-	l.tier.Moments(l.sum, l.product, z.plane(b), z.plane(b), z.shape())
+	l.tier.Moments(kernel.Sums{U: l.sum, UV: l.product}, z.plane(b), z.plane(b), z.shape())
 }
 
 // apply computes y of image b with the coefficients ca and cb.
 func (l *affine) apply(b int, ca, cb []float32) {
 	y, z := l.out.value, l.in.value
+	f := kernel.Affine{A: ca, B: cb, Floor: l.after.floor}
 	if l.after.rest == nil {
-		l.tier.Normalize(y.plane(b), z.plane(b), ca, cb, l.after.floor, z.shape())
+		l.tier.Normalize(y.plane(b), z.plane(b), f, z.shape())
 		return
 	}
-	l.tier.NormalizeAdd(y.plane(b), z.plane(b), l.after.rest.plane(b), ca, cb, l.after.floor, z.shape())
+	l.tier.NormalizeAdd(y.plane(b), z.plane(b), l.after.rest.plane(b), f, z.shape())
 }
 
 // measureGradient takes dy of image b back over the activation, in place, and
 // writes Σ dy and Σ dy·z.
 func (l *affine) measureGradient(b int) {
 	y, dy, z := l.out.value, l.out.grad, l.in.value
+	sums := kernel.Sums{U: l.sum, UV: l.product}
 	if l.after.floor == 0 {
-		l.tier.MaskedMoments(l.sum, l.product, dy.plane(b), z.plane(b), y.plane(b), z.shape())
+		l.tier.MaskedMoments(sums, dy.plane(b), z.plane(b), y.plane(b), z.shape())
 	} else {
-		l.tier.Moments(l.sum, l.product, dy.plane(b), z.plane(b), z.shape())
+		l.tier.Moments(sums, dy.plane(b), z.plane(b), z.shape())
 	}
 }
 
 // applyGradient computes dz of image b.
 func (l *affine) applyGradient(b, place int, k, p, q []float32) {
 	dz, dy, z := l.in.grad, l.out.grad, l.in.value
-	l.tier.Combine(dz.plane(place), dy.plane(b), z.plane(b), k, p, q, z.shape())
+	l.tier.Combine(dz.plane(place), dy.plane(b), z.plane(b), kernel.Linear{K: k, P: p, Q: q}, z.shape())
 }

@@ -7,8 +7,8 @@ import (
 
 // Nothing on the wire of a run without verification tells that a message was
 // recovered wrongly. Where all workers are in one process, as in a simulation,
-// their indices can be compared beside the wire: what is sent and mixed stays as
-// it is, and who looks on knows how often θ was too small.
+// an audit compares their indices beside the wire. It changes no message and no mix, and
+// counts how often θ was too small.
 
 // An Audit counts the messages that the workers of one process recover wrongly.
 // The workers of a run without verification share one; it is not safe for
@@ -18,7 +18,7 @@ type Audit struct {
 	wrong map[topology.Rank]int64
 }
 
-// An audited is who sends: Seed tells the links of AD-PSGD apart.
+// An audited is a sender: seed tells the links of AD-PSGD apart.
 type audited struct {
 	seed uint64
 	from topology.Rank
@@ -38,13 +38,14 @@ func NewAudit() *Audit {
 // Wrong returns how many messages worker rank has recovered wrongly, and used.
 func (a *Audit) Wrong(rank topology.Rank) int64 { return a.wrong[rank] }
 
-// enter keeps the hash of what a worker has encoded for round k, beside the one before.
+// enter keeps the hash of the indices that a worker has encoded for round k, beside the
+// hash of the round before.
 func (a *Audit) enter(who audited, k int, hash uint64) {
 	a.sent[who] = [2]sealed{{k, hash}, a.sent[who][0]}
 }
 
-// compare counts those of the messages of a round that worker who, with model x,
-// recovers otherwise than they were meant. It works with v.
+// compare counts the messages of a round that worker who, with model x, recovers
+// wrongly. v is its working memory.
 func (a *Audit) compare(who audited, v *verification, r *round, x []float32, in []algos.Message) error {
 	v.start(in)
 	if err := v.recover(r, x, in); err != nil {

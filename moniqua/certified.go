@@ -34,7 +34,7 @@ func (c Certified) amplification() float64 {
 	return float64(spread) / float64(c.Levels-spread)
 }
 
-// Check returns the reason why there is no certificate, and what would help, if any.
+// Check returns the reason why there is no certificate, with a remedy, or nil.
 func (c Certified) Check() error {
 	if err := c.Rounding.Check(c.Levels); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (c Certified) Check() error {
 	return nil
 }
 
-// remedy says what to do where there is no certificate. Slack brings S1 down,
-// but never below 2.
+// remedy names the settings that would give a certificate. Slack brings S1 down, but
+// never below 2.
 func (c Certified) remedy() string {
 	levels := c.fewestLevels()
 	remedy := fmt.Sprintf("at least %d levels (%d bits)", levels, bits.Len(uint(levels-1)))

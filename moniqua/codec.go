@@ -33,7 +33,7 @@ type Codec struct {
 	Rank     topology.Rank       // whose own noise Stochastic takes
 	Verify   bool                // payloads end with the index hash, see AppendRepair
 	Control  *Control            // where Theta comes from, if it changes with the run; of this worker
-	Audit    *Audit              // of all workers of this process, if they do not verify; nil: nobody looks on
+	Audit    *Audit              // of all workers of this process, if they do not verify; nil: none
 	Bits     func(k int) int     // N is 2^Bits(k), at most Levels, the same at all workers; nil: always Levels
 
 	verification verification
@@ -221,13 +221,13 @@ func (c *Codec) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.M
 }
 
 // A path is one way to do the work of a round. All paths give the same bits, those
-// of plain.go; they differ in what they can take and in how fast they are.
+// of plain.go. They differ in the messages that they accept and in speed.
 type path interface {
 	// encode writes the symbols of x to payload, which has their length. If v is not
 	// nil, it enters the indices in the hash of v and keeps their quotients there.
 	encode(r round, payload []byte, x []float32, v *verification) error
-	// mix adds what the messages say to acc. There is at least one, and all have
-	// been checked.
+	// mix adds the differences of the messages to acc. There is at least one message,
+	// and all have been checked.
 	mix(r round, g gathered) (algos.Mixed, error)
 }
 
@@ -250,7 +250,7 @@ func (r *round) path(in []algos.Message) path {
 // recovered wrongly.
 func (c *Codec) full(k int) bool { return c.Control != nil && c.Control.Full(k) }
 
-// Note returns what the control of θ tells, 0 without one.
+// Note returns the note of the control of θ, 0 without a control.
 func (c *Codec) Note(k int) uint32 {
 	if c.Control == nil {
 		return 0
@@ -258,7 +258,7 @@ func (c *Codec) Note(k int) uint32 {
 	return uint32(c.Control.told)
 }
 
-// Mixed tells the control of θ what it needs to know.
+// Mixed tells the control of θ about one exchange.
 func (c *Codec) Mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	if c.Control != nil {
 		c.Control.mixed(k, notes, saw, repaired)
@@ -279,8 +279,8 @@ func (c *Codec) AppendRepair(dst []byte, k int) ([]byte, bool) {
 	return dst, false
 }
 
-// ExtraMemory returns the bytes allocated for the quotients of two rounds; who
-// looks on is no part of the method.
+// ExtraMemory returns the bytes allocated for the quotients of two rounds. An audit is
+// no part of the method and does not count.
 func (c *Codec) ExtraMemory() int {
 	if !c.Verify {
 		return 0

@@ -14,13 +14,13 @@ import (
 //
 //	epoch e      each worker notes the largest gap it sees, and whether θ was violated
 //	epoch e+1    these notes travel with the messages, combined by their maximum
-//	epoch e+2    everybody knows the maximum over all workers, and applies the same rule
+//	epoch e+2    every worker knows the maximum over all workers, and applies the same rule
 //
 // L exchanges carry a note to every worker before epoch e+2 begins, so a change
 // is known everywhere in time and two values of θ never meet in one round.
 //
-// A worker whose messages are mixed late is behind in all of this alike: which
-// notes are combined depends on the round, never on the order of arrival.
+// A worker that mixes late applies the same rule to the same notes: the round decides
+// which notes are combined, never the order of arrival.
 type Control struct {
 	plan ControlPlan
 	rule controlRule
@@ -35,17 +35,17 @@ type Control struct {
 	found bool       // a violation has been caught: θ was too small once
 }
 
-// A ControlPlan is what all workers of a run agree on in advance.
+// A ControlPlan holds the settings that all workers of a run share.
 type ControlPlan struct {
 	Diameter int                 // of the graph, ≥ 0
 	Every    int                 // rounds per exchange, ≥ 1
 	Start    float64             // of Unit: θ before anything is known, > 0
-	Unit     func(k int) float64 // > 0: what θ is proportional to, the same bits at all workers
+	Unit     func(k int) float64 // > 0: θ is proportional to it; the same bits at all workers
 	Step     float64             // of the grid of θ = 1, ≥ 0: gaps are seen up to that above the true ones
 }
 
-// A controlRule returns the scale of epoch e+1 at the end of epoch e, when c.told
-// is what all workers saw in epoch e−1.
+// A controlRule returns the scale of epoch e+1 at the end of epoch e. c.told then holds
+// the notes of all workers of epoch e−1.
 type controlRule func(c *Control, e int) float64
 
 const (
@@ -113,8 +113,8 @@ func (c *Control) length() int { return c.plan.Diameter + 1 }
 // epoch returns that of round k.
 func (c *Control) epoch(k int) int { return k / c.plan.Every / c.length() }
 
-// mixed enters what the exchange of round k saw, after which the next one may
-// begin.
+// mixed enters the gap and the repairs of the exchange of round k. The next exchange
+// may begin afterwards.
 func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	gap := float64(saw.Gap)
 	if !c.Full(k) {
@@ -137,7 +137,7 @@ func (c *Control) mixed(k int, notes []uint32, saw algos.Mixed, repaired int) {
 	c.told, c.seen = c.seen, 0
 }
 
-// State shows the scales and what was seen and told.
+// State shows the scales and the notes.
 func (c *Control) State(v *state.Visit) {
 	v.Doubles("scale", c.scale[:])
 	for _, scale := range c.scale {

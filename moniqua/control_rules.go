@@ -17,7 +17,7 @@ func newNote(gap float64, violation bool) note {
 	return n
 }
 
-// or returns what two workers saw together.
+// or joins the notes of two workers.
 func (n note) or(o note) note {
 	return max(n&^violated, o&^violated) | (n|o)&violated
 }
@@ -30,8 +30,8 @@ func (n note) gap(bound float64) float64 {
 	return bound
 }
 
-// adapt is the rule of Adaptive. What was seen under an earlier scale says
-// nothing about the present one.
+// adapt is the rule of Adaptive. It ignores notes of an earlier scale, because they
+// tell nothing about the present one.
 func (c *Control) adapt(e int) float64 {
 	scale := c.scale[e%len(c.scale)]
 	if e-1 < c.since {
@@ -81,8 +81,8 @@ func (c *Control) change(e int, scale, factor float64) float64 {
 	return next
 }
 
-// measure is the rule of Measured: what was seen in the epochs before the last
-// of the warm-up decides.
+// measure is the rule of Measured: the gaps of all epochs of the warm-up but the last
+// decide.
 func (c *Control) measure(e int) float64 {
 	scale := c.scale[e%len(c.scale)]
 	if e >= c.warm {

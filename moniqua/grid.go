@@ -3,9 +3,9 @@
 // choose its bound θ: a model travels as its grid indices modulo N, and the
 // receiver, whose own model differs by less than θ, recovers them exactly.
 //
-// It mixes no models by a matrix of its own and sends nothing: when a message has
-// to be repaired, package gossip asks for that. Between rounds it keeps only what
-// verification and the control of θ need.
+// It mixes no models by a matrix of its own and sends nothing: package gossip asks for
+// repairs. Between rounds it keeps only the state of verification and of the control
+// of θ.
 //
 // docs/math.md#the-modulo-codec and docs/math.md#theta derive the formulas.
 package moniqua

@@ -73,7 +73,7 @@ func (c *Codec) Values(dst []float64, k int, indices []int32) error {
 }
 
 // Quotients writes m = (index − symbol)/N of round k to dst, of the same length:
-// what a receiver needs beyond the symbols to know the indices for certain.
+// with them and the symbols a receiver knows the indices for certain.
 func (c *Codec) Quotients(dst []int32, k int, indices []int32) {
 	p := plain{levels: c.levels(k)}
 	for i, v := range indices {

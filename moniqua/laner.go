@@ -18,7 +18,7 @@ type laner struct {
 	*rounder
 	width int // of residues
 	tier  kernel.Tier
-	q     *kernel.Quantizer // for what is asked of it; nil: the lanes cannot do these
+	q     *kernel.Quantizer // nil: the lanes cannot do these integers
 }
 
 // lanes prepares q for d integers of r, or their residues modulo 2^width, and
@@ -107,7 +107,8 @@ func (l *laner) hashed(dst []int32, symbols []byte, x []float32, first int, h *k
 	for at := 0; at < len(x); {
 		done, hashed := 0, 0
 		if l.q != nil {
-			done, hashed = l.tier.HashedIndices(dst[at:], symbols[at:], x[at:], first+at, l.q, mask, doubt[:], h)
+			to := kernel.Hashed{Indices: dst[at:], Symbols: symbols[at:], Mask: mask, Doubt: doubt[:], Hash: h}
+			done, hashed = l.tier.HashedIndices(to, x[at:], first+at, l.q)
 		}
 		kernel.Doubtful(doubt[hashed/8:done/8], func(i int) bool {
 			i += at + hashed
@@ -195,7 +196,7 @@ func (p *packer) pack(dst []byte, x []float32, first int) int {
 	return -1
 }
 
-// packLanes packs what the lanes can, a multiple of kernel.Step coordinates.
+// packLanes packs as many coordinates as the lanes can, a multiple of kernel.Step.
 func (p *packer) packLanes(dst []byte, x []float32, first int) int {
 	var doubt [laneBlock / 8]byte
 	done, doubtful := p.tier.Packed(dst, x, first, &p.bits, doubt[:])

@@ -11,10 +11,10 @@ import (
 )
 
 // Moniqua on AD-PSGD (Lu and De Sa, algorithm 3): models meet in pairs, at times
-// that nobody else knows. So nothing has to be agreed on by all workers. Who
-// offers an exchange chooses its θ and says so with the offer, and the other
-// end recovers the offer and encodes its answer with the same one: two values
-// of θ never meet in one exchange.
+// that no other worker knows. So all workers need not agree on anything. The worker
+// that offers an exchange chooses θ and sends it with the offer. The other end recovers
+// the offer and encodes its answer with the same θ, so that two values of θ never meet
+// in one exchange.
 
 // A PairCodec is the codec of one worker on one link of AD-PSGD. Of the
 // exchanges that either end has offered on it at most one is not over; each of
@@ -31,7 +31,7 @@ type pairing struct {
 	Codec
 	number int
 	theta  float64 // 0 in full precision
-	unit   float64 // what θ is proportional to
+	unit   float64 // θ is proportional to it
 }
 
 // NewPair returns the codec of a worker on its link to peer: one like codec,
@@ -50,8 +50,8 @@ func NewPair(codec Codec, peer topology.Rank, control *PairControl) (*PairCodec,
 	return c, nil
 }
 
-// Propose returns what to tell with the offer of exchange number: the bits of θ
-// as a float32, 0 for full precision. clock counts the steps that a worker has
+// Propose returns the note of the offer of exchange number: the bits of θ as a
+// float32, 0 for full precision. clock counts the steps that a worker has
 // done on average.
 func (c *PairCodec) Propose(number, clock int) uint32 {
 	p := &c.offered
@@ -60,8 +60,8 @@ func (c *PairCodec) Propose(number, clock int) uint32 {
 	return math.Float32bits(float32(p.theta))
 }
 
-// Heed takes over what peer has told with its offer of exchange number, or says
-// why that is no θ.
+// Heed takes over the note of peer's offer of exchange number, or returns the reason
+// why the note holds no θ.
 func (c *PairCodec) Heed(number int, note uint32) error {
 	theta := float64(math.Float32frombits(note))
 	if err := checkPairTheta(theta); err != nil && !(note == 0 && c.control.measures()) {
@@ -74,8 +74,8 @@ func (c *PairCodec) Heed(number int, note uint32) error {
 	return nil
 }
 
-// Ended tells the control of θ what the exchange offered last has seen, and how
-// many of its two messages had to be repaired.
+// Ended tells the control of θ about the exchange offered last, and how many of its two
+// messages had to be repaired.
 func (c *PairCodec) Ended(_ int, saw algos.Mixed, repaired int) {
 	c.control.ended(c.offered.unit, saw, repaired)
 }
@@ -133,8 +133,8 @@ func (c *PairCodec) Mix(acc []float32, number int, x []float32, mine []byte, in 
 // Verifies reports whether payloads end with a hash.
 func (c *PairCodec) Verifies() bool { return c.offered.Verify }
 
-// AppendRepair appends the quotients of what was encoded for exchange number, if
-// that is the one which this worker, or peer, has offered last.
+// AppendRepair appends the quotients of the message of exchange number, if this worker
+// or peer has offered that exchange last.
 func (c *PairCodec) AppendRepair(dst []byte, number int) ([]byte, bool) {
 	p, err := c.exchange(number)
 	if err != nil {

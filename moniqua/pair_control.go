@@ -9,14 +9,14 @@ import (
 )
 
 // A PairControl chooses θ for the exchanges that one worker of AD-PSGD offers, on
-// all its links. It needs nobody's consent, so the rules of Control apply with
+// all its links. No other worker has to agree, so the rules of Control apply with
 // epochs of one exchange.
 //
 // A worker has one for all links, not one for each: it offers only its share of
 // the exchanges of a link, which is too little to learn from in a run of some
 // hundred steps, and its own gradients drive it from all neighbours alike.
 type PairControl struct {
-	unit    func(clock int) float64 // θ, or under control what it is proportional to
+	unit    func(clock int) float64 // θ, or under control the unit of θ
 	control *Control                // nil if θ is known in advance
 	seen    int                     // exchanges that control has learnt from
 	theta   float64                 // of the last exchange offered
@@ -28,7 +28,7 @@ const (
 	largestPairTheta  = 0x1p+100
 )
 
-// checkPairTheta says what is wrong with the θ of an exchange.
+// checkPairTheta returns the reason why an exchange cannot have that θ, or nil.
 func checkPairTheta(theta float64) error {
 	if !(theta >= smallestPairTheta && theta <= largestPairTheta) {
 		return fmt.Errorf("moniqua: theta %v of an exchange: must be %.3g to %.3g", theta, smallestPairTheta,
@@ -80,8 +80,8 @@ func (c *PairControl) choose(clock int) float64 {
 	return c.theta
 }
 
-// ended enters what an exchange saw that was offered when θ was proportional to
-// unit.
+// ended enters the gap and the repairs of an exchange; θ was proportional to unit when
+// it was offered.
 func (c *PairControl) ended(unit float64, saw algos.Mixed, repaired int) {
 	if c.control == nil {
 		return
@@ -94,7 +94,7 @@ func (c *PairControl) ended(unit float64, saw algos.Mixed, repaired int) {
 // measures reports whether the first exchanges travel in full precision.
 func (c *PairControl) measures() bool { return c.control != nil && c.control.warm > 0 }
 
-// State shows what control has learnt.
+// State shows the state of control.
 func (c *PairControl) State(v *state.Visit) {
 	v.Double("theta", &c.theta)
 	if c.control != nil {

@@ -41,7 +41,7 @@ func (r *round) indices(dst []int64, x []float32, first int) error {
 		return r.strange(x[at], first+at)
 	}
 	for i, v := range dst {
-		if v > math.MaxInt32 || v < -math.MaxInt32 {
+		if uint64(v+math.MaxInt32) > 2*math.MaxInt32 { // |v| ≥ 2³¹ in one comparison
 			return r.strange(x[i], first+i)
 		}
 	}
@@ -74,7 +74,7 @@ type mixer struct {
 }
 
 // block sums the messages over the coordinates from first to end. Of those that
-// are repaired it takes the indices from what is left of their repairs.
+// are repaired it takes the indices from the rest of their repairs.
 func (m *mixer) block(r *round, g *gathered, first, end int) error {
 	x, n := g.x[first:end], end-first
 	low, own, symbols := m.low[:n], m.own[:n], m.symbols[:n]
@@ -105,7 +105,7 @@ func (m *mixer) block(r *round, g *gathered, first, end int) error {
 	return nil
 }
 
-// addRepaired is add for one neighbour whose indices are given by quotients.
+// addRepaired is add for one neighbour of which quotients give the indices.
 func (m *mixer) addRepaired(r *round, repair []byte, symbols, own []uint16, scale float32) (rest []byte, err error) {
 	var theirs [blockLen]int32
 	if rest, err = r.mend(theirs[:len(symbols)], repair, symbols); err != nil {
@@ -119,7 +119,7 @@ func (m *mixer) addRepaired(r *round, repair []byte, symbols, own []uint16, scal
 	return rest, nil
 }
 
-// A mixing is what is summed over the neighbours, for one block.
+// A mixing holds the sums over the neighbours, for one block.
 type mixing struct {
 	sum  [blockLen]float32 // Σ_j w_j·D·(k'_j − k_i)
 	peak [blockLen]int32   // max_j |k'_j − k_i|

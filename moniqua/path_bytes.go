@@ -1,11 +1,6 @@
 package moniqua
 
 import (
-	"encoding/binary"
-	"math"
-	"math/bits"
-	"slices"
-
 	"gossiptrainer/algos"
 	"gossiptrainer/internal/kernel"
 )
@@ -21,8 +16,10 @@ import (
 // numbers in it. Where there are such, the windows are computed like indices.
 type bytePath struct{}
 
-// laneBytes is how many symbols are worked on at a time.
-const laneBytes = 1 << 13
+const (
+	laneBytes = 1 << 13 // symbols that are unpacked at a time
+	byteBlock = 1 << 13 // coordinates that are mixed at a time where nothing is unpacked
+)
 
 // encode is path.encode.
 func (bytePath) encode(r round, payload []byte, x []float32, v *verification) error {
@@ -58,41 +55,25 @@ func encodeVerified(r *round, payload []byte, x []float32, v *verification) erro
 		}
 		r.tier.Pack(payload[first/8*width:], width, symbols)
 		for ; len(index) > 0; index = index[min(blockLen, len(index)):] {
-			kept.data = appendQuotientsOf(kept.data, index[:min(blockLen, len(index))], width, r.tier)
+			kept.data = appendQuotients(kept.data, index[:min(blockLen, len(index))], width, r.tier)
 		}
 	}
 	return nil
 }
 
-// appendQuotientsOf appends one block of the quotients of indices for N = 2^width.
-func appendQuotientsOf(dst []byte, index []int32, width int, tier kernel.Tier) []byte {
-	low, high := tier.Extent(index)
-	low, high = low>>width, high>>width
-	size := bits.Len32(uint32(high) - uint32(low))
-	if size > 8 {
-		var m [blockLen]int32
-		for i, k := range index {
-			m[i] = k >> width
-		}
-		return appendQuotients(dst, m[:len(index)])
-	}
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
-	dst = append(dst, byte(size))
-	if size == 0 {
-		return dst
-	}
-	var m [blockLen]byte
-	tier.Narrow(m[:len(index)], index, width, low, math.MaxUint8)
-	start, n := len(dst), (len(index)*size+7)/8
-	dst = slices.Grow(dst, n)[:start+n]
-	tier.Pack(dst[start:], size, m[:len(index)])
-	return dst
-}
-
 // mix is path.mix for two bits or more.
 func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
+	if r.width == 8 {
+		return r.mixBytes(&g, nil, byteBlock)
+	}
+	var memory [laneBytes]byte
+	return r.mixBytes(&g, memory[:], min(laneBytes/(len(g.in)+1)&^(kernel.Step-1), laneBlock))
+}
+
+// mixBytes mixes block coordinates at a time. memory holds as many unpacked symbols
+// of every message. Symbols of 8 bits are read where they are and need none.
+func (r *round) mixBytes(g *gathered, memory []byte, block int) (algos.Mixed, error) {
 	var (
-		memory    [laneBytes]byte
 		windows   [laneBlock]byte
 		theirs    [mostInLanes][]byte
 		rest      [mostInLanes][]byte
@@ -103,22 +84,26 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 		acc, x    = g.acc, g.x
 		mine, in  = g.mine, g.in
 		width     = r.width
-		block     = min(laneBytes/(len(in)+1)&^(kernel.Step-1), laneBlock)
 	)
 	for j := range in {
 		scales[j] = r.plain.scale(in[j].Weight)
 	}
 	for first := 0; first < len(x); first += block {
 		n := min(block, len(x)-first)
-		own := r.sent(memory[:n], mine, first)
+		own := r.sent(memory, mine, first, n)
 		for j := range in {
-			theirs[j] = r.sent(memory[(j+1)*block:][:n], in[j].Payload, first)
+			theirs[j] = r.sent(memory[min((j+1)*block, len(memory)):], in[j].Payload, first, n)
 		}
 		mix := func(from, to int, low []byte) int {
-			for j := range in {
-				rest[j] = theirs[j][from:to]
+			views := theirs[:len(in)]
+			if from > 0 || to < n {
+				for j := range in {
+					rest[j] = theirs[j][from:to]
+				}
+				views = rest[:len(in)]
 			}
-			one := r.tier.Mix(acc[first+from:first+to], own[from:to], low, rest[:len(in)], scales[:len(in)], width)
+			mine := kernel.Own{Symbols: own[from:to], Low: low, Width: width}
+			one := r.tier.Mix(acc[first+from:first+to], mine, views, scales[:len(in)])
 			saw.Largest, saw.Moved = max(saw.Largest, one.Largest), saw.Moved+one.Moved
 			return from + one.Done
 		}
@@ -131,7 +116,7 @@ func (bytePath) mix(r round, g gathered) (algos.Mixed, error) {
 			if lows.q == nil {
 				lows.q = r.windows.lanes(&quantizer, kernel.OfResidues, width, len(x))
 			}
-			ties *= 2 // ties come in crowds
+			ties = min(2*ties, laneBlock) // ties come in crowds
 			low := windows[:min(ties, n-begin)]
 			part := x[first+begin:][:len(low)]
 			if bad := lows.residues(low, part, first+begin); bad >= 0 {

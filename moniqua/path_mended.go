@@ -48,7 +48,8 @@ func (mendPath) mix(r round, g gathered) (algos.Mixed, error) {
 			for j := range in {
 				theirs[j] = m.theirs[j][:end-first]
 			}
-			one = r.tier.Mix(acc[first:end], m.ownLast[:end-first], nil, theirs[:len(in)], scales[:len(in)], 8)
+			one = r.tier.Mix(acc[first:end], kernel.Own{Symbols: m.ownLast[:end-first], Width: 8}, theirs[:len(in)],
+				scales[:len(in)])
 		default:
 			copy(g.repairs, before[:])
 			if err = m.any.block(&r, &g, first, end); err == nil {

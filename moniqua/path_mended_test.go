@@ -20,7 +20,7 @@ func TestFarQuotientsAreMendedOrRefused(t *testing.T) {
 		sound    bool
 	}{{0, true}, {6, true}, {-7, true}, {7, true}, {-8, true}, {-1 << 26, true},
 		{1<<27 - 1, true}, {1 << 27, false}, {-1<<27 - 1, false}} {
-		repair := append(appendQuotients(nil, slices.Repeat([]int32{test.quotient}, len(x))), 7)
+		repair := append(appendQuotients(nil, slices.Repeat([]int32{test.quotient}, len(x)), 0, kernel.Best()), 7)
 		want := slices.Repeat([]int32{16*test.quotient + 3}, len(x))
 		for _, r.tier = range kernel.Available() {
 			message := algos.Message{Payload: bytes.Repeat([]byte{0x33}, len(x)/2), Repair: repair}

@@ -103,7 +103,7 @@ func plainly(t fataler, r *round, x []float32) (s sent, ok bool) {
 		for i, k := range block {
 			m[i] = r.plain.quotient(k)
 		}
-		s.repair = appendQuotients(s.repair, m)
+		s.repair = appendQuotients(s.repair, m, 0, kernel.Best())
 	}
 	return s, true
 }
@@ -120,7 +120,7 @@ func heard(t fataler, r *round, x []float32, payload, repair []byte) []int64 {
 		end := min(first+r.block, len(x))
 		m := make([]int32, end-first)
 		var err error
-		if repair, err = readQuotients(m, repair); err != nil {
+		if repair, err = readQuotients(m, repair, kernel.Best()); err != nil {
 			t.Fatal(err)
 		}
 		for i, q := range m {

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"slices"
+
+	"gossiptrainer/internal/kernel"
 )
 
-// Quotients m = (k − s)/N are what a receiver needs beyond the symbols s to know
-// the indices k for certain. Most of them are equal, so each block of
-// coordinates is written by frame of reference (Goldstein, Ramakrishnan and
+// With the quotients m = (k − s)/N beside the symbols s, a receiver knows the indices k
+// for certain. Most quotients are equal, so each block of coordinates is written by
+// frame of reference (Goldstein, Ramakrishnan and
 // Shaft, "Compressing relations and indexes", ICDE 1998): their minimum as 4
 // bytes, a width of 0 to 32 bits as 1 byte, and the differences to the minimum
 // as a bit stream, least significant bit first.
@@ -21,24 +24,37 @@ func maxQuotients(d, block int) int {
 	return 4*d + quotientHead*((d+block-1)/block)
 }
 
-// appendQuotients appends one block of quotients to dst.
-func appendQuotients(dst []byte, m []int32) []byte {
-	low, high := m[0], m[0]
-	for _, v := range m {
-		low, high = min(low, v), max(high, v)
-	}
+// appendQuotients appends one block of quotients k >> shift, at most blockLen, to dst.
+// Differences of up to 8 bits are packed by package kernel, as symbols are. Wider ones
+// are rare, and may have 32 bits, for which neither kernel nor quant has a packer.
+func appendQuotients(dst []byte, k []int32, shift int, tier kernel.Tier) []byte {
+	low, high := tier.Extent(k)
+	low, high = low>>shift, high>>shift
 	width := bits.Len32(uint32(high) - uint32(low))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(low))
 	dst = append(dst, byte(width))
-	if width == 0 {
+	switch {
+	case width == 0:
 		return dst
+	case width > 8:
+		return appendWide(dst, k, shift, low, width)
 	}
+	var m [blockLen]byte
+	tier.Narrow(m[:len(k)], k, shift, low, math.MaxUint8)
+	start, n := len(dst), (len(k)*width+7)/8
+	dst = slices.Grow(dst, n)[:start+n]
+	tier.Pack(dst[start:], width, m[:len(k)])
+	return dst
+}
+
+// appendWide appends the differences to low as a bit stream.
+func appendWide(dst []byte, k []int32, shift int, low int32, width int) []byte {
 	var (
 		word uint64 // stream bits not yet written
 		held int    // how many, < 32
 	)
-	for _, v := range m {
-		word |= uint64(uint32(v)-uint32(low)) << held
+	for _, v := range k {
+		word |= uint64(uint32(v>>shift)-uint32(low)) << held
 		held += width
 		if held >= 32 {
 			dst = binary.LittleEndian.AppendUint32(dst, uint32(word))
@@ -69,12 +85,32 @@ func cutQuotients(src []byte, n int) (low int32, width int, body, rest []byte, e
 	return low, width, src[:size], src[size:], nil
 }
 
-// readQuotients reads one block of quotients from src and returns the rest.
-func readQuotients(dst []int32, src []byte) (rest []byte, err error) {
+// readQuotients reads one block of quotients, at most blockLen, from src and returns the
+// rest.
+func readQuotients(dst []int32, src []byte, tier kernel.Tier) (rest []byte, err error) {
 	low, width, body, rest, err := cutQuotients(src, len(dst))
 	if err != nil {
 		return nil, err
 	}
+	if width > 8 {
+		return rest, readWide(dst, low, width, body)
+	}
+	var m [blockLen]byte
+	if width > 0 {
+		tier.Unpack(m[:len(dst)], width, body)
+	}
+	for i := range dst {
+		v := int64(low) + int64(m[i]>>(8-width))
+		if v > math.MaxInt32 {
+			return nil, errQuotients
+		}
+		dst[i] = int32(v)
+	}
+	return rest, nil
+}
+
+// readWide is appendWide backwards.
+func readWide(dst []int32, low int32, width int, body []byte) error {
 	var (
 		word uint64 // stream bits read but not yet used
 		held int
@@ -87,12 +123,12 @@ func readQuotients(dst []int32, src []byte) (rest []byte, err error) {
 		}
 		v := int64(low) + int64(word&mask)
 		if v > math.MaxInt32 {
-			return nil, errQuotients
+			return errQuotients
 		}
 		dst[i] = int32(v)
 		word, held = word>>width, held-width
 	}
-	return rest, nil
+	return nil
 }
 
 // quotients writes (index − symbol)/N to dst.
@@ -130,7 +166,7 @@ var errRepaired = errors.New("moniqua: repair: an index reaches 2³¹")
 // mend writes the indices of one block to dst and returns the rest of the repair.
 func (r *round) mend(dst []int32, repair []byte, symbols []uint16) (rest []byte, err error) {
 	var m [blockLen]int32
-	if rest, err = readQuotients(m[:len(dst)], repair); err != nil {
+	if rest, err = readQuotients(m[:len(dst)], repair, r.tier); err != nil {
 		return nil, err
 	}
 	if !r.join(dst, m[:len(dst)], symbols) {

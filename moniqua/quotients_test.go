@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/kernel"
 	"gossiptrainer/topology"
 )
 
@@ -26,16 +27,16 @@ func TestQuotientsComeBack(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			packed := appendQuotients(nil, test.m)
+			packed := appendQuotients(nil, test.m, 0, kernel.Best())
 			if len(packed) != test.size {
 				t.Errorf("%d bytes, want %d", len(packed), test.size)
 			}
 			got := make([]int32, len(test.m))
-			rest, err := readQuotients(got, append(packed, 1, 2))
+			rest, err := readQuotients(got, append(packed, 1, 2), kernel.Best())
 			if err != nil || !slices.Equal(got, test.m) || len(rest) != 2 {
 				t.Errorf("got %v and %d bytes left, %v; want %v", got, len(rest), err, test.m)
 			}
-			if _, err := readQuotients(got, packed[:len(packed)-1]); err == nil {
+			if _, err := readQuotients(got, packed[:len(packed)-1], kernel.Best()); err == nil {
 				t.Error("one byte short: accepted")
 			}
 		})

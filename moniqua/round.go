@@ -37,18 +37,18 @@ func byteWidth(levels int) int {
 // blockOf returns the coordinates per block: a multiple of the packing's group.
 func blockOf(packing quant.Packing) int { return blockLen / packing.Group() * packing.Group() }
 
-// mixed returns what a path saw: the largest difference of indices, and the
-// coordinates that have one.
+// mixed returns the result of a path: the largest difference of indices, and the
+// number of coordinates that have one.
 func (r *round) mixed(largest, moved int) algos.Mixed {
 	return algos.Mixed{Gap: float32(float64(largest) * r.grid.Step()), Moved: moved}
 }
 
-// gathered is what a path mixes.
+// gathered holds the arguments of Mix.
 type gathered struct {
 	acc, x  []float32
 	mine    []byte
 	in      []algos.Message
-	repairs [][]byte // by message: what of its repair is not read yet
+	repairs [][]byte // by message: the rest of its repair
 }
 
 // repaired reports whether one of the messages comes with a repair.
@@ -64,14 +64,14 @@ func (r *round) mixedInLanes(in []algos.Message) bool {
 	return r.width > 0 && len(in) > 0 && len(in) <= mostInLanes && !repaired(in)
 }
 
-// sent returns the symbols of payload from coordinate first on, in the upper bits
-// of bytes: in place if they fill them, else unpacked to dst.
-func (r *round) sent(dst, payload []byte, first int) []byte {
+// sent returns n symbols of payload from coordinate first on, in the upper bits of
+// bytes. Symbols of 8 bits stay in place; others are unpacked to memory.
+func (r *round) sent(memory, payload []byte, first, n int) []byte {
 	if r.width == 8 {
-		return payload[first : first+len(dst)]
+		return payload[first : first+n]
 	}
-	r.tier.Unpack(dst, r.width, payload[first/8*r.width:])
-	return dst
+	r.tier.Unpack(memory[:n], r.width, payload[first/8*r.width:])
+	return memory[:n]
 }
 
 // checkMix finds the reason why the arguments of Mix cannot be used, if there is one,

@@ -6,8 +6,8 @@ import (
 )
 
 // The loops below work on blocks that fit in the first-level cache, without
-// division. They are the arithmetic of anyPath, and what the other paths take
-// where the lanes of package kernel cannot do the work.
+// division. They are the arithmetic of anyPath. The other paths use them where the
+// lanes of package kernel cannot do the work.
 
 // blockLen bounds the coordinates of one block.
 const blockLen = 1024
@@ -25,7 +25,7 @@ const blockLen = 1024
 type rounder struct {
 	plain
 	scale  float64 // 1/D, rounded
-	shift  float64 // what is added to x/D besides random u
+	shift  float64 // added to x/D besides random u
 	half   float64 // N/2 for windows, else 0
 	window bool
 	random bool
@@ -58,31 +58,47 @@ const (
 // round writes the integers of x to dst. first is the coordinate of x[0]. It
 // returns the position of the first value that is not finite or beyond ±2³³, or
 // −1. dst is at least as long as x.
+//
+// The loops of roundFixed and roundRandom stop at a coordinate that is left to
+// plain. Without a call in them they keep all that they need in registers.
 func (r *rounder) round(dst []int64, x []float32, first int) int {
-	dst = dst[:len(x)]
-	scale, base := r.scale, bias+(r.shift-r.half)
+	base := bias + (r.shift - r.half)
 	if r.window {
 		base++ // ⌈z⌉ = ⌊z⌋ + 1 off the integers
 	}
-	if r.random {
-		return r.roundRandom(dst, x, first, base)
-	}
-	for i, v := range x {
-		word := math.Float64bits(float64(float64(v)*scale) + base)
-		if word>>52 != exponent || (word+guard)&(1<<fraction-1) < 2*guard {
-			exact := r.exact(v, first+i)
-			if !(math.Abs(exact) < indexEnd) {
-				return i
-			}
-			dst[i] = int64(exact)
-			continue
+	for at := 0; at < len(x); at++ {
+		if r.random {
+			at += r.roundRandom(dst[at:], x[at:], first+at, base)
+		} else {
+			at += r.roundFixed(dst[at:], x[at:], base)
 		}
-		dst[i] = int64(word>>fraction) - origin
+		if at == len(x) {
+			break
+		}
+		exact := r.exact(x[at], first+at)
+		if !(math.Abs(exact) < indexEnd) {
+			return at
+		}
+		dst[at] = int64(exact)
 	}
 	return -1
 }
 
-// roundRandom is round with u from key. u has 24 bits, of which the fixed-point
+// roundFixed returns how many of x it rounded before one that it leaves to plain.
+func (r *rounder) roundFixed(dst []int64, x []float32, base float64) int {
+	scale := r.scale
+	dst = dst[:len(x)]
+	for i, v := range x {
+		word := math.Float64bits(float64(float64(v)*scale) + base)
+		if word>>52 != exponent || (word+guard)&(1<<fraction-1) < 2*guard {
+			return i
+		}
+		dst[i] = int64(word>>fraction) - origin
+	}
+	return len(x)
+}
+
+// roundRandom is roundFixed with u from key. u has 24 bits, of which the fixed-point
 // number takes the upper 18.
 func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64) int {
 	scale, key := r.scale, r.key
@@ -91,16 +107,11 @@ func (r *rounder) roundRandom(dst []int64, x []float32, first int, base float64)
 		raw := key.Raw(uint32(first + i))
 		word := math.Float64bits(float64(float64(v)*scale)+base) + uint64(raw>>(32-fraction))
 		if word>>52 != exponent || (word+guard)&(1<<fraction-1) < 2*guard {
-			exact := r.exact(v, first+i)
-			if !(math.Abs(exact) < indexEnd) {
-				return i
-			}
-			dst[i] = int64(exact)
-			continue
+			return i
 		}
 		dst[i] = int64(word>>fraction) - origin
 	}
-	return -1
+	return len(x)
 }
 
 // exact returns the integer of coordinate c, whose value is v, as plain.go has it.

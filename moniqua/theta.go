@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Updates is what is known in advance of the updates α_k·g that drive the
-// models apart.
+// Updates describes the updates α_k·g, which drive the models apart, as far as they are
+// known in advance.
 type Updates struct {
 	Step   func(k int) float64 // α_k ≥ 0
 	Rounds int                 // of the run; later rounds are legal but slower to look up
@@ -83,9 +83,9 @@ func proportional(factor, rho float64, u Updates) func(k int) float64 {
 	return func(k int) float64 { return factor * largest(k) }
 }
 
-// LargestStep returns the largest step of the last 100 exchanges, H = every
-// rounds each, as a function of the round: what the differences of neighbours
-// are about proportional to.
+// LargestStep returns the largest step of the last 100 exchanges, H = every rounds
+// each, as a function of the round. The differences of neighbours are about
+// proportional to it.
 func LargestStep(step func(k int) float64, rounds, every int) func(k int) float64 {
 	return largestStep(Updates{Step: step, Rounds: rounds}, calm*every)
 }

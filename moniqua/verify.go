@@ -22,13 +22,13 @@ import (
 // HashLen is the bytes of the index hash at the end of a payload.
 const HashLen = 8
 
-// A verification is what a codec keeps to give repairs, and works with.
+// A verification holds the repairs that a codec can give, and its working memory.
 type verification struct {
 	kept   [2]repair // of the last rounds encoded: a worker that has not mixed may be one round behind
 	last   int       // which of them is newer
 	hash   kernel.Hash
 	theirs []kernel.Hash // by message
-	rest   [][]byte      // by message: what of its repair is not read yet
+	rest   [][]byte      // by message: the rest of its repair
 	wrong  algos.MismatchError
 }
 
@@ -62,7 +62,7 @@ func (v *verification) note(r *round, index []int64, symbols []uint16) {
 	}
 	r.tier.Hash(&v.hash, indices[:len(index)])
 	r.quotients(m[:], index, symbols)
-	kept.data = appendQuotients(kept.data, m[:len(index)])
+	kept.data = appendQuotients(kept.data, m[:len(index)], 0, r.tier)
 }
 
 // check recovers all messages without using them. It returns a MismatchError
@@ -148,8 +148,8 @@ func (v *verification) block(r *round, x []float32, first int, in []algos.Messag
 	return nil
 }
 
-// recover32 writes low + place to dst. What is no index, because x is far
-// beyond the sender's model, becomes one that no sender has.
+// recover32 writes low + place to dst. A sum can exceed all indices, because x is far
+// beyond the sender's model; it becomes an index that no sender has.
 func recover32(dst []int32, low []int64, places []uint16) {
 	dst, places = dst[:len(low)], places[:len(low)]
 	for i, v := range low {

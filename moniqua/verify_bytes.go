@@ -96,10 +96,11 @@ func (m *laneChecker) ownIndices(x []float32, first int) bool {
 // the first tie.
 func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first int) error {
 	n := len(x)
-	low, own := m.low[:n], m.symbols[:n]
-	sent := m.sent(m.buffer[:n], payload, first)
+	low := m.low[:n]
+	own := kernel.Own{Symbols: m.symbols[:n], Low: low, Width: m.width}
+	sent := m.sent(m.buffer[:], payload, first, n)
 	if m.known || m.width > 1 { // two bits that differ are a tie
-		if tied := m.tier.Recover(dst, m.index[:n], own, low, sent, m.width); !tied || m.known {
+		if tied := m.tier.Recover(dst, m.index[:n], own, sent); !tied || m.known {
 			return nil
 		}
 	}
@@ -112,19 +113,19 @@ func (m *laneChecker) recover(dst []int32, x []float32, payload []byte, first in
 	}
 	m.tier.Raise(low, m.width)
 	m.known = true
-	m.tier.Recover(dst, m.index[:n], own, low, sent, m.width)
+	m.tier.Recover(dst, m.index[:n], own, sent)
 	return nil
 }
 
 // mend writes the indices of a message over one block to dst, from its repair, of
-// which it leaves the rest. It refuses what is not believed.
+// which it leaves the rest. It refuses indices that are not believed.
 func (m *laneChecker) mend(dst []int32, repair *[]byte, message algos.Message, first int) error {
 	n := len(dst)
 	reach, rest, err := m.lastBytes(m.last[:n], *repair, message.Payload, first)
 	if err == nil && reach > 0 {
 		own := m.ownLast[:n]
 		m.tier.Narrow(own, m.index[:n], 0, 0, math.MaxUint8)
-		m.tier.Recover(dst, m.index[:n], own, own, m.last[:n], 8)
+		m.tier.Recover(dst, m.index[:n], kernel.Own{Symbols: own, Low: own, Width: 8}, m.last[:n])
 	} else if err == nil {
 		rest, err = m.mendAny(dst, *repair, message.Payload, first)
 		reach = farthest(dst, m.index[:n])
@@ -162,7 +163,7 @@ func (m *laneChecker) lastBytes(dst, repair, payload []byte, first int) (reach i
 	if size > 0 {
 		m.tier.Unpack(quotients.bytes, size, body)
 	}
-	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:len(dst)], payload, first), m.width})
+	joinBytes(dst, byte(low), quotients, raised{m.sent(m.buffer[:], payload, first, len(dst)), m.width})
 	return reach, rest, nil
 }
 

@@ -6,14 +6,19 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Symbols of up to 8 bits are packed as bytes by package kernel, of which all tiers
-// write the same stream. Wider ones are packed here.
+// Package kernel packs symbols of up to 8 bits; all its tiers write the same stream.
+// Wider symbols are rare and packed here.
 
 // packBits writes symbols of width bits to dst, which has their exact length,
 // and reports whether all of them fit in width bits.
 func packBits(dst []byte, width int, symbols []uint16) bool {
 	switch {
 	case width == 16:
+		for len(symbols) >= 4 && len(dst) >= 8 { // one store for four
+			a, b, c, d := symbols[0], symbols[1], symbols[2], symbols[3]
+			binary.LittleEndian.PutUint64(dst, uint64(a)|uint64(b)<<16|uint64(c)<<32|uint64(d)<<48)
+			dst, symbols = dst[8:], symbols[4:]
+		}
 		for i, s := range symbols {
 			binary.LittleEndian.PutUint16(dst[2*i:], s)
 		}
@@ -21,22 +26,7 @@ func packBits(dst []byte, width int, symbols []uint16) bool {
 	case width > 8:
 		return packStream(dst, width, symbols)>>width == 0
 	}
-	var (
-		bytes [blockLen]byte
-		tier  = kernel.Best()
-		seen  uint16
-	)
-	for len(symbols) > 0 {
-		n := min(len(symbols), len(bytes))
-		block := bytes[:n]
-		for i, s := range symbols[:n] {
-			block[i] = byte(s)
-			seen |= s
-		}
-		tier.Pack(dst, width, block)
-		dst, symbols = dst[n/8*width:], symbols[n:]
-	}
-	return seen>>width == 0
+	return kernel.Best().PackWords(dst, width, symbols)>>width == 0
 }
 
 // packStream packs symbols of 9 to 15 bits and returns the union of the bits seen.
@@ -75,20 +65,7 @@ func unpackBits(dst []uint16, width int, src []byte) {
 		unpackStream(dst, width, src)
 		return
 	}
-	var (
-		bytes [blockLen]byte
-		tier  = kernel.Best()
-		shift = 8 - width
-	)
-	for len(dst) > 0 {
-		n := min(len(dst), len(bytes))
-		block, out := bytes[:n], dst[:n]
-		tier.Unpack(block, width, src)
-		for i, b := range block {
-			out[i] = uint16(b) >> (shift & 7)
-		}
-		dst, src = dst[n:], src[n/8*width:]
-	}
+	kernel.Best().UnpackWords(dst, width, src)
 }
 
 // unpackStream unpacks symbols of 9 to 15 bits.

@@ -90,7 +90,7 @@ func (b *bucketed) settle(packed []byte, z []float32, first, done int, doubtful 
 // drawn writes the symbols that cells draws, packed.
 func (b *bucketed) drawn(packed []byte, z []float32, first int, c *kernel.Cells) bool {
 	v := &b.vectors
-	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, c, b.key, v.doubt[:])
+	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, c, kernel.Uniform{Key: b.key, First: first}, v.doubt[:])
 	return b.settle(packed, z, first, done, doubtful)
 }
 

@@ -69,7 +69,7 @@ func (q *MinMax) lanes(packed []byte, z []float32, first int) bool {
 		return false
 	}
 	v := &q.vectors
-	done, doubtful := v.tier.Round(v.bytes[:len(z)], z, first, &q.rounder, q.key, v.doubt[:])
+	done, doubtful := v.tier.Round(v.bytes[:len(z)], z, &q.rounder, kernel.Uniform{Key: q.key, First: first}, v.doubt[:])
 	return q.settle(packed, z, first, done, doubtful)
 }
 

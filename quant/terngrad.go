@@ -50,7 +50,7 @@ func (t *TernGrad) lanes(packed []byte, z []float32, first int) bool {
 		return false
 	}
 	v := &t.vectors
-	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, first, &t.drawer, t.key, v.doubt[:])
+	done, doubtful := v.tier.Draw(v.bytes[:len(z)], z, &t.drawer, kernel.Uniform{Key: t.key, First: first}, v.doubt[:])
 	for part := v.bytes[:done]; len(part) >= 8; part = part[8:] {
 		const ones, threes = 0x0101010101010101, 0x0303030303030303
 		binary.LittleEndian.PutUint64(part, (binary.LittleEndian.Uint64(part)+ones)&threes)

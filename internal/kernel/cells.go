@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"gossiptrainer/internal/kernel/asm"
-	"gossiptrainer/internal/rng"
 )
 
 // Cells rounds coordinates at random to one of the two levels of an ascending
@@ -23,19 +22,19 @@ import (
 // (1 + L)·2⁻²³ if no level of the cell exceeds L widths, and u, which lacks its
 // last step, one below 2⁻¹⁵. So u and p that are 2⁻¹⁵ + L·2⁻²² or more apart are
 // ordered like those of the definition. The others, one in 16,384 or so, are
-// doubtful and left to the caller, and so is what lies in a cell whose L is 2¹³ or
-// more, or whose width has no inverse.
+// doubtful and left to the caller. A cell with an L of 2¹³ or more, or with a width
+// that has no inverse, makes all its coordinates doubtful.
 //
 // A table of 2^b levels that is its own mirror image is searched by |x|, from
 // −l on, with l the least level above 0. A negative x takes 1 − u in place of u
 // and the mirror image of the symbol.
 //
 // The search halves the cells. Step s looks up one of 2^s starts, where s bits of
-// the cell are known, and sets bit s: the bits of a cell, and all tables, are in
-// reversed order, so that what is known are the lower bits, by which lanes
-// permute. Bytes get their bits in order at the end. Each step waits for the one
-// before, longer than it takes: AVX-512 searches for four vectors side by side, and
-// for eight, in a pass of its own, from 64 cells on.
+// the cell are known, and sets bit s. The bits of a cell, and all tables, are in
+// reversed order: the known bits are then the lower ones, by which lanes permute.
+// Bytes get their bits in order at the end. Each step waits for the one before, longer
+// than it takes. So AVX-512 searches for four vectors side by side; from 64 cells on,
+// for eight, in a pass of its own.
 type Cells struct {
 	words asm.CellWords
 	steps int
@@ -52,7 +51,7 @@ const (
 	leastCell = 0x1p-126 // widths have an inverse
 )
 
-// A cellShape is what does not depend on where the levels are.
+// A cellShape does not depend on the values of the levels.
 type cellShape struct {
 	cells    int
 	sign     byte
@@ -99,7 +98,7 @@ func mirrored(levels []float64) bool {
 	return true
 }
 
-// reshape sets what follows from the shape.
+// reshape sets the words that depend on the shape alone.
 func (c *Cells) reshape(shape cellShape) {
 	c.shape, c.steps = shape, 0
 	if shape.cells > 1 {
@@ -133,8 +132,8 @@ func (c *Cells) reshape(shape cellShape) {
 // place returns cell with its bits in reversed order.
 func (c *Cells) place(cell int) int { return int(bits.Reverse8(uint8(cell))) >> (8 - c.steps) }
 
-// setCells sets what is looked up, and returns the largest L of cells that are not
-// doubtful. It is called for each bucket of a vector, so it takes care of branches.
+// setCells sets the tables, and returns the largest L of cells that are not doubtful.
+// It is called for each bucket of a vector, so it takes care of branches.
 func (c *Cells) setCells(levels []float64) (widest float64) {
 	level := levels[0]
 	for j, next := range levels[1:] {
@@ -184,12 +183,10 @@ func start(level float64) uint32 {
 	return word + below - 2*(below&(word>>31)) // towards 0 if it is negative
 }
 
-// Draw writes the symbols of x, whose first coordinate has the index first. It
-// returns how many it did, a multiple of Batch, and sets the bits in doubt of
-// those it is not certain of; doubtful is false if there are none. In Off it does
-// nothing.
-func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key, doubt []byte) (done int,
-	doubtful bool) {
+// Draw writes the symbols of x. It returns how many it did, a multiple of Batch, and
+// sets the bits in doubt of those it is not certain of; doubtful is false if there are
+// none. In Off it does nothing.
+func (t Tier) Draw(symbols []byte, x []float32, c *Cells, u Uniform, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
@@ -203,7 +200,7 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 	if t == AVX512 && c.steps >= findAlone {
 		c.find(symbols[:n], x[:n])
 	}
-	doubts := draw(symbols[:n], x[:n], uint32(first), key.K0, key.K1, &c.words, doubt)
+	doubts := draw(symbols[:n], x[:n], uint32(u.First), u.Key.K0, u.Key.K1, &c.words, doubt)
 	return n, doubts != 0
 }
 
@@ -211,8 +208,8 @@ func (t Tier) Draw(symbols []byte, x []float32, first int, c *Cells, key rng.Key
 // the one that draws.
 const findAlone = asm.FindAlone
 
-// find writes the cells of x in AVX-512, in reversed bits. What is left of twice a
-// Batch it does among zeros.
+// find writes the cells of x in AVX-512, in reversed bits. It fills the last two
+// batches up with zeros.
 func (c *Cells) find(cells []byte, x []float32) {
 	whole := len(x) &^ (2*Batch - 1)
 	c.findWhole(cells[:whole], x[:whole])
@@ -225,7 +222,7 @@ func (c *Cells) find(cells []byte, x []float32) {
 	}
 }
 
-// findWhole calls by name, so that what it is given stays on the stack.
+// findWhole calls by name, so that its arguments stay on the stack.
 func (c *Cells) findWhole(cells []byte, x []float32) {
 	switch c.steps {
 	case findAlone:

@@ -112,7 +112,7 @@ func checkCells(t *rapid.T, tier Tier, c *Cells, levels []float64, sign byte) {
 		}
 	}
 	symbols, doubt, unsure := make([]byte, n), make([]byte, 8*4), map[int]bool{}
-	done, doubtful := tier.Draw(symbols, x, first, c, key, doubt)
+	done, doubtful := tier.Draw(symbols, x, c, Uniform{key, first}, doubt)
 	Doubtful(doubt, func(at int) bool { unsure[at] = true; return true })
 	if done != 3*Batch || doubtful != (len(unsure) > 0) {
 		t.Fatalf("%d done, %d doubtful, reported %v", done, len(unsure), doubtful)
@@ -146,7 +146,7 @@ func TestCellsAreCertainOfZero(t *testing.T) {
 	}
 	x, symbols, doubt := make([]float32, 64*Batch), make([]byte, 64*Batch), make([]byte, 8*Batch)
 	for _, tier := range Available()[1:] {
-		done, doubtful := tier.Draw(symbols, x, 0, &c, rng.At(1, 1), doubt)
+		done, doubtful := tier.Draw(symbols, x, &c, Uniform{Key: rng.At(1, 1)}, doubt)
 		unsure := 0
 		if doubtful {
 			Doubtful(doubt, func(int) bool { unsure++; return true })

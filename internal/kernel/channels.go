@@ -13,11 +13,14 @@ type Plane struct {
 // pixel together.
 type Size struct{ Rows, Pixels, Channels int }
 
-// Moments computes Σ u and Σ u·v per channel, in float32: pixel j of a row goes
-// into partial sum j mod 4, what is left over of a row's fours into the first.
-func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
+// Sums holds Σ u and Σ u·v per channel.
+type Sums struct{ U, UV []float32 }
+
+// Moments computes the sums to, in float32: pixel j of a row goes into partial sum
+// j mod 4. Pixels behind the last full four of a row go into the first.
+func (t Tier) Moments(to Sums, u, v Plane, s Size) {
 	call := channelsCall{asm.ChannelsCall{Planes: [6]*float32{&u.V[0], &v.V[0]}, Steps: [6]int{4 * u.Step, 4 * v.Step}}}
-	full := call.begin(t, s, sum, product, nil)
+	full := call.begin(t, s, to.U, to.UV, nil)
 	if full > 0 {
 		if t == AVX512 {
 			asm.MomentsAVX512(&call.ChannelsCall)
@@ -26,17 +29,17 @@ func (t Tier) Moments(sum, product []float32, u, v Plane, s Size) {
 		}
 	}
 	if full < s.Channels {
-		moments(sum[full:], product[full:], u.from(full), v.from(full), s)
+		moments(to.from(full), u.from(full), v.from(full), s)
 	}
 }
 
 // MaskedMoments sets u to zero where y is not positive and then does as Moments.
-func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
+func (t Tier) MaskedMoments(to Sums, u, v, y Plane, s Size) {
 	call := channelsCall{asm.ChannelsCall{
 		Planes: [6]*float32{&u.V[0], &v.V[0], &y.V[0]},
 		Steps:  [6]int{4 * u.Step, 4 * v.Step, 4 * y.Step},
 	}}
-	full := call.begin(t, s, sum, product, nil)
+	full := call.begin(t, s, to.U, to.UV, nil)
 	if full > 0 {
 		if t == AVX512 {
 			asm.MaskedMomentsAVX512(&call.ChannelsCall)
@@ -46,18 +49,24 @@ func (t Tier) MaskedMoments(sum, product []float32, u, v, y Plane, s Size) {
 	}
 	if full < s.Channels {
 		mask(u.from(full), y.from(full), s, s.Channels-full)
-		moments(sum[full:], product[full:], u.from(full), v.from(full), s)
+		moments(to.from(full), u.from(full), v.from(full), s)
 	}
 }
 
-// Normalize computes y = max(a·z + b, floor) with an a and a b per channel.
-func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
+// Affine is v → max(A·v + B, Floor) with an A and a B per channel.
+type Affine struct {
+	A, B  []float32
+	Floor float32
+}
+
+// Normalize computes y = max(A·z + B, Floor).
+func (t Tier) Normalize(y, z Plane, f Affine, s Size) {
 	call := channelsCall{asm.ChannelsCall{
 		Planes: [6]*float32{&y.V[0], &z.V[0]},
 		Steps:  [6]int{4 * y.Step, 4 * z.Step},
-		Floor:  floor,
+		Floor:  f.Floor,
 	}}
-	full := call.begin(t, s, a, b, nil)
+	full := call.begin(t, s, f.A, f.B, nil)
 	if full > 0 {
 		if t == AVX512 {
 			asm.NormalizeAVX512(&call.ChannelsCall)
@@ -66,19 +75,18 @@ func (t Tier) Normalize(y, z Plane, a, b []float32, floor float32, s Size) {
 		}
 	}
 	if full < s.Channels {
-		normalize(y.from(full), z.from(full), a[full:], b[full:], floor, s)
+		normalize(y.from(full), z.from(full), f.from(full), s)
 	}
 }
 
-// NormalizeAdd computes y = max(a·z + b + r, floor) with an a and a b per
-// channel.
-func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
+// NormalizeAdd computes y = max(A·z + B + r, Floor).
+func (t Tier) NormalizeAdd(y, z, r Plane, f Affine, s Size) {
 	call := channelsCall{asm.ChannelsCall{
 		Planes: [6]*float32{&y.V[0], &z.V[0], &r.V[0]},
 		Steps:  [6]int{4 * y.Step, 4 * z.Step, 4 * r.Step},
-		Floor:  floor,
+		Floor:  f.Floor,
 	}}
-	full := call.begin(t, s, a, b, nil)
+	full := call.begin(t, s, f.A, f.B, nil)
 	if full > 0 {
 		if t == AVX512 {
 			asm.NormalizeAddAVX512(&call.ChannelsCall)
@@ -87,17 +95,20 @@ func (t Tier) NormalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size)
 		}
 	}
 	if full < s.Channels {
-		normalizeAdd(y.from(full), z.from(full), r.from(full), a[full:], b[full:], floor, s)
+		normalizeAdd(y.from(full), z.from(full), r.from(full), f.from(full), s)
 	}
 }
 
-// Combine computes dz = k·dy + (p·z + q) with coefficients per channel.
-func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
+// Linear is u, v → K·u + (P·v + Q) with coefficients per channel.
+type Linear struct{ K, P, Q []float32 }
+
+// Combine computes dz = K·dy + (P·z + Q).
+func (t Tier) Combine(dz, dy, z Plane, l Linear, s Size) {
 	call := channelsCall{asm.ChannelsCall{
 		Planes: [6]*float32{&dz.V[0], &dy.V[0], &z.V[0]},
 		Steps:  [6]int{4 * dz.Step, 4 * dy.Step, 4 * z.Step},
 	}}
-	full := call.begin(t, s, k, p, q)
+	full := call.begin(t, s, l.K, l.P, l.Q)
 	if full > 0 {
 		if t == AVX512 {
 			asm.CombineAVX512(&call.ChannelsCall)
@@ -106,14 +117,14 @@ func (t Tier) Combine(dz, dy, z Plane, k, p, q []float32, s Size) {
 		}
 	}
 	if full < s.Channels {
-		combine(dz.from(full), dy.from(full), z.from(full), k[full:], p[full:], q[full:], s)
+		combine(dz.from(full), dy.from(full), z.from(full), l.from(full), s)
 	}
 }
 
 // A channelsCall holds the arguments of the assembly.
 type channelsCall struct{ asm.ChannelsCall }
 
-// begin sets what all calls have and returns how many channels the assembly
+// begin sets the fields that all calls have and returns how many channels the assembly
 // can do.
 func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 	if t == Off || s.Channels < Lanes || s.Rows == 0 || s.Pixels == 0 {
@@ -135,9 +146,20 @@ func (call *channelsCall) begin(t Tier, s Size, coefficients ...[]float32) int {
 // from returns the plane without the first channels.
 func (p Plane) from(channels int) Plane { return Plane{p.V[channels:], p.Step} }
 
-// moments is the definition of Moments for the first len(sum) channels.
-func moments(sum, product []float32, u, v Plane, s Size) {
-	for c := range sum {
+// from returns the sums without the first channels.
+func (s Sums) from(channels int) Sums { return Sums{s.U[channels:], s.UV[channels:]} }
+
+// from returns f without the first channels.
+func (f Affine) from(channels int) Affine { return Affine{f.A[channels:], f.B[channels:], f.Floor} }
+
+// from returns l without the first channels.
+func (l Linear) from(channels int) Linear {
+	return Linear{l.K[channels:], l.P[channels:], l.Q[channels:]}
+}
+
+// moments is the definition of Moments for the first len(to.U) channels.
+func moments(to Sums, u, v Plane, s Size) {
+	for c := range to.U {
 		var first, second [4]float32
 		for r := range s.Rows {
 			for j := range s.Pixels {
@@ -150,8 +172,8 @@ func moments(sum, product []float32, u, v Plane, s Size) {
 				second[i] += float32(x * v.V[r*v.Step+j*s.Channels+c])
 			}
 		}
-		sum[c] = (first[0] + first[1]) + (first[2] + first[3])
-		product[c] = (second[0] + second[1]) + (second[2] + second[3])
+		to.U[c] = (first[0] + first[1]) + (first[2] + first[3])
+		to.UV[c] = (second[0] + second[1]) + (second[2] + second[3])
 	}
 }
 
@@ -168,7 +190,8 @@ func mask(u, y Plane, s Size, wide int) {
 	}
 }
 
-func normalize(y, z Plane, a, b []float32, floor float32, s Size) {
+func normalize(y, z Plane, f Affine, s Size) {
+	a, b, floor := f.A, f.B, f.Floor
 	for r := range s.Rows {
 		for j := range s.Pixels {
 			to, from := y.V[r*y.Step+j*s.Channels:], z.V[r*z.Step+j*s.Channels:]
@@ -179,7 +202,8 @@ func normalize(y, z Plane, a, b []float32, floor float32, s Size) {
 	}
 }
 
-func normalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
+func normalizeAdd(y, z, r Plane, f Affine, s Size) {
+	a, b, floor := f.A, f.B, f.Floor
 	for i := range s.Rows {
 		for j := range s.Pixels {
 			to, from, rest := y.V[i*y.Step+j*s.Channels:], z.V[i*z.Step+j*s.Channels:], r.V[i*r.Step+j*s.Channels:]
@@ -190,7 +214,8 @@ func normalizeAdd(y, z, r Plane, a, b []float32, floor float32, s Size) {
 	}
 }
 
-func combine(dz, dy, z Plane, k, p, q []float32, s Size) {
+func combine(dz, dy, z Plane, l Linear, s Size) {
+	k, p, q := l.K, l.P, l.Q
 	for r := range s.Rows {
 		for j := range s.Pixels {
 			to, d, from := dz.V[r*dz.Step+j*s.Channels:], dy.V[r*dy.Step+j*s.Channels:], z.V[r*z.Step+j*s.Channels:]

@@ -30,18 +30,20 @@ type passCase struct {
 }
 
 var passes = []passCase{
-	{"Moments", func(t Tier, p []Plane, k [][]float32, s Size) { t.Moments(k[0], k[1], p[0], p[1], s) }},
+	{"Moments", func(t Tier, p []Plane, k [][]float32, s Size) { t.Moments(Sums{k[0], k[1]}, p[0], p[1], s) }},
 	{"MaskedMoments", func(t Tier, p []Plane, k [][]float32, s Size) {
-		t.MaskedMoments(k[0], k[1], p[0], p[1], p[2], s)
+		t.MaskedMoments(Sums{k[0], k[1]}, p[0], p[1], p[2], s)
 	}},
-	{"Normalize", func(t Tier, p []Plane, k [][]float32, s Size) { t.Normalize(p[0], p[1], k[0], k[1], 0, s) }},
+	{"Normalize", func(t Tier, p []Plane, k [][]float32, s Size) { t.Normalize(p[0], p[1], Affine{k[0], k[1], 0}, s) }},
 	{"Normalize without a floor", func(t Tier, p []Plane, k [][]float32, s Size) {
-		t.Normalize(p[0], p[1], k[0], k[1], float32(math.Inf(-1)), s)
+		t.Normalize(p[0], p[1], Affine{k[0], k[1], float32(math.Inf(-1))}, s)
 	}},
 	{"NormalizeAdd", func(t Tier, p []Plane, k [][]float32, s Size) {
-		t.NormalizeAdd(p[0], p[1], p[2], k[0], k[1], 0, s)
+		t.NormalizeAdd(p[0], p[1], p[2], Affine{A: k[0], B: k[1]}, s)
 	}},
-	{"Combine", func(t Tier, p []Plane, k [][]float32, s Size) { t.Combine(p[0], p[1], p[2], k[0], k[1], k[2], s) }},
+	{"Combine", func(t Tier, p []Plane, k [][]float32, s Size) {
+		t.Combine(p[0], p[1], p[2], Linear{k[0], k[1], k[2]}, s)
+	}},
 	{"Rectify", func(t Tier, p []Plane, _ [][]float32, s Size) { t.Rectify(p[0], s.Rows, s.Pixels*s.Channels) }},
 	{"MaxPool", func(t Tier, p []Plane, _ [][]float32, s Size) { t.MaxPool(p[0], p[1], s) }},
 	{"MaxPoolGradient", func(t Tier, p []Plane, _ [][]float32, s Size) {
@@ -91,25 +93,25 @@ func TestPassesOfPlainGo(t *testing.T) {
 	image := func() Plane { return Plane{[]float32{1, -2, 3, -4, 0, 5, -6, 7, 8}, 5} } // a gap of one
 	one := func() Plane { return Plane{[]float32{1, 1, -1, 1, 0, 1, 1, 0, 1}, 5} }
 	u, y, sum, product := image(), image(), make([]float32, 2), make([]float32, 2)
-	Off.Moments(sum, product, u, u, s)
+	Off.Moments(Sums{sum, product}, u, u, s)
 	if want := []float32{1 + 3 + 5 + 7, -2 - 4 - 6 + 8}; !slices.Equal(sum, want) {
 		t.Errorf("sums %v, want %v", sum, want)
 	}
 	if want := []float32{1 + 9 + 25 + 49, 4 + 16 + 36 + 64}; !slices.Equal(product, want) {
 		t.Errorf("sums of products %v, want %v", product, want)
 	}
-	Off.MaskedMoments(sum, product, u, one(), one(), s)
+	Off.MaskedMoments(Sums{sum, product}, u, one(), one(), s)
 	if want := []float32{1, -2, 0, -4, 0, 5, -6, 0, 8}; !slices.Equal(u.V, want) {
 		t.Errorf("masked %v, want %v", u.V, want)
 	}
 	if want := []float32{1 + 5, -2 - 4 - 6 + 8}; !slices.Equal(sum, want) || !slices.Equal(product, want) {
 		t.Errorf("masked sums %v and %v, want %v", sum, product, want)
 	}
-	Off.NormalizeAdd(y, image(), one(), []float32{2, 1}, []float32{1, 10}, 0, s)
+	Off.NormalizeAdd(y, image(), one(), Affine{A: []float32{2, 1}, B: []float32{1, 10}}, s)
 	if want := []float32{4, 9, 6, 7, 0, 12, 5, 15, 19}; !slices.Equal(y.V, want) {
 		t.Errorf("normalized %v, want %v", y.V, want)
 	}
-	Off.Combine(y, one(), image(), []float32{2, 1}, []float32{3, -1}, []float32{10, 20}, s)
+	Off.Combine(y, one(), image(), Linear{[]float32{2, 1}, []float32{3, -1}, []float32{10, 20}}, s)
 	if want := []float32{15, 23, 17, 25, 0, 27, 27, 31, 13}; !slices.Equal(y.V, want) {
 		t.Errorf("combined %v, want %v", y.V, want)
 	}
@@ -124,7 +126,7 @@ func TestRectifyKeepsNaN(t *testing.T) {
 		}
 		tier.Rectify(Plane{x, 0}, 1, len(x))
 		y := slices.Clone(x)
-		tier.Normalize(Plane{y[:16], 0}, Plane{x[:16], 0}, x[:16], x[:16], 0, Size{1, 1, 16})
+		tier.Normalize(Plane{y[:16], 0}, Plane{x[:16], 0}, Affine{A: x[:16], B: x[:16]}, Size{1, 1, 16})
 		for i, v := range slices.Concat(x, y) {
 			if v == v {
 				t.Errorf("%v: value %d is %v", tier, i, v)

@@ -2,8 +2,8 @@ package kernel
 
 import "gossiptrainer/internal/kernel/asm"
 
-// A Window says what every output of a convolution is a sum of: Rows runs of
-// Len inputs that lie together, Step apart. All counts are of floats.
+// A Window places the inputs of one output of a convolution: Rows runs of Len inputs
+// that lie together, Step apart. All counts are of floats.
 type Window struct {
 	Rows, Len, Step int
 	// In and Out place the four pixels of a quad: where their windows begin,
@@ -15,7 +15,7 @@ type Window struct {
 type Quad = asm.Quad
 
 // A Filter is the weights of a convolution: of each panel of outputs one group
-// per input of the window, and what the sums begin with.
+// per input of the window, and the start values of the sums.
 type Filter struct {
 	Weights  Panel
 	Start    Panel // a group per panel
@@ -35,7 +35,7 @@ func (t Tier) Convolve(out, in []float32, w *Window, f *Filter, quads []Quad) {
 	}
 	if t == Off {
 		for p := range Panels(f.Channels) {
-			convolve(out, in, w, f, quads, p)
+			f.convolve(out, in, w, quads, p)
 		}
 		return
 	}
@@ -108,7 +108,7 @@ func (call *convolveCall) enter(t Tier, wide, tiles int, quads *Quad) {
 
 // convolve computes panel p of the outputs, two pixels and four channels at a
 // time: as many sums as plain Go has registers for.
-func convolve(out, in []float32, w *Window, f *Filter, quads []Quad, p int) {
+func (f *Filter) convolve(out, in []float32, w *Window, quads []Quad, p int) {
 	size := w.Rows * w.Len
 	weights := f.Weights[p*size : (p+1)*size]
 	for c := p * Lanes; c < min(f.Channels, (p+1)*Lanes); c += 4 {

@@ -41,28 +41,28 @@ func (t Tier) Narrow(dst []byte, k []int32, shift int, base int32, mask byte) {
 	}
 }
 
-// Recover writes the indices that theirs mean, from the own ones k and their
-// symbols own, to dst. Symbols, low and ties are as in Mix, but low is always
-// there; tied reports whether it mattered.
-func (t Tier) Recover(dst, k []int32, own, low, theirs []byte, width int) (tied bool) {
+// Recover writes the indices that theirs mean to dst, from the own ones k and their
+// symbols. Symbols and ties are as in Mix, but own always has Low; tied reports
+// whether it mattered.
+func (t Tier) Recover(dst, k []int32, own Own, theirs []byte) (tied bool) {
 	n := len(dst) &^ 31
 	switch t {
 	case AVX512:
-		tied = asm.RecoverAVX512(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
+		tied = asm.RecoverAVX512(dst[:n], k, own.Symbols, own.Low, theirs, uint64(8-own.Width)) != 0
 	case AVX2:
-		tied = asm.RecoverAVX2(dst[:n], k, own, low, theirs, uint64(8-width)) != 0
+		tied = asm.RecoverAVX2(dst[:n], k, own.Symbols, own.Low, theirs, uint64(8-own.Width)) != 0
 	default:
 		n = 0
 	}
 	for i := n; i < len(dst); i++ {
-		difference := int32(int8(theirs[i] - own[i]))
+		difference := int32(int8(theirs[i] - own.Symbols[i]))
 		if difference == math.MinInt8 {
 			tied = true
-			if low[i] != own[i]-128 {
+			if own.Low[i] != own.Symbols[i]-128 {
 				difference = 128
 			}
 		}
-		dst[i] = k[i] + difference>>(8-width)
+		dst[i] = k[i] + difference>>(8-own.Width)
 	}
 	return tied
 }

@@ -46,7 +46,7 @@ func TestIndicesAreWorkedOnAlikeInEveryTier(t *testing.T) {
 				t.Fatalf("%v: narrowed to %v, want %v", tier, some, narrowed)
 			}
 			got := make([]int32, n)
-			if saw := tier.Recover(got, k, own, low, theirs, width); saw != tied || !slices.Equal(got, recovered) {
+			if saw := tier.Recover(got, k, Own{own, low, width}, theirs); saw != tied || !slices.Equal(got, recovered) {
 				t.Fatalf("%v: recovered %v, tied %v, want %v, %v", tier, got, saw, recovered, tied)
 			}
 		}

@@ -6,45 +6,53 @@ import (
 	"gossiptrainer/internal/kernel/asm"
 )
 
-// Mixed is what a mixing saw.
+// Mixed is the result of a mixing.
 type Mixed struct {
 	Done    int // coordinates mixed
 	Largest int // the largest index difference
 	Moved   int // coordinates that have one
 }
 
+// Own holds the symbols of the worker that mixes. A symbol s of Width bits is the byte
+// s·2^(8−Width).
+type Own struct {
+	Symbols []byte
+	Low     []byte // the symbols at which the decode windows begin; nil: not known
+	Width   int    // 1 to 8
+}
+
 // Mix adds to acc the sum over the neighbours, in order, of scales[j] times the
 // difference of neighbour j's index and the own one, each product rounded to
-// float32. Symbols are bytes s·2^(8−width), s = 0..2^width−1. A difference is
-// that of the symbols modulo 256, nearest to 0, divided by 2^(8−width), but ±N/2
-// is a tie: −N/2 if the window of decoding begins at the own symbol − N/2, else
-// +N/2. low are the symbols with which the windows begin. If it is nil, Mix ends
-// at a tie or before, and says how many coordinates it has done.
+// float32. A difference is that of the symbols modulo 256, nearest to 0, divided by
+// 2^(8−Width), but ±N/2 is a tie: −N/2 if the decode window begins at the own symbol
+// − N/2, else +N/2. Without Low, Mix ends at a tie or before, and returns how many
+// coordinates it has done.
 //
-// own, low and all theirs have the length of acc, and scales that of theirs.
-func (t Tier) Mix(acc []float32, own, low []byte, theirs [][]byte, scales []float32, width int) Mixed {
+// The symbols of own and of all theirs have the length of acc, and scales that of
+// theirs.
+func (t Tier) Mix(acc []float32, own Own, theirs [][]byte, scales []float32) Mixed {
 	var (
 		saw    Mixed
 		scaled [maxTheirs]float32
 		n      = 0
 	)
-	if t != Off && scale(scaled[:], scales, width) {
+	if t != Off && scale(scaled[:], scales, own.Width) {
 		n = len(acc) &^ 63
 	}
 	switch {
 	case n == 0:
-	case t == AVX512 && low == nil:
-		saw.Done, saw.Moved, saw.Largest = asm.MixNearAVX512(acc, own[:n], theirs, scaled[:len(scales)])
+	case t == AVX512 && own.Low == nil:
+		saw.Done, saw.Moved, saw.Largest = asm.MixNearAVX512(acc, own.Symbols[:n], theirs, scaled[:len(scales)])
 	case t == AVX512:
-		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX512(acc, own[:n], low, theirs, scaled[:len(scales)])
-	case low == nil:
-		saw.Done, saw.Moved, saw.Largest = asm.MixNearAVX2(acc, own[:n], theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX512(acc, own.Symbols[:n], own.Low, theirs, scaled[:len(scales)])
+	case own.Low == nil:
+		saw.Done, saw.Moved, saw.Largest = asm.MixNearAVX2(acc, own.Symbols[:n], theirs, scaled[:len(scales)])
 	default:
-		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX2(acc, own[:n], low, theirs, scaled[:len(scales)])
+		saw.Done, saw.Moved, saw.Largest = asm.MixTiesAVX2(acc, own.Symbols[:n], own.Low, theirs, scaled[:len(scales)])
 	}
-	saw.Largest >>= 8 - width
+	saw.Largest >>= 8 - own.Width
 	if saw.Done == n {
-		mixSymbols(acc, own, low, theirs, scales, width, &saw)
+		mixSymbols(acc, own, theirs, scales, &saw)
 	}
 	return saw
 }
@@ -52,8 +60,8 @@ func (t Tier) Mix(acc []float32, own, low []byte, theirs [][]byte, scales []floa
 // maxTheirs is how many neighbours are mixed in lanes.
 const maxTheirs = 32
 
-// scale writes the factors of what stands in the lanes, differences times 2²⁴ and
-// 2^(8−width), and reports whether they are as exact as the scales.
+// scale writes the factors of the numbers in the lanes, which are differences times 2²⁴
+// and 2^(8−width). It reports whether the factors are as exact as the scales.
 func scale(scaled, scales []float32, width int) bool {
 	if len(scales) == 0 || len(scales) > maxTheirs {
 		return false
@@ -69,20 +77,20 @@ func scale(scaled, scales []float32, width int) bool {
 }
 
 // mixSymbols is the definition of Mix, from coordinate saw.Done on.
-func mixSymbols(acc []float32, own, low []byte, theirs [][]byte, scales []float32, width int, saw *Mixed) {
+func mixSymbols(acc []float32, own Own, theirs [][]byte, scales []float32, saw *Mixed) {
 	for i := saw.Done; i < len(acc); i++ {
 		sum, peak := float32(0), 0
 		for j, symbols := range theirs {
-			difference := int(int8(symbols[i] - own[i]))
+			difference := int(int8(symbols[i] - own.Symbols[i]))
 			if difference == -128 {
-				if low == nil {
+				if own.Low == nil {
 					return
 				}
-				if low[i] != own[i]-128 {
+				if own.Low[i] != own.Symbols[i]-128 {
 					difference = 128
 				}
 			}
-			difference >>= 8 - width
+			difference >>= 8 - own.Width
 			sum += float32(scales[j] * float32(difference))
 			peak = max(peak, difference, -difference)
 		}

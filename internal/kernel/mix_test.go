@@ -48,14 +48,14 @@ func TestMixingIsTheSameInEveryTier(t *testing.T) {
 		x := random(4, n)
 		want := slices.Clone(x)
 		var wantSaw Mixed
-		mixSymbols(want, own, low, theirs, scales, width, &wantSaw)
+		mixSymbols(want, Own{own, low, width}, theirs, scales, &wantSaw)
 		for _, tier := range Available() {
 			got := slices.Clone(x)
-			if saw := tier.Mix(got, own, low, theirs, scales, width); !slices.Equal(got, want) || saw != wantSaw {
+			if saw := tier.Mix(got, Own{own, low, width}, theirs, scales); !slices.Equal(got, want) || saw != wantSaw {
 				t.Fatalf("%v: %+v, want %+v, or another sum", tier, saw, wantSaw)
 			}
 			copy(got, x)
-			saw := tier.Mix(got, own, nil, theirs, scales, width)
+			saw := tier.Mix(got, Own{own, nil, width}, theirs, scales)
 			if saw.Done > firstTie || saw.Done < min(firstTie-63, n) || firstTie == n && saw != wantSaw {
 				t.Fatalf("%v without windows: %+v, the first tie is at %d of %d", tier, saw, firstTie, n)
 			}
@@ -91,7 +91,7 @@ func TestBitsAreMixedLikeBytes(t *testing.T) {
 		}
 		want := slices.Clone(x)
 		var wantSaw Mixed
-		mixSymbols(want, own, low, theirs, scales, 1, &wantSaw)
+		mixSymbols(want, Own{own, low, 1}, theirs, scales, &wantSaw)
 		for _, tier := range Available() {
 			got := slices.Clone(x)
 			if saw := tier.MixBits(got, ownBits, lowBits, theirBits, scales); saw != wantSaw {

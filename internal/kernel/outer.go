@@ -7,47 +7,56 @@ import "gossiptrainer/internal/kernel/asm"
 // pixel to the next in each array.
 type Walk struct{ Count, StepA, StepB [3]int }
 
+// Products says which sums Outer computes: of the quads, Columns floats wide, over the
+// pixels of a walk.
+type Products struct {
+	Columns int
+	Quads   []Quad
+	Walk    *Walk
+}
+
 // Outer computes for each quad q, its rows i and the columns c
 //
-//	sums[q.Out + i·columns + c] = Σ_p a[p + q.In + i]·b[p + c],
+//	sums[q.Out + i·Columns + c] = Σ_p a[p + q.In + i]·b[p + c],
 //
 // where p runs over the pixels of the walk, one product after the other in
 // this order. In the tiers with assembly every product is added without being
 // rounded, so they have the same bits. Quads may share rows. The places that
 // the walk comes to must lie in the slices.
-func (t Tier) Outer(sums, a, b []float32, columns int, quads []Quad, w *Walk) {
+func (t Tier) Outer(sums, a, b []float32, p Products) {
 	if t == Off {
-		for _, q := range quads {
+		for _, q := range p.Quads {
 			for i := range 4 {
-				clear(sums[q.Out+i*columns:][:columns])
+				clear(sums[q.Out+i*p.Columns:][:p.Columns])
 			}
-			addOuter(sums[q.Out:], a[q.In:], b, columns, w)
+			addOuter(sums[q.Out:], a[q.In:], b, p.Columns, p.Walk)
 		}
 		return
 	}
-	t.outer(sums, a, b, quads, w, outerCall{asm.OuterCall{Columns: 4 * columns}})
+	t.outer(sums, a, b, p, outerCall{asm.OuterCall{}})
 }
 
-// AddOuter does as Outer and adds the sums to what is there. No two quads may
-// share rows.
-func (t Tier) AddOuter(sums, a, b []float32, columns int, quads []Quad, w *Walk) {
+// AddOuter does as Outer and adds the sums to those in place. No two quads may share
+// rows.
+func (t Tier) AddOuter(sums, a, b []float32, p Products) {
 	if t == Off {
-		for _, q := range quads {
-			addOuter(sums[q.Out:], a[q.In:], b, columns, w)
+		for _, q := range p.Quads {
+			addOuter(sums[q.Out:], a[q.In:], b, p.Columns, p.Walk)
 		}
 		return
 	}
-	t.outer(sums, a, b, quads, w, outerCall{asm.OuterCall{Columns: 4 * columns, Add: 1}})
+	t.outer(sums, a, b, p, outerCall{asm.OuterCall{Add: 1}})
 }
 
 // An outerCall holds the arguments of the assembly.
 type outerCall struct{ asm.OuterCall }
 
-func (t Tier) outer(sums, a, b []float32, quads []Quad, w *Walk, call outerCall) {
-	call.A, call.Count = &a[0], w.Count
+func (t Tier) outer(sums, a, b []float32, p Products, call outerCall) {
+	w := p.Walk
+	call.A, call.Count, call.Columns = &a[0], w.Count, 4*p.Columns
 	call.StepA, call.StepB = remainders(w.StepA, w.Count), remainders(w.StepB, w.Count)
-	for c := 0; c < call.Columns/4; {
-		c += call.run(t, sums[c:], b[c:], call.Columns/4-c, quads)
+	for c := 0; c < p.Columns; {
+		c += call.run(t, sums[c:], b[c:], p.Columns-c, p.Quads)
 	}
 }
 
@@ -84,13 +93,13 @@ func (call *outerCall) run(t Tier, sums, b []float32, wide int, quads []Quad) in
 	return Lanes
 }
 
-// begin sets what the assembly counts, and says whether there is anything to do.
+// begin sets the counts of the assembly, and reports whether there is anything to do.
 func (call *outerCall) begin(tiles int) bool {
 	call.Done, call.Tiles = 0, tiles
 	return tiles > 0
 }
 
-// rest computes what fills no tile.
+// rest computes the quads that fill no tile.
 func (call *outerCall) rest(quads []Quad) {
 	if call.begin(len(quads)) {
 		asm.OuterRestAVX512(&call.OuterCall, &quads[0])

@@ -25,6 +25,57 @@ func (t Tier) Pack(dst []byte, width int, symbols []byte) {
 	packBytes(dst, width, symbols)
 }
 
+// packBlock is how many symbols of 16 bits become bytes at a time: few, because Go clears
+// their memory in each call.
+const packBlock = 1 << 8
+
+// PackWords is Pack for symbols of 16 bits, of which it packs the lower width bits.
+// It returns the bits that the symbols have, so that its caller finds one that does
+// not fit.
+func (t Tier) PackWords(dst []byte, width int, symbols []uint16) (seen uint16) {
+	if width == 8 {
+		return t.narrowWords(dst, symbols)
+	}
+	var memory [packBlock]byte
+	for len(symbols) > 0 {
+		n := min(len(symbols), packBlock)
+		seen |= t.narrowWords(memory[:n], symbols[:n])
+		t.Pack(dst, width, memory[:n])
+		dst, symbols = dst[n/8*width:], symbols[n:]
+	}
+	return seen
+}
+
+// narrowWords writes the lower bytes of words, as many as fit in dst, and returns the
+// bits that the words have.
+func (t Tier) narrowWords(dst []byte, words []uint16) (seen uint16) {
+	n := len(words) &^ 63
+	pairs := uint32(0)
+	switch t {
+	case AVX512:
+		pairs = asm.NarrowWordsAVX512(dst[:n], words)
+	case AVX2:
+		pairs = asm.NarrowWordsAVX2(dst[:n], words)
+	default:
+		n = 0
+	}
+	seen = uint16(pairs) | uint16(pairs>>16)
+	dst, words = dst[n:], words[n:]
+	for len(words) >= 8 && len(dst) >= 8 {
+		a, b, c, d := words[0], words[1], words[2], words[3]
+		e, f, g, h := words[4], words[5], words[6], words[7]
+		seen |= a | b | c | d | e | f | g | h
+		binary.LittleEndian.PutUint64(dst, uint64(byte(a))|uint64(byte(b))<<8|uint64(byte(c))<<16|uint64(byte(d))<<24|
+			uint64(byte(e))<<32|uint64(byte(f))<<40|uint64(byte(g))<<48|uint64(byte(h))<<56)
+		dst, words = dst[8:], words[8:]
+	}
+	for i, s := range words {
+		dst[i] = byte(s)
+		seen |= s
+	}
+	return seen
+}
+
 // packLanes packs as many symbols as inLanes says.
 func (t Tier) packLanes(dst []byte, width int, s []byte) {
 	switch {
@@ -114,6 +165,39 @@ func (t Tier) Unpack(symbols []byte, width int, src []byte) {
 		symbols, src = symbols[32:], src[4*width:]
 	}
 	unpackBytes(symbols, width, src)
+}
+
+// UnpackWords is Unpack for symbols of 16 bits, into their lower bits.
+func (t Tier) UnpackWords(symbols []uint16, width int, src []byte) {
+	if width == 8 {
+		t.widenWords(symbols, src, 0)
+		return
+	}
+	var memory [packBlock]byte
+	for len(symbols) > 0 {
+		n := min(len(symbols), packBlock)
+		t.Unpack(memory[:n], width, src)
+		t.widenWords(symbols[:n], memory[:n], 8-width)
+		symbols, src = symbols[n:], src[n/8*width:]
+	}
+}
+
+// widenWords writes the upper bits of the bytes src, as many as words, to words.
+func (t Tier) widenWords(words []uint16, src []byte, shift int) {
+	src = src[:len(words)]
+	n := len(words) &^ 63
+	switch t {
+	case AVX512:
+		asm.WidenWordsAVX512(words[:n], src, uint64(shift))
+	case AVX2:
+		asm.WidenWordsAVX2(words[:n], src, uint64(shift))
+	default:
+		n = 0
+	}
+	words, src = words[n:], src[n:]
+	for i, b := range src {
+		words[i] = uint16(b) >> (shift & 7)
+	}
 }
 
 // unpackLanes unpacks as many symbols as inLanes says.

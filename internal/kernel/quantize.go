@@ -26,7 +26,7 @@ import (
 // so the b bits of T below 2ˢ are the residue of k, and those below them the
 // fraction: 16 for residues, s = 16 + b. Rounding e twice and to an integer,
 // cutting 1/B to 48 bits and the roundings of the definition itself move T by
-// less than 3/2, and u lacks what is below its 16 bits. So where the fraction is
+// less than 3/2, and u lacks the bits below its 16. So where the fraction is
 // neither 0 nor 1 nor −1 nor −2 both floors are the same. The others, one in
 // 16,384, are doubtful and left to the caller. For indices s is 30, which leaves
 // room for a carry: k = N·q + T/2^(30−b); they are doubtful within 2⁻¹⁴.
@@ -44,7 +44,7 @@ type Quantizer struct {
 	random bool
 }
 
-// An Output says what a Quantizer gives.
+// An Output is the form of a Quantizer's results.
 type Output uint8
 
 // The outputs.
@@ -54,7 +54,7 @@ const (
 	OfIndices                // k, as int32
 )
 
-// A Lattice says what a Quantizer rounds to.
+// A Lattice is the integers that a Quantizer rounds to.
 type Lattice struct {
 	Step  float64  // D > 0
 	Bits  int      // b, 1 to 8
@@ -95,7 +95,7 @@ type precision struct {
 	bits  int     // s
 	first float64 // the scale of w
 	near  uint32  // fractions are doubtful from −near to near − 1
-	own   uint32  // what residues and indices use in their ways
+	own   uint32  // residues and indices use it in their ways
 }
 
 // set fills the words that the assembly reads.
@@ -217,11 +217,19 @@ func (t Tier) Indices(dst []int32, x []float32, first int, q *Quantizer, doubt [
 	return n, doubts != 0
 }
 
-// HashedIndices is Indices that also writes the lower bits of the indices, those
-// in mask, to symbols, and continues h with the indices. It may end early, behind
-// doubtful ones: from hashed on nothing has been entered in h.
-func (t Tier) HashedIndices(dst []int32, symbols []byte, x []float32, first int, q *Quantizer, mask byte,
-	doubt []byte, h *Hash) (done, hashed int) {
+// Hashed is where HashedIndices writes.
+type Hashed struct {
+	Indices []int32
+	Symbols []byte // the bits of the indices that are in Mask
+	Mask    byte
+	Doubt   []byte
+	Hash    *Hash // continued with the indices
+}
+
+// HashedIndices is Indices that also writes symbols and continues a hash. It may end
+// early, behind doubtful indices; the hash lacks the indices from hashed on.
+func (t Tier) HashedIndices(to Hashed, x []float32, first int, q *Quantizer) (done, hashed int) {
+	dst, symbols, mask, doubt, h := to.Indices, to.Symbols, to.Mask, to.Doubt, to.Hash
 	n := min(len(x), 8*len(doubt)) &^ (Step - 1)
 	if t != AVX512 || n == 0 || first%Step != 0 || q.output != OfIndices || h.count%stripe != 0 {
 		done, doubtful := t.Indices(dst, x, first, q, doubt)

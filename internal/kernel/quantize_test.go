@@ -97,7 +97,8 @@ func checkLanes(t *rapid.T, tier Tier, l Lattice, x []float32, first int) {
 			var h, want Hash
 			h.Reset()
 			want.Reset()
-			done, hashed := tier.HashedIndices(indices, symbols, x, first, &whole, byte(1<<l.Bits-1), doubt, &h)
+			to := Hashed{indices, symbols, byte(1<<l.Bits - 1), doubt, &h}
+			done, hashed := tier.HashedIndices(to, x, first, &whole)
 			tier.Hash(&want, indices[:hashed])
 			if h.Sum() != want.Sum() {
 				t.Fatalf("%d of %d hashed: %x, want %x", hashed, done, h.Sum(), want.Sum())

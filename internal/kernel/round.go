@@ -39,7 +39,7 @@ const (
 	Below               // ⌊r⌋ + [u < r − ⌊r⌋]
 )
 
-// Parts says what a Rounder rounds to.
+// Parts are the numbers that a Rounder rounds to.
 type Parts struct {
 	Low        float32 // of all v
 	Unit       float64 // a part, in (2⁻⁶⁰, 2⁶⁰)
@@ -85,12 +85,17 @@ func (r *Rounder) Set(p Parts) bool {
 	return true
 }
 
-// Round writes the symbols of x, whose first coordinate has the index first. It
-// returns how many it did, a multiple of Batch, and sets the bits in doubt of
-// those it is not certain of; doubtful is false if there are none. In Off it does
-// nothing.
-func (t Tier) Round(symbols []byte, x []float32, first int, r *Rounder, key rng.Key, doubt []byte) (done int,
-	doubtful bool) {
+// A Uniform is the uniform numbers of coordinates in a row, the first of which has the
+// index First.
+type Uniform struct {
+	Key   rng.Key
+	First int
+}
+
+// Round writes the symbols of x. It returns how many it did, a multiple of Batch, and
+// sets the bits in doubt of those it is not certain of; doubtful is false if there are
+// none. In Off it does nothing.
+func (t Tier) Round(symbols []byte, x []float32, r *Rounder, u Uniform, doubt []byte) (done int, doubtful bool) {
 	n := min(len(x), 8*len(doubt)) &^ (Batch - 1)
 	if t == Off || n == 0 {
 		return 0, false
@@ -99,11 +104,11 @@ func (t Tier) Round(symbols []byte, x []float32, first int, r *Rounder, key rng.
 	var doubts uint32
 	switch {
 	case t == AVX512 && r.random:
-		doubts = asm.RandomRoundAVX512(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
+		doubts = asm.RandomRoundAVX512(symbols, x, uint32(u.First), u.Key.K0, u.Key.K1, &r.words, doubt)
 	case t == AVX512:
 		doubts = asm.FixedRoundAVX512(symbols, x, &r.words, doubt)
 	case r.random:
-		doubts = asm.RandomRoundAVX2(symbols, x, uint32(first), key.K0, key.K1, &r.words, doubt)
+		doubts = asm.RandomRoundAVX2(symbols, x, uint32(u.First), u.Key.K0, u.Key.K1, &r.words, doubt)
 	default:
 		doubts = asm.FixedRoundAVX2(symbols, x, &r.words, doubt)
 	}

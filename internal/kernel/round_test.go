@@ -78,7 +78,7 @@ func TestLanesRoundPartsLikeTheDefinition(t *testing.T) {
 					t.Fatal("the parts were refused")
 				}
 				symbols, doubt, unsure := make([]byte, n), make([]byte, 8*4), map[int]bool{}
-				done, doubtful := tier.Round(symbols, x, first, &r, key, doubt)
+				done, doubtful := tier.Round(symbols, x, &r, Uniform{key, first}, doubt)
 				Doubtful(doubt, func(at int) bool { unsure[at] = true; return true })
 				if done != 3*Batch || doubtful != (len(unsure) > 0) {
 					t.Fatalf("%d done, %d doubtful, reported %v", done, len(unsure), doubtful)
@@ -106,7 +106,7 @@ func TestFewPartsAreDoubtful(t *testing.T) {
 		}
 		for _, tier := range Available()[1:] {
 			count, doubt := 0, make([]byte, n/8)
-			done, _ := tier.Round(make([]byte, n), x, 0, &r, rng.At(1, 1), doubt)
+			done, _ := tier.Round(make([]byte, n), x, &r, Uniform{Key: rng.At(1, 1)}, doubt)
 			Doubtful(doubt, func(int) bool { count++; return true })
 			if done != n || count > n>>11 {
 				t.Errorf("%v, draw %d: %d of %d doubtful", tier, draw, count, done)
@@ -124,7 +124,7 @@ func TestRounderLeavesWhatItCannotDo(t *testing.T) {
 	}
 	r.Set(Parts{Unit: 1})
 	for _, tier := range Available() {
-		if n, _ := tier.Round(make([]byte, 63), make([]float32, 63), 0, &r, rng.Key{}, make([]byte, 8)); n != 0 {
+		if n, _ := tier.Round(make([]byte, 63), make([]float32, 63), &r, Uniform{}, make([]byte, 8)); n != 0 {
 			t.Errorf("%v: %d of 63 done", tier, n)
 		}
 	}

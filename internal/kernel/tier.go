@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/kernel/asm"
 )
 
 // A Tier is a set of vector instructions. Its methods are the kernels; one that
@@ -70,4 +72,21 @@ func Check() error { return chosen.err }
 // whatever Variable says.
 func Available() []Tier {
 	return []Tier{Off, AVX2, AVX512}[:machine()+1]
+}
+
+// MultiplyAdds does at least n multiply-adds of floats as fast as the tier can,
+// for measuring by how much a kernel misses that, and returns how many. Off
+// does none.
+func (t Tier) MultiplyAdds(n int) int {
+	switch t {
+	case AVX512:
+		loops := n/(16*16) + 1
+		asm.PeakAVX512(loops)
+		return loops * 16 * 16
+	case AVX2:
+		loops := n/(12*8) + 1
+		asm.PeakAVX2(loops)
+		return loops * 12 * 8
+	}
+	return 0
 }

@@ -74,7 +74,7 @@ func BenchmarkOuter(b *testing.B) {
 		for _, tier := range Available() {
 			b.Run(fmt.Sprintf("%s/%v", l.name, tier), func(b *testing.B) {
 				share(b, tier, l.images*l.h*l.w*win.Rows*win.Len*l.channels, func() {
-					tier.Outer(sums, in, dy, l.channels, quads, &w)
+					tier.Outer(sums, in, dy, Products{l.channels, quads, &w})
 				})
 			})
 		}

@@ -175,7 +175,7 @@ func TestOuterIsItsDefinition(t *testing.T) {
 		for _, tier := range Available() {
 			t.Run(fmt.Sprintf("%v %+v", tier, s), func(t *testing.T) {
 				sums := slices.Clone(start)
-				tier.AddOuter(sums, a, b, s.columns, quads, &w)
+				tier.AddOuter(sums, a, b, Products{s.columns, quads, &w})
 				if tier > AVX2 && !slices.Equal(first, sums) {
 					t.Error("not the bits of the tier below")
 				}
@@ -186,7 +186,7 @@ func TestOuterIsItsDefinition(t *testing.T) {
 				if !near(sums, want, 18) {
 					t.Errorf("added %v, want %v", sums, want)
 				}
-				if tier.Outer(sums, a, b, s.columns, quads, &w); !near(sums, want, 18) {
+				if tier.Outer(sums, a, b, Products{s.columns, quads, &w}); !near(sums, want, 18) {
 					t.Errorf("%v, want %v", sums, want)
 				}
 			})
@@ -200,9 +200,9 @@ func TestQuadsOfOuterMayOverlap(t *testing.T) {
 		a, b := numbers(7*5, 1), numbers(7*18, 2)
 		w := Walk{Count: [3]int{1, 1, 7}, StepA: [3]int{0, 0, 5}, StepB: [3]int{0, 0, 18}}
 		got, want := make([]float32, 5*18), make([]float32, 8*18)
-		tier.Outer(got, a, b, 18, []Quad{{}, {In: 1, Out: 18}}, &w)
-		tier.Outer(want, a, b, 18, []Quad{{}}, &w)
-		tier.Outer(want[4*18:], a, b, 18, []Quad{{In: 1}}, &w)
+		tier.Outer(got, a, b, Products{18, []Quad{{}, {In: 1, Out: 18}}, &w})
+		tier.Outer(want, a, b, Products{18, []Quad{{}}, &w})
+		tier.Outer(want[4*18:], a, b, Products{18, []Quad{{In: 1}}, &w})
 		if !slices.Equal(got[:4*18], want[:4*18]) || !slices.Equal(got[4*18:], want[7*18:]) {
 			t.Errorf("%v: %v, want %v", tier, got, want)
 		}

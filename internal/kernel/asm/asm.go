@@ -15,7 +15,7 @@ const Step = 128
 // Batch is the number of coordinates that rounding to parts or levels does at a time.
 const Batch = 64
 
-// RoundFraction is the number of fractional bits of what is rounded to parts.
+// RoundFraction is the number of fractional bits of coordinates that are rounded to parts.
 const RoundFraction = 22
 
 // MaxCells is the largest number of cells between levels.
@@ -87,7 +87,7 @@ type CellWords struct {
 	Upper   [8]uint32   // the same by the upper four
 }
 
-// ChannelsCall is what a pass over the pixels of some planes is given. Distances are of bytes.
+// ChannelsCall holds the arguments of a pass over the pixels of some planes. Distances are of bytes.
 type ChannelsCall struct {
 	Planes       [6]*float32 // their first pixels
 	Steps        [6]int      // from one row to the next
@@ -97,16 +97,16 @@ type ChannelsCall struct {
 	Singles      int         // and the rest
 	Pixel        int         // from one pixel to the next
 	Groups       int         // of channels that fill a vector; the assembly counts it down
-	Floor        float32     // of what is written
+	Floor        float32     // of the results
 	Done         int         // bytes of the channels dealt with, which the assembly counts
 }
 
-// ConvolveCall is what the tiles of a convolution are given. Distances are of bytes.
+// ConvolveCall holds the arguments of the tiles of a convolution. Distances are of bytes.
 type ConvolveCall struct {
 	In    *float32  // inputs
 	Out   *float32  // sums, from the panel's first column on
 	W     *float32  // weights of the panel
-	Start *float32  // what the sums begin with
+	Start *float32  // start values of the sums
 	Done  int       // bytes of the quads dealt with, which the assembly counts
 	Tiles int       // 1 or more; the assembly counts it down
 	Rows  int       // runs of inputs in a window
@@ -118,7 +118,7 @@ type ConvolveCall struct {
 	Mask  [16]int32 // all bits of the lanes that are there
 }
 
-// OuterCall is what the tiles of a sum of outer products are given. Distances are of bytes.
+// OuterCall holds the arguments of the tiles of a sum of outer products. Distances are of bytes.
 type OuterCall struct {
 	A       *float32  // rows
 	B       *float32  // columns, from the panel's first on

@@ -79,6 +79,16 @@ func Unpack4AVX2(symbols []byte, src []byte)
 //go:noescape
 func RaiseAVX2(symbols []byte, count uint64)
 
+// NarrowWordsAVX2 writes the lower bytes of words; len(dst) is a multiple of 64. It returns the bits that pairs of words have, for their caller to find a word that fits no byte.
+//
+//go:noescape
+func NarrowWordsAVX2(dst []byte, words []uint16) (seen uint32)
+
+// WidenWordsAVX2 writes src >> shift; len(words) is a multiple of 64.
+//
+//go:noescape
+func WidenWordsAVX2(words []uint16, src []byte, shift uint64)
+
 // Pack1AVX512 packs len(symbols) symbols, a multiple of a vector.
 //
 //go:noescape
@@ -113,3 +123,13 @@ func Unpack4AVX512(symbols []byte, src []byte)
 //
 //go:noescape
 func RaiseAVX512(symbols []byte, count uint64)
+
+// NarrowWordsAVX512 writes the lower bytes of words; len(dst) is a multiple of 64. It returns the bits that pairs of words have, for their caller to find a word that fits no byte.
+//
+//go:noescape
+func NarrowWordsAVX512(dst []byte, words []uint16) (seen uint32)
+
+// WidenWordsAVX512 writes src >> shift; len(words) is a multiple of 64.
+//
+//go:noescape
+func WidenWordsAVX512(words []uint16, src []byte, shift uint64)

@@ -707,6 +707,86 @@ done:
 	VZEROUPPER
 	RET
 
+// func NarrowWordsAVX2(dst []byte, words []uint16) (seen uint32)
+// Requires: AVX, AVX2
+TEXT ·NarrowWordsAVX2(SB), NOSPLIT, $0-52
+	// Load the arguments; no bit has been seen.
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    words_base+24(FP), CX
+	MOVQ    dst_len+8(FP), DX
+	VPXOR   Y0, Y0, Y0
+	VMOVDQU packbytes<>+0(SB), Y1
+	TESTQ   DX, DX
+	JZ      done
+
+loop:
+	// Note the bits of two vectors of words, and store their lower bytes.
+	VMOVDQU   (CX), Y2
+	VMOVDQU   32(CX), Y3
+	VPOR      Y2, Y0, Y0
+	VPOR      Y3, Y0, Y0
+	VPAND     Y1, Y2, Y2
+	VPAND     Y1, Y3, Y3
+	VPACKUSWB Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000020, DX
+	JNZ       loop
+
+done:
+	// Join the lanes, half with half.
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X0
+	VPSHUFD      $0x0e, X0, X1
+	VPOR         X1, X0, X0
+	VPSHUFD      $0x01, X0, X1
+	VPOR         X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, seen+48(FP)
+	VZEROUPPER
+	RET
+
+DATA packbytes<>+0(SB)/4, $0x00ff00ff
+DATA packbytes<>+4(SB)/4, $0x00ff00ff
+DATA packbytes<>+8(SB)/4, $0x00ff00ff
+DATA packbytes<>+12(SB)/4, $0x00ff00ff
+DATA packbytes<>+16(SB)/4, $0x00ff00ff
+DATA packbytes<>+20(SB)/4, $0x00ff00ff
+DATA packbytes<>+24(SB)/4, $0x00ff00ff
+DATA packbytes<>+28(SB)/4, $0x00ff00ff
+GLOBL packbytes<>(SB), RODATA|NOPTR, $32
+
+// func WidenWordsAVX2(words []uint16, src []byte, shift uint64)
+// Requires: AVX, AVX2
+TEXT ·WidenWordsAVX2(SB), NOSPLIT, $0-56
+	// Load the arguments.
+	MOVQ  words_base+0(FP), AX
+	MOVQ  src_base+24(FP), CX
+	MOVQ  words_len+8(FP), DX
+	MOVQ  shift+48(FP), BX
+	VMOVQ BX, X0
+	TESTQ DX, DX
+	JZ    done
+
+loop:
+	// Spread one vector of bytes to two of words.
+	VPMOVZXBW (CX), Y1
+	VPSRLW    X0, Y1, Y1
+	VMOVDQU   Y1, (AX)
+	VPMOVZXBW 16(CX), Y1
+	VPSRLW    X0, Y1, Y1
+	VMOVDQU   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000020, DX
+	JNZ       loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func Pack1AVX512(dst []byte, symbols []byte)
 // Requires: AVX, AVX512BW, AVX512F
 TEXT ·Pack1AVX512(SB), NOSPLIT, $0-48
@@ -896,6 +976,74 @@ loop:
 	VMOVDQU32 Z1, (AX)
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000040, CX
+	JNZ       loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func NarrowWordsAVX512(dst []byte, words []uint16) (seen uint32)
+// Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL
+TEXT ·NarrowWordsAVX512(SB), NOSPLIT, $0-52
+	// Load the arguments; no bit has been seen.
+	MOVQ   dst_base+0(FP), AX
+	MOVQ   words_base+24(FP), CX
+	MOVQ   dst_len+8(FP), DX
+	VPXORD Z0, Z0, Z0
+	TESTQ  DX, DX
+	JZ     done
+
+loop:
+	// Note the bits of two vectors of words, and store their lower bytes.
+	VMOVDQU32 (CX), Z1
+	VMOVDQU32 64(CX), Z2
+	VPORD     Z1, Z0, Z0
+	VPORD     Z2, Z0, Z0
+	VPMOVWB   Z1, (AX)
+	VPMOVWB   Z2, 32(AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000040, DX
+	JNZ       loop
+
+done:
+	// Join the lanes, half with half.
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPORD         Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPORD         X1, X0, X0
+	VPSHUFD       $0x0e, X0, X1
+	VPORD         X1, X0, X0
+	VPSHUFD       $0x01, X0, X1
+	VPORD         X1, X0, X0
+	VMOVD         X0, AX
+	MOVL          AX, seen+48(FP)
+	VZEROUPPER
+	RET
+
+// func WidenWordsAVX512(words []uint16, src []byte, shift uint64)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·WidenWordsAVX512(SB), NOSPLIT, $0-56
+	// Load the arguments.
+	MOVQ  words_base+0(FP), AX
+	MOVQ  src_base+24(FP), CX
+	MOVQ  words_len+8(FP), DX
+	MOVQ  shift+48(FP), BX
+	VMOVQ BX, X0
+	TESTQ DX, DX
+	JZ    done
+
+loop:
+	// Spread one vector of bytes to two of words.
+	VPMOVZXBW (CX), Z1
+	VPSRLW    X0, Z1, Z1
+	VMOVDQU32 Z1, (AX)
+	VPMOVZXBW 32(CX), Z1
+	VPSRLW    X0, Z1, Z1
+	VMOVDQU32 Z1, 64(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000040, DX
 	JNZ       loop
 
 done:

@@ -49,6 +49,16 @@ func Unpack4AVX2(symbols []byte, src []byte) { panic("asm: no assembly in this b
 // RaiseAVX2 shifts the bytes, a multiple of a vector, to the left; no bit is lost.
 func RaiseAVX2(symbols []byte, count uint64) { panic("asm: no assembly in this build") }
 
+// NarrowWordsAVX2 writes the lower bytes of words; len(dst) is a multiple of 64. It returns the bits that pairs of words have, for their caller to find a word that fits no byte.
+func NarrowWordsAVX2(dst []byte, words []uint16) (seen uint32) {
+	panic("asm: no assembly in this build")
+}
+
+// WidenWordsAVX2 writes src >> shift; len(words) is a multiple of 64.
+func WidenWordsAVX2(words []uint16, src []byte, shift uint64) {
+	panic("asm: no assembly in this build")
+}
+
 // Pack1AVX512 packs len(symbols) symbols, a multiple of a vector.
 func Pack1AVX512(dst []byte, symbols []byte) { panic("asm: no assembly in this build") }
 
@@ -69,3 +79,13 @@ func Unpack4AVX512(symbols []byte, src []byte) { panic("asm: no assembly in this
 
 // RaiseAVX512 shifts the bytes, a multiple of a vector, to the left; no bit is lost.
 func RaiseAVX512(symbols []byte, count uint64) { panic("asm: no assembly in this build") }
+
+// NarrowWordsAVX512 writes the lower bytes of words; len(dst) is a multiple of 64. It returns the bits that pairs of words have, for their caller to find a word that fits no byte.
+func NarrowWordsAVX512(dst []byte, words []uint16) (seen uint32) {
+	panic("asm: no assembly in this build")
+}
+
+// WidenWordsAVX512 writes src >> shift; len(words) is a multiple of 64.
+func WidenWordsAVX512(words []uint16, src []byte, shift uint64) {
+	panic("asm: no assembly in this build")
+}

@@ -33,9 +33,9 @@ type walk struct {
 	pixel  reg.GPVirtual   // bytes of a pixel
 }
 
-// A visit is what one function does: begin and end stand before and after the rows
-// of a group of channels; body does one pixel of so many planes with sums i, of as
-// many as chains: four pixels of a row have different ones.
+// A visit is the work of one function. begin and end stand before and after the rows of
+// a group of channels. body does one pixel of so many planes with sums i, of as many as
+// chains: four pixels of a row have different ones.
 type visit struct {
 	planes, chains int
 	begin, end     func(w *walk)

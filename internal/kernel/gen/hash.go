@@ -35,7 +35,7 @@ func (h chain) stripe(from operand.Mem) {
 	h.enter(v)
 }
 
-// enter is the link of the chain: what waits for the stripe before.
+// enter is the link of the chain, the part that waits for the stripe before.
 func (h chain) enter(product reg.Register) {
 	h.c.VPADDQ(product, h.state, h.state)
 	h.c.VPROLQ(operand.U8(31), h.state, h.state)

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// indices writes what is done with grid indices besides rounding: their range,
-// parts of them as bytes, and their recovery from symbols.
+// indices writes the functions for grid indices besides rounding: their range, parts of
+// them as bytes, and their recovery from symbols.
 func indices(c *build.Context) {
 	for _, w := range widths(c, "indices") {
 		extent(w)

@@ -7,8 +7,8 @@
 // The vocabulary is that of width: one size of vector registers. Each block of a
 // function begins with a comment, which the assembly shows.
 //
-// Run it with go generate ./internal/kernel. A test compares the files with what it
-// would write.
+// Run it with go generate ./internal/kernel. A test compares the files with its
+// output.
 package main
 
 import (

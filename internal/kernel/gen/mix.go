@@ -156,8 +156,8 @@ func (m *mixer) neighbours(at reg.GPVirtual, own, up, peak reg.VecVirtual, sums 
 	m.c.JNZ(operand.LabelRef("neighbour"))
 }
 
-// upwards sets the top bit of the bytes of up whose window begins above
-// own − N/2, so that a tie is a difference of +N/2.
+// upwards sets the top bit of the bytes of up where the window begins above own − N/2:
+// there a tie is a difference of +N/2.
 func (m *mixer) upwards(own reg.VecVirtual, low operand.Mem, up reg.VecVirtual) {
 	m.c.VPSUBB(m.signs, own, up)
 	if m.wide {

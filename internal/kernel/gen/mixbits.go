@@ -105,8 +105,8 @@ func (m *bitMixer) sums(at reg.GPVirtual) [4]reg.VecVirtual {
 	return sums
 }
 
-// each calls do for four vectors, with what picks the lanes whose bits of word,
-// which it uses up, are set.
+// each calls do for four vectors, with a function that picks the lanes of which word
+// has bits set. It uses word up.
 func (m *bitMixer) each(word reg.GPVirtual, do func(v int, pick func(from, otherwise reg.VecVirtual) reg.VecVirtual)) {
 	var all reg.VecVirtual
 	if !m.wide {

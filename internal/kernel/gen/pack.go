@@ -47,7 +47,71 @@ func pack(c *build.Context) {
 			w.finish()
 		}
 		raise(w)
+		narrowWords(w)
+		widenWords(w)
 	}
+}
+
+// narrowWords writes the way of symbols of 16 bits to bytes, before they are packed.
+func narrowWords(w width) {
+	function(w.c, "NarrowWords"+w.tier, "func(dst []byte, words []uint16) (seen uint32)",
+		"writes the lower bytes of words; len(dst) is a multiple of 64. "+
+			"It returns the bits that pairs of words have, for their caller to find a word that fits no byte.")
+	w.c.Comment("Load the arguments; no bit has been seen.")
+	dst, words, n := w.base("dst"), w.base("words"), w.length("dst")
+	seen, bytes := w.vector(), w.vector()
+	w.clear(seen)
+	if !w.wide {
+		w.load(w.same("bytes", 0x00FF00FF), bytes)
+	}
+	w.loop(n, func() {
+		w.c.Comment("Note the bits of two vectors of words, and store their lower bytes.")
+		a, b := w.vector(), w.vector()
+		w.load(words, a)
+		w.load(words.Offset(w.bytes), b)
+		w.or(a, seen, seen)
+		w.or(b, seen, seen)
+		if w.wide {
+			w.c.VPMOVWB(a, dst)
+			w.c.VPMOVWB(b, dst.Offset(w.bytes/2))
+		} else {
+			w.and(bytes, a, a)
+			w.and(bytes, b, b)
+			w.c.VPACKUSWB(b, a, a)
+			w.c.VPERMQ(operand.U8(0b11011000), a, a)
+			w.store(a, dst)
+		}
+		w.c.ADDQ(operand.U32(2*w.bytes), words.Base)
+		w.c.ADDQ(operand.U32(w.bytes), dst.Base)
+		w.c.SUBQ(operand.U32(w.bytes), n)
+	})
+	w.c.Comment("Join the lanes, half with half.")
+	w.c.Store(w.fold(seen, func(other, v reg.Register) { w.or(other, v, v) }), w.c.ReturnIndex(0))
+	w.finish()
+}
+
+// widenWords writes the way back, behind the unpacking.
+func widenWords(w width) {
+	function(w.c, "WidenWords"+w.tier, "func(words []uint16, src []byte, shift uint64)",
+		"writes src >> shift; len(words) is a multiple of 64.")
+	w.c.Comment("Load the arguments.")
+	words, src, n, shift := w.base("words"), w.base("src"), w.length("words"), w.c.XMM()
+	r := w.c.GP64()
+	w.c.Load(w.c.Param("shift"), r)
+	w.c.VMOVQ(r, shift)
+	w.loop(n, func() {
+		w.c.Comment("Spread one vector of bytes to two of words.")
+		for half := range 2 {
+			v := w.vector()
+			w.c.VPMOVZXBW(src.Offset(half*w.bytes/2), v)
+			w.c.VPSRLW(shift, v, v)
+			w.store(v, words.Offset(half*w.bytes))
+		}
+		w.c.ADDQ(operand.U32(w.bytes), src.Base)
+		w.c.ADDQ(operand.U32(2*w.bytes), words.Base)
+		w.c.SUBQ(operand.U32(w.bytes), n)
+	})
+	w.finish()
 }
 
 // raise writes the shift of symbols to the upper bits of their bytes.

@@ -45,7 +45,7 @@ func (p sweep) maxPool() {
 }
 
 // maxPoolGradient writes dy to the first pixel of the window that has the value
-// y, and 0 to the others. What a pixel takes is removed by an exclusive or.
+// y, and 0 to the others. An exclusive or removes the value that a pixel takes.
 func (p sweep) maxPoolGradient() {
 	p.run("MaxPoolGradient", "gives the gradient of each largest pixel to it.", visit{
 		planes: 6, chains: 1,

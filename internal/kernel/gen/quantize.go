@@ -32,21 +32,37 @@ type quantizer struct {
 	packed          int  // bits of the residues of a bit stream, 0 for bytes
 	hashed          bool // indices, their residues and a hash: its chain leaves time for all
 
-	dst, x, doubt       operand.Mem
-	q                   call
-	first               reg.GPVirtual // of the random numbers
-	doubts              reg.GPVirtual // not 0 if a coordinate is doubtful
-	outside, period     reg.VecVirtual
+	dst, x, doubt operand.Mem
+	q             call
+	lattice
+	draws
+	found
+	hash  links
+	words words // AVX-512, without indices
+}
+
+// lattice is the constants of a lattice, see the comment of kernel.Quantizer.
+type lattice struct {
 	begins, units       reg.VecVirtual
 	high, low           reg.VecVirtual
 	magic, three        operand.Op
-	noise, bits, rest   operand.Op // shift counts
-	product, zero       reg.VecVirtual
+	bits, rest          operand.Op // shift counts
 	shift, test, symbol operand.Op
-	key1, second, third operand.Op
+}
 
-	hash  links
-	words words // AVX-512, without indices
+// draws holds the operands of the random numbers.
+type draws struct {
+	first               reg.GPVirtual // index of the next number
+	product             reg.VecVirtual
+	noise               operand.Op // a shift count
+	key1, second, third operand.Op
+}
+
+// found holds the doubts and the ranges that a function collects.
+type found struct {
+	doubts          reg.GPVirtual // not 0 if a coordinate is doubtful
+	outside, period reg.VecVirtual
+	zero            reg.VecVirtual
 }
 
 func (z *quantizer) write(name, dst string) {
@@ -144,7 +160,7 @@ func (z *quantizer) verdict() {
 	z.c.Store(far, z.c.Return("outside"))
 }
 
-// begin loads what stays the same in all steps.
+// begin loads the operands that stay the same in all steps.
 func (z *quantizer) begin() {
 	z.c.Comment("Load the constants that registers hold.")
 	z.dst, z.x, z.doubt = z.base("dst"), z.base("x"), z.base("doubt")
@@ -289,7 +305,7 @@ func (z *quantizer) quotient(v int) reg.VecVirtual {
 	return w
 }
 
-// remainder returns the integer of what w leaves of vector v, with the shift.
+// remainder returns the integer of the rest of vector v beside w, with the shift.
 func (z *quantizer) remainder(v int, w reg.VecVirtual) reg.VecVirtual {
 	e, x := z.vector(), z.x.Offset(v*z.bytes)
 	z.c.VFMSUB213PS(z.three, z.units, w)

@@ -11,12 +11,12 @@ const (
 
 // Numbers of single topics.
 const (
-	roundFraction = 22  // fractional bits of what is rounded to parts
+	roundFraction = 22  // fractional bits of coordinates that are rounded to parts
 	maxCells      = 256 // length of the tables of cells
 	findAlone     = 6   // from so many halvings on a function of its own finds the cells
 
 	// Quads of a tile: 12 rows of 32 columns, or 24 of 16, with AVX-512; with AVX2, and for
-	// what is left, a tile is one quad of 16 columns.
+	// the rest, a tile is one quad of 16 columns.
 	convolveTile2, convolveTile1 = 3, 6
 	outerTile2, outerTile1       = 3, 6
 
@@ -30,7 +30,7 @@ func constants() []constant {
 	return []constant{
 		{"Step", step, "is the number of coordinates that a quantizer does at a time."},
 		{"Batch", batch, "is the number of coordinates that rounding to parts or levels does at a time."},
-		{"RoundFraction", roundFraction, "is the number of fractional bits of what is rounded to parts."},
+		{"RoundFraction", roundFraction, "is the number of fractional bits of coordinates that are rounded to parts."},
 		{"MaxCells", maxCells, "is the largest number of cells between levels."},
 		{"FindAlone", findAlone, "is from how many halvings on a function of its own finds the cells."},
 		{"Lanes", lanes, "is the number of columns in a panel."},
@@ -93,10 +93,10 @@ func cellWords() layout {
 	}}
 }
 
-// channelsCall is what the passes of normalization and pooling are given.
+// channelsCall holds the arguments of the passes of normalization and pooling.
 func channelsCall() layout {
 	return layout{"ChannelsCall",
-		"is what a pass over the pixels of some planes is given. Distances are of bytes.", []field{
+		"holds the arguments of a pass over the pixels of some planes. Distances are of bytes.", []field{
 			{"Planes", "[6]*float32", "their first pixels"},
 			{"Steps", "[6]int", "from one row to the next"},
 			{"Coefficients", "[3]*float32", "one of each per channel"},
@@ -105,19 +105,19 @@ func channelsCall() layout {
 			{"Singles", "int", "and the rest"},
 			{"Pixel", "int", "from one pixel to the next"},
 			{"Groups", "int", "of channels that fill a vector; the assembly counts it down"},
-			{"Floor", "float32", "of what is written"},
+			{"Floor", "float32", "of the results"},
 			{"Done", "int", "bytes of the channels dealt with, which the assembly counts"},
 		}}
 }
 
-// convolveCall is what the tiles of a convolution are given.
+// convolveCall holds the arguments of the tiles of a convolution.
 func convolveCall() layout {
-	return layout{"ConvolveCall", "is what the tiles of a convolution are given. Distances are of bytes.",
+	return layout{"ConvolveCall", "holds the arguments of the tiles of a convolution. Distances are of bytes.",
 		[]field{
 			{"In", "*float32", "inputs"},
 			{"Out", "*float32", "sums, from the panel's first column on"},
 			{"W", "*float32", "weights of the panel"},
-			{"Start", "*float32", "what the sums begin with"},
+			{"Start", "*float32", "start values of the sums"},
 			{"Done", "int", "bytes of the quads dealt with, which the assembly counts"},
 			{"Tiles", "int", "1 or more; the assembly counts it down"},
 			{"Rows", "int", "runs of inputs in a window"},
@@ -130,9 +130,9 @@ func convolveCall() layout {
 		}}
 }
 
-// outerCall is what the tiles of outer products are given.
+// outerCall holds the arguments of the tiles of outer products.
 func outerCall() layout {
-	return layout{"OuterCall", "is what the tiles of a sum of outer products are given. Distances are of bytes.",
+	return layout{"OuterCall", "holds the arguments of the tiles of a sum of outer products. Distances are of bytes.",
 		[]field{
 			{"A", "*float32", "rows"},
 			{"B", "*float32", "columns, from the panel's first on"},

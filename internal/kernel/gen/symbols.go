@@ -5,11 +5,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// symbols is what functions that find symbols share: a loop over four vectors of
-// coordinates at a time, of whose symbols it makes bytes and gives those of
-// negative coordinates a sign. Whatever can wait for the bytes is done there,
-// once for four vectors; with AVX-512 also because few instructions a cycle make
-// masks.
+// symbols is the common part of functions that find symbols: a loop over four vectors
+// of coordinates at a time. It makes bytes of their symbols and gives those of negative
+// coordinates a sign. Work that can wait for the bytes is done there, once for four
+// vectors; with AVX-512 also because few instructions a cycle make masks.
 type symbols struct {
 	width
 	words         call // what a call is given besides coordinates

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A tile is what one pass of the inner loop keeps in registers: quads × 4 rows
+// A tile is the sums that one pass of the inner loop keeps in registers: quads × 4 rows
 // of sums, panels × 16 sums wide; 16 floats are one AVX-512 register or two of
 // AVX2. With masked set its last lanes may be missing.
 type tile struct {
@@ -15,7 +15,7 @@ type tile struct {
 	masked bool
 }
 
-// panelBytes is what one row of a panel takes.
+// panelBytes is the size of one row of a panel.
 const panelBytes = 4 * lanes
 
 // vectors returns how many registers one row of sums takes.

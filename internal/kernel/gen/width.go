@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A width is one size of vector registers, with what the two instruction sets
-// write differently. It is the vocabulary of all topics.
+// A width is one size of vector registers, with the operations that the two instruction
+// sets write differently. It is the vocabulary of all topics.
 type width struct {
 	c     *build.Context // a field: embedded, it costs a minute of compiling wrappers of its thousands of methods
 	tier  string         // ends the names of functions

@@ -7,9 +7,9 @@ import (
 
 // With AVX-512 the symbol of a residue lies above 16 bits of fraction, or with
 // them in 16 bits if it is to be packed. So two vectors become one of words as
-// soon as they can: what finds doubts, masks and packs is done once for both.
+// soon as they can: doubts, masks and packing are then done once for both.
 
-// words is what stays the same.
+// words holds the operands that stay the same.
 type words struct {
 	lower, upper reg.VecVirtual // that half of the dwords of two vectors
 	test         reg.VecVirtual
@@ -143,8 +143,8 @@ func (z *quantizer) storeQuarters(p int, a, b reg.VecVirtual) {
 	z.c.VPMOVDB(a, z.dst.Offset(8*p))
 }
 
-// mask clears the bits above the symbols in what has been written, unless they
-// fill their bytes.
+// mask clears the bits above the symbols in the bytes written, unless the symbols fill
+// them.
 func (z *quantizer) mask() {
 	z.c.Comment("Clear the bits above the symbols, unless they fill their bytes.")
 	dst, n, own := z.base("dst"), z.length("x"), z.c.GP32()
