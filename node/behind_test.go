@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/link"
 	"gossiptrainer/topology"

@@ -6,8 +6,8 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/peer"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
 

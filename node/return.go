@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/socket"
 	"gossiptrainer/topology"

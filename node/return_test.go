@@ -12,9 +12,9 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )

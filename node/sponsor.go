@@ -10,8 +10,8 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/link"
 )

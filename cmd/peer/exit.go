@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/compare"
@@ -16,7 +17,6 @@ import (
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
 	"gossiptrainer/node/identity"

@@ -13,7 +13,8 @@ import (
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
 	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
-		"internal/state", "internal/safetensors", "internal/settings", "topology", "internal/record"},
+		"gossip/state", "internal/safetensors", "internal/settings", "topology", "model/sample",
+		"internal/record"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
 	{"algos", "moniqua"},
@@ -39,11 +40,10 @@ var siblings = map[string][]string{
 	"internal/lockfile": {"internal/regular"}, // a lock is a regular file
 	"internal/kernel":   {"internal/rng"},     // its random numbers
 	"internal/vec":      {"internal/kernel"},  // its loops in assembly
-	"internal/state":    {"internal/vec"},     // a snapshot holds vectors as bytes
+	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},  // its tables are fitted there
-	"model":               {"internal/data"}, // a gradient is taken on a data.Batch
 	"moniqua":             {"algos"},         // it implements algos.Codec
 	"internal/journal":    {"internal/wire"}, // its records are frames
 	"internal/work":       {"internal/wire"}, // a task names the coder of its payloads

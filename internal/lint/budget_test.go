@@ -30,9 +30,9 @@ var wideStructs = map[string]string{
 
 // shortFiles may be shorter than minFile lines.
 var shortFiles = map[string]string{
-	"internal/data/data.go":         "the words that all files of the package use",
 	"internal/proptest/proptest.go": "it sets one flag, for all packages that draw examples",
 	"internal/sim/errors.go":        "the errors of the package",
+	"model/sample/sample.go":        "the two words that objectives and data sets share",
 	"model/lenet.go":                "one file per model",
 	"quant/levels/gradient.go":      "one file per rule of levels",
 	"quant/nuqsgd.go":               "one file per compressor",

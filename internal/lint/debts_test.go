@@ -58,7 +58,7 @@ var englishDebts = debt{
 	"internal/lab":                          26,
 	"internal/record":                       18,
 	"internal/report":                       18,
-	"internal/state":                        4,
+	"gossip/state":                          4,
 	"moniqua":                               48,
 	"node":                                  58,
 	"node/handshake":                        3,

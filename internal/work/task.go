@@ -4,7 +4,7 @@ package work
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/live"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
 )
 
 func small(t *testing.T, set ...string) *experiment.Run {
