@@ -16,10 +16,10 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
 )
 
 // Exit codes.

@@ -21,7 +21,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/lockfile"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/topology"
 )
 

@@ -1,0 +1,66 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/gossip/judge"
+	"gossiptrainer/gossip/peer"
+	"gossiptrainer/gossip/replay"
+	"gossiptrainer/internal/node/link"
+)
+
+// failed returns what ends the run after an error of the core: one of the network, of the
+// journal, or of this worker's arithmetic. What the core has still to tell is told first.
+func (d *driver) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	d.note(d.core.Ready().Notes)
+	return d.cause(err)
+}
+
+func (d *driver) cause(err error) error {
+	if lost, ok := errors.AsType[*peer.LostError](err); ok {
+		why := fmt.Errorf("worker %d lost worker %d: %s", d.w.Rank, lost.Peer, d.meter.Trouble(lost.Peer))
+		return &NetworkError{Op: "link", Err: why}
+	}
+	if cut, ok := errors.AsType[*judge.CutOffError](err); ok {
+		return &NetworkError{Op: "link", Err: cut}
+	}
+	if behind, ok := errors.AsType[*elastic.LeftBehindError](err); ok {
+		return leftBehind(behind.Err)
+	}
+	if alone, ok := errors.AsType[*elastic.AloneError](err); ok {
+		return &NetworkError{Op: opJoin, Err: alone.Err}
+	}
+	if log, ok := errors.AsType[*replay.LogError](err); ok {
+		return fmt.Errorf("node: worker %d: round %d: %w", d.w.Rank, d.round, log)
+	}
+	return &TrainingError{Rank: d.w.Rank, Round: d.round, Err: err}
+}
+
+// A forgedError is why a link ended because of what its other end has sent.
+type forgedError struct{ error }
+
+func (e forgedError) Unwrap() error        { return e.error }
+func (e forgedError) Is(target error) bool { return target == gossip.ErrForged }
+
+// parting returns the reason for which a link has ended in the words of the core.
+func parting(err error) error {
+	if link.Forged(err) {
+		return forgedError{err}
+	}
+	return err
+}
+
+// refusal returns why a link was refused in the words of the core.
+func refusal(err error) error {
+	no, ok := errors.AsType[*RefusedError](err)
+	if !ok {
+		return err
+	}
+	return &gossip.RefusedError{Remote: no.Remote, Place: no.AboutPlace(), Err: err}
+}
