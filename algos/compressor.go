@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )

@@ -3,7 +3,7 @@ package algos
 import (
 	"errors"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 )
 

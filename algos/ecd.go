@@ -1,7 +1,7 @@
 package algos
 
 import (
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"

@@ -3,7 +3,7 @@ package algos
 import (
 	"fmt"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/quant"
 )

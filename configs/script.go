@@ -10,9 +10,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/invopop/jsonschema"
-
-	"gossiptrainer/internal/fault"
-	"gossiptrainer/topology"
 )
 
 // scriptKey is the key of the script in a run file.
@@ -32,8 +29,12 @@ type Fault struct {
 	For       Lasting `json:"for,omitempty" jsonschema_description:"how long it lasts, like 5s; cut, hang and partition need it; slow and rate last to the end of the run without it; a process that is killed is started again after it, at once without it, and never with the word never"`
 }
 
-// A Moment is a number of rounds or a time since the run began.
-type Moment fault.Moment
+// A Moment is when a fault begins: in a round, or at a time.
+type Moment struct {
+	Round int           // as the first peer begins this round, ≥ 0
+	Timed bool          // at Time instead
+	Time  time.Duration // since the first round began, ≥ 0
+}
 
 // MarshalJSON writes a number or a duration.
 func (m Moment) MarshalJSON() ([]byte, error) {
@@ -77,14 +78,17 @@ func (Moment) JSONSchema() *jsonschema.Schema {
 	}
 }
 
-// A Lasting is the duration of a fault: 0 if it is not given, fault.Never for the word never.
+// A Lasting is the duration of a fault: 0 if it is not given, Never for the word never.
 type Lasting time.Duration
+
+// Never is the length of a fault that does not end.
+const Never Lasting = -1
 
 const neverWord = "never"
 
 // MarshalText writes the word or the duration.
 func (l Lasting) MarshalText() ([]byte, error) {
-	if time.Duration(l) == fault.Never {
+	if l == Never {
 		return []byte(neverWord), nil
 	}
 	return Duration(l).MarshalText()
@@ -93,7 +97,7 @@ func (l Lasting) MarshalText() ([]byte, error) {
 // UnmarshalText reads what MarshalText writes.
 func (l *Lasting) UnmarshalText(text []byte) error {
 	if string(text) == neverWord {
-		*l = Lasting(fault.Never)
+		*l = Never
 		return nil
 	}
 	return (*Duration)(l).UnmarshalText(text)
@@ -118,52 +122,6 @@ func (f Fault) MarshalYAML() (any, error) {
 		}
 	}
 	return keys, nil
-}
-
-// fault returns the entry in the form in which it is played.
-func (f *Fault) fault() fault.Fault {
-	play := fault.Fault{At: fault.Moment(f.At), Lasts: time.Duration(f.For), By: f.By}
-	one := func(kind fault.Kind, rank *int) {
-		if rank != nil {
-			play.Kind, play.Peers = kind, ranks([]int{*rank})
-		}
-	}
-	one(fault.Kill, f.Kill)
-	one(fault.Hang, f.Hang)
-	one(fault.Slow, f.Slow)
-	switch {
-	case f.Cut != nil:
-		play.Kind, play.Peers = fault.Cut, ranks(f.Cut)
-	case f.Partition != nil:
-		play.Kind = fault.Split
-		for _, side := range f.Partition {
-			play.Sides = append(play.Sides, ranks(side))
-		}
-	case f.Rate != "":
-		one(fault.Rate, f.Of)
-		play.Bits, _ = ParseRate(f.Rate)
-	}
-	if play.Lasts == 0 && (play.Kind == fault.Slow || play.Kind == fault.Rate) {
-		play.Lasts = fault.Never
-	}
-	return play
-}
-
-func ranks(numbers []int) []topology.Rank {
-	var all []topology.Rank
-	for _, n := range numbers {
-		all = append(all, topology.Rank(n))
-	}
-	return all
-}
-
-// Script returns the entries of a script in the form in which they are played.
-func Script(entries []Fault) []fault.Fault {
-	var script []fault.Fault
-	for i := range entries {
-		script = append(script, entries[i].fault())
-	}
-	return script
 }
 
 // Shortened returns the settings, as in --set, that make the run of c one of fewer rounds. If

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/plural"
 )
 
@@ -80,7 +79,7 @@ func checkFault(_ *Config, f *Fault, wrong complain) {
 func checkLasting(f *Fault, kind string, wrong complain) {
 	const longest = 24 * time.Hour
 	switch lasts := time.Duration(f.For); {
-	case lasts == fault.Never && kind != "kill":
+	case f.For == Never && kind != "kill":
 		wrong("for", "only a peer that is killed can stay away for ever: must be a time like 5s, got never")
 	case lasts == 0 && (kind == "cut" || kind == "hang" || kind == "partition"):
 		wrong(kind, "needs the time after which it is over: for, like 5s")
@@ -153,7 +152,7 @@ func checkSides(c *Config, sides [][]int, there func(key string, rank int) bool,
 
 // checkDeath checks that the others can go on without a peer that does not come back.
 func checkDeath(c *Config, f *Fault, wrong complain) {
-	if f.Kill != nil && time.Duration(f.For) == fault.Never && c.Faults.OnLostNeighbor == "wait" {
+	if f.Kill != nil && f.For == Never && c.Faults.OnLostNeighbor == "wait" {
 		wrong("for", "the others wait for a peer that never comes back: "+
 			"must be a time, or faults.on_lost_neighbor reweight or stop")
 	}
@@ -162,7 +161,7 @@ func checkDeath(c *Config, f *Fault, wrong complain) {
 // checkReturn checks that a killed peer can come back.
 func checkReturn(c *Config, f *Fault, wrong complain) {
 	kept := c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0
-	if f.Kill != nil && time.Duration(f.For) != fault.Never && !kept && !c.reweights() {
+	if f.Kill != nil && f.For != Never && !kept && !c.reweights() {
 		wrong("kill", "a peer comes back from a checkpoint alone: "+
 			"set checkpoint.every or checkpoint.seconds, or for to never")
 	}

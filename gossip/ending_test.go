@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // Workers are told to hold still, and where the end is, one after the other and at

@@ -4,7 +4,7 @@
 //
 // It opens no socket, reads no clock, starts no goroutine and logs nothing:
 // the same calls in the same order give the same output, bit for bit. Drivers
-// (packages sim and node) own time and transport.
+// (packages internal/sim and internal/node) own time and transport.
 package gossip
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 

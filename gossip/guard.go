@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // A guard knows from history what values of messages are absurd: those that are

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 

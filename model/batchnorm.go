@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // A batchNorm is Ioffe and Szegedy, "Batch Normalization" (2015), algorithm 1:

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/internal/data"
+	"gossiptrainer/model/sample"
 )
 
 // full holds the models in the sizes that runs use.
@@ -13,17 +13,17 @@ var full = []struct {
 	name string
 	spec Spec
 }{
-	{"logistic 28x28x1", Spec{Name: "logistic", Shape: data.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32}},
-	{"mlp 784-128-10", Spec{Name: "mlp", Shape: data.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32,
+	{"logistic 28x28x1", Spec{Name: "logistic", Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32}},
+	{"mlp 784-128-10", Spec{Name: "mlp", Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32,
 		Hidden: []int{128}}},
-	{"lenet 28x28x1", Spec{Name: "lenet", Shape: data.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32}},
-	{"resnet20 group 32x32x3", Spec{Name: "resnet", Shape: data.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
+	{"lenet 28x28x1", Spec{Name: "lenet", Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32}},
+	{"resnet20 group 32x32x3", Spec{Name: "resnet", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
 		Depth: 20, Norm: "group"}},
-	{"resnet20 batch 32x32x3", Spec{Name: "resnet", Shape: data.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
+	{"resnet20 batch 32x32x3", Spec{Name: "resnet", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
 		Depth: 20, Norm: "batch"}},
-	{"resnet110 batch 32x32x3", Spec{Name: "resnet", Shape: data.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
+	{"resnet110 batch 32x32x3", Spec{Name: "resnet", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
 		Depth: 110, Norm: "batch"}},
-	{"vgg16 batch 32x32x3", Spec{Name: "vgg16", Shape: data.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
+	{"vgg16 batch 32x32x3", Spec{Name: "vgg16", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: 32,
 		Norm: "batch"}},
 }
 

@@ -3,8 +3,8 @@ package model
 import (
 	"math"
 
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/model/sample"
 )
 
 // A builder wires a net: each method appends a layer, its memory and its
@@ -30,7 +30,7 @@ type tensorShape struct {
 
 // inputs declares the samples. They are copied if they are to have a border, or
 // if there are too few features for the kernels to read by fours.
-func (b *builder) inputs(s data.Shape, border int) node {
+func (b *builder) inputs(s sample.Shape, border int) node {
 	d := dims{s.H, s.W, s.C, border}
 	b.input = node{value: &tensor{dims: d}}
 	if border > 0 || s.Features() <= beyond {

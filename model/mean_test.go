@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"gossiptrainer/internal/data"
+	"gossiptrainer/model/sample"
 )
 
 func TestMeanOfQuadratics(t *testing.T) {
@@ -22,7 +22,7 @@ func TestMeanOfQuadratics(t *testing.T) {
 		want := 0.0
 		for worker := range workers {
 			s.Worker = worker
-			want += newModel(t, s).Evaluate(x, data.Batch{}).Loss / workers
+			want += newModel(t, s).Evaluate(x, sample.Batch{}).Loss / workers
 		}
 		if got := mean.Evaluate(x); math.Abs(got.Loss-want) > 1e-12*want || !math.IsNaN(got.Accuracy) {
 			t.Errorf("%+v, want %v without accuracy", got, want)

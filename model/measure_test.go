@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"gossiptrainer/internal/data"
+	"gossiptrainer/model/sample"
 )
 
 // Measure tells the size of every objective without its memory.
 func TestMeasureEqualsWhatIsBuilt(t *testing.T) {
-	image := data.Shape{H: 32, W: 32, C: 3}
+	image := sample.Shape{H: 32, W: 32, C: 3}
 	for _, s := range []Spec{
 		{Name: "logistic"}, {Name: "mlp", Hidden: []int{30, 20}}, {Name: "lenet"},
 		{Name: "resnet", Depth: 8, Norm: "group"}, {Name: "vgg16", Norm: "batch"}, {Name: "quadratic", Dim: 7, Spread: 1},

@@ -5,7 +5,9 @@
 // the initial point.
 package model
 
-import "gossiptrainer/internal/data"
+import (
+	"gossiptrainer/model/sample"
+)
 
 // A Score is the result of an evaluation.
 type Score struct {
@@ -24,10 +26,10 @@ type Objective interface {
 	Init(x []float32, seed uint64)
 	// Gradient overwrites g with the gradient of the mean loss over batch at
 	// x and returns that loss.
-	Gradient(g, x []float32, batch data.Batch) (loss float32)
+	Gradient(g, x []float32, batch sample.Batch) (loss float32)
 	// Evaluate returns loss and accuracy at x over batch, with running
 	// statistics where the model has them.
-	Evaluate(x []float32, batch data.Batch) Score
+	Evaluate(x []float32, batch sample.Batch) Score
 }
 
 // A Model is an objective whose parameters have names.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/model/sample"
 )
 
 // random fills x with uniform numbers of [−1, 1), a function of round alone.
@@ -24,8 +24,8 @@ func random(x []float32, round int) []float32 {
 }
 
 // randomBatch makes n samples whose label shows in the mean of their features.
-func randomBatch(s Spec, n, round int) data.Batch {
-	b := data.Batch{X: random(make([]float32, n*s.Shape.Features()), round), Y: make([]int32, n)}
+func randomBatch(s Spec, n, round int) sample.Batch {
+	b := sample.Batch{X: random(make([]float32, n*s.Shape.Features()), round), Y: make([]int32, n)}
 	key := rng.At(98, round)
 	for i := range b.Y {
 		b.Y[i] = int32(key.Raw(uint32(i)) % uint32(s.Classes))
@@ -52,17 +52,17 @@ func newModel(t testing.TB, s Spec) Model {
 // small holds one specification of each network, small enough for finite
 // differences.
 var small = map[string]Spec{
-	"logistic": {Name: "logistic", Shape: data.Shape{H: 3, W: 2, C: 2}, Classes: 2, Batch: 5},
-	"mlp":      {Name: "mlp", Shape: data.Shape{H: 1, W: 1, C: 7}, Classes: 3, Batch: 5, Hidden: []int{9, 6}},
-	"lenet":    {Name: "lenet", Shape: data.Shape{H: 12, W: 16, C: 1}, Classes: 10, Batch: 4},
-	"resnet, group norm": {Name: "resnet", Shape: data.Shape{H: 8, W: 10, C: 3}, Classes: 4, Batch: 4, Depth: 8,
+	"logistic": {Name: "logistic", Shape: sample.Shape{H: 3, W: 2, C: 2}, Classes: 2, Batch: 5},
+	"mlp":      {Name: "mlp", Shape: sample.Shape{H: 1, W: 1, C: 7}, Classes: 3, Batch: 5, Hidden: []int{9, 6}},
+	"lenet":    {Name: "lenet", Shape: sample.Shape{H: 12, W: 16, C: 1}, Classes: 10, Batch: 4},
+	"resnet, group norm": {Name: "resnet", Shape: sample.Shape{H: 8, W: 10, C: 3}, Classes: 4, Batch: 4, Depth: 8,
 		Norm: "group"},
-	"resnet, batch norm": {Name: "resnet", Shape: data.Shape{H: 9, W: 9, C: 1}, Classes: 4, Batch: 4, Depth: 8,
+	"resnet, batch norm": {Name: "resnet", Shape: sample.Shape{H: 9, W: 9, C: 1}, Classes: 4, Batch: 4, Depth: 8,
 		Norm: "batch"},
 }
 
 // narrowVGGSpec is what narrowVGG is made for.
-var narrowVGGSpec = Spec{Name: "vgg16", Shape: data.Shape{H: 32, W: 32, C: 3}, Classes: 4, Batch: 4, Norm: "group"}
+var narrowVGGSpec = Spec{Name: "vgg16", Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 4, Batch: 4, Norm: "group"}
 
 // narrowVGG makes VGG-16 with an eighth of the channels.
 func narrowVGG(t *testing.T) *net {
@@ -77,7 +77,7 @@ func narrowVGG(t *testing.T) *net {
 
 // networkLoss returns the mean loss in training mode without rounding it to
 // float32.
-func networkLoss(m *net, x []float32, batch data.Batch) float64 {
+func networkLoss(m *net, x []float32, batch sample.Batch) float64 {
 	m.forward(x, batch, training)
 	loss, _ := crossEntropy(m.logits.value.images(batch.Len()), batch.Y)
 	return loss / float64(batch.Len())
@@ -139,17 +139,17 @@ func TestQuadraticGradient(t *testing.T) {
 	q := newModel(t, Spec{Name: "quadratic", Dim: 9, Spread: 2, Seed: 3, Worker: 1})
 	x, g := make([]float32, 9), make([]float32, 9)
 	q.Init(x, 1)
-	loss := q.Gradient(g, x, data.Batch{})
-	if want := q.Evaluate(x, data.Batch{}); float64(loss) != float64(float32(want.Loss)) || !math.IsNaN(want.Accuracy) {
+	loss := q.Gradient(g, x, sample.Batch{})
+	if want := q.Evaluate(x, sample.Batch{}); float64(loss) != float64(float32(want.Loss)) || !math.IsNaN(want.Accuracy) {
 		t.Errorf("loss %v, score %+v", loss, want)
 	}
 	for i := range x {
 		const h = 1.0 / 64 // central differences of a quadratic are exact
 		y := append([]float32(nil), x...)
 		y[i] = x[i] + h
-		up := q.Evaluate(y, data.Batch{}).Loss
+		up := q.Evaluate(y, sample.Batch{}).Loss
 		y[i] = x[i] - h
-		down := q.Evaluate(y, data.Batch{}).Loss
+		down := q.Evaluate(y, sample.Batch{}).Loss
 		if want := (up - down) / (2 * h); math.Abs(float64(g[i])-want) > 1e-5 {
 			t.Errorf("gradient[%d] = %v, want %v", i, g[i], want)
 		}
@@ -236,7 +236,7 @@ func TestInitIsAFunctionOfTheSeed(t *testing.T) {
 }
 
 func TestInitHasTheVarianceOfHe(t *testing.T) {
-	m := newModel(t, Spec{Name: "mlp", Shape: data.Shape{H: 10, W: 10, C: 4}, Classes: 10, Batch: 1,
+	m := newModel(t, Spec{Name: "mlp", Shape: sample.Shape{H: 10, W: 10, C: 4}, Classes: 10, Batch: 1,
 		Hidden: []int{100}}).(*net)
 	x := make([]float32, m.Dim())
 	m.Init(x, 1)
@@ -286,7 +286,7 @@ func TestEvaluateTakesBatchesOfAnySize(t *testing.T) {
 			got := m.Evaluate(x, all)
 			loss, correct, f := 0.0, 0.0, spec.Shape.Features()
 			for i := range all.Y {
-				one := m.Evaluate(x, data.Batch{X: all.X[i*f : (i+1)*f], Y: all.Y[i : i+1]})
+				one := m.Evaluate(x, sample.Batch{X: all.X[i*f : (i+1)*f], Y: all.Y[i : i+1]})
 				loss += one.Loss
 				correct += one.Accuracy
 			}
@@ -341,7 +341,7 @@ func TestTrainingLowersTheLoss(t *testing.T) {
 }
 
 func TestSpecsThatCannotBeBuilt(t *testing.T) {
-	image := data.Shape{H: 32, W: 32, C: 3}
+	image := sample.Shape{H: 32, W: 32, C: 3}
 	ok := Spec{Shape: image, Classes: 10, Batch: 4}
 	with := func(change func(s *Spec)) Spec {
 		s := ok
@@ -363,16 +363,16 @@ func TestSpecsThatCannotBeBuilt(t *testing.T) {
 		"depth 2":             {with(func(s *Spec) { s.Name, s.Depth, s.Norm = "resnet", 2, "group" }), "6n+2"},
 		"an unknown norm":     {with(func(s *Spec) { s.Name, s.Depth, s.Norm = "resnet", 20, "layer" }), "group or batch"},
 		"resnet on features": {with(func(s *Spec) {
-			s.Name, s.Depth, s.Norm, s.Shape = "resnet", 20, "group", data.Shape{H: 1, W: 1, C: 123}
+			s.Name, s.Depth, s.Norm, s.Shape = "resnet", 20, "group", sample.Shape{H: 1, W: 1, C: 123}
 		}), "at least 8x8"},
-		"lenet on 8x8": {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 8, W: 8, C: 1} }),
+		"lenet on 8x8": {with(func(s *Spec) { s.Name, s.Shape = "lenet", sample.Shape{H: 8, W: 8, C: 1} }),
 			"multiples of 4"},
 		"vgg16 on 28x28": {with(func(s *Spec) {
 			s.Name, s.Norm, s.Shape = "vgg16", "batch",
-				data.Shape{H: 28, W: 28, C: 1}
+				sample.Shape{H: 28, W: 28, C: 1}
 		}), "multiples of 32"},
 		"vgg16 without a norm": {with(func(s *Spec) { s.Name = "vgg16" }), "group or batch"},
-		"lenet on 30x30": {with(func(s *Spec) { s.Name, s.Shape = "lenet", data.Shape{H: 30, W: 30, C: 1} }),
+		"lenet on 30x30": {with(func(s *Spec) { s.Name, s.Shape = "lenet", sample.Shape{H: 30, W: 30, C: 1} }),
 			"multiples of 4"},
 		"quadratic of 0":    {Spec{Name: "quadratic"}, "dimension 0"},
 		"a negative spread": {Spec{Name: "quadratic", Dim: 1, Spread: -1}, "spread -1"},

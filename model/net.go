@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"gossiptrainer/internal/data"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/model/sample"
 )
 
 // A net is a chain of layers under the mean cross entropy of a softmax.
@@ -53,7 +53,7 @@ func (n *net) Init(x []float32, seed uint64) {
 
 // Gradient computes mean loss and gradient over a batch of at most Spec.Batch
 // samples.
-func (n *net) Gradient(g, x []float32, batch data.Batch) (loss float32) {
+func (n *net) Gradient(g, x []float32, batch sample.Batch) (loss float32) {
 	size := batch.Len()
 	if size == 0 || size > n.batch {
 		panic(fmt.Sprintf("internal error: model: batch of %d samples in a network built for 1..%d", size, n.batch))
@@ -67,12 +67,12 @@ func (n *net) Gradient(g, x []float32, batch data.Batch) (loss float32) {
 }
 
 // Evaluate scores a batch of any size, Spec.Batch samples at a time.
-func (n *net) Evaluate(x []float32, batch data.Batch) Score {
+func (n *net) Evaluate(x []float32, batch sample.Batch) Score {
 	features := n.input.value.h * n.input.value.w * n.input.value.c
 	loss, correct, size, m := 0.0, 0, batch.Len(), evaluating
 	for first := 0; first < size; first += n.batch {
 		end := min(first+n.batch, size)
-		part := data.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}
+		part := sample.Batch{X: batch.X[first*features : end*features], Y: batch.Y[first:end]}
 		n.forward(x, part, m)
 		m = repeating
 		l, c := crossEntropy(n.logits.value.images(end-first), part.Y)
@@ -86,7 +86,7 @@ func (n *net) Evaluate(x []float32, batch data.Batch) Score {
 	}
 }
 
-func (n *net) forward(x []float32, batch data.Batch, m mode) {
+func (n *net) forward(x []float32, batch sample.Batch, m mode) {
 	n.load(batch)
 	for _, l := range n.layers {
 		l.forward(x, batch.Len(), m)
@@ -95,7 +95,7 @@ func (n *net) forward(x []float32, batch data.Batch, m mode) {
 
 // load makes the batch the input: in place if the input has no memory of its
 // own, otherwise row by row between the borders.
-func (n *net) load(batch data.Batch) {
+func (n *net) load(batch sample.Batch) {
 	t := n.input.value
 	if n.inPlace {
 		t.v = batch.X

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/model/sample"
 )
 
 // A quadratic is worker i's
@@ -74,7 +74,7 @@ func (q *quadratic) Init(x []float32, seed uint64) {
 }
 
 // Gradient computes f_i and its full gradient; there is no batch.
-func (q *quadratic) Gradient(g, x []float32, _ data.Batch) (loss float32) {
+func (q *quadratic) Gradient(g, x []float32, _ sample.Batch) (loss float32) {
 	optimum, x := q.optimum[:len(q.curvature)], x[:len(q.curvature)]
 	g = g[:len(q.curvature)]
 	for c, a := range q.curvature {
@@ -84,7 +84,7 @@ func (q *quadratic) Gradient(g, x []float32, _ data.Batch) (loss float32) {
 }
 
 // Evaluate computes f_i; there is no batch and no accuracy.
-func (q *quadratic) Evaluate(x []float32, _ data.Batch) Score {
+func (q *quadratic) Evaluate(x []float32, _ sample.Batch) Score {
 	return Score{Loss: q.value(x), Accuracy: math.NaN()}
 }
 

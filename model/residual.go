@@ -1,7 +1,7 @@
 package model
 
 import (
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 )
 

@@ -3,16 +3,16 @@ package model
 import (
 	"fmt"
 
-	"gossiptrainer/internal/data"
+	"gossiptrainer/model/sample"
 )
 
 // A Spec says which objective to build. Fields that an objective does not use
 // are ignored.
 type Spec struct {
-	Name    string     // of one of Kinds
-	Shape   data.Shape // of one sample; all but quadratic
-	Classes int        // number of labels, ≥ 2; all but quadratic
-	Batch   int        // largest batch that Gradient gets, ≥ 1; all but quadratic
+	Name    string       // of one of Kinds
+	Shape   sample.Shape // of one sample; all but quadratic
+	Classes int          // number of labels, ≥ 2; all but quadratic
+	Batch   int          // largest batch that Gradient gets, ≥ 1; all but quadratic
 
 	Hidden []int  // mlp: widths of the hidden layers, at least one, each ≥ 1
 	Depth  int    // resnet: 6n+2 with n ≥ 1

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )

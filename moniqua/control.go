@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // A Control chooses θ while a run goes on, the same at all workers in every

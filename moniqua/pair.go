@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )

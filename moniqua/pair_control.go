@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // A PairControl chooses θ for the exchanges that one worker of AD-PSGD offers, on

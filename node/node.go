@@ -1,372 +1,196 @@
-// Package node runs one worker of a run as a libp2p peer: identity, discovery,
-// links to the graph neighbours, telemetry and an orderly end.
+// Package node trains an objective of your own: as one worker of a run over the
+// network, or with all workers in one process.
 //
-// It drives a gossip.Machine and computes nothing itself; it knows neither
-// configuration files nor the names of algorithms, models and data sets.
+//	type line struct{ x, y []float32 } // the data of one worker
 //
-// It keeps what its user sees, and the driver. The rest has rooms of its own, each of which
-// knows those before it and none after it: socket (host, encryption, limits, counters),
-// identity (keys and secrets), handshake (what two peers say before frames), then side by
-// side join (who takes part), telemetry (the status topic) and link (frames).
+//	func (l line) Dim() int { return 2 }
+//
+//	func (l line) Gradient(g []float32, k int, w []float32) (loss float32, err error) { ... }
+//
+//	result, err := node.Train(ctx, node.Training{
+//		Run: "line", Workers: 2, Rounds: 200,
+//		StepSize: func(k int) float32 { return 0.1 },
+//	}, line{x, y})
+//
+// Every process that calls Train with the same Run on one network becomes a
+// worker. TrainAll runs the same rounds without a network and gives the same
+// bits. By default the workers form a ring and run D-PSGD in full precision;
+// Training says how to choose another graph, update rule or codec.
+//
+// The package draws no mini-batches, keeps no checkpoints and reads no run
+// files: the command peer does.
 package node
 
 import (
-	"context"
-	"crypto/rand"
-	"encoding/binary"
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
 	"sync"
-	"time"
 
-	"github.com/libp2p/go-libp2p/core/peer"
-	"github.com/libp2p/go-libp2p/core/peerstore"
-
+	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/shape"
-	"gossiptrainer/node/handshake"
-	"gossiptrainer/node/identity"
-	"gossiptrainer/node/join"
-	"gossiptrainer/node/link"
-	"gossiptrainer/node/socket"
-	"gossiptrainer/node/telemetry"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )
 
-// Values of Options.Transport and Options.Security.
-const (
-	TCP   = socket.TCP
-	QUIC  = socket.QUIC
-	TLS   = socket.TLS
-	Noise = socket.Noise
-)
-
-// defaultDetect is how long a neighbour may be silent where Options do not say.
-const defaultDetect = 15 * time.Second
-
-// A Section is a part of what all peers of a run must have alike.
-type Section = handshake.Section
-
-// A Peer is one entry of the roster; its index is its rank.
-type Peer = join.Peer
-
-// Options say which run this peer takes part in and how it is reached.
-type Options struct {
-	RunID      string             // at most 64 bytes; peers of one run share it
-	Sections   []Section          // compared one by one when peers meet
-	Host       string             // name of this machine, for people; cut at 63 bytes
-	N          int                // workers
-	Dim        int                // parameters
-	Roster     []Peer             // all workers in rank order; empty: mDNS and roll call
-	JoinSecret string             // what shows that a peer belongs; with a roster, both count
-	Identity   *identity.Identity // nil: a new one that is forgotten at the end
-	Listen     []string           // multiaddrs; empty: all interfaces, free ports
-	Transport  string             // TCP (also "") or QUIC
-	Security   string             // for TCP: TLS (also "") or Noise
-	// Network limits what this peer sends, over TCP only; the zero value does not.
-	Network shape.Network
-	// Throttled says that Throttle may be called, over TCP only.
-	Throttled bool
-	// Detect is how long nothing may come from a neighbour before it counts as
-	// lost, 1 second or more; 0 is 15 seconds. All peers need the same.
-	Detect time.Duration
-	// JoinTimeout bounds the roll call; 0 waits for ever.
-	JoinTimeout time.Duration
-	Logger      *slog.Logger // nil: silent
-	// Observe sees this peer's events and what the others tell of theirs,
-	// one at a time. It must not call the node.
-	Observe func(record.Event)
-
-	find func(found func(peer.AddrInfo)) // in place of mDNS, for tests
+// An Objective is what one worker minimises: the mean loss over its own data.
+// The run minimises the mean over all workers. Its methods are called by one
+// goroutine at a time.
+type Objective interface {
+	// Dim returns the number of parameters, at least 1 and the same at all workers.
+	Dim() int
+	// Gradient writes the gradient at x into g and returns the loss there. The
+	// mini-batch, if there is one, is that of round k = 0, 1, … Both slices have
+	// Dim elements; Gradient keeps neither and does not change x. An error ends
+	// the run for all workers.
+	Gradient(g []float32, k int, x []float32) (loss float32, err error)
 }
 
-// A Node is one peer. Its life is New, Join, Run, Finish, Close.
-type Node struct {
-	opts Options
-	host *socket.Host
-	gate *join.Gate
-	log  *slog.Logger
-	me   handshake.Hello // what is said to every peer; rank is filled in by Join
-
-	admission handshake.Admission
-
-	refused refusals
-	vitals  vitals
-	ctx     context.Context // until Close
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-
-	observing sync.Mutex // one event at a time
-
-	mu sync.Mutex
-	stage
+// A Training says what a run does. All its workers need the same, but for
+// Observe and Network.
+type Training struct {
+	Run      string         // name of the run, 1 to 64 bytes
+	Workers  int            // n ≥ 1
+	Rounds   int            // of the run, ≥ 0
+	StepSize algos.StepSize // α_k > 0 in round k = 0, 1, …
+	// Start is the model in which every worker begins. Nil stands for zeros.
+	Start []float32
+	// Graph says which workers are neighbours. The zero value is a ring of
+	// Workers; a Slack of 0 stands for 1.
+	Graph topology.Spec
+	// Algorithm makes the update rule of a worker, from package algos or your
+	// own. Nil stands for D-PSGD in full precision. Its messages may have up to
+	// 8 bytes per parameter and 4 KiB more.
+	Algorithm func(w Worker) (gossip.Algorithm, error)
+	// Observe, if not nil, is told of every gradient of this process's workers,
+	// one call at a time.
+	Observe func(Progress)
+	// Network says how Train reaches the other workers. TrainAll ignores it.
+	Network Network
 }
 
-// A stage is how far a node has come, under its lock.
-type stage struct {
-	roster *join.Roster // nil before it is known
-	roll   *join.RollCall
-	links  *link.Links
-	topic  *telemetry.Topic
-	closed bool
+// A Worker is what an update rule is made for.
+type Worker struct {
+	Rank     topology.Rank  // 0 to n−1
+	Workers  int            // n
+	Row      topology.Row   // its weights and neighbours in the mixing matrix
+	X        []float32      // x⁰; the update rule owns it and changes it in place
+	StepSize algos.StepSize // of the Training
 }
 
-// New starts a peer: it listens, but knows nobody yet. The caller must Close it.
-func New(o Options) (*Node, error) {
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
-	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
-	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).
-		With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
-	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
-	h, err := socket.New(socket.Config{
-		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
-		Workers: o.N, Network: o.Network, Throttled: o.Throttled, Gate: n.gate, Keep: n.gate.Belongs,
-	})
-	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
-		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
-	}
-	if err != nil {
-		return nil, err
-	}
-	n.host = h
-	n.ctx, n.cancel = context.WithCancel(context.Background())
-	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
-	n.me = handshake.Hello{
-		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: gossip.Undurable, Epoch: randomEpoch(),
-		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
-	}
-	n.me.Declare(o.Sections)
-	if len(o.Roster) > 0 {
-		if err := n.SetRoster(o.Roster); err != nil {
-			return nil, errors.Join(err, n.Close())
-		}
-	}
-	return n, nil
+// A Progress says how far a worker is.
+type Progress struct {
+	Rank  topology.Rank
+	Round int     // k, from 0
+	Loss  float32 // of the gradient of round k
 }
 
-// complete checks the options and fills in what was left open.
-func (o *Options) complete() error {
+// A Result is what a worker has in the end.
+type Result struct {
+	Rank   topology.Rank
+	X      []float32 // its model
+	Digest string    // SHA-256 of the model's float32 values in little-endian order, in hex
+}
+
+// plan is a checked Training with what follows from it.
+type plan struct {
+	Training
+	graph *topology.Graph
+	dim   int
+
+	observing sync.Mutex
+}
+
+// newPlan checks t for objectives of dim parameters and fills in the defaults.
+func newPlan(t Training, dim int) (*plan, error) {
 	switch {
-	case o.RunID == "" || len(o.RunID) > handshake.MaxRunID:
-		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, handshake.MaxRunID)
-	case o.N < 1 || o.N > handshake.MaxWorkers:
-		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, handshake.MaxWorkers)
-	case o.Dim < 1:
-		return fmt.Errorf("node: %d parameters: want at least 1", o.Dim)
-	case len(o.Sections) > handshake.MaxSections:
-		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), handshake.MaxSections)
-	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
-		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, socket.TCP, socket.QUIC)
-	case o.Transport == QUIC && (o.Network.Limited() || o.Throttled):
-		return errors.New("node: limits are kept over tcp only: choose transport tcp")
-	case o.Detect != 0 && o.Detect < time.Second:
-		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)
-	case o.Security != "" && o.Security != TLS && o.Security != Noise:
-		return fmt.Errorf("node: security %q: want %q or %q", o.Security, socket.TLS, socket.Noise)
+	case t.Rounds < 0:
+		return nil, fmt.Errorf("node: %d rounds: set Training.Rounds to at least 0", t.Rounds)
+	case t.StepSize == nil:
+		return nil, errors.New("node: no step size: set Training.StepSize")
+	case dim < 1:
+		return nil, fmt.Errorf("node: the objective has %d parameters: Dim must return at least 1", dim)
+	case t.Start != nil && len(t.Start) != dim:
+		return nil, fmt.Errorf("node: Training.Start has %d parameters, the objective %d", len(t.Start), dim)
 	}
-	for _, s := range o.Sections {
-		if s.Name == "" || len(s.Name) > handshake.MaxSectionName {
-			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, handshake.MaxSectionName)
-		}
+	if t.Start == nil {
+		t.Start = make([]float32, dim)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+	if t.Graph.Kind == "" {
+		t.Graph = topology.Spec{Kind: topology.Ring, N: t.Workers}
 	}
-	if o.Detect == 0 {
-		o.Detect = defaultDetect
+	if t.Graph.Slack == 0 {
+		t.Graph.Slack = 1
 	}
-	if o.Observe == nil {
-		o.Observe = func(record.Event) {}
+	if t.Algorithm == nil {
+		t.Algorithm = fullPrecision
 	}
-	if o.Identity == nil {
-		who, err := identity.Ephemeral()
-		if err != nil {
-			return err
-		}
-		o.Identity = who
-	}
-	return nil
-}
-
-// ID returns the peer id in its usual text form.
-func (n *Node) ID() string { return n.host.ID().String() }
-
-// Addrs returns the multiaddrs at which others reach this peer.
-func (n *Node) Addrs() []string {
-	var out []string
-	for _, a := range n.host.Addrs() {
-		out = append(out, a.String())
-	}
-	return out
-}
-
-// SetRoster names all workers in rank order, before Join. It serves those who
-// learn addresses only when the peers have started.
-func (n *Node) SetRoster(peers []Peer) error {
-	r, err := join.ParseRoster(peers, n.opts.N, n.host.ID())
-	if errors.Is(err, join.ErrNotListed) {
-		return &NetworkError{Op: opJoin, Err: err}
-	}
+	graph, err := topology.New(t.Graph)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("node: graph: %w", err)
 	}
-	n.adopt(r)
-	return nil
+	if graph.N() != t.Workers {
+		return nil, fmt.Errorf("node: Training.Graph %s has %d workers, Training.Workers says %d", graph.Spec(),
+			graph.N(), t.Workers)
+	}
+	return &plan{Training: t, graph: graph, dim: dim}, nil
 }
 
-func (n *Node) adopt(r *join.Roster) {
-	r.Store(n.host)
-	n.gate.Know(r.IDs)
-	n.host.Know(r.Self, r.IDs)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.roster = r
-	n.me.Rank = int(r.Self)
-	n.vitals.settle(n.me.Rank)
+// fullPrecision is the update rule of a Training that names none.
+func fullPrecision(w Worker) (gossip.Algorithm, error) {
+	return &algos.DPSGD{X: w.X, Alpha: w.StepSize, Codec: algos.Full{}}, nil
 }
 
-// Join returns this peer's rank: at once with a roster or alone, otherwise
-// when the roll call is complete. Its errors are of type *NetworkError.
-func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
-	n.mu.Lock()
-	r := n.roster
-	n.mu.Unlock()
-	if r == nil && n.opts.N == 1 {
-		r = &join.Roster{Members: handshake.Members{IDs: []peer.ID{n.host.ID()}}}
-		n.adopt(r)
-	}
-	if r == nil {
-		var err error
-		if r, err = n.callRoll(ctx); err != nil {
-			return 0, err
-		}
-		n.adopt(r)
-	}
-	if n.roll == nil && r.Incomplete() {
-		n.discover(n.located)
-	}
-	return r.Self, nil
-}
-
-// callRoll joins a run whose members are not known beforehand.
-func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
-	if n.opts.JoinTimeout > 0 {
-		var cancel context.CancelFunc
-		late := fmt.Errorf("no agreement within %v", n.opts.JoinTimeout)
-		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, late)
-		defer cancel()
-	}
-	roll := join.Call(join.Config{
-		Host: n.host, Gate: n.gate, Hello: n.me, Admission: &n.admission, Detect: n.opts.Detect,
-		Refused: &n.refused.Refusals, Log: n.log,
-	})
-	n.mu.Lock()
-	n.roll = roll
-	n.mu.Unlock()
-	n.discover(roll.Found)
-	r, err := roll.Roster(ctx, func(here int, detail string) {
-		n.observe(record.Event{Status: &record.Status{
-			Rank: handshake.Unranked, State: record.Joining, Detail: detail, Here: here,
-		}})
+// machine returns the state machine of a worker at the beginning of its first round.
+func (p *plan) machine(rank topology.Rank) (gossip.Machine, error) {
+	row := p.graph.Row(rank)
+	rule, err := p.Algorithm(Worker{
+		Rank: rank, Workers: p.Workers, Row: row, X: slices.Clone(p.Start), StepSize: p.StepSize,
 	})
 	if err != nil {
-		return nil, &NetworkError{Op: opJoin, Err: err}
+		return nil, fmt.Errorf("node: worker %d: Training.Algorithm: %w", rank, err)
 	}
-	return r, nil
+	if got := len(rule.Params()); got != p.dim {
+		return nil, fmt.Errorf("node: worker %d: the update rule has %d parameters, the objective %d", rank, got, p.dim)
+	}
+	m, err := gossip.New(rank, row, rule, p.Rounds)
+	if err != nil {
+		return nil, fmt.Errorf("node: worker %d: %w", rank, err)
+	}
+	return m, nil
 }
 
-// discover looks for peers of the run by multicast until the node is closed.
-func (n *Node) discover(found func(peer.AddrInfo)) {
-	if n.opts.find != nil {
-		n.opts.find(found)
-		return
-	}
-	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
-}
-
-// located takes in where a worker is whom the roster names without address.
-func (n *Node) located(who peer.AddrInfo) {
-	if _, known := n.roster.Rank(who.ID); known {
-		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
+// watched returns the gradients of a worker, which Observe is told of.
+func (p *plan) watched(rank topology.Rank, o Objective) work.Gradient {
+	return func(g []float32, k int, x []float32) (float32, error) {
+		loss, err := o.Gradient(g, k, x)
+		if err == nil && p.Observe != nil {
+			p.observing.Lock()
+			defer p.observing.Unlock()
+			p.Observe(Progress{Rank: rank, Round: k, Loss: loss})
+		}
+		return loss, err
 	}
 }
 
-// Stop ends the run for all workers, this one included; each reports this peer
-// and the reason. Before Run it does nothing.
-func (n *Node) Stop(reason string) {
-	t := n.statusTopic()
-	if t == nil {
-		return
-	}
-	why := &StoppedError{Rank: n.roster.Self, Reason: reason}
-	t.Stop(why)
-	t.StopOthers(why)
-	t.Flush(time.Now())
+// result returns what the machine of a worker has ended with.
+func result(rank topology.Rank, m gossip.Machine) Result {
+	digest := record.Digest(m.Params())
+	return Result{Rank: rank, X: m.Params(), Digest: hex.EncodeToString(digest[:])}
 }
 
-// Close ends all that New and Join started.
-func (n *Node) Close() error {
-	n.mu.Lock()
-	done, roll, links, topic := n.closed, n.roll, n.links, n.topic
-	n.closed = true
-	n.mu.Unlock()
-	if done {
-		return nil
-	}
-	n.cancel()
-	n.gate.Close()
-	var errs []error
-	if topic != nil {
-		topic.Close()
-	}
-	if links != nil {
-		errs = append(errs, links.Close())
-	}
-	if roll != nil {
-		roll.Close()
-	}
-	n.wg.Wait()
-	return errors.Join(append(errs, n.host.Close())...)
-}
-
-// joinTopic returns the status topic of this node, which stays the same if it runs again.
-func (n *Node) joinTopic() (*telemetry.Topic, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.topic != nil {
-		return n.topic, nil
-	}
-	var err error
-	n.topic, err = telemetry.Join(telemetry.Config{
-		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
-		Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
-	})
-	return n.topic, err
-}
-
-// statusTopic returns the status topic, nil before Run.
-func (n *Node) statusTopic() *telemetry.Topic {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.topic
-}
-
-// observe hands one event at a time to the observer.
-func (n *Node) observe(e record.Event) {
-	if s := e.Status; s != nil && s.Rank == n.me.Rank {
-		n.vitals.say(*s)
-	}
-	n.observing.Lock()
-	defer n.observing.Unlock()
-	n.opts.Observe(e)
-}
-
-func randomEpoch() uint64 {
-	var b [8]byte
-	rand.Read(b[:])
-	return binary.LittleEndian.Uint64(b[:])
+// shared is the part of a plan that peers compare when they meet.
+func (p *plan) shared() ([]byte, error) {
+	start := record.Digest(p.Start)
+	var text bytes.Buffer
+	err := json.NewEncoder(&text).Encode(struct {
+		Rounds int           `json:"rounds"`
+		Graph  topology.Spec `json:"graph"`
+		Start  string        `json:"start"`
+	}{p.Rounds, p.graph.Spec(), hex.EncodeToString(start[:])})
+	return bytes.TrimSpace(text.Bytes()), err
 }

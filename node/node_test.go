@@ -1,276 +1,259 @@
-package node
+package node_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
+	"errors"
 	"log/slog"
-	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
-
-	"go.uber.org/goleak"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/wire/entropy"
-	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 
-// Goroutines that libraries start once per process and never end.
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
-		goleak.IgnoreAnyFunction("github.com/libp2p/go-flow-metrics.(*sweeper).run"),
-	)
+// A bowl is ½·|x − centre|².
+type bowl struct {
+	centre []float32
+	fails  error // in round 3
 }
 
-// A task is a small run: worker i's objective is ½|x − target_i|².
-type task struct {
-	n, dim, rounds int
-	allReduce      bool
-	verified       bool              // Moniqua at 4 bits, first with a theta far too small
-	slow           func(rank, k int) // called in each gradient; may be nil
-	entropy        entropy.Coder
-	clip           *algos.Clip // as all workers have it; nil: none
-	// twist makes another machine of a worker's; nil: all are honest.
-	twist func(rank int, w *gossip.Worker) gossip.Machine
+func (b bowl) Dim() int { return len(b.centre) }
+
+func (b bowl) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
+	if k == 3 {
+		err = b.fails
+	}
+	for c, o := range b.centre {
+		g[c] = x[c] - o
+		loss += g[c] * g[c] / 2
+	}
+	return loss, err
 }
 
-func (c task) rows(t testing.TB) []topology.Row {
-	t.Helper()
-	if c.allReduce || c.n == 1 {
-		return topology.Cycle(c.n)
-	}
-	kind := topology.Ring
-	if c.n == 2 {
-		kind = topology.Path
-	}
-	g, err := topology.New(topology.Spec{Kind: kind, N: c.n, Slack: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g.Rows()
-}
-
-func (c task) algorithm(t testing.TB, rank int) gossip.Algorithm {
-	t.Helper()
-	x := make([]float32, c.dim)
-	alpha := func(int) float32 { return 0.05 }
-	if c.allReduce {
-		return &algos.AllReduce{X: x, Alpha: alpha, Rank: rank, Workers: c.n}
-	}
-	a := &algos.DPSGD{X: x, Alpha: alpha, Codec: c.codec(t, rank)}
-	if c.clip != nil {
-		a.Clip = &algos.Clip{Liars: c.clip.Liars}
-	}
-	return a
-}
-
-func (c task) machine(t testing.TB, rank int, row topology.Row) gossip.Machine {
-	t.Helper()
-	m, err := gossip.New(topology.Rank(rank), row, c.algorithm(t, rank), c.rounds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.twist != nil {
-		return c.twist(rank, m)
-	}
-	return m
-}
-
-func (c task) codec(t testing.TB, rank int) algos.Codec {
-	t.Helper()
-	if !c.verified {
-		return algos.Full{}
-	}
-	control, err := moniqua.Adaptive(moniqua.ControlPlan{
-		Diameter: c.n / 2, Every: 1, Start: 1e-3, Unit: func(int) float64 { return 1 },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &moniqua.Codec{Levels: 16, Theta: control.Theta, Control: control, Verify: true, Rank: topology.Rank(rank)}
-}
-
-func (c task) gradient(rank int) func(g []float32, k int, x []float32) (float32, error) {
-	return func(g []float32, k int, x []float32) (float32, error) {
-		if c.slow != nil {
-			c.slow(rank, k)
-		}
-		var loss float32
-		for i := range g {
-			g[i] = x[i] - float32((rank+1)*(i%17+1))
-			loss += float32(g[i]*g[i]) / 2
-		}
-		return loss, nil
-	}
-}
-
-func (c task) worker(t testing.TB, rank int) Worker {
-	t.Helper()
-	row := c.rows(t)[rank]
-	return Worker{Task: work.Task{
-		Rank: topology.Rank(rank), Row: row, Machine: c.machine(t, rank, row), Gradient: c.gradient(rank),
-		Rounds: c.rounds, MaxPayload: 4*c.dim + 64, Entropy: c.entropy, Recording: work.Recording{Every: 1},
-	}}
-}
-
-// lockStep runs the same workers without a network and returns the digests.
-func (c task) lockStep(t testing.TB) []string {
-	t.Helper()
-	rows := c.rows(t)
-	machines := make([]gossip.Machine, c.n)
-	for i := range machines {
-		machines[i] = c.machine(t, i, rows[i])
-	}
-	for busy := true; busy; {
-		busy = false
-		for i, m := range machines {
-			r := m.Ready()
-			for _, f := range r.Send {
-				f.Payload = slices.Clone(f.Payload)
-				if err := machines[f.To].Receive(f); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if r.Compute {
-				g := make([]float32, c.dim)
-				c.gradient(i)(g, r.Round, r.At)
-				if err := m.Gradient(g, 0, 0); err != nil {
-					t.Fatal(err)
-				}
-			}
-			busy = busy || r.Compute || len(r.Send) > 0
-		}
-	}
-	digests := make([]string, c.n)
-	for i, m := range machines {
-		d := record.Digest(m.Params())
-		digests[i] = hex.EncodeToString(d[:])
-	}
-	return digests
-}
-
-// A cluster is some nodes of one process that know each other's addresses.
-type cluster struct {
-	nodes []*Node
-	logs  *syncBuffer
-}
-
-// newCluster starts nodes on loopback; change may alter the options of each.
-func newCluster(t testing.TB, n, dim int, change func(rank int, o *Options)) *cluster {
-	t.Helper()
-	c := &cluster{logs: new(syncBuffer)}
-	var peers []Peer
+func bowls(n int) []node.Objective {
+	var all []node.Objective
 	for i := range n {
-		o := Options{
-			RunID: "test", N: n, Dim: dim, Listen: []string{"/ip4/127.0.0.1/tcp/0"},
-			Sections: []Section{{Name: "topology", JSON: []byte(`{"size":2}`)}, {Name: "train", JSON: []byte(`{"batch":32}`)}},
-			Logger:   slog.New(slog.NewTextHandler(c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		}
-		if change != nil {
-			change(i, &o)
-		}
-		p, err := New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { p.Close() })
-		c.nodes = append(c.nodes, p)
-		peers = append(peers, Peer{ID: p.ID(), Addrs: p.Addrs()})
+		all = append(all, bowl{centre: []float32{float32(i), 1, float32(-2 * i)}})
 	}
-	t.Cleanup(func() {
-		if t.Failed() && os.Getenv("NODE_LOG") != "" {
-			t.Log(c.logs.String())
-		}
-	})
-	for _, p := range c.nodes {
-		if err := p.SetRoster(peers); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c
+	return all
 }
 
-// run joins and runs all nodes and returns what each came to.
-func (c *cluster) run(t testing.TB, ctx context.Context, job task) ([]record.Final, []error) {
-	t.Helper()
-	return c.runAs(t, ctx, job, nil)
+func training(n int) node.Training {
+	return node.Training{
+		Run: "bowls", Workers: n, Rounds: 60, StepSize: func(k int) float32 { return 2 / float32(4+k) },
+	}
 }
 
-// runAs is run with workers that prepare has changed.
-func (c *cluster) runAs(
-	t testing.TB, ctx context.Context, job task, prepare func(w *Worker),
-) ([]record.Final, []error) {
-	t.Helper()
-	finals, errs := make([]record.Final, len(c.nodes)), make([]error, len(c.nodes))
-	var wg sync.WaitGroup
-	for i, n := range c.nodes {
-		w := job.worker(t, i)
-		if prepare != nil {
-			prepare(&w)
-		}
-		wg.Go(func() {
-			if _, err := n.Join(ctx); err != nil {
-				errs[i] = err
-				return
-			}
-			finals[i], errs[i] = n.Run(ctx, w)
+// modulo carries models at 8 bits by the modulo codec.
+func modulo(w node.Worker) (gossip.Algorithm, error) {
+	codec, err := moniqua.New(256, moniqua.Nearest, func(int) float64 { return 4 }, 1, w.Rank)
+	return &algos.DPSGD{X: w.X, Alpha: w.StepSize, Codec: codec}, err
+}
+
+// overNetwork runs all workers as peers of this machine that know each other.
+func overNetwork(ctx context.Context, t node.Training, objective func(i int) node.Objective) ([]node.Result, error) {
+	var known []string
+	results, errs := make([]node.Result, t.Workers), make([]error, t.Workers)
+	var running sync.WaitGroup
+	for i := range t.Workers {
+		mine := t
+		listening := make(chan []string, 1)
+		mine.Network.Listen, mine.Network.Peers = []string{"/ip4/127.0.0.1/tcp/0"}, slices.Clone(known)
+		mine.Network.Listening = func(addrs []string) { listening <- addrs }
+		running.Go(func() {
+			results[i], errs[i] = node.Train(ctx, mine, objective(i))
+			close(listening)
 		})
+		known = append(known, <-listening...)
 	}
-	wg.Wait()
-	return finals, errs
+	running.Wait()
+	slices.SortFunc(results, func(a, b node.Result) int { return int(a.Rank - b.Rank) })
+	return results, errors.Join(errs...)
 }
 
-func TestRunEqualsLockStep(t *testing.T) {
-	tests := map[string]task{
-		"one worker alone":          {n: 1, dim: 100, rounds: 20},
-		"two workers":               {n: 2, dim: 1000, rounds: 50},
-		"ring of three":             {n: 3, dim: 1000, rounds: 50},
-		"ring of eight":             {n: 8, dim: 3000, rounds: 30},
-		"all-reduce among two":      {n: 2, dim: 1000, rounds: 30, allReduce: true},
-		"all-reduce among five":     {n: 5, dim: 1003, rounds: 30, allReduce: true},
-		"repairs on a ring of four": {n: 4, dim: 1000, rounds: 30, verified: true},
-		"repairs until the end":     {n: 3, dim: 1000, rounds: 3, verified: true},
-		"frames of several chunks":  {n: 3, dim: 100_000, rounds: 5},
+func digests(results []node.Result) []string {
+	var all []string
+	for _, r := range results {
+		all = append(all, r.Digest)
 	}
-	for name, job := range tests {
+	return all
+}
+
+func TestAllWorkersReachTheMean(t *testing.T) {
+	for name, test := range map[string]struct {
+		n      int
+		change func(t *node.Training)
+		near   float32
+	}{
+		"one worker":       {1, func(*node.Training) {}, 0.01},
+		"two workers":      {2, func(*node.Training) {}, 0.05},
+		"ring of five":     {5, func(*node.Training) {}, 0.3},
+		"complete graph":   {5, func(t *node.Training) { t.Graph = topology.Spec{Kind: topology.Complete, N: 5} }, 0.2},
+		"eight bits":       {3, func(t *node.Training) { t.Algorithm = modulo }, 0.2},
+		"started far away": {2, func(t *node.Training) { t.Start = []float32{9, 9, 9} }, 0.05},
+	} {
 		t.Run(name, func(t *testing.T) {
-			finals, errs := newCluster(t, job.n, job.dim, nil).run(t, t.Context(), job)
-			for i, want := range job.lockStep(t) {
-				if errs[i] != nil {
-					t.Fatalf("worker %d: %v", i, errs[i])
-				}
-				if finals[i].Digest != want {
-					t.Errorf("worker %d: digest %.8s, want %.8s", i, finals[i].Digest, want)
-				}
-				if finals[i].Rounds != job.rounds {
-					t.Errorf("worker %d: %d rounds, want %d", i, finals[i].Rounds, job.rounds)
+			run := training(test.n)
+			test.change(&run)
+			results, err := node.TrainAll(t.Context(), run, bowls(test.n)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mean := float32(test.n-1) / 2
+			for i, r := range results {
+				for c, want := range []float32{mean, 1, -2 * mean} {
+					if d := r.X[c] - want; int(r.Rank) != i || d > test.near || d < -test.near {
+						t.Errorf("result %d: worker %d, x %v; want [%v 1 %v] within %v", i, r.Rank, r.X, mean, -2*mean, test.near)
+					}
 				}
 			}
 		})
 	}
 }
 
-// A syncBuffer is a bytes.Buffer for several writers.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+// All workers have the same data here, since a peer does not know its rank beforehand.
+func TestNetworkGivesTheBitsOfOneProcess(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	same := func(int) node.Objective { return bowls(3)[2] }
+	for name, algorithm := range map[string]func(node.Worker) (gossip.Algorithm, error){
+		"full precision": nil, "eight bits": modulo,
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := training(3)
+			run.Algorithm, run.Network.Secret = algorithm, "open sesame"
+			want, err := node.TrainAll(ctx, run, same(0), same(1), same(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := overNetwork(ctx, run, same)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(digests(got), digests(want)) {
+				t.Errorf("over the network %v, in one process %v", digests(got), digests(want))
+			}
+		})
+	}
 }
 
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
+func TestObserveIsToldOfEveryGradient(t *testing.T) {
+	run := training(2)
+	rounds := make([]int, 2)
+	run.Observe = func(p node.Progress) {
+		if p.Round != rounds[p.Rank] {
+			t.Errorf("worker %d: round %d, want %d", p.Rank, p.Round, rounds[p.Rank])
+		}
+		rounds[p.Rank]++
+	}
+	if _, err := node.TrainAll(t.Context(), run, bowls(2)...); err != nil || rounds[0] != 60 || rounds[1] != 60 {
+		t.Errorf("rounds %v, error %v; want 60 of each worker", rounds, err)
+	}
 }
 
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
+// one is an objective of one parameter.
+func one() node.Objective { return bowl{centre: []float32{1}} }
+
+func TestWhatCannotBeTrainedIsRefused(t *testing.T) {
+	good := func(*node.Training) {}
+	ring := topology.Spec{Kind: topology.Ring, N: 3}
+	broken := bowl{[]float32{1}, errors.New("no data")}
+	for name, test := range map[string]struct {
+		change     func(t *node.Training)
+		objectives []node.Objective
+		want       string
+	}{
+		"no step size":        {func(t *node.Training) { t.StepSize = nil }, bowls(2), "set Training.StepSize"},
+		"negative rounds":     {func(t *node.Training) { t.Rounds = -1 }, bowls(2), "-1 rounds"},
+		"another start":       {func(t *node.Training) { t.Start = []float32{1} }, bowls(2), "Start has 1 parameters"},
+		"another graph":       {func(t *node.Training) { t.Graph = ring }, bowls(2), "ring:3 has 3"},
+		"an unknown graph":    {func(t *node.Training) { t.Graph.Kind = "circle" }, bowls(2), `unknown kind "circle"`},
+		"one objective":       {good, bowls(1), "1 objectives for 2 workers"},
+		"other dimensions":    {good, []node.Objective{one(), bowls(1)[0]}, "worker 1: the objective has 3"},
+		"no parameters":       {good, []node.Objective{bowl{}, bowl{}}, "Dim must return at least 1"},
+		"a gradient's error":  {good, []node.Objective{one(), broken}, "worker 1: round 3: no data"},
+		"a rule of no length": {func(t *node.Training) { t.Algorithm = empty }, bowls(2), "rule has 0 parameters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := training(2)
+			test.change(&run)
+			_, err := node.TrainAll(t.Context(), run, test.objectives...)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func empty(w node.Worker) (gossip.Algorithm, error) {
+	return &algos.DPSGD{Alpha: w.StepSize, Codec: algos.Full{}}, nil
+}
+
+func TestTheContextEndsARun(t *testing.T) {
+	cause := errors.New("enough")
+	for name, train := range map[string]func(ctx context.Context, t node.Training) error{
+		"in one process": func(ctx context.Context, t node.Training) error {
+			_, err := node.TrainAll(ctx, t, bowls(2)...)
+			return err
+		},
+		"over the network": func(ctx context.Context, t node.Training) error {
+			_, err := overNetwork(ctx, t, func(i int) node.Objective { return bowls(2)[i] })
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			run := training(2)
+			run.Rounds = 1 << 30
+			run.Observe = func(p node.Progress) {
+				if p.Round == 5 {
+					cancel(cause)
+				}
+			}
+			if err := train(ctx, run); !errors.Is(err, cause) {
+				t.Errorf("error %v, want one that wraps %v", err, cause)
+			}
+		})
+	}
+}
+
+// Both peers fail: one refuses the other, or is refused by it.
+func TestPeersOfDifferentTrainingsDoNotMeet(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	listening := make(chan []string, 1)
+	run := training(2)
+	run.Network = node.Network{
+		Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Listening: func(addrs []string) { listening <- addrs },
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	first := make(chan error, 1)
+	waiting, stop := context.WithCancel(ctx)
+	go func() {
+		_, err := node.Train(waiting, run, one())
+		first <- err
+	}()
+	other := run
+	other.Rounds, other.Network.Peers, other.Network.Listening = 7, <-listening, nil
+	if _, err := node.Train(ctx, other, one()); err == nil || !strings.Contains(err.Error(), "training") {
+		t.Errorf("a peer of 7 rounds joins one of 60: error %v, want one that names the section training", err)
+	}
+	stop()
+	if err := <-first; err == nil {
+		t.Error("the peer of 60 rounds has trained without the other")
+	}
+}
+
+func TestAddressesWithoutAnIDAreRefused(t *testing.T) {
+	run := training(2)
+	run.Network.Peers = []string{"/ip4/127.0.0.1/tcp/4001"}
+	if _, err := node.Train(t.Context(), run, one()); err == nil || !strings.Contains(err.Error(), "/p2p/") {
+		t.Errorf("error %v, want one that asks for /p2p/", err)
+	}
 }

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/quant/levels"
 )
 

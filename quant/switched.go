@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // Switched is a compressor whose bits per coordinate may be others in every

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/compare"
@@ -16,11 +17,10 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
 )
 
 // Exit codes.

@@ -17,9 +17,9 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/train"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
 )
 
 func TestExitCodes(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/peer"
-	"gossiptrainer/node/identity"
+	"gossiptrainer/internal/node/identity"
 )
 
 // A shownIdentity is what the id commands print.

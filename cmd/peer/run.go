@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/app/session"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 )
 
 func newRun(c *console) *cobra.Command {

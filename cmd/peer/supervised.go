@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/app/checkpoints"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/topology"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )

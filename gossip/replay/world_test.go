@@ -9,8 +9,8 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/replay"
+	"gossiptrainer/gossip/state"
 	_ "gossiptrainer/internal/proptest"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/topology"
 )
 

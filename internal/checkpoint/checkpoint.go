@@ -24,8 +24,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/atomicfile"
-	"gossiptrainer/internal/state"
 )
 
 const (

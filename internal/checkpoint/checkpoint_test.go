@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // A worker has a state with one variable of each kind.

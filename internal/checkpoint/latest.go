@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/regular"
-	"gossiptrainer/internal/state"
 )
 
 // A Found is a checkpoint read from disk.

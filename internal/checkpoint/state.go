@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/safetensors"
-	"gossiptrainer/internal/state"
 )
 
 // Encode writes a state in the safetensors format with flat tensors. Tensors of wider

@@ -3,6 +3,7 @@ package data
 import (
 	"gossiptrainer/internal/data/glyphs"
 	"gossiptrainer/internal/rng"
+	"gossiptrainer/model/sample"
 )
 
 // glyphsSeed is part of the definition of the built-in set: it does not change
@@ -13,7 +14,7 @@ func glyphsInfo() Info {
 	return Info{
 		Name: "glyphs", Title: "digits drawn from the Go fonts", Home: "built in",
 		Terms: "drawn from fonts by Bigelow & Holmes, under the licence of Go (BSD 3-clause)",
-		Shape: Shape{28, 28, 1}, Classes: digits(), Train: 12_000, Test: 2_000,
+		Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: digits(), Train: 12_000, Test: 2_000,
 		Norm: greyImages(0.1289, 0.2229),
 	}
 }

@@ -4,7 +4,11 @@ package data
 // Features from Tiny Images" (2009): six files of 10,000 records, no header. A
 // record is the label, then the planes red, green, blue of 32×32 bytes.
 
-import "fmt"
+import (
+	"fmt"
+
+	"gossiptrainer/model/sample"
+)
 
 const (
 	cifarRecords = 10_000 // per file
@@ -29,7 +33,7 @@ func cifarInfo() Info {
 	return Info{
 		Name: "cifar-10", Title: "CIFAR-10 tiny colour images", Home: "https://www.cs.toronto.edu/~kriz/cifar.html",
 		Terms: "no licence stated; the publisher asks to cite A. Krizhevsky (2009)",
-		Shape: Shape{32, 32, 3}, Train: 5 * cifarRecords, Test: cifarRecords,
+		Shape: sample.Shape{H: 32, W: 32, C: 3}, Train: 5 * cifarRecords, Test: cifarRecords,
 		Classes: []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"},
 		Norm:    &Normalization{Scale: 255, Mean: []float64{0.4914, 0.4822, 0.4465}, Std: []float64{0.2470, 0.2435, 0.2616}},
 		Archive: &archive,

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"gossiptrainer/model/sample"
 )
 
 // write makes a folder of files.
@@ -121,7 +123,7 @@ func TestConcatKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := Concat([]Set{train, test})
-	var b Batch
+	var b sample.Batch
 	all.Range(&b, 0, all.Len())
 	if !slices.Equal(b.X, []float32{1, 2, 3, 4}) || !slices.Equal(b.Y, []int32{0, 1, 1, 0}) || train.Len() != 2 {
 		t.Errorf("got %v, %v", b.X, b.Y)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gossiptrainer/model/sample"
 )
 
 func cursorOn(content []byte) *cursor { return &cursor{r: bytes.NewReader(content), file: "file"} }
@@ -71,7 +73,7 @@ func TestReadIDXLabels(t *testing.T) {
 }
 
 // tiny describes sets of small pictures with three classes.
-func tiny(shape Shape, n int) Info {
+func tiny(shape sample.Shape, n int) Info {
 	norm := Normalization{Scale: 1, Mean: make([]float64, shape.C), Std: slices.Repeat([]float64{1}, shape.C)}
 	return Info{Name: "tiny", Shape: shape, Classes: []string{"a", "b", "c"}, Train: n, Test: n, Norm: &norm}
 }
@@ -93,7 +95,7 @@ func TestReadIDXImages(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b, err := newBuilder(tiny(Shape{3, 2, 1}, 2), 2, nil)
+			b, err := newBuilder(tiny(sample.Shape{H: 3, W: 2, C: 1}, 2), 2, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,10 +242,10 @@ func TestLoadUsersLIBSVM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if train.Shape != (Shape{1, 1, 4}) || !slices.Equal(train.Classes, []string{"0", "1.5", "2"}) {
+	if train.Shape != (sample.Shape{H: 1, W: 1, C: 4}) || !slices.Equal(train.Classes, []string{"0", "1.5", "2"}) {
 		t.Errorf("shape %v, classes %q", train.Shape, train.Classes)
 	}
-	var b Batch
+	var b sample.Batch
 	train.Range(&b, 0, 3)
 	if want := []float32{0.5, 0, 1, 0, 0, 7, 0, 0, 1, 0, 0, 0}; !slices.Equal(b.X, want) {
 		t.Errorf("train features %v, want %v", b.X, want)

@@ -3,6 +3,8 @@ package data
 import (
 	"bytes"
 	"testing"
+
+	"gossiptrainer/model/sample"
 )
 
 func FuzzIDX(f *testing.F) {
@@ -13,7 +15,7 @@ func FuzzIDX(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b, err := newBuilder(tiny(Shape{3, 2, 1}, 3), 3, []int{2, 0})
+		b, err := newBuilder(tiny(sample.Shape{H: 3, W: 2, C: 1}, 3), 3, []int{2, 0})
 		if err != nil {
 			t.Fatal(err)
 		}

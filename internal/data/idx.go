@@ -6,7 +6,11 @@ package data
 //	images: uint32 2051, images, rows, columns; then the pixels, row after row
 //	labels: uint32 2049, labels;                then the labels
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"gossiptrainer/model/sample"
+)
 
 const (
 	idxImages = 2051 // 0x00000803: uint8, 3 dimensions
@@ -17,7 +21,7 @@ func mnistInfo() Info {
 	i := Info{
 		Name: "mnist", Title: "MNIST handwritten digits", Home: "http://yann.lecun.com/exdb/mnist/",
 		Terms: "CC BY-SA 3.0, Y. LeCun and C. Cortes",
-		Shape: Shape{28, 28, 1}, Classes: digits(), Train: 60_000, Test: 10_000,
+		Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: digits(), Train: 60_000, Test: 10_000,
 		Norm: greyImages(0.1307, 0.3081),
 		Files: []File{
 			file("train-images-idx3-ubyte.gz", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
@@ -34,7 +38,7 @@ func fashionInfo() Info {
 		Name: "fashion-mnist", Title: "Fashion-MNIST articles of clothing",
 		Home:  "https://github.com/zalandoresearch/fashion-mnist",
 		Terms: "MIT, Zalando SE",
-		Shape: Shape{28, 28, 1}, Train: 60_000, Test: 10_000,
+		Shape: sample.Shape{H: 28, W: 28, C: 1}, Train: 60_000, Test: 10_000,
 		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
 			"ankle boot"},
 		Norm: greyImages(0.2860, 0.3530),

@@ -3,6 +3,8 @@ package data
 import (
 	"slices"
 	"strings"
+
+	"gossiptrainer/model/sample"
 )
 
 // Info describes a data set.
@@ -11,7 +13,7 @@ type Info struct {
 	Title   string         `json:"title"`
 	Home    string         `json:"home"`  // page of the publisher
 	Terms   string         `json:"terms"` // of use
-	Shape   Shape          `json:"shape"`
+	Shape   sample.Shape   `json:"shape"`
 	Classes []string       `json:"classes"`
 	Train   int            `json:"train"` // samples
 	Test    int            `json:"test"`

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gossiptrainer/model/sample"
 )
 
 const (
@@ -25,7 +27,7 @@ func a9aInfo() Info {
 		Name: "a9a", Title: "UCI Adult, binarised",
 		Home:  "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary.html",
 		Terms: "CC BY 4.0 (Adult: B. Becker and R. Kohavi, UCI Machine Learning Repository)",
-		Shape: Shape{1, 1, 123}, Classes: []string{"-1", "+1"}, Train: 32_561, Test: 16_281,
+		Shape: sample.Shape{H: 1, W: 1, C: 123}, Classes: []string{"-1", "+1"}, Train: 32_561, Test: 16_281,
 		Files: []File{
 			file("a9a", 2_329_875, "f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906"),
 			file("a9a.t", 1_164_628, "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9"),

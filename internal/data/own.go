@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"gossiptrainer/model/sample"
 )
 
 // A Form is what sets of the user's have in common. Zero values stand for what the files hold.
@@ -103,7 +105,8 @@ func (o *ownSet) source(f Form) (*Source, error) {
 			o.dir, o.rows[0], o.rows[1], f.Features, libsvmDenseSize)
 	}
 	info := Info{
-		Name: libsvmName, Title: "LIBSVM text", Shape: Shape{1, 1, f.Features}, Train: o.rows[0], Test: o.rows[1],
+		Name: libsvmName, Title: "LIBSVM text", Shape: sample.Shape{H: 1, W: 1, C: f.Features},
+		Train: o.rows[0], Test: o.rows[1],
 	}
 	for _, v := range f.Labels {
 		info.Classes = append(info.Classes, strconv.FormatFloat(v, 'g', -1, 64))

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"gossiptrainer/model/sample"
 )
 
 // realDir returns the folder with the published data sets, or skips the test.
@@ -199,7 +201,7 @@ func TestTrainReadsTheSameRowsAsTheWholeSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			sub := all.Subset(rows)
-			var a, b, c Batch
+			var a, b, c sample.Batch
 			all.Gather(&a, rows)
 			some.Range(&b, 0, len(rows))
 			sub.Range(&c, 0, len(rows))

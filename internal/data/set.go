@@ -1,6 +1,10 @@
 package data
 
-import "slices"
+import (
+	"slices"
+
+	"gossiptrainer/model/sample"
+)
 
 // A Normalization maps a stored value v of channel c to
 // (v/Scale − Mean[c]) / Std[c].
@@ -25,7 +29,7 @@ func (n Normalization) table() []float32 {
 // normalised on the way out; features of LIBSVM files are float32 and are given
 // out as they are.
 type Set struct {
-	Shape   Shape
+	Shape   sample.Shape
 	Classes []string // names; class c has label c
 
 	labels []uint8
@@ -67,7 +71,7 @@ func (s Set) Sample(dst []float32, i int) {
 
 // Gather makes b the samples of the given rows, in that order. It allocates only
 // when b has never been that large.
-func (s Set) Gather(b *Batch, rows []int) {
+func (s Set) Gather(b *sample.Batch, rows []int) {
 	s.resize(b, len(rows))
 	f := s.Shape.Features()
 	for k, i := range rows {
@@ -77,7 +81,7 @@ func (s Set) Gather(b *Batch, rows []int) {
 }
 
 // Range makes b the samples from..to−1, as Gather does.
-func (s Set) Range(b *Batch, from, to int) {
+func (s Set) Range(b *sample.Batch, from, to int) {
 	s.resize(b, to-from)
 	f := s.Shape.Features()
 	for k := range b.Y {
@@ -86,7 +90,7 @@ func (s Set) Range(b *Batch, from, to int) {
 	}
 }
 
-func (s Set) resize(b *Batch, n int) {
+func (s Set) resize(b *sample.Batch, n int) {
 	f := s.Shape.Features()
 	b.X = slices.Grow(b.X[:0], n*f)[:n*f]
 	b.Y = slices.Grow(b.Y[:0], n)[:n]

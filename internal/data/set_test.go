@@ -3,13 +3,15 @@ package data
 import (
 	"slices"
 	"testing"
+
+	"gossiptrainer/model/sample"
 )
 
 // colours is a set of two samples of 1×2 pixels with 3 channels.
 func colours() Set {
 	norm := Normalization{Scale: 10, Mean: []float64{0, 1, 2}, Std: []float64{1, 1, 0.5}}
 	return Set{
-		Shape: Shape{1, 2, 3}, Classes: []string{"a", "b"},
+		Shape: sample.Shape{H: 1, W: 2, C: 3}, Classes: []string{"a", "b"},
 		labels: []uint8{1, 0}, bytes: []uint8{10, 20, 30, 0, 0, 0, 40, 50, 60, 70, 80, 255}, table: norm.table(),
 	}
 }
@@ -28,7 +30,7 @@ func TestSampleNormalisesEachChannel(t *testing.T) {
 }
 
 func TestGatherKeepsOrderAndRepeats(t *testing.T) {
-	var b Batch
+	var b sample.Batch
 	colours().Gather(&b, []int{1, 0, 1})
 	if want := []int32{0, 1, 0}; !slices.Equal(b.Y, want) {
 		t.Errorf("labels %v, want %v", b.Y, want)
@@ -40,7 +42,7 @@ func TestGatherKeepsOrderAndRepeats(t *testing.T) {
 
 func TestGatherAllocatesNothingOnceWarm(t *testing.T) {
 	s := colours()
-	var b Batch
+	var b sample.Batch
 	rows := []int{1, 0, 1, 1}
 	s.Gather(&b, rows)
 	if got := testing.AllocsPerRun(100, func() { s.Gather(&b, rows); s.Range(&b, 0, 2) }); got != 0 {
@@ -67,7 +69,7 @@ func TestBuilderRefusesBadRows(t *testing.T) {
 		rows []int
 		want string
 	}{{[]int{0, 3}, "row 3: there are 3"}, {[]int{-1}, "row -1"}, {[]int{2, 2}, "row 2: asked for twice"}} {
-		_, err := newBuilder(tiny(Shape{1, 1, 1}, 3), 3, tt.rows)
+		_, err := newBuilder(tiny(sample.Shape{H: 1, W: 1, C: 1}, 3), 3, tt.rows)
 		wantError(t, err, "tiny", tt.want)
 	}
 }

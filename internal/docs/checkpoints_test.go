@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
 	"gossiptrainer/topology"
 )
 
@@ -130,7 +130,7 @@ func TestStatesHaveTheNamesOfTheDocument(t *testing.T) {
 	for _, set := range carrying {
 		meet(endOf(t, set))
 	}
-	net, err := model.New(model.Spec{Name: "resnet", Shape: data.Shape{H: 8, W: 8, C: 1}, Classes: 2, Batch: 1, Depth: 8,
+	net, err := model.New(model.Spec{Name: "resnet", Shape: sample.Shape{H: 8, W: 8, C: 1}, Classes: 2, Batch: 1, Depth: 8,
 		Norm: "batch"})
 	if err != nil {
 		t.Fatal(err)

@@ -50,8 +50,8 @@ func name(e ast.Expr) string {
 
 // passedOn are arguments that are no texts: what they carry is found where it is made.
 var passedOn = map[string]string{
-	"node/audience.go":         "a Note of the core",
-	"node/socket/refusals.go":  "an argument of Tell",
+	"internal/node/audience.go":         "a Note of the core",
+	"internal/node/socket/refusals.go":  "an argument of Tell",
 	"gossip/peer/neighbour.go": "an argument of warn",
 }
 

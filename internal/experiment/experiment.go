@@ -2,7 +2,7 @@
 // row of the graph, algorithm, codec, model and shard of the data. It is the
 // only package that knows what the names in a run file stand for.
 //
-// It drives nothing: packages sim and node take the machines that it builds.
+// It drives nothing: packages internal/sim and internal/node take the machines that it builds.
 package experiment
 
 import (

@@ -9,11 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/fault"
 	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/topology"
 )

@@ -1,7 +1,7 @@
 package experiment
 
 import (
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 

@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/fault"
@@ -10,7 +11,50 @@ import (
 )
 
 // Script returns the faults of the run file in the form in which they are played.
-func (r *Run) Script() []fault.Fault { return configs.Script(r.cfg.Faults.Script) }
+func (r *Run) Script() []fault.Fault {
+	var script []fault.Fault
+	for i := range r.cfg.Faults.Script {
+		script = append(script, played(&r.cfg.Faults.Script[i]))
+	}
+	return script
+}
+
+// played returns an entry of the run file in the form in which it is played.
+func played(f *configs.Fault) fault.Fault {
+	play := fault.Fault{At: fault.Moment(f.At), Lasts: time.Duration(f.For), By: f.By}
+	one := func(kind fault.Kind, rank *int) {
+		if rank != nil {
+			play.Kind, play.Peers = kind, ranks([]int{*rank})
+		}
+	}
+	one(fault.Kill, f.Kill)
+	one(fault.Hang, f.Hang)
+	one(fault.Slow, f.Slow)
+	switch {
+	case f.Cut != nil:
+		play.Kind, play.Peers = fault.Cut, ranks(f.Cut)
+	case f.Partition != nil:
+		play.Kind = fault.Split
+		for _, side := range f.Partition {
+			play.Sides = append(play.Sides, ranks(side))
+		}
+	case f.Rate != "":
+		one(fault.Rate, f.Of)
+		play.Bits, _ = configs.ParseRate(f.Rate)
+	}
+	if play.Lasts == 0 && (play.Kind == fault.Slow || play.Kind == fault.Rate) {
+		play.Lasts = fault.Never
+	}
+	return play
+}
+
+func ranks(numbers []int) []topology.Rank {
+	var all []topology.Rank
+	for _, n := range numbers {
+		all = append(all, topology.Rank(n))
+	}
+	return all
+}
 
 // kills reports whether processes end because of the script.
 func (r *Run) kills() bool {

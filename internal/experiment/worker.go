@@ -3,9 +3,9 @@ package experiment
 import (
 	"fmt"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/model"

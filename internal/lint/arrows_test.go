@@ -13,14 +13,16 @@ import (
 // below its own, its own sub-packages, and what siblings allows.
 var layers = [][]string{
 	{"internal/atomicfile", "internal/regular", "internal/lockfile", "internal/rng", "internal/kernel", "internal/vec",
-		"internal/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "internal/record"},
+		"gossip/state", "internal/safetensors", "internal/settings", "internal/plural", "topology", "model/sample",
+		"internal/record"},
 	// a sub-package with a row of its own stands before its parent
 	{"quant/levels", "quant/controller", "quant", "internal/data", "model", "internal/shape", "internal/fault"},
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/sim", "node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry", "node/link", "node"},
-	{"internal/registry"},
+	{"internal/sim", "internal/node/socket", "internal/node/identity",
+		"internal/node/handshake", "internal/node/join", "internal/node/telemetry", "internal/node/link", "internal/node"},
+	{"internal/registry", "node"},
 	{"configs", "internal/experiment", "internal/lab", "internal/report"},
 	{"internal/app/advice", "internal/app/live", "internal/app/machine", "internal/app/terminal"},
 	{"internal/app/runfolder", "internal/app/inspect", "internal/app/status"},
@@ -39,28 +41,27 @@ var siblings = map[string][]string{
 	"internal/lockfile": {"internal/regular"}, // a lock is a regular file
 	"internal/kernel":   {"internal/rng"},     // its random numbers
 	"internal/vec":      {"internal/kernel"},  // its loops in assembly
-	"internal/state":    {"internal/vec"},     // a snapshot holds vectors as bytes
+	"gossip/state":      {"internal/vec"},     // a snapshot holds vectors as bytes
 	// a run folder may hold a fifo of another user; digests of models
 	"internal/record":     {"internal/regular", "internal/vec"},
 	"quant":               {"quant/levels"},  // its tables are fitted there
-	"model":               {"internal/data"}, // a gradient is taken on a data.Batch
 	"moniqua":             {"algos"},         // it implements algos.Codec
 	"internal/journal":    {"internal/wire"}, // its records are frames
 	"internal/work":       {"internal/wire"}, // a task names the coder of its payloads
 	"internal/experiment": {"configs"},       // it assembles what a run file names
 
 	// the rooms of node: none of them looks up
-	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
-	"node/join":      {"node/socket", "node/handshake"},
-	"node/telemetry": {"node/socket", "node/handshake"},
-	"node/link":      {"node/socket", "node/handshake"},
-	"node": {"node/socket", "node/identity", "node/handshake", "node/join", "node/telemetry",
-		"node/link"},
+	"internal/node/handshake": {"internal/node/socket"}, // the two ends of an encryption share a session
+	"internal/node/join":      {"internal/node/socket", "internal/node/handshake"},
+	"internal/node/telemetry": {"internal/node/socket", "internal/node/handshake"},
+	"internal/node/link":      {"internal/node/socket", "internal/node/handshake"},
+	"internal/node": {"internal/node/socket", "internal/node/identity", "internal/node/handshake",
+		"internal/node/join", "internal/node/telemetry", "internal/node/link"},
 }
 
 // outside names packages of tests and measurements alone: they may import anything, and no
 // product code imports them.
-var outside = []string{"internal/conformance", "internal/docs", "internal/lint", "internal/proptest",
+var outside = []string{"examples", "internal/conformance", "internal/docs", "internal/lint", "internal/proptest",
 	"release", "studies", "test"}
 
 const module = "gossiptrainer/"
@@ -125,11 +126,11 @@ func TestArrowsAreFound(t *testing.T) {
 	expect(t, arrows, "internal/data/x.go", imports("internal/data/glyphs"), "")
 	expect(t, arrows, "internal/data/glyphs/x.go", imports("internal/rng"), "")
 	expect(t, arrows, "moniqua/x.go", imports("algos"), "")
-	expect(t, arrows, "gossip/x_test.go", imports("node"), "")
+	expect(t, arrows, "gossip/x_test.go", imports("internal/node"), "")
 	expect(t, arrows, "quant/x.go", imports("quant/levels"), "")
 	expect(t, arrows, "quant/levels/x.go", imports("quant"), "layer 1")
 	expect(t, arrows, "algos/x.go", imports("moniqua"), "layer 2")
-	expect(t, arrows, "internal/sim/x.go", imports("node"), "layer 5")
+	expect(t, arrows, "internal/sim/x.go", imports("internal/node"), "layer 5")
 	expect(t, arrows, "topology/x.go", imports("gossip"), "stands in layer 3")
 	expect(t, arrows, "internal/wire/x.go", imports("internal/lint"), "outside the layers")
 	expect(t, arrows, "gadgets/x.go", imports("algos"), "is in no layer")
@@ -163,7 +164,7 @@ func TestDriversDrawNoPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range []string{"node", "internal/sim", "internal/lab"} {
+	for _, pkg := range []string{"node", "internal/node", "internal/sim", "internal/lab"} {
 		reached := all.reached(pkg)
 		if !reached[module+"internal/record"] {
 			t.Errorf("%s does not reach internal/record: the search is wrong", pkg)

@@ -24,15 +24,15 @@ var wideStructs = map[string]string{
 	"internal/registry CompressorSettings": "that section without its keys",
 	"internal/record Summary":              "the JSON of a run's summary has these keys",
 	"internal/report Comparison":           "the JSON of a comparison has these keys",
-	"node Options":                         "the settings of a peer, filled in by name",
-	"node Status":                          "the JSON of a peer's status has these keys",
+	"internal/node Options":                "the settings of a peer, filled in by name",
+	"internal/node Status":                 "the JSON of a peer's status has these keys",
 }
 
 // shortFiles may be shorter than minFile lines.
 var shortFiles = map[string]string{
-	"internal/data/data.go":         "the words that all files of the package use",
 	"internal/proptest/proptest.go": "it sets one flag, for all packages that draw examples",
 	"internal/sim/errors.go":        "the errors of the package",
+	"model/sample/sample.go":        "the two words that objectives and data sets share",
 	"model/lenet.go":                "one file per model",
 	"quant/levels/gradient.go":      "one file per rule of levels",
 	"quant/nuqsgd.go":               "one file per compressor",
@@ -41,7 +41,7 @@ var shortFiles = map[string]string{
 
 // givenCalls may have more parameters: a library calls them.
 var givenCalls = map[string]string{
-	"node/socket Upgrade": "a transport's upgrader, as libp2p calls it",
+	"internal/node/socket Upgrade": "a transport's upgrader, as libp2p calls it",
 }
 
 // budgets finds structs, parameter lists and interfaces that ask too much of a reader.

@@ -33,10 +33,12 @@ func (s source) at(pos token.Pos, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: %s", s.path, s.fset.Position(pos).Line, fmt.Sprintf(format, args...))
 }
 
+// positions are those of all sources: the type checker wants one set.
+var positions = token.NewFileSet()
+
 func parse(name string, text []byte) (source, error) {
-	fset := token.NewFileSet()
-	file, err := parseInto(fset, name, text)
-	return source{name, fset, file, bytes.Count(text, []byte("\n"))}, err
+	file, err := parseInto(positions, name, text)
+	return source{name, positions, file, bytes.Count(text, []byte("\n"))}, err
 }
 
 func parseInto(fset *token.FileSet, name string, text []byte) (*ast.File, error) {

@@ -30,7 +30,7 @@ type Summary struct {
 	Losses       *Losses  `json:"losses,omitempty"` // under the policy reweight
 	Data         *Split   `json:"data,omitempty"`   // nil for an objective without data
 	Gone         []Gone   `json:"gone,omitempty"`   // peers without a result, by rank: the run went on without them
-// MissedFaults are the faults of the script whose moment the run did not reach, in its order.
+	// MissedFaults are the faults of the script whose moment the run did not reach, in its order.
 	MissedFaults []MissedFault `json:"missed_faults,omitempty"`
 	// Missing are peers without a result under the policy wait.
 	Missing []int  `json:"missing,omitempty"`

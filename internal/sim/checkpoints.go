@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	layers "gossiptrainer/gossip/peer"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // boundary takes a checkpoint before round k if one is due, and after the last round. Under the policy reweight no

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	layers "gossiptrainer/gossip/peer"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/fault"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )

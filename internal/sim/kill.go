@@ -2,8 +2,8 @@ package sim
 
 import (
 	layers "gossiptrainer/gossip/peer"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/fault"
-	"gossiptrainer/internal/state"
 )
 
 // applyKill kills the process of a worker, or starts the next one when the fault is over.

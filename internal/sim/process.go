@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/gossip/elastic"
 	layers "gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/replay"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 

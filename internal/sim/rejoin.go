@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"gossiptrainer/gossip/elastic"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/topology"
 )
 

@@ -12,11 +12,11 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
 	layers "gossiptrainer/gossip/peer"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/fault"
 	_ "gossiptrainer/internal/proptest"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )

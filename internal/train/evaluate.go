@@ -5,13 +5,14 @@ import (
 
 	"gossiptrainer/internal/data"
 	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
 )
 
 // A Set is a list of samples.
 type Set interface {
 	Len() int
 	// Range makes b the samples from..to−1 and reuses its memory.
-	Range(b *data.Batch, from, to int)
+	Range(b *sample.Batch, from, to int)
 }
 
 var _ Set = data.Set{}
@@ -26,7 +27,7 @@ type Evaluator struct {
 	objective model.Objective
 	set       Set
 	size      int
-	batch     data.Batch
+	batch     sample.Batch
 }
 
 // NewEvaluator returns an evaluator that takes size ≥ 1 samples at a time from
@@ -41,7 +42,7 @@ func NewEvaluator(f model.Objective, set Set, size int) (*Evaluator, error) {
 // Score returns mean loss and accuracy of x over the set.
 func (e *Evaluator) Score(x []float32) model.Score {
 	if e.set == nil || e.set.Len() == 0 {
-		return e.objective.Evaluate(x, data.Batch{})
+		return e.objective.Evaluate(x, sample.Batch{})
 	}
 	var total model.Score
 	for first := 0; first < e.set.Len(); first += e.size {

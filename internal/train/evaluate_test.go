@@ -5,15 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	"gossiptrainer/internal/data"
 	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
 )
 
 // view is a Set over one batch of 16 features per sample.
-type view data.Batch
+type view sample.Batch
 
 func (v view) Len() int { return len(v.Y) }
-func (v view) Range(b *data.Batch, from, to int) {
+func (v view) Range(b *sample.Batch, from, to int) {
 	b.X = append(b.X[:0], v.X[16*from:16*to]...)
 	b.Y = append(b.Y[:0], v.Y[from:to]...)
 }
@@ -56,7 +56,7 @@ func TestScoreWithoutData(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := []float32{1, 2, 3, 4, 5}
-	want := q.Evaluate(x, data.Batch{})
+	want := q.Evaluate(x, sample.Batch{})
 	for name, set := range map[string]Set{"no set": nil, "empty set": view{}} {
 		if got := newEvaluator(t, q, set, 1).Score(x); got.Loss != want.Loss || got.Loss == 0 {
 			t.Errorf("%s: loss %v, want the objective's value %v", name, got.Loss, want.Loss)

@@ -10,11 +10,12 @@ import (
 	"fmt"
 	"math"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
 )
 
 // ErrDiverged is wrapped by the error of a round in which the loss or the
@@ -51,17 +52,17 @@ func (r Rule) check() error {
 
 // Batches returns the mini-batch of round k, a function of (seed, worker, k).
 // The batch is used before the next call.
-type Batches func(k int) data.Batch
+type Batches func(k int) sample.Batch
 
 // NoData is for objectives without data.
-func NoData(int) data.Batch { return data.Batch{} }
+func NoData(int) sample.Batch { return sample.Batch{} }
 
 // FromShard returns the batches that a sampler draws from a worker's shard. They
 // share one memory.
 func FromShard(shard data.Set, s data.Sampler) Batches {
-	var batch data.Batch
+	var batch sample.Batch
 	var rows []int
-	return func(k int) data.Batch {
+	return func(k int) sample.Batch {
 		rows = s.Append(rows[:0], k)
 		shard.Gather(&batch, rows)
 		return batch

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
 )
 
 var _ algos.StepSize = Schedule{}.StepSize
@@ -25,7 +25,7 @@ type fixed struct {
 }
 
 func (f fixed) Dim() int { return len(f.gradient) }
-func (f fixed) Gradient(g, _ []float32, _ data.Batch) float32 {
+func (f fixed) Gradient(g, _ []float32, _ sample.Batch) float32 {
 	copy(g, f.gradient)
 	return f.loss
 }
@@ -43,13 +43,13 @@ func newOracle(t *testing.T, f model.Objective, batches Batches, r Rule) *Oracle
 func mlp(t testing.TB) (model.Model, Batches) {
 	t.Helper()
 	m, err := model.New(model.Spec{
-		Name: "mlp", Shape: data.Shape{H: 4, W: 4, C: 1}, Classes: 3, Batch: 8, Hidden: []int{10},
+		Name: "mlp", Shape: sample.Shape{H: 4, W: 4, C: 1}, Classes: 3, Batch: 8, Hidden: []int{10},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := data.Batch{X: make([]float32, 8*16), Y: make([]int32, 8)}
-	return m, func(k int) data.Batch {
+	batch := sample.Batch{X: make([]float32, 8*16), Y: make([]int32, 8)}
+	return m, func(k int) sample.Batch {
 		key := rng.At(rng.Stream(1, 3), k)
 		for i := range batch.Y {
 			batch.Y[i] = int32(key.Raw(uint32(i)) % 3)
@@ -81,7 +81,7 @@ func TestRuleAgainstFloat64(t *testing.T) {
 			f.Init(x, 1)
 			m := make([]float64, 23)
 			for k := range 50 {
-				f.Gradient(pure, x, data.Batch{})
+				f.Gradient(pure, x, sample.Batch{})
 				if _, err := o.Gradient(g, k, x); err != nil {
 					t.Fatal(err)
 				}

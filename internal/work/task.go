@@ -1,10 +1,10 @@
 // Package work describes what one worker of a run has to do, for every driver:
-// packages sim and node take the same Task and add options of their own.
+// packages internal/sim and internal/node take the same Task and add options of their own.
 package work
 
 import (
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/quant"
 	"gossiptrainer/topology"

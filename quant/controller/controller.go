@@ -11,7 +11,7 @@ import (
 	"math"
 	"time"
 
-	"gossiptrainer/internal/state"
+	"gossiptrainer/gossip/state"
 )
 
 // maxBits is the most that a controller may choose.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/state"
 )
 
 // MQGrad learns how many bits make the loss fall fastest per second: SARSA with

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strconv"
 
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
-	"gossiptrainer/internal/state"
 )
 
 // A Net is a network with one hidden layer of rectified linear units,

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )

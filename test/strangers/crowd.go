@@ -14,7 +14,7 @@ import (
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/peer"
 
-	"gossiptrainer/node/socket"
+	"gossiptrainer/internal/node/socket"
 )
 
 // A crowd is strangers that call. Most of them only know where a peer listens

@@ -13,10 +13,10 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/app/peer"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
-	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/app/runfolder"
@@ -20,8 +21,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/lockfile"
-	"gossiptrainer/internal/state"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/topology"
 )
 

@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 )
 
 // On a LAN a machine has data, a key and a secret of its own, which may not be those that the others expect.

@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
 	"gossiptrainer/internal/lab"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 

@@ -9,7 +9,7 @@ import (
 	"errors"
 
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 )
 
 // Meet starts a node on a free port of this machine and joins the others, which the

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/app/session"
 	"gossiptrainer/internal/app/status"
 	"gossiptrainer/internal/app/worker"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 )
 
 // AnyRank stands for whatever rank the roster or the roll call gives.

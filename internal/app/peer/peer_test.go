@@ -10,9 +10,9 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/node"
+	"gossiptrainer/internal/node/identity"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node"
-	"gossiptrainer/node/identity"
 )
 
 func loaded(t *testing.T, set ...string) *configs.Loaded {

@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/lab"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/topology"
 )
 

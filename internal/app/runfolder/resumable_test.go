@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/state"
 )
 
 // checkpoints writes an empty state of some ranks at these rounds.

@@ -7,11 +7,11 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/peer"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
-	"gossiptrainer/internal/state"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node"
 )
 
 // A collector makes Prometheus metrics of what a node says of itself, when they

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/node"
+	"gossiptrainer/internal/node"
 )
 
 // An Answer is what a peer says when "peer status" asks.

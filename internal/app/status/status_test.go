@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node"
 )
 
 // serving starts a node that no other knows, with its server.

@@ -9,9 +9,9 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
-	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
 

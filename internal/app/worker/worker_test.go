@@ -13,8 +13,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/app/runfolder"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/node"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/node"
 )
 
 func assembled(t *testing.T, set ...string) *experiment.Run {

@@ -12,12 +12,12 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/vec"
 	"gossiptrainer/model"
+	"gossiptrainer/model/sample"
 )
 
 // A result is what one run measured; rates are samples per second.
@@ -53,9 +53,9 @@ func run(name string, batch int, length time.Duration) error {
 	if err != nil {
 		return err
 	}
-	sample := randomBatch(spec)
+	batched := randomBatch(spec)
 	rule := train.Rule{Momentum: 0.9, WeightDecay: 5e-4}
-	oracle, err := train.NewOracle(0, m, func(int) data.Batch { return sample }, rule)
+	oracle, err := train.NewOracle(0, m, func(int) sample.Batch { return batched }, rule)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func run(name string, batch int, length time.Duration) error {
 
 // specOf describes a model by its name.
 func specOf(name string, batch int) (model.Spec, error) {
-	s := model.Spec{Shape: data.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: batch, Norm: "batch"}
+	s := model.Spec{Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: batch, Norm: "batch"}
 	switch name {
 	case "resnet20":
 		s.Name, s.Depth = "resnet", 20
@@ -88,7 +88,7 @@ func specOf(name string, batch int) (model.Spec, error) {
 	case "vgg16":
 		s.Name = "vgg16"
 	case "mlp":
-		s.Name, s.Hidden, s.Shape = "mlp", []int{256}, data.Shape{H: 28, W: 28, C: 1}
+		s.Name, s.Hidden, s.Shape = "mlp", []int{256}, sample.Shape{H: 28, W: 28, C: 1}
 	default:
 		return s, fmt.Errorf("unknown model %q", name)
 	}
@@ -96,8 +96,8 @@ func specOf(name string, batch int) (model.Spec, error) {
 }
 
 // randomBatch makes features of [−1, 1) and labels.
-func randomBatch(s model.Spec) data.Batch {
-	b := data.Batch{X: make([]float32, s.Batch*s.Shape.Features()), Y: make([]int32, s.Batch)}
+func randomBatch(s model.Spec) sample.Batch {
+	b := sample.Batch{X: make([]float32, s.Batch*s.Shape.Features()), Y: make([]int32, s.Batch)}
 	key := rng.At(1, 0)
 	for i := range b.X {
 		b.X[i] = 2*key.Uniform(uint32(i)) - 1

@@ -1,0 +1,289 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/internal/node/link"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// elastic returns a worker of a ring that goes on without those it loses.
+func (c task) elastic(t testing.TB, rank int) Worker {
+	t.Helper()
+	w := c.worker(t, rank)
+	w.Lost, w.Closing = Reweight, c.closing(t, rank)
+	w.Save = func(s *state.Snapshot) {
+		s.Begin()
+		s.Save("machine", w.Machine)
+	}
+	return w
+}
+
+func (c task) closing(t testing.TB, rank int) *topology.Closing {
+	t.Helper()
+	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: c.n, Slack: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Closing(topology.Rank(rank))
+}
+
+// guest returns one that has come back.
+func (c task) guest(t testing.TB, rank int, g Guest, s *state.Snapshot) (Worker, error) {
+	t.Helper()
+	w := c.elastic(t, rank)
+	weight := w.Closing.Weight
+	w.Guest = &g
+	w.Row = topology.Row{Self: 1 - weight, In: []topology.Edge{{Peer: g.Sponsor, Weight: weight}},
+		Out: []topology.Rank{g.Sponsor}}
+	var err error
+	w.Machine, err = gossip.Resume(w.Rank, w.Row, c.algorithm(t, rank), gossip.Schedule{Rounds: c.rounds, Every: 1}, s)
+	return w, err
+}
+
+// A reboot is a run that would go on for ever, of which worker 2 dies in round 20
+// and is started again as it was the first time. It ends when that has trained
+// between both neighbours.
+type reboot struct {
+	job    task
+	ctx    context.Context
+	events chan record.Event // edges of worker 2, and its steps
+	dead   chan struct{}
+}
+
+func (r *reboot) observe(o *Options) {
+	o.Observe = func(e record.Event) {
+		if e.Edge == nil && (e.Step == nil || e.Step.Rank != 2) {
+			return
+		}
+		select {
+		case r.events <- e:
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+// second leads the second life of worker 2.
+func (r *reboot) second(t *testing.T, n *Node) error {
+	if _, err := n.Join(r.ctx); err != nil {
+		return err
+	}
+	if _, err := n.Run(r.ctx, r.job.elastic(t, 2)); !errors.Is(err, ErrLeftBehind) {
+		return fmt.Errorf("began anew: %v, want %v", err, ErrLeftBehind)
+	}
+	place, s, err := n.ComeBack(r.ctx, r.job.closing(t, 2), nil)
+	if err != nil {
+		return err
+	}
+	if place.Round < 20 || place.Sponsor != 1 && place.Sponsor != 3 {
+		return fmt.Errorf("place %+v, want one next to it, after round 20", place)
+	}
+	w, err := r.job.guest(t, 2, place, s)
+	if err != nil {
+		return err
+	}
+	if _, err = n.Run(r.ctx, w); !interrupted(err) {
+		return err
+	}
+	return nil
+}
+
+// interrupted reports whether a run was ended, here or by another worker that was.
+func interrupted(err error) bool {
+	stop, told := errors.AsType[*StoppedError](err)
+	return errors.Is(err, context.Canceled) || told && strings.Contains(stop.Reason, context.Canceled.Error())
+}
+
+// seated waits until the second life of worker 2 has two edges and has done a round
+// with both.
+func (r *reboot) seated() {
+	from, edges, back := 0, map[int]bool{}, false
+	for {
+		var e record.Event
+		select {
+		case e = <-r.events:
+		case <-r.ctx.Done():
+			return
+		}
+		switch {
+		case e.Edge != nil && e.Edge.Peer == 2:
+			back = true
+		case e.Edge != nil && back:
+			edges[e.Edge.Peer], from = e.Edge.Weight > 0, e.Edge.Exchange
+		case e.Step != nil && edges[1] && edges[3] && e.Step.Round > from+1:
+			return
+		}
+	}
+}
+
+// TestAWorkerThatBeginsAnewComesBack starts the same process again, as one does whose
+// machine has been down: it is told that the run has gone on, and gets a place.
+func TestAWorkerThatBeginsAnewComesBack(t *testing.T) {
+	who, err := identity.Ephemeral()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	r := &reboot{job: task{n: 5, dim: 100, rounds: 1 << 20}, ctx: ctx, events: make(chan record.Event),
+		dead: make(chan struct{})}
+	var once sync.Once
+	r.job.slow = func(rank, k int) {
+		if rank == 2 && k == 20 {
+			once.Do(func() { close(r.dead) })
+		}
+	}
+	c := newCluster(t, 5, 100, func(rank int, o *Options) {
+		if rank == 2 {
+			o.Identity = who
+		}
+	})
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer end()
+	for i, n := range c.nodes {
+		w := r.job.elastic(t, i)
+		all.Go(func() {
+			_, err := n.Join(ctx)
+			if err == nil {
+				_, err = n.Run(ctx, w)
+			}
+			if i != 2 && !interrupted(err) {
+				t.Errorf("worker %d: %v", i, err)
+			}
+		})
+	}
+	<-r.dead
+	c.nodes[2].host.Close()
+	n := c.again(t, 2, r.observe, who)
+	all.Go(func() {
+		defer end()
+		if err := r.second(t, n); err != nil {
+			t.Error(err)
+		}
+	})
+	r.seated()
+}
+
+// again starts a node in place of one that has died.
+func (c *cluster) again(t *testing.T, rank int, change func(o *Options), who *identity.Identity) *Node {
+	t.Helper()
+	o := c.nodes[rank].opts
+	o.Identity = who
+	change(&o)
+	n, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	var peers []Peer
+	for i, other := range c.nodes {
+		if i == rank {
+			other = n
+		}
+		peers = append(peers, Peer{ID: other.ID(), Addrs: other.Addrs()})
+	}
+	if err := n.SetRoster(peers); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// mended returns the driver of worker 1 of a ring of three under Reweight.
+func mended(t *testing.T, change func(w *Worker)) *driver {
+	t.Helper()
+	w := task{n: 3, dim: 4, rounds: 5}.elastic(t, 1)
+	if change != nil {
+		change(&w)
+	}
+	return driverOf(t, w, newScript())
+}
+
+func TestWhoIsLeftBehind(t *testing.T) {
+	deny := func(reason Reason, remote bool) link.Event {
+		return link.Event{Kind: link.Refused, Peer: 2, Err: &RefusedError{Reason: reason, Remote: remote}}
+	}
+	up := func(theirs, ours int) link.Event {
+		return link.Event{Kind: link.Up, Peer: 2, Met: gossip.Meeting{Theirs: theirs, Ours: ours, Durable: gossip.Undurable}}
+	}
+	guest := func(w *Worker) { w.Guest = &Guest{Sponsor: 0, Round: 3, Exchange: 3} }
+	tests := map[string]struct {
+		change func(w *Worker)
+		events []link.Event
+		behind bool
+	}{
+		"told that it has lost its state":    {nil, []link.Event{deny(LostState, true)}, true},
+		"told that the others have gone on":  {nil, []link.Event{deny(LeftBehind, true)}, true},
+		"it is this worker that has gone on": {nil, []link.Event{deny(LeftBehind, false)}, false},
+		"told by one that it has met": {nil,
+			[]link.Event{up(0, 0), {Kind: link.Down, Peer: 2}, deny(LeftBehind, true)}, false},
+		"has a place":                           {guest, []link.Event{deny(LeftBehind, true)}, false},
+		"a neighbour is too far ahead":          {nil, []link.Event{up(2, 0)}, true},
+		"a neighbour is ahead":                  {nil, []link.Event{up(1, 0)}, false},
+		"a neighbour is ahead of a later place": {nil, []link.Event{up(9, 3)}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := mended(t, test.change)
+			var err error
+			for _, e := range test.events {
+				if err = d.handle(e); err != nil {
+					break
+				}
+			}
+			if net, ok := errors.AsType[*NetworkError](err); errors.Is(err, ErrLeftBehind) != test.behind || ok != test.behind {
+				t.Errorf("error %v (%v), want left behind: %v", err, net, test.behind)
+			}
+		})
+	}
+}
+
+func TestNobodyIsTakenBackAfterTheLastRound(t *testing.T) {
+	for name, spoil := range map[string]func(w *Worker){
+		"done":        func(w *Worker) { w.Machine = task{n: 3, dim: 4}.worker(t, 1).Machine },
+		"last rounds": func(w *Worker) { w.Rounds = 1 },
+	} {
+		d := mended(t, spoil)
+		if err := d.advance(); err != nil {
+			t.Fatal(err)
+		}
+		g := guest{rank: 2, answer: make(chan invitation, 1)}
+		if err := d.host(g); err != nil {
+			t.Fatal(err)
+		}
+		if in := <-g.answer; !in.over || in.state != nil {
+			t.Errorf("%s: invitation %+v, want none for good", name, in)
+		}
+	}
+}
+
+func TestOnlyARingTakesBack(t *testing.T) {
+	c := newCluster(t, 1, 10, nil)
+	_, _, err := c.nodes[0].ComeBack(t.Context(), nil, nil)
+	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "only a ring") {
+		t.Errorf("error %v, want why it has no place", err)
+	}
+}
+
+// TestWhoFindsNobodyGivesUp asks in a run of which all others are gone.
+func TestWhoFindsNobodyGivesUp(t *testing.T) {
+	c := newCluster(t, 3, 10, nil)
+	for _, n := range c.nodes[1:] {
+		n.host.Close()
+	}
+	u := newUmpire(1)
+	u.end()
+	_, _, err := c.nodes[0].ComeBack(t.Context(), task{n: 3}.closing(t, 0), seat{u, 0})
+	if !errors.Is(err, ErrLeftBehind) || !strings.Contains(err.Error(), "nobody gave it a place") {
+		t.Errorf("error %v, want that nobody gave it a place", err)
+	}
+	<-u.ended // it had told the arbiter that it begins no round
+}

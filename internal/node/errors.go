@@ -1,0 +1,73 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/topology"
+)
+
+// opJoin is the Op of a peer that does not come into a run.
+const opJoin = "join"
+
+// A NetworkError says that this peer could not take part: it found too few
+// others, was refused, or lost a neighbour it may not lose.
+type NetworkError struct {
+	Op  string // what was being done: "join", "link", "listen"
+	Err error
+}
+
+func (e *NetworkError) Error() string { return fmt.Sprintf("node: %s: %v", e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *NetworkError) Unwrap() error { return e.Err }
+
+// A TrainingError says that this worker's own arithmetic failed.
+type TrainingError struct {
+	Rank  topology.Rank
+	Round int // 0, 1, …: the round in which it happened
+	Err   error
+}
+
+func (e *TrainingError) Error() string {
+	return fmt.Sprintf("node: worker %d: round %d: %v", e.Rank, e.Round, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *TrainingError) Unwrap() error { return e.Err }
+
+// A RefusedError says that two peers cannot work together, and why.
+type RefusedError = handshake.RefusedError
+
+// A StoppedError says that another worker ended the run for all.
+type StoppedError = handshake.StoppedError
+
+// A Reason says why one peer refuses another.
+type Reason = handshake.Reason
+
+// Reasons of a refusal, see package handshake. All but NotReady and Duplicate are permanent.
+const (
+	NotReady     = handshake.NotReady
+	Stranger     = handshake.Stranger
+	Protocol     = handshake.Protocol
+	OtherRun     = handshake.OtherRun
+	OtherSection = handshake.OtherSection
+	OtherShape   = handshake.OtherShape
+	OtherRank    = handshake.OtherRank
+	OtherSecret  = handshake.OtherSecret
+	RunFull      = handshake.RunFull
+	LostState    = handshake.LostState
+	Misbehaved   = handshake.Misbehaved
+	Duplicate    = handshake.Duplicate
+	LeftBehind   = handshake.LeftBehind
+	RunOver      = handshake.RunOver
+)
+
+// ErrLeftBehind is why Run ends, under Reweight, in a process that began anew and
+// was told that the run has gone on without its worker. ComeBack is the way back.
+var ErrLeftBehind = errors.New("the run has gone on without this worker")
+
+func leftBehind(why error) error {
+	return &NetworkError{Op: opJoin, Err: fmt.Errorf("%w: %w", ErrLeftBehind, why)}
+}

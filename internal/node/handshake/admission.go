@@ -1,0 +1,107 @@
+package handshake
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/internal/node/socket"
+)
+
+// An Admission is what two peers show each other before anything else is said
+// or understood, on every stream.
+type Admission struct {
+	Self   peer.ID
+	Run    string
+	Secret []byte // empty: to know the run's name is enough
+}
+
+// The layout of a challenge, little-endian: version u16, run (length u8, 64
+// bytes), nonce.
+const (
+	nonceLen     = sha256.Size
+	challengeLen = 2 + (1 + MaxRunID) + nonceLen
+)
+
+// admit has both ends show that they take part in the same run and know its
+// secret, without telling it: each sends a nonce, then the HMAC of its own id,
+// the other's, both nonces, the run and the session. The order of the ids keeps
+// a proof from being returned to its maker; the ids, which the handshake has
+// verified, keep it from being passed on.
+func (t *Talk) admit(a *Admission) error {
+	t.Stream.SetDeadline(time.Now().Add(Timeout))
+	bound, err := socket.Session(t.Stream.Conn())
+	if err != nil {
+		return fmt.Errorf("admission: %w", err)
+	}
+	nonce := make([]byte, nonceLen)
+	rand.Read(nonce)
+	if err := t.Say(aboutNonce, a.challenge(nonce)); err != nil {
+		return err
+	}
+	body, err := t.Expect(aboutNonce, challengeLen)
+	if err != nil {
+		return err
+	}
+	theirs, no := a.understand(body)
+	if no != nil {
+		return t.Refuse(no)
+	}
+	if err := t.Say(aboutProof, a.proof(a.Self, t.Peer, nonce, theirs, bound)); err != nil {
+		return err
+	}
+	got, err := t.Expect(aboutProof, sha256.Size)
+	if err != nil {
+		return err
+	}
+	if !hmac.Equal(got, a.proof(t.Peer, a.Self, theirs, nonce, bound)) {
+		return t.Refuse(Refusal(OtherSecret, "join secret differs"))
+	}
+	return nil
+}
+
+func (a *Admission) challenge(nonce []byte) []byte {
+	dst := binary.LittleEndian.AppendUint16(nil, version)
+	return append(appendPadded(dst, a.Run, MaxRunID), nonce...)
+}
+
+// understand reads the challenge of the other end.
+func (a *Admission) understand(b []byte) (nonce []byte, no *RefusedError) {
+	malformed := Refusal(Protocol, "malformed challenge")
+	if len(b) < 2 {
+		return nil, malformed
+	}
+	if v := binary.LittleEndian.Uint16(b); v != version {
+		return nil, Refusal(Protocol, "another protocol version: theirs is %d, ours %d", v, version)
+	}
+	if len(b) != challengeLen {
+		return nil, malformed
+	}
+	run, nonce, ok := takePadded(b[2:], MaxRunID)
+	if !ok {
+		return nil, malformed
+	}
+	if run != a.Run {
+		return nil, Refusal(OtherRun, "run differs: ours is %q, theirs %q", a.Run, run)
+	}
+	return nonce, nil
+}
+
+// proof is what prover sends to verifier. Every part is hashed to a fixed
+// length, so that no two lists of parts give the same bytes.
+func (a *Admission) proof(prover, verifier peer.ID, own, other, session []byte) []byte {
+	mac := hmac.New(sha256.New, a.Secret)
+	parts := [][]byte{
+		[]byte("gossiptrainer admission 2"), []byte(a.Run), []byte(prover), []byte(verifier), own, other, session,
+	}
+	for _, part := range parts {
+		h := sha256.Sum256(part)
+		mac.Write(h[:])
+	}
+	return mac.Sum(nil)
+}

@@ -1,0 +1,70 @@
+package join
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+
+	"github.com/libp2p/go-libp2p/core/host"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/p2p/discovery/mdns"
+
+	"gossiptrainer/internal/node/socket"
+)
+
+// serviceName is the mDNS service of a run, so that runs on one network do not
+// meet. Its label stays within the 15 characters of RFC 6763, section 7.2.
+func serviceName(run string) string {
+	sum := sha256.Sum256([]byte(run))
+	return fmt.Sprintf("_gt-%x._udp", sum[:4])
+}
+
+// A notifee takes what mDNS finds. Calls come from goroutines of their own.
+type notifee func(peer.AddrInfo)
+
+func (f notifee) HandlePeerFound(who peer.AddrInfo) { f(who) }
+
+// Discover looks for peers of a run by multicast until ctx ends. It announces the
+// addresses as of now: the host must listen already.
+func Discover(ctx context.Context, h host.Host, run string, found func(peer.AddrInfo), log *slog.Logger) {
+	if s := startMDNS(ctx, h, serviceName(run), found, log); s != nil {
+		<-ctx.Done()
+		s.Close()
+	}
+}
+
+// startMDNS announces h and looks for others. Where no interface has
+// multicast, one may still come up: it tries again until ctx ends, and returns
+// nil then.
+func startMDNS(ctx context.Context, h host.Host, service string, found notifee, log *slog.Logger) mdns.Service {
+	for told := false; ; told = true {
+		err := errNoMulticast
+		if hasMulticast() {
+			s := mdns.NewMdnsService(h, service, found)
+			if err = s.Start(); err == nil {
+				log.Debug("looking for peers by mDNS", "service", service)
+				return s
+			}
+			s.Close()
+		}
+		if !told {
+			log.Warn("no mDNS: only peers with an address in the run file are found", "err", err)
+		}
+		if !socket.Sleep(ctx, socket.LastRetry) {
+			return nil
+		}
+	}
+}
+
+var errNoMulticast = errors.New("no interface that is up has multicast")
+
+func hasMulticast() bool {
+	all, err := net.Interfaces()
+	return err != nil || slices.ContainsFunc(all, func(i net.Interface) bool {
+		return i.Flags&net.FlagUp != 0 && i.Flags&net.FlagMulticast != 0
+	})
+}

@@ -1,0 +1,273 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
+)
+
+const rollProtocol protocol.ID = "/gossiptrainer/rollcall/1.0.0"
+
+// A Config says for which peer a roll call is.
+type Config struct {
+	Host      *socket.Host
+	Gate      *Gate
+	Hello     handshake.Hello // what this peer says of itself; Rank is Unranked
+	Admission *handshake.Admission
+	Detect    time.Duration // silence that the other end of a call is allowed
+	Refused   *socket.Refusals
+	Log       *slog.Logger
+}
+
+// A RollCall finds the members of a run: every peer that is discovered is
+// called, must show the same run file and the same secret, and then takes part
+// in an assembly. It goes on answering after that, for peers that come late or
+// come back.
+type RollCall struct {
+	c      Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	census  census
+	changed chan struct{} // signals that the census has
+}
+
+// Call begins a roll call. It must be closed.
+func Call(c Config) *RollCall {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &RollCall{
+		c: c, ctx: ctx, cancel: cancel,
+		census: newCensus(c.Host.ID(), c.Hello.N), changed: make(chan struct{}, 1),
+	}
+	c.Host.SetStreamHandler(rollProtocol, r.accept)
+	return r
+}
+
+// Close hangs up.
+func (r *RollCall) Close() {
+	r.c.Host.RemoveStreamHandler(rollProtocol)
+	r.cancel()
+	r.mu.Lock()
+	for _, c := range r.census.calls {
+		c.talk.Stream.Reset()
+	}
+	r.mu.Unlock()
+	r.wg.Wait()
+}
+
+// Found takes in that a peer was discovered.
+func (r *RollCall) Found(who peer.AddrInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if who.ID == r.c.Host.ID() || r.ctx.Err() != nil || !r.census.hasRoom(who.ID) {
+		return
+	}
+	r.c.Host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
+	if r.census.sought[who.ID] || r.census.complete() {
+		return
+	}
+	r.census.sought[who.ID] = true
+	r.wg.Go(func() { r.seek(who.ID) })
+}
+
+// seek calls a peer until the roll call is over. The greater id first leaves
+// it to the smaller, which may not have discovered it.
+func (r *RollCall) seek(id peer.ID) {
+	wait := socket.FirstRetry
+	if r.c.Host.ID() > id {
+		socket.Sleep(r.ctx, time.Second)
+	}
+	for r.ctx.Err() == nil && !r.over() {
+		if c := r.current(id); c != nil {
+			select {
+			case <-c.done:
+			case <-r.ctx.Done():
+			}
+			continue
+		}
+		err := r.call(id)
+		r.failed(id, err)
+		if lasting(err) {
+			for socket.Sleep(r.ctx, time.Second) && r.c.Host.Network().Connectedness(id) == network.Connected {
+			}
+			wait = socket.FirstRetry
+			continue
+		}
+		socket.Sleep(r.ctx, wait/2+rand.N(wait/2))
+		wait = min(2*wait, socket.LastRetry)
+	}
+}
+
+// call opens a stream to id and stays on it to its end.
+func (r *RollCall) call(id peer.ID) error {
+	s, err := r.c.Host.Open(r.ctx, id, rollProtocol)
+	if err != nil {
+		return err
+	}
+	return r.meet(handshake.New(s), true)
+}
+
+// accept answers a call.
+func (r *RollCall) accept(s network.Stream) {
+	t := handshake.New(s)
+	r.failed(t.Peer, r.meet(t, false))
+}
+
+// meet makes sure of the other end and listens to its ballots.
+func (r *RollCall) meet(t *handshake.Talk, opened bool) error {
+	defer t.Stream.Reset()
+	err := t.Greet(r.c.Admission, r.c.Hello, func(theirs handshake.Hello) *handshake.RefusedError {
+		return r.judge(t.Peer, theirs)
+	})
+	if err == nil {
+		err = t.Agree()
+	}
+	if err != nil {
+		return err
+	}
+	r.c.Gate.Admitted(t.Stream.Conn())
+	return r.converse(newCall(t, opened == (r.c.Host.ID() < t.Peer), r.c.Detect))
+}
+
+// judge refuses a peer that knows the secret but has another run file, or comes to a
+// run that has all its members.
+func (r *RollCall) judge(id peer.ID, theirs handshake.Hello) *handshake.RefusedError {
+	if no := r.c.Hello.CompareShape(theirs); no != nil {
+		return no
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.census.full(id)
+}
+
+// converse exchanges ballots until the call ends.
+func (r *RollCall) converse(c *call) error {
+	if err := r.enter(c); err != nil {
+		return err
+	}
+	var writing sync.WaitGroup
+	writing.Go(c.write)
+	defer writing.Wait()
+	defer r.remove(c)
+	for {
+		c.talk.Stream.SetReadDeadline(time.Now().Add(r.c.Detect))
+		text, err := c.talk.Expect(handshake.AboutBallot, handshake.MaxMessage)
+		if err != nil {
+			return err
+		}
+		b, err := parseBallot(text, r.c.Hello.N)
+		if err != nil {
+			return c.talk.Refuse(handshake.Refusal(handshake.Protocol, "%v", err))
+		}
+		r.update(func() { r.census.assembly.others[c.talk.Peer] = b })
+	}
+}
+
+var errSupplanted = errors.New("there is a call with this peer already")
+
+// enter makes c the call with its peer. Of two at once, both ends keep the one
+// that the smaller id has opened; one with another process is refused.
+func (r *RollCall) enter(c *call) error {
+	id := c.talk.Peer
+	var err error
+	var no *handshake.RefusedError
+	r.update(func() {
+		old := r.census.calls[id]
+		switch {
+		case old == nil:
+		case old.talk.Theirs.Epoch != c.talk.Theirs.Epoch:
+			no = handshake.Duplicated("peer " + handshake.Short(id))
+			return
+		case old.lower && !c.lower:
+			err = errSupplanted
+			return
+		default:
+			old.hangUp()
+		}
+		r.census.calls[id] = c
+		r.census.assembly.others[id] = ballot{}
+		delete(r.census.refused, id)
+		delete(r.census.last, id)
+		c.tell(r.census.assembly.mine, r.census.full(id))
+	})
+	if no != nil {
+		return c.talk.Refuse(no)
+	}
+	return err
+}
+
+func (r *RollCall) remove(c *call) {
+	c.hangUp()
+	r.update(func() {
+		if id := c.talk.Peer; r.census.calls[id] == c {
+			delete(r.census.calls, id)
+			delete(r.census.assembly.others, id)
+		}
+	})
+}
+
+// update changes the census and sends the ballot that follows from it to all.
+func (r *RollCall) update(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+	if r.census.assembly.step() {
+		for id, c := range r.census.calls {
+			c.tell(r.census.assembly.mine, r.census.full(id))
+		}
+	}
+	r.signal()
+}
+
+func (r *RollCall) signal() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// failed notes why a peer is not there.
+func (r *RollCall) failed(id peer.ID, err error) {
+	if err == nil || r.ctx.Err() != nil || errors.Is(err, errSupplanted) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	no, news := r.census.miss(id, err, r.c.Detect)
+	r.signal()
+	if news {
+		r.c.Refused.Tell(r.c.Log, "peer refused", "refused "+no.Reason.String(), "why", no)
+		return
+	}
+	r.c.Log.Debug("no call", "with", handshake.Short(id), "err", err)
+}
+
+func lasting(err error) bool {
+	var no *handshake.RefusedError
+	return errors.As(err, &no) && no.Permanent()
+}
+
+func (r *RollCall) current(id peer.ID) *call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.census.calls[id]
+}
+
+func (r *RollCall) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.census.complete()
+}

@@ -1,0 +1,295 @@
+package link
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/topology"
+)
+
+// Links are one long-lived stream per neighbour of a worker, each replaced when it is
+// lost. They are used by one goroutine, which must keep receiving from Events. Trouble,
+// Bytes, Messages, Carried and Status may be called by any.
+type Links struct {
+	s     shared
+	watch *network.NotifyBundle // wakes edges
+
+	mu     sync.Mutex
+	edges  map[topology.Rank]*edge
+	closed bool
+}
+
+// eventRoom is how many events may wait for the worker; readers wait beyond.
+const eventRoom = 64
+
+// Start begins to make the links that the row of c asks for. It fails where payloads
+// cannot be coded as c says. The caller must Close them.
+func Start(c Config) (*Links, error) {
+	coding, err := newCoding(&c)
+	if err != nil {
+		return nil, err
+	}
+	c.Limit = max(c.Limit, handshake.MaxStop)
+	l := &Links{edges: make(map[topology.Rank]*edge)}
+	s := &l.s
+	s.Config, s.coding, s.events = c, coding, make(chan Event, eventRoom)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	l.introduce(c.Hello.Round, c.Hello.Durable)
+	for _, rank := range c.Row.Neighbours() {
+		l.meet(rank)
+	}
+	c.Host.SetStreamHandler(Protocol, l.accept)
+	l.watch = &network.NotifyBundle{ConnectedF: l.connected}
+	c.Host.Network().Notify(l.watch)
+	return l, nil
+}
+
+// Close ends all links at once, those that said no bye included, and waits for the goroutines
+// that served them.
+func (l *Links) Close() error {
+	l.s.Host.RemoveStreamHandler(Protocol)
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.s.Host.Network().StopNotify(l.watch)
+	l.s.cancel()
+	l.s.wg.Wait()
+	return nil
+}
+
+// Done returns a channel that is closed when the links are.
+func (l *Links) Done() <-chan struct{} { return l.s.ctx.Done() }
+
+// connected wakes the edge with a neighbour that is there, perhaps again.
+func (l *Links) connected(_ network.Network, c network.Conn) {
+	if rank, known := l.s.Members.Rank(c.RemotePeer()); known {
+		if e := l.find(rank); e != nil {
+			e.rouse()
+		}
+	}
+}
+
+// accept answers a stream that another peer has opened. Strangers get a
+// refusal before anything they send is read.
+func (l *Links) accept(s network.Stream) {
+	t := handshake.New(s)
+	rank, known := l.s.Members.Rank(t.Peer)
+	e := l.find(rank)
+	if e == nil && known && l.s.Fit.Elastic {
+		e = l.meet(rank)
+	}
+	switch {
+	case !known:
+		l.refuse(t, handshake.Refusal(handshake.Stranger, "peer %s is not in the roster of run %s",
+			t.Peer, handshake.Printable(l.s.Admission.Run)))
+		s.Conn().Close()
+	case e == nil:
+		l.refuse(t, handshake.Refusal(handshake.Stranger, "worker %d is no neighbour of worker %d", rank, l.s.Hello.Rank))
+	case e.dials:
+		e.wake(t)
+	default:
+		e.greet(t)
+	}
+}
+
+func (l *Links) refuse(t *handshake.Talk, no *handshake.RefusedError) {
+	no.Peer = t.Peer.String()
+	l.s.Refused.Tell(l.s.Log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+	t.Refuse(no)
+}
+
+// meet returns the edge with a worker and begins to make links, if it has not
+// begun; nil when the links are closed.
+func (l *Links) meet(rank topology.Rank) *edge {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.edges[rank]
+	if e == nil && !l.closed {
+		e = newEdge(&l.s, rank)
+		l.edges[rank] = e
+		l.s.wg.Go(e.run)
+	}
+	return e
+}
+
+// find returns the edge with a worker, nil if there is none.
+func (l *Links) find(rank topology.Rank) *edge {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.edges[rank]
+}
+
+func (l *Links) edge(peer topology.Rank) *edge {
+	e := l.find(peer)
+	if e == nil {
+		panic(fmt.Sprintf("internal error: link: worker %d is no neighbour of worker %d", peer, l.s.Hello.Rank))
+	}
+	return e
+}
+
+// all returns the edges in increasing rank.
+func (l *Links) all() []*edge {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	edges := make([]*edge, 0, len(l.edges))
+	for _, e := range l.edges {
+		edges = append(edges, e)
+	}
+	slices.SortFunc(edges, func(a, b *edge) int { return cmp.Compare(a.rank, b.rank) })
+	return edges
+}
+
+// Send hands frames to the writers of their links, where there are any.
+func (l *Links) Send(frames []gossip.Frame) {
+	for len(frames) > 0 {
+		same := frames[:gossip.Shared(frames)]
+		l.sendOne(same)
+		frames = frames[len(same):]
+	}
+}
+
+// sendOne sends one message to several neighbours.
+func (l *Links) sendOne(same []gossip.Frame) {
+	cost := entropy.Toll(0)
+	if l.s.coding != nil {
+		for _, f := range same {
+			cost += l.edge(f.To).cost()
+		}
+	}
+	p, number := l.s.coding.mailing(same[0], len(same), cost), l.s.headers.number(len(same))
+	for _, f := range same {
+		o := outgoing{frame: f, mailing: p, message: number}
+		if k := l.edge(f.To).current(); k != nil {
+			k.out.put(o)
+		} else {
+			o.close()
+		}
+	}
+}
+
+// Control does something to links.
+func (l *Links) Control(c gossip.Control) {
+	switch c.Kind {
+	case gossip.CallPeer:
+		l.meet(c.Peer)
+	case gossip.LeavePeer:
+		l.edge(c.Peer).leave()
+		l.drop(c.Peer, errLeft)
+	case gossip.DropLink:
+		l.drop(c.Peer, c.Why)
+	case gossip.BanPeer:
+		no := banned(c.Peer, c.Why)
+		l.edge(c.Peer).ban(no)
+		l.drop(c.Peer, no)
+	case gossip.Introduce:
+		l.introduce(c.Place, c.Durable)
+	case gossip.StopRun:
+		l.stop(c.Why)
+	}
+}
+
+// introduce enters the place of this worker, and the place of its oldest checkpoint, into
+// the hellos to come.
+func (l *Links) introduce(place, durable int) {
+	l.s.place.Store(int64(place))
+	l.s.durable.Store(int64(durable))
+}
+
+// banned is what a process is told that is banned because of why.
+func banned(peer topology.Rank, why error) *handshake.RefusedError {
+	no := handshake.Refusal(handshake.Misbehaved, "%v", why)
+	no.Peer = fmt.Sprintf("of worker %d", peer)
+	return no
+}
+
+// stop says on all links that the run is over early.
+func (l *Links) stop(err error) {
+	why, ok := errors.AsType[*handshake.StoppedError](err)
+	if !ok {
+		panic(fmt.Sprintf("internal error: link: a run is stopped by %T", err))
+	}
+	text := handshake.EncodeStop(why)
+	for _, e := range l.all() {
+		if k := e.current(); k != nil {
+			k.out.only(outgoing{frame: gossip.Frame{Kind: gossip.Bye, Payload: text}})
+		}
+	}
+}
+
+// drop ends the link to peer.
+func (l *Links) drop(peer topology.Rank, why error) {
+	if k := l.edge(peer).current(); k != nil {
+		k.fail(why)
+	}
+}
+
+// Recycle gives the payload of a frame that was received back for later frames.
+func (l *Links) Recycle(payload []byte) { l.s.pool.put(payload) }
+
+// Events delivers what happens on the links. It is never closed.
+func (l *Links) Events() <-chan Event { return l.s.events }
+
+// Introduction returns what neighbours are told now on meeting.
+func (l *Links) Introduction() handshake.Hello { return l.s.hello() }
+
+// Serves reports whether id is a neighbour.
+func (l *Links) Serves(id peer.ID) bool {
+	rank, known := l.s.Members.Rank(id)
+	return known && l.find(rank) != nil
+}
+
+// Trouble says, for people, how the link to peer is.
+func (l *Links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble() }
+
+// Bytes returns what all links together have carried; Wire is all that passed
+// this host's sockets.
+func (l *Links) Bytes() (sent, received record.Bytes) {
+	for _, e := range l.all() {
+		sent.Payload += e.sent.payload.Load()
+		sent.Stream += e.sent.stream.Load()
+		received.Payload += e.received.payload.Load()
+		received.Stream += e.received.stream.Load()
+	}
+	wire := l.s.Host.Total()
+	sent.Wire, received.Wire = wire.Out, wire.In
+	return sent, received
+}
+
+// Messages counts what all links together have sent.
+func (l *Links) Messages() record.Messages {
+	var m record.Messages
+	for _, e := range l.all() {
+		m.Count += e.sent.messages.Load()
+		m.Stream += e.sent.ofMessages.Load()
+	}
+	return m
+}
+
+// Carried returns what each link has carried, in increasing rank.
+func (l *Links) Carried() []Bytes {
+	var out []Bytes
+	for _, e := range l.all() {
+		out = append(out, e.carried())
+	}
+	return out
+}
+
+// Status says how each link is doing, in increasing rank.
+func (l *Links) Status() []Status {
+	var out []Status
+	for _, e := range l.all() {
+		out = append(out, e.status())
+	}
+	return out
+}

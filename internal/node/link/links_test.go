@@ -1,0 +1,169 @@
+package link
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+	"go.uber.org/goleak"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/topology"
+)
+
+// Goroutines that libraries start once per process and never end.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"),
+		goleak.IgnoreAnyFunction("github.com/libp2p/go-flow-metrics.(*sweeper).run"),
+	)
+}
+
+// A pair is two workers with an edge between them, and what their links are made of.
+type pair struct {
+	configs [2]Config
+	links   [2]*Links
+}
+
+// newPair starts the links of two workers on loopback; change may alter both configurations.
+func newPair(t *testing.T, change func(rank int, c *Config)) *pair {
+	t.Helper()
+	p := new(pair)
+	var hosts [2]*socket.Host
+	var ids []peer.ID
+	for rank := range hosts {
+		who, err := identity.Ephemeral()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts[rank], err = socket.New(socket.Config{
+			Key: who.Key(), Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Workers: len(hosts),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { hosts[rank].Close() })
+		ids = append(ids, hosts[rank].ID())
+	}
+	for rank, host := range hosts {
+		other := topology.Rank(1 - rank)
+		host.Peerstore().AddAddrs(ids[other], hosts[other].Addrs(), peerstore.PermanentAddrTTL)
+		p.configs[rank] = Config{
+			Host: host, Members: handshake.Members{IDs: ids, Self: topology.Rank(rank)},
+			Hello:     handshake.Hello{N: 2, Dim: 1, Rank: rank, Durable: gossip.Undurable, Epoch: uint64(1 + rank)},
+			Admission: &handshake.Admission{Self: ids[rank], Run: "test"},
+			Row:       topology.Row{In: []topology.Edge{{Peer: other}}, Out: []topology.Rank{other}},
+			Limit:     1 << 10, Detect: 15 * time.Second, Fit: Fit{Paced: true, Lead: 1},
+			Refused: new(socket.Refusals), Log: slog.New(slog.DiscardHandler),
+		}
+		if change != nil {
+			change(rank, &p.configs[rank])
+		}
+		p.start(t, rank)
+	}
+	return p
+}
+
+func (p *pair) start(t *testing.T, rank int) {
+	t.Helper()
+	links, err := Start(p.configs[rank])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.links[rank] = links
+	t.Cleanup(func() { links.Close() })
+}
+
+// wants takes the next events of a worker, which must be of these kinds, and returns the last.
+func (p *pair) wants(t *testing.T, rank int, kinds ...EventKind) (last Event) {
+	t.Helper()
+	for _, want := range kinds {
+		if last = <-p.links[rank].Events(); last.Kind != want {
+			t.Fatalf("worker %d: event %d (%v), want %d", rank, last.Kind, last.Err, want)
+		}
+	}
+	return last
+}
+
+func TestAFrameArrivesAsItWasSent(t *testing.T) {
+	p := newPair(t, nil)
+	p.wants(t, 0, Up)
+	p.wants(t, 1, Up)
+	sent := gossip.Frame{From: 0, To: 1, Round: 3, Hop: 1, Note: 7, Payload: []byte("parameters")}
+	p.links[0].Send([]gossip.Frame{sent})
+	got := p.wants(t, 1, FrameIn).Frame
+	if got.From != 0 || got.Round != 3 || got.Hop != 1 || got.Note != 7 || !bytes.Equal(got.Payload, sent.Payload) {
+		t.Errorf("%+v arrived, want %+v", got, sent)
+	}
+	p.links[1].Recycle(got.Payload)
+	p.links[0].Send([]gossip.Frame{{Kind: gossip.Bye, From: 0, To: 1}})
+	p.links[1].Send([]gossip.Frame{{Kind: gossip.Bye, From: 1, To: 0}})
+	p.wants(t, 0, PeerDone)
+	p.wants(t, 1, PeerDone)
+	if m := p.links[0].Messages(); m.Count != 1 {
+		t.Errorf("%d messages counted, want 1", m.Count)
+	}
+}
+
+func TestALinkThatIsDroppedIsMadeAgain(t *testing.T) {
+	p := newPair(t, nil)
+	p.wants(t, 0, Up)
+	p.wants(t, 1, Up)
+	why := errors.New("dropped by a test")
+	p.links[0].Control(gossip.Control{Kind: gossip.DropLink, Peer: 1, Why: why})
+	if e := p.wants(t, 0, Down); !errors.Is(e.Err, why) {
+		t.Errorf("down because of %v, want %v", e.Err, why)
+	}
+	p.wants(t, 1, Down)
+	p.wants(t, 0, Up)
+	if e := p.wants(t, 1, Up); e.Met.Process != 1 || e.Met.Renewed {
+		t.Errorf("met %+v, want process 1 again", e.Met)
+	}
+	if s := p.links[0].Status(); len(s) != 1 || s[0].Lost != 1 || !s[0].Up {
+		t.Errorf("status %+v, want a link that was lost once", s)
+	}
+}
+
+// The word that a run stops overtakes frames that wait, and names its worker.
+func TestAStopIsHeard(t *testing.T) {
+	p := newPair(t, nil)
+	p.wants(t, 0, Up)
+	p.wants(t, 1, Up)
+	p.links[0].Control(gossip.Control{Kind: gossip.StopRun, Why: &handshake.StoppedError{Rank: 0, Reason: "enough"}})
+	e := p.wants(t, 1, Stopped)
+	why, ok := errors.AsType[*handshake.StoppedError](e.Err)
+	if !ok || why.Rank != 0 || why.Reason != "enough" {
+		t.Errorf("stopped because of %v, want worker 0 and its reason", e.Err)
+	}
+}
+
+// A neighbour that was banned is refused in words until it is another process.
+func TestABannedProcessIsRefused(t *testing.T) {
+	p := newPair(t, nil)
+	p.wants(t, 0, Up)
+	p.wants(t, 1, Up)
+	p.links[0].Control(gossip.Control{Kind: gossip.BanPeer, Peer: 1, Why: errors.New("lies")})
+	p.wants(t, 1, Down)
+	e := p.wants(t, 1, Refused)
+	no, ok := errors.AsType[*handshake.RefusedError](e.Err)
+	if !ok || no.Reason != handshake.Misbehaved || !no.Remote {
+		t.Errorf("refused with %v, want that it misbehaved", e.Err)
+	}
+}
+
+func TestNeighboursOfOtherSizesAreRefused(t *testing.T) {
+	p := newPair(t, func(rank int, c *Config) { c.Hello.Dim += rank })
+	for rank := range p.links {
+		e := p.wants(t, rank, Refused)
+		if no, ok := errors.AsType[*handshake.RefusedError](e.Err); !ok || no.Reason != handshake.OtherShape {
+			t.Errorf("worker %d: %v, want that the shapes differ", rank, e.Err)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
+)
+
+const (
+	uncalled = 200 * time.Millisecond // until the end that does not open the streams asks for a call
+	steady   = 5 * time.Second        // a link that lived this long was no failure
+)
+
+// run makes links until the transport is closed or the neighbour has left.
+func (e *edge) run() {
+	defer e.clear()
+	ctx, wait := e.ctx, socket.FirstRetry
+	for ctx.Err() == nil {
+		t, err := e.next(ctx)
+		if err != nil {
+			e.failed(err)
+			e.rest(ctx, err, &wait)
+			continue
+		}
+		began := time.Now()
+		if left := e.serve(ctx, t); left && e.dials {
+			return
+		}
+		if time.Since(began) > steady {
+			wait = socket.FirstRetry
+		}
+		if e.dials {
+			e.rest(ctx, nil, &wait)
+		}
+	}
+}
+
+// next waits for a stream on which both ends have agreed.
+func (e *edge) next(ctx context.Context) (*handshake.Talk, error) {
+	if e.dials {
+		return e.dial(ctx)
+	}
+	ctx, end := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer end()
+	asking.Go(func() {
+		for wait := uncalled; socket.Sleep(ctx, wait); wait = min(2*wait, socket.LastRetry) {
+			e.askForCall(ctx)
+		}
+	})
+	select {
+	case t := <-e.arrived: // a link at its other end, which must not be kept waiting
+		return t, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// rest waits before the next try, longer each time. After a lasting refusal
+// it waits until the other process is gone, or has been given a place.
+func (e *edge) rest(ctx context.Context, err error, wait *time.Duration) {
+	var no *handshake.RefusedError
+	if errors.As(err, &no) && no.Permanent() && !(e.Fit.Elastic && no.AboutPlace()) {
+		for socket.Sleep(ctx, time.Second) && e.Host.Network().Connectedness(e.id) == network.Connected {
+		}
+		*wait = socket.FirstRetry
+		return
+	}
+	retry := time.NewTimer(*wait/2 + rand.N(*wait/2))
+	defer retry.Stop()
+	*wait = min(2**wait, socket.LastRetry)
+	select {
+	case <-retry.C:
+	case <-e.awake:
+		*wait = socket.FirstRetry
+	case <-ctx.Done():
+	}
+}
+
+// serve runs one link from beginning to end and reports whether the neighbour
+// has left for good.
+func (e *edge) serve(ctx context.Context, t *handshake.Talk) (left bool) {
+	k := newLink(&e.neighbour, t)
+	met := gossip.Meeting{
+		Theirs: t.Theirs.Round, Ours: t.Mine.Round, Durable: t.Theirs.Durable, Kept: t.Mine.Durable,
+		Process: t.Theirs.Epoch, Renewed: e.renewed(t.Theirs),
+	}
+	e.set(k, nil)
+	e.emit(Event{Kind: Up, Peer: e.rank, Met: met})
+	e.log.Debug("link up")
+	k.start()
+	select {
+	case <-k.over:
+	case newer := <-e.arrived:
+		k.fail(errors.New("the neighbour has made a new link"))
+		if old := t.Stream.Conn(); old != newer.Stream.Conn() {
+			e.hangUp(old) // the neighbour has given it up, or cannot tell us
+		}
+		e.putBack(newer)
+	case <-ctx.Done():
+		k.fail(ctx.Err())
+	}
+	err, left := k.wait()
+	e.set(nil, err)
+	if left {
+		e.log.Debug("neighbour has left")
+		e.emit(Event{Kind: PeerDone, Peer: e.rank})
+		return true
+	}
+	e.lost.Add(1)
+	if _, silent := errors.AsType[*silentError](err); silent {
+		e.silent.Add(1)
+	}
+	e.log.Info("link down", "why", err)
+	e.emit(Event{Kind: Down, Peer: e.rank, Err: judged(err)})
+	return false
+}
+
+// start begins to write and to read.
+func (k *link) start() {
+	k.ended.Go(func() { k.fail(k.read()) })
+	k.ended.Go(func() {
+		if err := k.write(); err != nil {
+			k.fail(err)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package link
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/topology"
+)
+
+// shared is what all links of a worker have in common.
+type shared struct {
+	Config
+	place, durable atomic.Int64 // for the hello
+	events         chan Event
+	pool           pool
+	coding         *coding // nil: payloads go out as they are
+	headers        headerCache
+	ctx            context.Context
+	cancel         context.CancelFunc
+	wg             sync.WaitGroup
+}
+
+// hello returns what to say of this peer now.
+func (s *shared) hello() handshake.Hello {
+	h := s.Hello
+	h.Round, h.Durable = int(s.place.Load()), int(s.durable.Load())
+	return h
+}
+
+// emit delivers an event, or gives up when the links are closed.
+func (s *shared) emit(e Event) {
+	select {
+	case s.events <- e:
+	case <-s.ctx.Done():
+	}
+}
+
+// unused counts a frame that was not used for err, and returns err.
+func (s *shared) unused(err error) error {
+	s.Refused.Count(Reason(err))
+	return err
+}
+
+// hangUp closes a connection. That may take seconds, for its last words.
+func (s *shared) hangUp(c network.Conn) { s.wg.Go(func() { c.Close() }) }
+
+// A neighbour is the other end of an edge, and what has passed between.
+type neighbour struct {
+	*shared
+	rank           topology.Rank
+	id             peer.ID
+	sent, received traffic
+}
+
+// traffic counts the frames of an edge in one direction, in bytes.
+type traffic struct {
+	payload, stream      atomic.Int64
+	messages, ofMessages atomic.Int64 // data frames with a payload, and their bytes on the stream
+	pace                 pace
+}
+
+// count enters a frame whose payload took so many bytes on the stream.
+func (c *traffic) count(kind wire.Kind, payload, streamed int) {
+	size := int64(wire.HeaderLen + streamed)
+	if kind == wire.Data && payload > 0 {
+		c.payload.Add(int64(payload))
+		c.messages.Add(1)
+		c.ofMessages.Add(size)
+	}
+	c.stream.Add(size)
+}
+
+// carried returns what has passed the edge.
+func (n *neighbour) carried() Bytes {
+	below := n.Host.Carried(n.id)
+	return Bytes{
+		Peer:     n.rank,
+		Sent:     record.Bytes{Payload: n.sent.payload.Load(), Stream: n.sent.stream.Load(), Wire: below.Out},
+		Received: record.Bytes{Payload: n.received.payload.Load(), Stream: n.received.stream.Load(), Wire: below.In},
+	}
+}
+
+// cost returns what a byte costs on the way to the neighbour.
+func (n *neighbour) cost() entropy.Toll {
+	return linkCost(n.Host.Rate(n.id), &n.sent.pace, &n.received.pace)
+}

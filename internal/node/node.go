@@ -1,0 +1,376 @@
+// Package node runs one worker of a run as a libp2p peer: identity, discovery,
+// links to the graph neighbours, telemetry and an orderly end.
+//
+// It drives a gossip.Machine and computes nothing itself; it knows neither
+// configuration files nor the names of algorithms, models and data sets.
+//
+// It keeps what its user sees, and the driver. The rest has rooms of its own, each of which
+// knows those before it and none after it: socket (host, encryption, limits, counters),
+// identity (keys and secrets), handshake (what two peers say before frames), then side by
+// side join (who takes part), telemetry (the status topic) and link (frames).
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/peer"
+	"github.com/libp2p/go-libp2p/core/peerstore"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/identity"
+	"gossiptrainer/internal/node/join"
+	"gossiptrainer/internal/node/link"
+	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/internal/node/telemetry"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/shape"
+	"gossiptrainer/topology"
+)
+
+// Values of Options.Transport and Options.Security.
+const (
+	TCP   = socket.TCP
+	QUIC  = socket.QUIC
+	TLS   = socket.TLS
+	Noise = socket.Noise
+)
+
+// defaultDetect is how long a neighbour may be silent where Options do not say.
+const defaultDetect = 15 * time.Second
+
+// A Section is a part of what all peers of a run must have alike.
+type Section = handshake.Section
+
+// A Peer is one entry of the roster; its index is its rank.
+type Peer = join.Peer
+
+// Options say which run this peer takes part in and how it is reached.
+type Options struct {
+	RunID      string             // at most 64 bytes; peers of one run share it
+	Sections   []Section          // compared one by one when peers meet
+	Host       string             // name of this machine, for people; cut at 63 bytes
+	N          int                // workers
+	Dim        int                // parameters
+	Roster     []Peer             // all workers in rank order; empty: mDNS and roll call
+	Contacts   []peer.AddrInfo    // without a roster: peers to call, besides those that mDNS finds
+	JoinSecret string             // what shows that a peer belongs; with a roster, both count
+	Identity   *identity.Identity // nil: a new one that is forgotten at the end
+	Listen     []string           // multiaddrs; empty: all interfaces, free ports
+	Transport  string             // TCP (also "") or QUIC
+	Security   string             // for TCP: TLS (also "") or Noise
+	// Network limits what this peer sends, over TCP only; the zero value does not.
+	Network shape.Network
+	// Throttled says that Throttle may be called, over TCP only.
+	Throttled bool
+	// Detect is how long nothing may come from a neighbour before it counts as
+	// lost, 1 second or more; 0 is 15 seconds. All peers need the same.
+	Detect time.Duration
+	// JoinTimeout bounds the roll call; 0 waits for ever.
+	JoinTimeout time.Duration
+	Logger      *slog.Logger // nil: silent
+	// Observe sees this peer's events and what the others tell of theirs,
+	// one at a time. It must not call the node.
+	Observe func(record.Event)
+
+	find func(found func(peer.AddrInfo)) // in place of mDNS, for tests
+}
+
+// A Node is one peer. Its life is New, Join, Run, Finish, Close.
+type Node struct {
+	opts Options
+	host *socket.Host
+	gate *join.Gate
+	log  *slog.Logger
+	me   handshake.Hello // what is said to every peer; rank is filled in by Join
+
+	admission handshake.Admission
+
+	refused refusals
+	vitals  vitals
+	ctx     context.Context // until Close
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+
+	observing sync.Mutex // one event at a time
+
+	mu sync.Mutex
+	stage
+}
+
+// A stage is how far a node has come, under its lock.
+type stage struct {
+	roster *join.Roster // nil before it is known
+	roll   *join.RollCall
+	links  *link.Links
+	topic  *telemetry.Topic
+	closed bool
+}
+
+// New starts a peer: it listens, but knows nobody yet. The caller must Close it.
+func New(o Options) (*Node, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	n := &Node{opts: o, vitals: vitals{rank: handshake.Unranked}}
+	n.log = slog.New(&placedHandler{o.Logger.Handler(), &n.vitals}).
+		With("run", o.RunID, "peer", handshake.Short(o.Identity.Peer()))
+	n.gate = join.NewGate(o.N, &n.refused.Refusals, n.log)
+	h, err := socket.New(socket.Config{
+		Key: o.Identity.Key(), Listen: o.Listen, Transport: o.Transport, Security: o.Security,
+		Workers: o.N, Network: o.Network, Throttled: o.Throttled, Gate: n.gate, Keep: n.gate.Belongs,
+	})
+	if cannot, ok := errors.AsType[*socket.ListenError](err); ok {
+		return nil, &NetworkError{Op: fmt.Sprintf("listen on %v", cannot.Addrs), Err: cannot.Err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.host = h
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.admission = handshake.Admission{Self: h.ID(), Run: o.RunID, Secret: []byte(o.JoinSecret)}
+	n.me = handshake.Hello{
+		N: o.N, Dim: o.Dim, Rank: handshake.Unranked, Durable: gossip.Undurable, Epoch: randomEpoch(),
+		Host: o.Host[:min(len(o.Host), handshake.MaxHost)],
+	}
+	n.me.Declare(o.Sections)
+	if len(o.Roster) > 0 {
+		if err := n.SetRoster(o.Roster); err != nil {
+			return nil, errors.Join(err, n.Close())
+		}
+	}
+	return n, nil
+}
+
+// complete checks the options and fills in what was left open.
+func (o *Options) complete() error {
+	switch {
+	case o.RunID == "" || len(o.RunID) > handshake.MaxRunID:
+		return fmt.Errorf("node: run id %q: want 1 to %d bytes", o.RunID, handshake.MaxRunID)
+	case o.N < 1 || o.N > handshake.MaxWorkers:
+		return fmt.Errorf("node: %d workers: want 1 to %d", o.N, handshake.MaxWorkers)
+	case o.Dim < 1:
+		return fmt.Errorf("node: %d parameters: want at least 1", o.Dim)
+	case len(o.Sections) > handshake.MaxSections:
+		return fmt.Errorf("node: %d sections: want at most %d", len(o.Sections), handshake.MaxSections)
+	case o.Transport != "" && o.Transport != TCP && o.Transport != QUIC:
+		return fmt.Errorf("node: transport %q: want %q or %q", o.Transport, socket.TCP, socket.QUIC)
+	case o.Transport == QUIC && (o.Network.Limited() || o.Throttled):
+		return errors.New("node: limits are kept over tcp only: choose transport tcp")
+	case o.Detect != 0 && o.Detect < time.Second:
+		return fmt.Errorf("node: detect %v: want at least 1s", o.Detect)
+	case o.Security != "" && o.Security != TLS && o.Security != Noise:
+		return fmt.Errorf("node: security %q: want %q or %q", o.Security, socket.TLS, socket.Noise)
+	}
+	for _, s := range o.Sections {
+		if s.Name == "" || len(s.Name) > handshake.MaxSectionName {
+			return fmt.Errorf("node: section %q: want a name of 1 to %d bytes", s.Name, handshake.MaxSectionName)
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Detect == 0 {
+		o.Detect = defaultDetect
+	}
+	if o.Observe == nil {
+		o.Observe = func(record.Event) {}
+	}
+	if o.Identity == nil {
+		who, err := identity.Ephemeral()
+		if err != nil {
+			return err
+		}
+		o.Identity = who
+	}
+	return nil
+}
+
+// ID returns the peer id in its usual text form.
+func (n *Node) ID() string { return n.host.ID().String() }
+
+// Addrs returns the multiaddrs at which others reach this peer.
+func (n *Node) Addrs() []string {
+	var out []string
+	for _, a := range n.host.Addrs() {
+		out = append(out, a.String())
+	}
+	return out
+}
+
+// SetRoster names all workers in rank order, before Join. It serves those who
+// learn addresses only when the peers have started.
+func (n *Node) SetRoster(peers []Peer) error {
+	r, err := join.ParseRoster(peers, n.opts.N, n.host.ID())
+	if errors.Is(err, join.ErrNotListed) {
+		return &NetworkError{Op: opJoin, Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	n.adopt(r)
+	return nil
+}
+
+func (n *Node) adopt(r *join.Roster) {
+	r.Store(n.host)
+	n.gate.Know(r.IDs)
+	n.host.Know(r.Self, r.IDs)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.roster = r
+	n.me.Rank = int(r.Self)
+	n.vitals.settle(n.me.Rank)
+}
+
+// Join returns this peer's rank: at once with a roster or alone, otherwise
+// when the roll call is complete. Its errors are of type *NetworkError.
+func (n *Node) Join(ctx context.Context) (topology.Rank, error) {
+	n.mu.Lock()
+	r := n.roster
+	n.mu.Unlock()
+	if r == nil && n.opts.N == 1 {
+		r = &join.Roster{Members: handshake.Members{IDs: []peer.ID{n.host.ID()}}}
+		n.adopt(r)
+	}
+	if r == nil {
+		var err error
+		if r, err = n.callRoll(ctx); err != nil {
+			return 0, err
+		}
+		n.adopt(r)
+	}
+	if n.roll == nil && r.Incomplete() {
+		n.discover(n.located)
+	}
+	return r.Self, nil
+}
+
+// callRoll joins a run whose members are not known beforehand.
+func (n *Node) callRoll(ctx context.Context) (*join.Roster, error) {
+	if n.opts.JoinTimeout > 0 {
+		var cancel context.CancelFunc
+		late := fmt.Errorf("no agreement within %v", n.opts.JoinTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, n.opts.JoinTimeout, late)
+		defer cancel()
+	}
+	roll := join.Call(join.Config{
+		Host: n.host, Gate: n.gate, Hello: n.me, Admission: &n.admission, Detect: n.opts.Detect,
+		Refused: &n.refused.Refusals, Log: n.log,
+	})
+	n.mu.Lock()
+	n.roll = roll
+	n.mu.Unlock()
+	n.discover(roll.Found)
+	for _, c := range n.opts.Contacts {
+		roll.Found(c)
+	}
+	r, err := roll.Roster(ctx, func(here int, detail string) {
+		n.observe(record.Event{Status: &record.Status{
+			Rank: handshake.Unranked, State: record.Joining, Detail: detail, Here: here,
+		}})
+	})
+	if err != nil {
+		return nil, &NetworkError{Op: opJoin, Err: err}
+	}
+	return r, nil
+}
+
+// discover looks for peers of the run by multicast until the node is closed.
+func (n *Node) discover(found func(peer.AddrInfo)) {
+	if n.opts.find != nil {
+		n.opts.find(found)
+		return
+	}
+	n.wg.Go(func() { join.Discover(n.ctx, n.host, n.opts.RunID, found, n.log) })
+}
+
+// located takes in where a worker is whom the roster names without address.
+func (n *Node) located(who peer.AddrInfo) {
+	if _, known := n.roster.Rank(who.ID); known {
+		n.host.Peerstore().AddAddrs(who.ID, socket.Reachable(who.Addrs), peerstore.PermanentAddrTTL)
+	}
+}
+
+// Stop ends the run for all workers, this one included; each reports this peer
+// and the reason. Before Run it does nothing.
+func (n *Node) Stop(reason string) {
+	t := n.statusTopic()
+	if t == nil {
+		return
+	}
+	why := &StoppedError{Rank: n.roster.Self, Reason: reason}
+	t.Stop(why)
+	t.StopOthers(why)
+	t.Flush(time.Now())
+}
+
+// Close ends all that New and Join started.
+func (n *Node) Close() error {
+	n.mu.Lock()
+	done, roll, links, topic := n.closed, n.roll, n.links, n.topic
+	n.closed = true
+	n.mu.Unlock()
+	if done {
+		return nil
+	}
+	n.cancel()
+	n.gate.Close()
+	var errs []error
+	if topic != nil {
+		topic.Close()
+	}
+	if links != nil {
+		errs = append(errs, links.Close())
+	}
+	if roll != nil {
+		roll.Close()
+	}
+	n.wg.Wait()
+	return errors.Join(append(errs, n.host.Close())...)
+}
+
+// joinTopic returns the status topic of this node, which stays the same if it runs again.
+func (n *Node) joinTopic() (*telemetry.Topic, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.topic != nil {
+		return n.topic, nil
+	}
+	var err error
+	n.topic, err = telemetry.Join(telemetry.Config{
+		Host: n.gate.Guard(n.host), Run: n.opts.RunID, Members: n.roster.Members, Process: n.me.Epoch,
+		Slowest: n.host.Slowest(), Observe: n.observe, Log: n.log,
+	})
+	return n.topic, err
+}
+
+// statusTopic returns the status topic, nil before Run.
+func (n *Node) statusTopic() *telemetry.Topic {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.topic
+}
+
+// observe hands one event at a time to the observer.
+func (n *Node) observe(e record.Event) {
+	if s := e.Status; s != nil && s.Rank == n.me.Rank {
+		n.vitals.say(*s)
+	}
+	n.observing.Lock()
+	defer n.observing.Unlock()
+	n.opts.Observe(e)
+}
+
+func randomEpoch() uint64 {
+	var b [8]byte
+	rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])
+}

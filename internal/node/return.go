@@ -1,0 +1,119 @@
+package node
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/socket"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// betweenAsks is how long a worker that comes back waits until it asks all again.
+const betweenAsks = 300 * time.Millisecond
+
+// mostRefusals is how often in a row all others may be gone, or have no place for
+// good, until it gives up.
+const mostRefusals = 5
+
+// ComeBack asks for a place in a run that has gone on without this worker, of those
+// who may be next to it by closing, nearest first, until one gives it. It returns
+// where to begin and with which state. closing is nil where nobody takes a worker
+// back: in other graphs, and without rounds. It is called after Run has ended with
+// ErrLeftBehind; an arbiter, nil for none, has its answer meanwhile. It fails with a
+// *NetworkError where nobody will ever give a place.
+func (n *Node) ComeBack(ctx context.Context, closing *topology.Closing, a Arbiter) (Guest, *state.Snapshot, error) {
+	if closing == nil {
+		return Guest{}, nil, leftBehind(errors.New("only a ring whose workers go round by round takes back one that it " +
+			"has lost; the others go on without"))
+	}
+	defer idle(a)()
+	n.me.Epoch = randomEpoch() // to the others it is another process than the one that began anew
+	n.observe(record.Event{Status: &record.Status{Rank: n.me.Rank, State: record.Joining,
+		Detail: "asking for a place in the run that goes on"}})
+	var last error
+	for hopeless := 0; hopeless < mostRefusals && ctx.Err() == nil; socket.Sleep(ctx, betweenAsks) {
+		hopeless++
+		for _, rank := range nearest(closing) {
+			g, s, err := n.ask(ctx, rank)
+			if err == nil {
+				n.log.Warn("taken back into the run", "neighbour", int(rank), "round", g.Round)
+				return g, s, nil
+			}
+			n.log.Debug("no place", "neighbour", int(rank), "err", err)
+			if no, ok := errors.AsType[*RefusedError](err); ok {
+				last = fmt.Errorf("worker %d: %w", rank, err)
+				if no.Reason == NotReady {
+					hopeless = 0
+				}
+			}
+		}
+	}
+	return Guest{}, nil, leftBehind(fmt.Errorf("nobody gave it a place: %w", errors.Join(last, context.Cause(ctx))))
+}
+
+// nearest returns all others of a ring, nearest first.
+func nearest(closing *topology.Closing) []topology.Rank {
+	var all []topology.Rank
+	for i := range closing.Up {
+		for _, rank := range []topology.Rank{closing.Up[i], closing.Down[i]} {
+			if !slices.Contains(all, rank) {
+				all = append(all, rank)
+			}
+		}
+	}
+	return all
+}
+
+// ask asks one worker for a place.
+func (n *Node) ask(ctx context.Context, rank topology.Rank) (Guest, *state.Snapshot, error) {
+	s, err := n.host.Open(ctx, n.roster.IDs[rank], joinProtocol)
+	if err != nil {
+		return Guest{}, nil, err
+	}
+	defer s.Close()
+	t := handshake.New(s)
+	err = t.Greet(&n.admission, n.me, func(theirs handshake.Hello) *RefusedError {
+		if no := n.me.CompareShape(theirs); no != nil {
+			return no
+		}
+		return n.me.CompareRoster(theirs, rank)
+	})
+	if err != nil {
+		return Guest{}, nil, err
+	}
+	return take(t, rank, n.opts.Dim)
+}
+
+// stateOf bounds the bytes of the state of a model of dim parameters.
+func stateOf(dim int) int64 { return 64*int64(dim) + 1<<20 }
+
+// take receives what give sends.
+func take(t *handshake.Talk, sponsor topology.Rank, dim int) (Guest, *state.Snapshot, error) {
+	t.Stream.SetDeadline(time.Now().Add(joinTime))
+	head, err := t.Expect(handshake.AboutPlace, 24)
+	if err != nil {
+		return Guest{}, nil, err
+	}
+	if len(head) != 24 {
+		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "malformed place"))
+	}
+	round, exchange := binary.LittleEndian.Uint64(head), binary.LittleEndian.Uint64(head[8:])
+	size := binary.LittleEndian.Uint64(head[16:])
+	if round > 1<<32 || exchange > round || size > uint64(stateOf(dim)) {
+		return Guest{}, nil, t.Refuse(handshake.Refusal(Protocol, "place at round %d, exchange %d with a state of %d bytes",
+			round, exchange, size))
+	}
+	s, err := checkpoint.Decode(t.In, int64(size))
+	if err != nil {
+		return Guest{}, nil, fmt.Errorf("state of worker %d: %w", sponsor, err)
+	}
+	return Guest{Sponsor: sponsor, Round: int(round), Exchange: int(exchange)}, s, t.Say(handshake.AboutYes, nil)
+}

@@ -1,0 +1,111 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	libp2p "github.com/libp2p/go-libp2p/core/peer"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/node/link"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// Run trains to the end of the last round and stays until no neighbour needs
+// this worker any more. The result lacks what only a test set can tell.
+//
+// It fails with *TrainingError, *NetworkError or *StoppedError, and, unless no
+// neighbour works with it, tells the other workers why, so that they stop as
+// well; or, when ctx has ended, within 1.5 s with an error that wraps its cause: a
+// worker that has checkpoints writes its state meanwhile. A Gradient that is being
+// computed then goes on in the background. After ErrLeftBehind, and only then, it may be
+// called again: with the Guest that ComeBack returns.
+func (n *Node) Run(ctx context.Context, w Worker) (record.Final, error) {
+	n.mu.Lock()
+	r := n.roster
+	n.mu.Unlock()
+	if r == nil || r.Self != w.Rank {
+		return record.Final{}, fmt.Errorf("node: run: worker %d has not joined", w.Rank)
+	}
+	topic, err := n.joinTopic()
+	if err != nil {
+		return record.Final{}, err
+	}
+	links, err := link.Start(n.linksOf(&w))
+	if err != nil {
+		return record.Final{}, err
+	}
+	n.mu.Lock()
+	first := n.links == nil
+	n.links = links
+	n.mu.Unlock()
+	if roll := n.roll; roll != nil && first {
+		n.wg.Go(func() { roll.Release(n.needs) })
+	}
+	d, err := newDriver(w, links)
+	if err != nil {
+		return record.Final{}, errors.Join(err, links.Close())
+	}
+	if w.Lost == Reweight && w.Save != nil && !w.Asynchronous {
+		desk := n.receive(links)
+		defer desk.close()
+		d.hosting.guests = desk.guests
+	}
+	d.refused, d.log, d.observe = &n.refused, n.log, func(e record.Event) { n.observe(e); topic.Post(e) }
+	d.stopped, d.vitals, d.ending.announce = topic.Stopped(), &n.vitals, topic.StopOthers
+	d.through = func(rank topology.Rank) bool { return topic.Ended(rank) || w.Through != nil && w.Through(rank) }
+	n.vitals.begin(d.round, w.Rounds)
+
+	err = d.run(ctx)
+	if err != nil && !errors.Is(err, ErrLeftBehind) {
+		d.status(record.Failed, err.Error(), nil)
+		if !isOutcast(err) {
+			d.passOn(err)
+			topic.Flush(d.ending.told)
+		}
+	}
+	if err == nil && w.Arbiter != nil {
+		w.Arbiter.Held(d.round)
+	}
+	err = errors.Join(err, links.Close())
+	return d.final(), err
+}
+
+// linksOf says with whom w has links.
+func (n *Node) linksOf(w *Worker) link.Config {
+	hello := n.me
+	hello.Round, hello.Durable = w.place(), w.durable()
+	c := link.Config{
+		Host: n.host, Members: n.roster.Members, Hello: hello, Admission: &n.admission,
+		Row: w.Row, Limit: w.MaxPayload, Detect: n.opts.Detect,
+		Fit:   link.Fit{Paced: !w.Asynchronous, Lead: gossip.SlotsOf(w.Machine).Lead, Elastic: w.Lost == Reweight},
+		Coder: w.Entropy, Layout: w.Layout, Refused: &n.refused.Refusals, Log: n.log,
+	}
+	if j := w.journal(); j != nil {
+		c.Fit.Oldest = func() int { first, _ := j.Span(); return first }
+	}
+	return c
+}
+
+// needs reports whether the connection with id is of use.
+func (n *Node) needs(id libp2p.ID) bool {
+	n.mu.Lock()
+	l := n.links
+	n.mu.Unlock()
+	return l.Serves(id)
+}
+
+// isOutcast reports whether no neighbour works with this worker: then it is in
+// no position to stop the run of the others, who wait for one that fits.
+func isOutcast(err error) bool {
+	var net *NetworkError
+	return errors.As(err, &net) && net.Op == opJoin
+}
+
+// final is the result as far as the worker knows it.
+func (d *driver) final() record.Final {
+	sent, _ := d.meter.Bytes()
+	return d.w.Final(record.Final{Rounds: d.round, Sent: sent, Messages: d.meter.Messages(), Time: d.took})
+}

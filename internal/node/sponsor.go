@@ -1,0 +1,162 @@
+package node
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/libp2p/go-libp2p/core/network"
+	"github.com/libp2p/go-libp2p/core/protocol"
+
+	"gossiptrainer/gossip/elastic"
+	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/node/handshake"
+	"gossiptrainer/internal/node/link"
+)
+
+// joinProtocol is how a worker that was lost comes back under Reweight: it asks one
+// that is next to it for its state as of the beginning of an exchange, from which on
+// the two have an edge.
+const joinProtocol protocol.ID = "/gossiptrainer/join/1.0.0"
+
+// joinTime bounds how long a state may take.
+const joinTime = time.Minute
+
+// A reception answers workers that come back, for the driver that hears of them.
+type reception struct {
+	node   *Node
+	links  *link.Links
+	guests chan guest
+}
+
+// receive opens a reception, for as long as links live.
+func (n *Node) receive(links *link.Links) *reception {
+	r := &reception{n, links, make(chan guest)}
+	n.host.SetStreamHandler(joinProtocol, r.sponsor)
+	return r
+}
+
+func (r *reception) close() { r.node.host.RemoveStreamHandler(joinProtocol) }
+
+// sponsor answers a worker that comes back.
+func (r *reception) sponsor(s network.Stream) {
+	t := handshake.New(s)
+	rank, known := r.node.roster.Rank(t.Peer)
+	if !known {
+		no := handshake.Refusal(Stranger, "not in the roster")
+		r.node.refused.Tell(r.node.log, "refused a peer", "refused "+no.Reason.String(), "why", no)
+		_ = t.Refuse(no)
+		return
+	}
+	mine, process := r.links.Introduction(), uint64(0)
+	err := t.Greet(&r.node.admission, mine, func(theirs handshake.Hello) *RefusedError {
+		if no := mine.CompareShape(theirs); no != nil {
+			return no
+		}
+		process = theirs.Epoch
+		return mine.CompareRoster(theirs, rank)
+	})
+	if err != nil {
+		r.node.log.Warn("guest not heard", "neighbour", int(rank), "err", err)
+		return
+	}
+	g := guest{rank: rank, process: process, answer: make(chan invitation, 1)}
+	in, ok := r.invite(g)
+	switch {
+	case in.over:
+		r.node.log.Info("guest turned away: the run is over", "neighbour", int(rank))
+		_ = t.Refuse(handshake.Refusal(RunOver, "no exchange is left to begin with"))
+		return
+	case !ok || in.state == nil:
+		_ = t.Refuse(handshake.Refusal(NotReady, "no place next to this worker now"))
+		return
+	}
+	if err := give(t, in); err != nil {
+		r.node.log.Warn("guest has not got its state", "neighbour", int(rank), "err", err)
+		g.failed = true
+		r.invite(g)
+	}
+}
+
+// invite hands a guest to the driver and waits for the answer, if there is one.
+func (r *reception) invite(g guest) (in invitation, ok bool) {
+	select {
+	case r.guests <- g:
+	case <-r.links.Done():
+		return in, false
+	}
+	if g.failed {
+		return in, true
+	}
+	select {
+	case in = <-g.answer:
+		return in, true
+	case <-r.links.Done():
+		return in, false
+	}
+}
+
+// give sends what a guest begins with: round, exchange and size of the state, each
+// u64, and the state as in a checkpoint.
+func give(t *handshake.Talk, in invitation) error {
+	var body bytes.Buffer
+	if err := checkpoint.Encode(&body, in.state); err != nil {
+		return err
+	}
+	t.Stream.SetDeadline(time.Now().Add(joinTime))
+	head := binary.LittleEndian.AppendUint64(nil, uint64(in.Round))
+	head = binary.LittleEndian.AppendUint64(head, uint64(in.Exchange))
+	head = binary.LittleEndian.AppendUint64(head, uint64(body.Len()))
+	if err := t.Say(handshake.AboutPlace, head); err != nil {
+		return err
+	}
+	if _, err := t.Stream.Write(body.Bytes()); err != nil {
+		return err
+	}
+	_, err := t.Expect(handshake.AboutYes, 0)
+	return errors.Join(err, t.Stream.Close())
+}
+
+// host gives a guest a place at the next boundary, if there is one.
+func (d *driver) host(g guest) error {
+	if g.failed {
+		d.core.Missed(g.rank, g.process)
+		return nil
+	}
+	if d.hosting.inviting != nil || d.verdict.holding {
+		g.answer <- invitation{}
+		return nil
+	}
+	seat, answer, err := d.core.Host(g.rank, g.process)
+	switch {
+	case err != nil:
+		return d.failed(err)
+	case answer == elastic.Welcome:
+		d.hosting.inviting = g.answer
+		d.hosting.invited = Guest{Sponsor: d.w.Rank, Round: seat.Round, Exchange: seat.From}
+	default:
+		g.answer <- invitation{over: answer == elastic.Over}
+	}
+	return nil
+}
+
+// boundary copies the state for a guest at the beginning of its round.
+func (h *hosting) boundary(round int) {
+	if h.inviting == nil || round != h.invited.Round {
+		return
+	}
+	s := new(state.Snapshot)
+	h.save(s)
+	h.inviting <- invitation{Guest: h.invited, state: s}
+	h.inviting = nil
+}
+
+// end turns a guest away that would begin after the last round.
+func (h *hosting) end(rounds int) {
+	if h.inviting != nil && h.invited.Round >= rounds {
+		h.inviting <- invitation{over: true}
+		h.inviting = nil
+	}
+}

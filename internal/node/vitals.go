@@ -1,0 +1,128 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"gossiptrainer/gossip"
+	"gossiptrainer/internal/node/link"
+	"gossiptrainer/internal/record"
+	"gossiptrainer/topology"
+)
+
+// A Status is how a node is doing at one moment.
+type Status struct {
+	Peer    string       `json:"peer"`   // id
+	Rank    int          `json:"rank"`   // −1: not known yet
+	Peers   int          `json:"peers"`  // of the run
+	Here    int          `json:"here"`   // peers that this one has found, itself included
+	Round   int          `json:"round"`  // rounds finished
+	Rounds  int          `json:"rounds"` // of the run; 0 before it
+	Loss    *float64     `json:"loss"`   // of the last mini-batch; null before the first, and where it is no number
+	State   record.State `json:"state"`
+	Detail  string       `json:"detail,omitempty"`
+	Share   float64      `json:"share,omitempty"` // of its last test that is done
+	Waiting []int        `json:"waiting_for"`     // ranks whose messages the next round lacks
+
+	Compute time.Duration `json:"compute_ns"` // gradients, since the start
+	Wait    time.Duration `json:"wait_ns"`    // for neighbours
+	Codec   time.Duration `json:"codec_ns"`   // encoding, decoding, mixing
+
+	Violations int64 `json:"violations"` // messages that were recovered wrongly
+	Repaired   int64 `json:"repaired"`   // those of them that were repaired before use
+
+	Sent      record.Bytes     `json:"sent"`
+	Received  record.Bytes     `json:"received"`
+	Telemetry int64            `json:"telemetry_received"` // bytes of gossipsub
+	Links     []LinkStatus     `json:"links"`              // in increasing rank
+	Refused   map[string]int64 `json:"refused"`            // frames and peers that were turned away, by reason
+}
+
+// A LinkStatus is how the link to one neighbour is doing.
+type LinkStatus = link.Status
+
+// spent is where the time of a round goes.
+type spent struct{ compute, wait, codec time.Duration }
+
+// vitals is what a driver lets others see while it works.
+type vitals struct {
+	mu      sync.Mutex
+	rank    int
+	round   int
+	rounds  int // 0 before the run
+	loss    *float64
+	waiting []int
+	total   spent
+	repairs gossip.Repairs
+	status  record.Status
+}
+
+// settle notes the rank.
+func (v *vitals) settle(rank int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rank = rank
+}
+
+// place returns the rank, the rounds finished, and whether there are rounds.
+func (v *vitals) place() (rank, round int, training bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rank, v.round, v.rounds > 0
+}
+
+// begin notes the length of the run and where in it the worker begins.
+func (v *vitals) begin(round, rounds int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.round, v.rounds = round, rounds
+}
+
+// end notes that the run has another length.
+func (v *vitals) end(rounds int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rounds = rounds
+}
+
+// wait notes whom the worker waits for.
+func (v *vitals) wait(whom []topology.Rank) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.waiting = v.waiting[:0]
+	for _, rank := range whom {
+		v.waiting = append(v.waiting, int(rank))
+	}
+}
+
+// finish notes that a round is over.
+func (v *vitals) finish(round int, loss float32, took spent, repairs gossip.Repairs) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.round, v.loss = round, record.Number(float64(loss))
+	v.total.compute += took.compute
+	v.total.wait += took.wait
+	v.total.codec += took.codec
+	v.repairs = repairs
+}
+
+// say notes what the worker is doing.
+func (v *vitals) say(s record.Status) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.status = s
+}
+
+// tell fills in what the driver has let be seen.
+func (v *vitals) tell(s *Status) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s.Rank, s.Round, s.Rounds, s.Loss = v.rank, v.round, v.rounds, v.loss
+	s.State, s.Detail, s.Share = v.status.State, v.status.Detail, v.status.Share
+	if s.State == "" {
+		s.State = record.Starting
+	}
+	s.Waiting = append([]int{}, v.waiting...)
+	s.Compute, s.Wait, s.Codec = v.total.compute, v.total.wait, v.total.codec
+	s.Violations, s.Repaired = v.repairs.Violations, v.repairs.Repaired
+}
