@@ -10,7 +10,7 @@ var shortDebts = debt{}
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"docs": 1,
+	"docs": 2,
 }
 
 // upwardDebts are references that run upwards, by package.
@@ -31,6 +31,7 @@ var englishDebts = debt{
 	"gossip/judge":                          2,
 	"gossip/peer":                           4,
 	"gossip/replay":                         13,
+	"gossip/state":                          4,
 	"internal/app/machine":                  1,
 	"internal/app/preflight":                1,
 	"internal/conformance":                  2,
@@ -39,16 +40,15 @@ var englishDebts = debt{
 	"internal/experiment":                   45,
 	"internal/kernel":                       11,
 	"internal/kernel/gen":                   11,
+	"internal/node":                         51,
+	"internal/node/handshake":               3,
+	"internal/node/identity":                1,
+	"internal/node/join":                    5,
+	"internal/node/link":                    5,
+	"internal/node/socket":                  15,
+	"internal/node/telemetry":               1,
 	"internal/report":                       18,
-	"gossip/state":                        4,
 	"moniqua":                               27,
-	"internal/node":                                  51,
-	"internal/node/handshake":                        3,
-	"internal/node/identity":                         1,
-	"internal/node/join":                             5,
-	"internal/node/link":                             5,
-	"internal/node/socket":                           15,
-	"internal/node/telemetry":                        1,
 	"quant":                                 19,
 	"quant/controller":                      2,
 	"quant/levels":                          5,
