@@ -3,15 +3,10 @@ package lint
 // Places that were too large when the rules came. A number may only fall.
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
-var budgetDebts = debt{
-	"internal/kernel":     17,
-	"internal/kernel/gen": 1,
-}
+var budgetDebts = debt{}
 
 // shortDebts are files that are too short, by package.
-var shortDebts = debt{
-	"internal/kernel": 6,
-}
+var shortDebts = debt{}
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
@@ -42,11 +37,11 @@ var englishDebts = debt{
 	"internal/conformance/testdata/vectors": 5,
 	"internal/docs":                         1,
 	"internal/experiment":                   45,
-	"internal/kernel":                       21,
-	"internal/kernel/gen":                   18,
+	"internal/kernel":                       11,
+	"internal/kernel/gen":                   11,
 	"internal/report":                       18,
 	"internal/state":                        4,
-	"moniqua":                               48,
+	"moniqua":                               27,
 	"node":                                  51,
 	"node/handshake":                        3,
 	"node/identity":                         1,
