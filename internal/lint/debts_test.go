@@ -9,9 +9,7 @@ var budgetDebts = debt{}
 var shortDebts = debt{}
 
 // columnDebts are lines that are too long, by folder.
-var columnDebts = debt{
-	"docs": 1,
-}
+var columnDebts = debt{}
 
 // upwardDebts are references that run upwards, by package.
 var upwardDebts = debt{}
@@ -24,7 +22,7 @@ var englishDebts = debt{
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
-	"docs/reference":                        16,
+	"docs/reference":                        10,
 	"docs/results":                          67,
 	"gossip":                                58,
 	"gossip/elastic":                        3,
