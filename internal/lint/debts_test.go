@@ -10,7 +10,7 @@ var shortDebts = debt{}
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"docs": 2,
+	"docs": 1,
 }
 
 // upwardDebts are references that run upwards, by package.
@@ -24,7 +24,7 @@ var englishDebts = debt{
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
-	"docs/reference":                        16,
+	"docs/reference":                        10,
 	"docs/results":                          67,
 	"gossip":                                58,
 	"gossip/elastic":                        3,
