@@ -24,7 +24,7 @@ var englishDebts = debt{
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
-	"docs/reference":                        16,
+	"docs/reference":                        10,
 	"docs/results":                          67,
 	"gossip":                                58,
 	"gossip/elastic":                        3,
