@@ -10,7 +10,7 @@ var shortDebts = debt{}
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"docs": 2,
+	"docs": 1,
 }
 
 // upwardDebts are references that run upwards, by package.

@@ -52,7 +52,7 @@ var remedies = []Remedy{
 	{"damaged-checkpoints", []string{"checkpoint skipped"}},
 	{"journals", []string{
 		"the journal is full: a neighbour that takes no checkpoints could not come back",
-		"the journal is not needed any more, but cannot be removed",
+		"the journal is not needed any more, but cannot be removed: remove it by hand",
 	}},
 	{"full-disks", []string{
 		"no room: results stay in memory until there is some; Ctrl-C gives them up",
