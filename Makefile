@@ -26,8 +26,8 @@ ci: ## everything that must hold before a change comes in
 
 generate: ## write the assembly, the tables of the documents, the references, the man pages
 	go generate ./internal/kernel
-	go test ./internal/docs -run Rows -update
-	go test ./cmd/peer -run Reference -update
+	go test ./internal/docs -run 'Rows|Claims' -update
+	go test ./cmd/peer -run 'Reference|Outputs' -update
 
 bench: ## measure the codec, links, the simulator and a step on this machine
 	go run ./cmd/peer bench codec

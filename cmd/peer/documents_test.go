@@ -1,7 +1,10 @@
+//go:build !race
+
+// The race detector sees the same commands in the transcripts.
+
 package main
 
 import (
-	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -163,8 +166,6 @@ func TestBlocksAreFound(t *testing.T) {
 		}
 	}
 }
-
-var update = flag.Bool("update", false, "write outputs of commands into documents, the references and the man pages")
 
 // shown is a block with the output of a command, which its first line names.
 var shown = regexp.MustCompile("(?ms)^```text (peer [^\\n]*)\\n(.*?)^```$")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"gossiptrainer/configs"
 )
+
+var update = flag.Bool("update", false, "write outputs of commands into documents, the references and the man pages")
 
 // The references are those of the commands and of the schema. After a change,
 //

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,6 +43,27 @@ func TestTablesAreTheRows(t *testing.T) {
 		} else if table+"\n" != made.table {
 			t.Errorf("docs/%s has\n%s\nthe rows of package registry are\n%s\nwrite them with -update",
 				made.name, table, made.table)
+		}
+	}
+}
+
+// README is for a reader with two minutes, and the glossary for one who looks up a word.
+func TestPagesStayShort(t *testing.T) {
+	term := regexp.MustCompile(`(?m)^\| [^|]+ \|`)
+	for _, test := range []struct {
+		page, of string
+		count    func(text string) int
+		most     int
+	}{
+		{"README.md", "lines", func(text string) int { return strings.Count(text, "\n") }, 150},
+		{"docs/glossary.md", "terms", func(text string) int { return len(term.FindAllString(text, -1)) - 1 }, 40},
+	} {
+		text, err := os.ReadFile(root + test.page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := test.count(string(text)); n == 0 || n > test.most {
+			t.Errorf("%s has %d %s, want at most %d", test.page, n, test.of, test.most)
 		}
 	}
 }

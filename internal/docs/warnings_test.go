@@ -50,9 +50,9 @@ func name(e ast.Expr) string {
 
 // passedOn are arguments that are no texts: what they carry is found where it is made.
 var passedOn = map[string]string{
-	"internal/node/audience.go":         "a Note of the core",
-	"internal/node/socket/refusals.go":  "an argument of Tell",
-	"gossip/peer/neighbour.go": "an argument of warn",
+	"internal/node/audience.go":        "a Note of the core",
+	"internal/node/socket/refusals.go": "an argument of Tell",
+	"gossip/peer/neighbour.go":         "an argument of warn",
 }
 
 // A speaker is a function whose texts are warnings that others print.

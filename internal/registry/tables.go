@@ -41,7 +41,7 @@ func ChoiceTable() string {
 		case a.On.Kind != "":
 			graph = "its own: " + string(a.On.Kind)
 		case a.On.Need != "":
-			graph += ", with " + a.On.Need
+			graph += " that has " + a.On.Need
 		}
 		title, name := a.Text.Title, quoted([]string{a.Name})
 		if a.Form != "" {
