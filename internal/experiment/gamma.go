@@ -41,7 +41,7 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 	}
 	if !(f.Share > 0) || f.Gain >= most {
 		return 0, configs.Errorf("algorithm.compressor.name",
-			"%s with %s has no stable gamma: what arrives is %.3g times too large, "+
+			"%s with %s has no stable gamma: its messages are %.3g times too large, "+
 				"and must be less than %v times: %s; or give an algorithm.gamma of your own", a.Name, c.Name, f.Gain, most, fix).
 			With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 	}

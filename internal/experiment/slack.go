@@ -92,7 +92,7 @@ func (r *Run) quietSlack(s topology.Spectrum, most float64) (float64, error) {
 	least := 0.0
 	if noise := grid.Noise(amplified(least)); noise >= safeNoise {
 		return 0, configs.Errorf("algorithm.bits", "%s keeps rounding errors for ever: those of %d levels are %.2g theta "+
-			"whatever the slack, and must be below %v: take at least 3 bits, or a topology.slack of your own",
+			"with any slack, and must be below %v: take at least 3 bits, or a topology.slack of your own",
 			r.cfg.Algorithm.Name, grid.Levels, noise, safeNoise).
 			With("algorithm.name", "algorithm.levels", "algorithm.rounding", "algorithm.controller.min_bits")
 	}

@@ -48,25 +48,23 @@ func document(results []result) string {
 	}
 	return fmt.Sprintf(`# Algorithms on Fashion-MNIST
 
-Eight peers, as eight processes on one machine, train the network of the preset %s.
-The rounds, batches and step sizes are the preset's unless a command below says otherwise.
-`+"`go run ./studies/algorithms -o docs/results/algorithms.md`"+` makes this file anew.
+Eight peers, as eight processes on one machine, train the network of the preset %s. The rounds, batches and step sizes
+are the preset's unless a command below says otherwise.
+`+"`go run ./studies/algorithms -o docs/results/algorithms.md`"+` makes this file again.
 
 %s
 * Extra vectors: memory of the algorithm beyond model and gradient, in multiples of the model; the largest of the peers.
-  Moniqua's is what
-  verification keeps for repairs; AD-PSGD's is the model its gradient is taken at and the messages it keeps.
-* Payload: bytes that a peer sends in a round to all its neighbours together; repairs and framing are not in it, what is
-  sent again
-  over a new link is.
-* Compute (gradient) and codec (encode, decode, mix): time per round while nothing else wants the core: a tenth of
-  the recorded rounds is faster. In all: time of the run per round of a peer. The peers, and other programs that run
-  there, compete for the cores.
+  Moniqua keeps models for repairs. AD-PSGD keeps the model at which it takes its gradient, and its messages.
+* Payload: bytes that a peer sends in a round to all its neighbours together; messages that are sent again over a new
+  link count, repairs and framing do not.
+* Compute (gradient) and codec (encode, decode, mix): time per round while no other program wants the core, that is, the
+  time that a tenth of the recorded rounds beats. In all: time of the run per round of a peer. The peers compete for the
+  cores with each other and with other programs.
 * Accuracy: on the test set, mean of the replicas after equal rounds; in AD-PSGD the peers share the sum of the rounds.
-* exit: the run failed, and this is the exit code; the reason stands below.
+* exit: the run failed with this exit code. The reason stands below.
 
-Machine: %d cores, %s/%s, %s. Times differ from run to run; accuracies do not, except for AD-PSGD, whose peers meet when
-they meet.
+Machine: %d cores, %s/%s, %s. Times differ from run to run; accuracies do not, except for AD-PSGD, whose peers meet in
+no fixed order.
 
 ## Commands
 

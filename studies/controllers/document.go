@@ -75,27 +75,24 @@ func document(results []result, p plan, measured bool, costs []cost, picture str
 	}
 	return fmt.Sprintf(`# Controllers of bits on Fashion-MNIST
 
-`+"`go run ./studies/controllers -rounds %d -every %d -o docs/results/controllers.md`"+` makes this file and its picture anew. Each row is a run
-of %d rounds in the simulator with the settings
+`+"`go run ./studies/controllers -rounds %d -every %d -o docs/results/controllers.md`"+` makes this file and its picture
+again. Each row is a run of %d rounds in the simulator with the settings
 
     %s
 
-and those of its own below. Time is virtual: %v per gradient (%s), and what links of 10 MB/s make of the payloads. %% is
-the
-accuracy of worker 0 on the test set, as of its last score: there is one every %d rounds.
+and its own settings below. Time is virtual: %v per gradient (%s), plus the time that payloads take over links of 10
+MB/s. %% is the accuracy of worker 0 on the test set at its last evaluation. Worker 0 is evaluated every %d rounds.
 
 %s
 %s
 The picture shows the training loss of worker 0, the mean of the last %d rounds, and the bits.
 
-## What choosing costs
+## Cost of choosing
 
 %s
-A call is made once in so many rounds, and its share is that of the time of a gradient, and of a round of the fastest
-run. What
-Øland-Raj needs, the root mean square of a gradient, is in it. The notes that carry choices and losses are 8 bytes of a
-header that
-has 32 bytes with or without them.
+The controller is called once in so many rounds. The shares are those of its time in the time of a gradient and in
+that of a round of the fastest run. The time includes the root mean square of a gradient, which Øland-Raj needs. Choices
+and losses take 8 bytes of the header, which has 32 bytes with or without them.
 
 Machine: %d cores, %s/%s, %s.
 

@@ -74,7 +74,7 @@ func TestDocument(t *testing.T) {
 			{end: diverged}, {end: trained, accuracy: 1}}},
 		{name: "b", messages: "full", cells: []cell{{end: trained, accuracy: 0.25}}},
 	})
-	for _, want := range []string{"| a ", " 50.0 | refused | diverged |  100.0 |", "* too few\n", " 25.0 |\n"} {
+	for _, want := range []string{"| a ", " 50.0 | refused | diverged |  100.0 |", "    too few\n", " 25.0 |\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

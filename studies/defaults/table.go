@@ -25,7 +25,7 @@ func document(lines []row) string {
 			}
 			line[at] = r.cells[j].text()
 			if c := r.cells[j]; c.end == refused {
-				reasons = append(reasons, "* "+c.why)
+				reasons = append(reasons, "    "+c.why)
 			}
 		}
 		table = append(table, line)
@@ -34,17 +34,16 @@ func document(lines []row) string {
 	return fmt.Sprintf(`# What the defaults reach
 
 Eight workers on a ring train the preset %s in the simulator, once with each algorithm, each codec or compressor, and 1,
-2, 4 and 8 bits.
-`+"`topology.slack` and `algorithm.gamma` are `auto`"+` (see [slack](../slack.md)); everything else has its default, too.
-`+"`go run ./studies/defaults -o docs/results/defaults.md`"+` makes this file.
+2, 4 and 8 bits. `+"`topology.slack` and `algorithm.gamma` are `auto`"+` (see [slack](../slack.md)); all other settings
+have their defaults. `+"`go run ./studies/defaults -o docs/results/defaults.md`"+` makes this file.
 
 %s
 * A number is the accuracy in percent, the mean of the replicas. A run that learns nothing counts as diverged.
-* Diverged: DCD, ECD and naive exchange do not make up for what messages lose. Theory promises nothing for them with
-  coarse compressors.
-  All-reduce with 1 bit of min-max is biased; a warning before the run says so.
-  A server with random-k multiplies the variance of gradients by 100 twice, which needs a far smaller step size.
-* Refused: the run file has an error. The reasons, each of them once:
+* Diverged: DCD, ECD and naive exchange do not correct the rounding errors of messages. Theory promises nothing for them
+  with coarse compressors. All-reduce with 1 bit of min-max is biased; the program warns before such a run. A server
+  with random-k multiplies the variance of gradients by 100 twice, which needs a far smaller step size.
+
+Refused: the run file has an error. These are the errors, each once:
 
 %s
 `, preset, markdown.Table(table), strings.Join(slices.Compact(reasons), "\n"))

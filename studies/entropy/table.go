@@ -22,18 +22,18 @@ func document(results []result, rounds int) string {
 	}
 	return fmt.Sprintf(`# Entropy coding of real payloads
 
-Payloads of one of eight peers that train the network of the preset %s, from the second half of %d rounds, coded by each
-of the
-coders of `+"`wire.entropy`"+`. `+"`go run ./studies/entropy -o docs/results/entropy.md`"+` makes this file anew.
+Eight peers train the network of the preset %s for %d rounds. The payloads are those of one peer from the second half of
+the run, coded by each of the coders of `+"`wire.entropy`"+`.
+`+"`go run ./studies/entropy -o docs/results/entropy.md`"+` makes this file again.
 
 | payload | coder | bits per parameter, plain | coded | ratio | coding, ns | restoring, ns |
 |---------|-------|--------------------------:|------:|------:|-----------:|--------------:|
 %s
-* Bits per parameter: without the header of a frame. Where no coder makes a payload smaller it is sent as it is, and the
+* Bits per parameter: without the header of a frame. A payload that no coder makes smaller is sent uncoded, and the
   ratio is 1.
 * Coding, restoring: nanoseconds per parameter, one core, the best of %d tries per payload.
-* θ 0.5 is fixed, far above what neighbours differ by here, so that most weights are a few steps long; without it the
-  run chooses a tight one.
+* θ 0.5 is fixed, far above the differences between neighbours here, so that most weights are a few steps long. Without
+  it the run chooses a tight θ.
 
 Machine: %d cores, %s/%s, %s. Times differ from run to run; bits do not.
 

@@ -64,20 +64,19 @@ func document(results []result, times, many int, seed uint64) string {
 	last := results[len(results)-1]
 	return fmt.Sprintf(`# Faults in the simulator
 
-Workers of the preset ring8 with a smaller model, on a virtual clock: a gradient takes %v, links have 100 Mbit/s and
-5 ms.
-`+"`go run ./studies/faults -times %d -many %d -seed %d -o docs/results/faults-sim.md`"+` makes this file anew, with
-the same faults. [faults.md](faults.md) has those of real processes.
+Workers of the preset ring8 with a smaller model, on a virtual clock: a gradient takes %v, links have 100 Mbit/s and 5
+ms. `+"`go run ./studies/faults -times %d -many %d -seed %d -o docs/results/faults-sim.md`"+` makes this file again,
+with the same faults. [faults.md](faults.md) shows faults of real processes.
 
 %s
-* Times are virtual: the median stands first, the longest in brackets. Whom a fault strikes, and in which round,
-  follows from the seed.
-* Noticed in: from the fault until a worker that it does not strike has lost a link; - = none did, which is right for
-  a worker that is only slow, or hangs for less than node.detect.
-* Recovered in: from the end of the fault (of kill: from the start of the new process) until all workers have finished
-  a round that none had finished then. In the last row other faults happen meanwhile.
-* Digest kept: the models are, bit for bit, those of the run in which nothing happens.
-* Faults a minute are those of this machine's minutes.
+* Times are virtual: the median stands first, the longest in brackets. The seed decides which worker a fault hits and in
+  which round.
+* Noticed in: from the fault until a worker that it does not hit has lost a link. A dash says that no worker lost one,
+  which is right for a worker that is only slow, or hangs for less than node.detect.
+* Recovered in: from the end of the fault (of a kill: from the start of the new process) until all workers have finished
+  a round that none had finished at that time. In the last row other faults happen meanwhile.
+* Digest kept: the models are, bit for bit, those of the run without faults.
+* Faults a minute: in real time on this machine.
 
 The last run has %d workers and %d faults: %.0f s of virtual time in %.0f s, digest %s with them and without.
 All rows together: %d faults in %.0f s, %.0f a minute.

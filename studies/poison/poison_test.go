@@ -10,14 +10,14 @@ import (
 
 func TestDocumentHasTheCostOfEachRow(t *testing.T) {
 	text := document([]result{
-		{row: row{"ring", "32 bit, plain", nobody, []string{"a=1"}},
+		{row: row{"ring", "32 bit, plain", none, []string{"a=1"}},
 			outcomes: []outcome{{mean: 0.8, least: 0.79}, {mean: 0.82, least: 0.81}}},
 		{row: row{"ring", "32 bit, plain", one, []string{"a=1"}}, outcomes: []outcome{{mean: 0.8}, {diverged: true}}},
 		{row: row{"ring", "32 bit, clipped", one, []string{"a=1"}},
 			outcomes: []outcome{{mean: 0.8, least: 0.7}, {mean: 0.8, least: 0.7}}},
 	}, 30, 2)
 	for _, want := range []string{
-		"| ring  |   32 bit, plain |   nobody |       81.00 |    80.00 | 0.0000 |\n",
+		"| ring  |   32 bit, plain |  no peer |       81.00 |    80.00 | 0.0000 |\n",
 		"| ring  |   32 bit, plain | one peer |    diverged |        - |      - |\n",
 		"| ring  | 32 bit, clipped | one peer |       80.00 |    70.00 | 0.0100 |\n",
 		"peer sim ring8-fashion --set 'a=1' --set train.rounds=30 --set seed=1\n",
@@ -29,8 +29,8 @@ func TestDocumentHasTheCostOfEachRow(t *testing.T) {
 }
 
 func TestOneSeedIsNoRange(t *testing.T) {
-	for seeds, want := range map[int]string{1: "30 rounds with the seed 1. Where",
-		2: "30 rounds with each of the seeds 1 to 2. Where"} {
+	for seeds, want := range map[int]string{1: "30 rounds with the seed 1. In",
+		2: "30 rounds with each of the seeds 1 to 2. In"} {
 		if text := document(nil, 30, seeds); !strings.Contains(text, want) {
 			t.Errorf("%d seeds: no %q in\n%s", seeds, want, text)
 		}

@@ -24,7 +24,7 @@ const poisoned = 3
 // A row is the preset with some settings changed, with or without a liar.
 type row struct {
 	graph, name string
-	lies        string // who lies, for people: nobody or one peer
+	lies        string // who lies, for people: no peer or one peer
 	settings    []string
 }
 
@@ -36,7 +36,7 @@ func rows() []row {
 		for _, codec := range [][2]string{{"32 bit", "algorithm.codec=full"}, {"Moniqua 8 bit", fixed + "}"},
 			{"Moniqua 8 bit, not verified", fixed + ", verify: false}"}} {
 			for _, mixing := range [][]string{{"plain"}, {"clipped", "algorithm.clip.liars=1"}} {
-				for _, lies := range []string{nobody, one} {
+				for _, lies := range []string{none, one} {
 					settings := append([]string{"topology.kind=" + graph, codec[1]}, mixing[1:]...)
 					all = append(all, row{graph, codec[0] + ", " + mixing[0], lies, settings})
 				}
@@ -49,7 +49,7 @@ func rows() []row {
 // fixed is a theta that no liar can change.
 const fixed = "algorithm.theta={rule: fixed, value: 0.05"
 
-const nobody, one = "nobody", "one peer"
+const none, one = "no peer", "one peer"
 
 // An outcome is what one run came to.
 type outcome struct {

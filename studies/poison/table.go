@@ -52,33 +52,32 @@ func document(results []result, rounds, seeds int) string {
 	var commands strings.Builder
 	var plain result
 	for _, r := range results {
-		if strings.HasSuffix(r.name, "plain") && r.lies == nobody {
+		if strings.HasSuffix(r.name, "plain") && r.lies == none {
 			plain = r
 		}
 		table = append(table, r.cells(plain))
-		if r.lies == nobody {
+		if r.lies == none {
 			fmt.Fprintf(&commands, "    # %s, %s\n    %s\n", r.graph, r.name, r.command(rounds))
 		}
 	}
 	return fmt.Sprintf(`# One liar of eight
 
-Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with %s. Where one peer
-lies, worker %d sends its model with all signs flipped in every round; with Moniqua its symbols, hash and repairs fit
-the lie, so that no check finds
-it. Clipped: mixing with algorithm.clip.liars: 1. Theta is fixed, for a liar could choose any other for all.
-`+"`go run ./studies/poison -rounds %d -seeds %d -o docs/results/poison.md`"+` makes this file anew.
+Eight workers train the network of the preset %s by D-PSGD in the simulator, %d rounds with %s. In the rows with a liar,
+worker %d sends its model with all signs flipped in every round. With Moniqua its symbols, hash and repairs fit the lie,
+so that no check finds it. Clipped: mixing with algorithm.clip.liars: 1. Theta is fixed, because a liar could set any
+theta that adapts. `+"`go run ./studies/poison -rounds %d -seeds %d -o docs/results/poison.md`"+` makes this file again.
 
 %s
 * Accuracy: on the test set, mean over the honest peers' models and the seeds. Least: that of the worst honest peer,
   mean over the seeds.
-* Cost: accuracy lost against plain mixing of the same codec on the same graph where nobody lies.
+* Cost: accuracy lost against plain mixing of the same codec on the same graph without a liar.
 * diverged: in at least one of the runs.
 
 Made on %s/%s with %s; numbers may differ a little with the type of the CPU.
 
 ## Commands
 
-Without the liar, which is made by this test alone:
+These commands run without the liar, which only this study contains:
 
 %s`, preset, rounds, markdown.Seeds(seeds), poisoned, rounds, seeds, markdown.Table(table), runtime.GOOS, runtime.GOARCH, runtime.Version(), commands.String())
 }

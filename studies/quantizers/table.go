@@ -57,23 +57,20 @@ func document(results []result, rounds, seeds int) string {
 	}
 	return fmt.Sprintf(`# Quantized gradients on Fashion-MNIST
 
-Eight workers train the network of the preset %s by all-reduce: in full precision around a ring, and with each quantizer
-by
-all-gather, %d rounds with %s. The bucket is the default; what else differs from the preset stands below.
-`+"`go run ./studies/quantizers -rounds %d -seeds %d -o docs/results/quantizers.md`"+` makes this file anew.
+Eight workers train the network of the preset %s by all-reduce, %d rounds with %s: in full precision around a ring, and
+with each quantizer by all-gather. The bucket is the default; the commands below show all other differences from the
+preset. `+"`go run ./studies/quantizers -rounds %d -seeds %d -o docs/results/quantizers.md`"+` makes this file again.
 
 %s
 * Levels: the values that a coordinate can have in a bucket, signs and zero counted. The norm is that of a bucket: its
   length, or its largest
   magnitude where the name says so.
-* Bits per parameter: of a message, scales and tables included. Sent: payload that a worker sends in a round; by
+* Bits per parameter: of a message, scales and tables included. Sent: payload that a worker sends in a round, in an
   all-gather to seven others.
 * Relative error: mean of |C(g) - g|^2/|g|^2 over the rounds of worker 0 and the seeds, g with momentum, as it is sent.
-  Error feedback adds what
-  was lost to the next g; the error here is that of g alone.
-* Workers compress their momentum buffers, in which a gradient counts ten times. Steps that suit these are too large for
-  what feedback brings
-  late; in the last four rows what is compressed is a gradient.
+  Error feedback adds the loss to the next g; the error here is that of g alone.
+* Workers compress their momentum buffers, in which a gradient counts ten times. A step size that suits the buffers is
+  too large for the late corrections of error feedback, so in the last four rows workers compress plain gradients.
 * Accuracy: on the test set, mean over the seeds; the replicas of a run are equal. Spread: standard deviation over the
   seeds.
 * diverged: in at least one of the runs.

@@ -40,22 +40,20 @@ func (p plan) figureDocument(curves []curve, picture string) string {
 	}
 	return fmt.Sprintf(`# Variance of quantizers over a training run
 
-How much of a gradient g is lost by random rounding: E |C(g) - g|^2/|g|^2, computed exactly from g and the levels, not
-drawn, in
-%d rounds of a run. The figure is that of Faghri et al., "Adaptive Gradient Quantization for Data-Parallel SGD" (NeurIPS
-2020,
-figures 4 and 5). The gradients are those of worker 0.
-%s
-`+"`go run ./studies/variance -rounds %d -looks %d -o docs/results/variance.md`"+` makes this file and its picture anew.
+The share of a gradient g that random rounding loses, E |C(g) - g|^2/|g|^2, in %d rounds of a run. It is computed
+exactly from g and the levels, not sampled. The figure is that of Faghri et al., "Adaptive Gradient Quantization for
+Data-Parallel SGD" (NeurIPS 2020, figures 4 and 5). The gradients are those of worker 0. %s
+`+"`go run ./studies/variance -rounds %d -looks %d -o docs/results/variance.md`"+` makes this file and its picture
+again.
 
 ![Variance of quantizers over a training run](%s)
 
 %s
-* Settings are those of `+"`algorithm.compressor`"+` in a run file; what they do not say is the default: buckets of 8192 coordinates,
-  scaled by their largest magnitude. inf and 2 in the names are the norm.
+* Settings are those of `+"`algorithm.compressor`"+` in a run file. All others have their defaults: buckets of 8192
+  coordinates, scaled by their largest magnitude. inf and 2 in the names are the norm.
 * ALQ and AMQ fit their levels to the gradients of the rounds %s and keep them in between.
-* Rounds above ALQ: of the %d, those in which the variance is larger.
-* ORQ-s and Linear-s choose s levels for each bucket anew and send them with it.
+* Rounds above ALQ: how many of the %d rounds have a larger variance than ALQ.
+* ORQ-s and Linear-s choose new levels for each bucket, s of them, and send them with it.
 * Levels: 7 with 3 bits and a level 0, 8 without it (AMQ), 3 of TernGrad, s of ORQ-s and Linear-s.
 
 %s
@@ -87,32 +85,27 @@ func (p plan) tableDocument(costs []cost, theta float64, spend time.Duration) st
 	return fmt.Sprintf(`# What messages of each compressor cost
 
 Measured on the gradients of worker 0 in %d rounds of a run, and for Moniqua on the models of two neighbours in the same
-rounds.
-%s
-`+"`go run ./studies/variance -rounds %d -looks %d -spend %v -table docs/results/compressors.md`"+` makes this file anew.
+rounds. %s `+"`go run ./studies/variance -rounds %d -looks %d -spend %v -table docs/results/compressors.md`"+` makes
+this file again.
 
 %s
-* Bits per parameter: of a message, with scales and tables, packed. Then the same after the entropy stage (wire.entropy)
-  with huff0, and with auto on a link so slow that bytes alone count; a payload that does not shrink is sent as it is.
-  Ideal code: with
-  the symbols of a message coded as well as their frequencies allow, each on its own (order 0); a coder that takes
-  several symbols as one
-  byte may do better.
-* Relative error: |C(z) - z|^2/|z|^2 of what was sent, a mean over the rounds; z is a gradient, for Moniqua a model.
-* Encode and decode: nanoseconds per parameter of making a message and of adding it to a vector, on one core, and the
-  same over the
-  time to copy the parameters, 4 bytes each, which is measured in turn with them: %s ns. All are the shortest of what
-  fits in %v.
+* Bits per parameter: of a message, with scales and tables, packed. Huff0 and auto: the same after the entropy stage
+  (wire.entropy), auto on a link so slow that bytes alone count. A payload that does not shrink is sent uncoded. Ideal
+  code: each symbol of a message is coded on its own (order 0) as well as the frequencies allow. A coder that takes
+  several symbols as one byte may do better.
+* Relative error: |C(z) - z|^2/|z|^2 of the message, a mean over the rounds; z is a gradient, for Moniqua a model.
+* Encode and decode: nanoseconds per parameter, on one core, to make a message and to add it to a vector. Copies: the
+  same as a multiple of the time to copy a parameter of 4 bytes, measured in turn with them: %s ns. All times are the
+  shortest of the tries that fit in %v.
 * Levels that adapt are fitted in the rounds %s; those rounds are not in the times.
-* Moniqua: subtractive dither, theta = %s, twice the largest difference of the two models in these rounds. An error
-  relative to a model is no
-  error relative to a gradient: the two do not compare.
+* Moniqua: subtractive dither, theta = %s, twice the largest difference of the two models in these rounds. Its error is
+  relative to a model, those of the others to a gradient: the two do not compare.
 
 %s
 
 ## Settings
 
-Those of `+"`algorithm.compressor`"+` in a run file; what they do not say is the default.
+Those of `+"`algorithm.compressor`"+` in a run file. All others have their defaults.
 
 %s`, p.looks, p.training(), p.rounds, p.looks, spend, markdown.Table(table), digits(copying), spend, sentence(p.fits()), digits(theta), made(), settings.String())
 }

@@ -87,27 +87,23 @@ func document(effects []effect, seed uint64, skipped []string) string {
 	}
 	return fmt.Sprintf(`# Faults
 
-Peers of the preset ring8 on one machine, as processes of "peer lab" or, for faults of the network and the disk, in
-network
-namespaces. `+"`go run ./test/chaos -seed %d`"+` makes this table anew with the same faults.
-[faults-sim.md](faults-sim.md) has those of the simulator.
+Peers of the preset ring8 run on one machine, as processes of "peer lab" or, for faults of the network and the disk, in
+network namespaces. `+"`go run ./test/chaos -seed %d`"+` makes this table again with the same faults.
+[faults-sim.md](faults-sim.md) shows faults in the simulator.
 
 %s
-* Times: how often; whom and in which round follows from the seed. Of several times the median stands first, the longest
-  in brackets.
-* Noticed in: from the fault to the first word of another peer about it; - = nobody gave the peer up, which is right for
-  one that is
-  only slow.
+* Times: how often. The seed decides which peer a fault hits and in which round. Of several durations the median stands
+  first, the longest in brackets.
+* Noticed in: from the fault to the first line that another peer logs about it. A dash says that no peer gave the hit
+  peer up, which is right for a peer that is only slow.
 * Recovered in: from the end of the fault (of kill -9: from the start of the new process) until all peers have finished
   another round.
   Where the run ends: until the last process is gone.
-* Promise kept: the digest of the run is that of the simulator, where nothing happens (or the run ends with an error
-  where that is the policy); no
-  process hangs or stays behind; no handle leaks; every checkpoint verifies. Where the others go on without the peer:
-  their accuracy is within %v of
-  that of the undisturbed run; every mixing matrix on record is symmetric and doubly stochastic, but for at most %d
-  exchanges per end of a lost
-  edge in which only one end mixed; and the last one connects who is left.
+* Promise kept: the digest of the run is that of a simulated run without faults, or the run ends with an error where
+  that is the policy. No process hangs or stays behind, no handle leaks, and every checkpoint verifies. Where the others
+  go on without the peer, their accuracy is within %v of that of the run without faults. Every mixing matrix on record
+  is symmetric and doubly stochastic, except for at most %d exchanges per end of a lost edge in which only one end
+  mixed. The last matrix connects all peers that are left.
 
 Machine: %d cores, %s/%s, %s. Times differ from run to run.
 %s`, seed, markdown.Table(table), tolerance, perCut, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), "\n"+broken.String())
