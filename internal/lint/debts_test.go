@@ -36,7 +36,6 @@ var englishDebts = debt{
 	"internal/conformance":                  2,
 	"internal/conformance/testdata/vectors": 5,
 	"internal/docs":                         1,
-	"internal/experiment":                   45,
 	"internal/kernel":                       11,
 	"internal/kernel/gen":                   11,
 	"internal/report":                       18,
