@@ -145,7 +145,7 @@ func TestAStateOfAnotherWorkerIsRefused(t *testing.T) {
 		"more": {func(s *state.Snapshot) {
 			s.Tensors = append(s.Tensors,
 				state.Tensor{Name: "machine/z", Type: "U8"})
-		}, "machine/z: nothing here carries it"},
+		}, "machine/z: this worker has no such tensor"},
 		"other type":     {func(s *state.Snapshot) { tensor(s, "machine/round").Type = "F64" }, `of type "F64", want "I64"`},
 		"a round before": {func(s *state.Snapshot) { tensor(s, "machine/round").Data[7] = 0x80 }, "machine/round"},
 		"half a number":  {func(s *state.Snapshot) { tensor(s, "machine/round").Data = nil }, "0 bytes, want one number"},

@@ -1,8 +1,7 @@
-// Package state names what a worker carries from one round to the next, so that
-// it can be copied, written down, and put into a worker made anew.
+// Package state names the variables that a worker carries from one round to the next. They can be copied, written down,
+// and put into a new worker.
 //
-// It knows neither algorithms nor files: those who carry something show it, and
-// package checkpoint keeps it on disk.
+// It knows neither algorithms nor files: Keepers show their variables, and package checkpoint keeps them on disk.
 package state
 
 import (
@@ -12,11 +11,11 @@ import (
 	"strings"
 )
 
-// A Snapshot is the state of one worker at one moment. It has memory of its own,
-// which the next Save uses again: one of the same form allocates nothing.
+// A Snapshot is the state of one worker at one moment. It owns its memory, and the next Save reuses it: a Save of the
+// same form allocates nothing.
 type Snapshot struct {
-	Tensors []Tensor // by their names, which differ
-	saving  Visit    // its memory is used again, too
+	Tensors []Tensor // by unique names
+	saving  Visit    // reused like the tensors
 }
 
 // A Tensor is one named part of a state.
@@ -26,8 +25,8 @@ type Tensor struct {
 	Data []byte // little-endian
 }
 
-// A Keeper carries something from round to round. What never changes and what
-// follows from the rest is not part of it.
+// A Keeper carries variables from round to round. Constants, and values that follow from the variables, are not part of
+// its state.
 type Keeper interface {
 	// State shows every such variable to v, always in the same order.
 	State(v *Visit)
@@ -42,18 +41,18 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("state: %s: %v", e.Name, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Begin makes the snapshot empty; its memory is kept.
+// Begin empties the snapshot and keeps its memory.
 func (s *Snapshot) Begin() { s.Tensors = s.Tensors[:0] }
 
-// Save appends what k carries, below a name of its own.
+// Save appends the state of k below the given name.
 func (s *Snapshot) Save(name string, k Keeper) {
 	v := &s.saving
 	*v = Visit{snapshot: s, path: append(v.path[:0], name...)}
 	k.State(v)
 }
 
-// Load gives k what Save took from one like it. It fails if something is
-// missing, of another size or not such as k could carry; k is then of no use.
+// Load replaces the state of k with the state that Save took from a similar Keeper. It fails if a tensor is missing,
+// has another size, or holds invalid values. After an error k must not be used.
 func (s *Snapshot) Load(name string, k Keeper) error {
 	v := Visit{snapshot: s, path: []byte(name), loading: true, at: make(map[string]int)}
 	for i, t := range s.Tensors {
@@ -66,12 +65,12 @@ func (s *Snapshot) Load(name string, k Keeper) error {
 		return v.err
 	}
 	for unused := range v.at {
-		return &Error{unused, errors.New("nothing here carries it")}
+		return &Error{unused, errors.New("this worker has no such tensor")}
 	}
 	return nil
 }
 
-// CopyTo makes other equal to s, in the memory that other has.
+// CopyTo copies s to other, whose memory it reuses.
 func (s *Snapshot) CopyTo(other *Snapshot) {
 	other.Begin()
 	for _, t := range s.Tensors {
@@ -81,7 +80,7 @@ func (s *Snapshot) CopyTo(other *Snapshot) {
 	}
 }
 
-// next appends an empty tensor, with the memory and the name of the one that was there.
+// next appends an empty tensor, with the memory and the name of the tensor that was there before.
 func (s *Snapshot) next(kind string) *Tensor {
 	n := len(s.Tensors)
 	s.Tensors = slices.Grow(s.Tensors, 1)[:n+1]

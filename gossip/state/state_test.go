@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A thing has state of all kinds.
+// A thing is a Keeper of variables of all kinds.
 type thing struct {
 	x      []float32
 	late   []float32 // nil until it is needed
@@ -54,7 +54,7 @@ func full() *thing {
 
 func TestAStateComesBack(t *testing.T) {
 	var s, again Snapshot
-	for range 2 { // the second time in the same memory
+	for range 2 { // the second time reuses memory
 		s.Begin()
 		s.Save("thing", full())
 	}
@@ -101,7 +101,7 @@ func TestWhatAWorkerCannotCarryIsRefused(t *testing.T) {
 		"a large count":     {func(o *thing) { o.count = 6 }, "thing/count: 6: want -5 to 5"},
 		"fewer steps":       {func(o *thing) { o.steps = nil }, "thing/steps: 0 numbers, want 2"},
 		"no part":           {func(o *thing) { o.part = nil }, "thing/part/x: missing"},
-		"more parts":        {func(o *thing) { o.part.part = newThing() }, "nothing here carries it"},
+		"more parts":        {func(o *thing) { o.part.part = newThing() }, "this worker has no such tensor"},
 	} {
 		o := full()
 		test.change(o)
@@ -129,7 +129,7 @@ func TestSavingAgainAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A name that ends like another one is not taken for it.
+// Tensors whose names have the same end are told apart.
 func TestTensorsThatChangePlacesHaveTheirNames(t *testing.T) {
 	o, s := full(), new(Snapshot)
 	s.Save("something", o)

@@ -11,30 +11,29 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A Visit is one walk over what a Keeper carries, either to copy it or to
-// replace it. So one method does both, and they cannot disagree.
+// A Visit is one walk over the state of a Keeper, either to copy it or to replace it. One method does both, so that
+// they cannot disagree.
 //
-// The first thing that is wrong ends a replacement: later calls do nothing.
+// The first error ends a replacement: later calls do nothing.
 type Visit struct {
 	snapshot *Snapshot
 	path     []byte
 	loading  bool
-	at       map[string]int // index of every tensor that is not used yet
+	at       map[string]int // index of every unused tensor
 	err      error
 }
 
 // Loading reports whether the state is being replaced.
 func (v *Visit) Loading() bool { return v.loading && v.err == nil }
 
-// Fail ends a replacement: what was shown last cannot be.
+// Fail ends a replacement because the tensor shown last is not valid.
 func (v *Visit) Fail(name string, err error) {
 	if v.loading && v.err == nil {
 		v.err = &Error{v.name(name), err}
 	}
 }
 
-// Part visits part, below a name, if it is a Keeper. What has no state says so by
-// not being one.
+// Part visits part below a name if it is a Keeper. A part without state is not a Keeper.
 func (v *Visit) Part(name string, part any) {
 	k, ok := part.(Keeper)
 	if !ok || v.err != nil {
@@ -46,7 +45,7 @@ func (v *Visit) Part(name string, part any) {
 	v.path = v.path[:above]
 }
 
-// Floats visits a vector of finite numbers that is always as long as x.
+// Floats visits a vector of finite numbers whose length never changes.
 func (v *Visit) Floats(name string, x []float32) {
 	if !v.loading {
 		t := v.save(name, "F32")
@@ -65,7 +64,7 @@ func (v *Visit) Floats(name string, x []float32) {
 	}
 }
 
-// Vector visits a vector that is nil until it is needed, and n long from then on.
+// Vector visits a vector that is nil until its first use, and n long afterwards.
 func (v *Visit) Vector(name string, x *[]float32, n int) {
 	if v.Loading() {
 		*x = nil
@@ -76,7 +75,7 @@ func (v *Visit) Vector(name string, x *[]float32, n int) {
 	v.Floats(name, *x)
 }
 
-// Doubles visits finite numbers that are always as many as x.
+// Doubles visits finite numbers whose count never changes.
 func (v *Visit) Doubles(name string, x []float64) {
 	if !v.loading {
 		t := v.save(name, "F64")
@@ -125,7 +124,7 @@ func (v *Visit) List(name string, x *[]float64, most int) {
 	v.Doubles(name, *x)
 }
 
-// Bytes visits bytes, however many, which get memory of their own.
+// Bytes visits any number of bytes, and gives them new memory.
 func (v *Visit) Bytes(name string, x *[]byte) {
 	if !v.loading {
 		t := v.save(name, "U8")
@@ -137,7 +136,7 @@ func (v *Visit) Bytes(name string, x *[]byte) {
 	}
 }
 
-// Counts visits numbers that are always as many as x.
+// Counts visits integers whose count never changes.
 func (v *Visit) Counts(name string, x []uint32) {
 	if !v.loading {
 		t := v.save(name, "U32")
@@ -156,7 +155,7 @@ func (v *Visit) Counts(name string, x []uint32) {
 	}
 }
 
-// Bool visits a truth.
+// Bool visits a boolean.
 func (v *Visit) Bool(name string, x *bool) {
 	n := 0
 	if *x {
@@ -190,10 +189,10 @@ func Int[T ~int | ~int64 | ~uint8 | ~uint32 | ~uint64](v *Visit, name string, x 
 	*x = n
 }
 
-// name returns the whole name of a tensor of the part that is visited.
+// name returns the full name of a tensor of the visited part.
 func (v *Visit) name(last string) string { return string(v.path) + "/" + last }
 
-// save appends a tensor. Most often the last Save has left one of that name in its place.
+// save appends a tensor. Usually the last Save has left a tensor of that name in its place.
 func (v *Visit) save(name, kind string) *Tensor {
 	t := v.snapshot.next(kind)
 	above, found := strings.CutSuffix(t.Name, name)
@@ -203,7 +202,7 @@ func (v *Visit) save(name, kind string) *Tensor {
 	return t
 }
 
-// load returns the data of a tensor that must be there.
+// load returns the data of a tensor, which must exist.
 func (v *Visit) load(name, kind string) (data []byte, ok bool) {
 	if v.err != nil {
 		return nil, false

@@ -8,13 +8,13 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// checkClip makes sure that every worker has somebody to trust.
+// checkClip makes sure that every worker has more neighbours than may be poisoned.
 func (r *Run) checkClip() (warnings []string, err error) {
 	clip := r.cfg.Algorithm.Clip
 	for i, row := range r.rows {
 		if f := clip.Liars; f > 0 && len(row.In) <= f {
 			return nil, configs.Errorf("algorithm.clip.liars",
-				"worker %d has %s: if %d of them may lie, it can trust none", i, plural.Of(len(row.In), "neighbour"), f).
+				"worker %d has %s: if %d of them may lie, it has no neighbour to trust", i, plural.Of(len(row.In), "neighbour"), f).
 				With("topology.kind", "topology.size")
 		}
 	}
@@ -23,13 +23,14 @@ func (r *Run) checkClip() (warnings []string, err error) {
 			"above all where the workers' data differ", r.cfg.Algorithm.Name))
 	}
 	if a := r.cfg.Algorithm; clip.On() && r.quantized() && !a.Theta.Verify {
-		warnings = append(warnings, "clipped mixing of moniqua without verification: a lie is then taken for some model "+
-			"within theta, which clipping tells from honest ones by its distance alone: set algorithm.theta.verify: true")
+		warnings = append(warnings, "clipped mixing of moniqua without verification: a poisoned message then decodes to "+
+			"some model within theta, which clipping tells from honest ones by its distance alone: "+
+			"set algorithm.theta.verify: true")
 	}
 	return warnings, nil
 }
 
-// clip returns how a worker clips, nil if it does not.
+// clip returns the settings with which a worker clips its mixing, nil if it does not clip.
 func (r *Run) clip() *algos.Clip {
 	clip := r.cfg.Algorithm.Clip
 	if !clip.On() {

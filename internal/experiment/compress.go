@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// checkCompressor makes sure that the compressor fits the model, and warns where theory
-// says that it does not fit the algorithm.
+// checkCompressor makes sure that the compressor fits the model. It warns where theory says that it does not fit the
+// algorithm.
 func (r *Run) checkCompressor() (warnings []string, err error) {
 	if !r.Compresses() {
 		return nil, nil
@@ -20,8 +20,8 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	c := r.cfg.Algorithm.Compressor
 	row, _ := registry.FindCompressor(c.Name)
 	if row.Has("k") && c.K > r.dim {
-		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model that has %d", c.Name,
-			c.K, r.dim).
+		return nil, configs.Errorf("algorithm.compressor.k", "%s cannot send %d parameters of a model with %d parameters",
+			c.Name, c.K, r.dim).
 			With("algorithm.compressor.name", "model.name", "model.hidden", "model.dim", "data.name")
 	}
 	made, err := r.typical().compressor(0)
@@ -37,8 +37,7 @@ func (r *Run) checkCompressor() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// unsuited returns why a compressor that was made of c does not suit the algorithm,
-// and the fix; "" if it does.
+// unsuited returns why a compressor made from c does not suit the algorithm, and the fix. It returns "" if it does.
 func (r *Run) unsuited(c configs.Compressor, made quant.Compressor) string {
 	want := r.method.Sends.Compressor
 	if r.cfg.Algorithm.ErrorFeedback {
@@ -47,7 +46,7 @@ func (r *Run) unsuited(c configs.Compressor, made quant.Compressor) string {
 	return want.Unsuited(registry.CompressorSettings(c), made.Properties())
 }
 
-// compressor returns the C(·) of what some worker sends, for the worker that is built.
+// compressor returns the C(·) with which some worker sends. The worker that is built decodes with it.
 func (b *builder) compressor(sender topology.Rank) (quant.Compressor, error) {
 	stream := rng.Stream(b.cfg.Seed, int(sender))
 	if b.controlled() {
@@ -72,17 +71,17 @@ func newCompressor(c configs.Compressor, d int, stream uint64) (quant.Compressor
 // compressorKey begins the keys of a compressor's settings.
 const compressorKey = "algorithm.compressor."
 
-// Compressor returns another instance of the C(·) of what worker rank sends, for
-// whoever measures it. It fails where there is none.
+// Compressor returns another instance of the C(·) with which worker rank sends, to measure it. It fails if the
+// algorithm does not compress.
 func (r *Run) Compressor(rank topology.Rank) (quant.Compressor, error) {
 	if !r.Compresses() {
-		return nil, fmt.Errorf("experiment: %s sends nothing by algorithm.compressor", r.cfg.Algorithm.Name)
+		return nil, fmt.Errorf("experiment: the algorithm %s does not use algorithm.compressor", r.cfg.Algorithm.Name)
 	}
 	return r.typical().compressor(rank)
 }
 
-// anyCompressor is compressor once checkCompressor has made one: all workers have
-// compressors of one size.
+// anyCompressor returns a compressor after checkCompressor has succeeded. The compressors of all workers have the same
+// size.
 func (r *Run) anyCompressor() quant.Compressor {
 	c, err := r.typical().compressor(0)
 	if err != nil {

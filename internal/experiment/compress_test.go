@@ -141,7 +141,8 @@ func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 		{"d2 at the bound", []string{"topology.size=4", "algorithm.name=d2", "topology.slack=1"}, "--set topology.slack=1",
 			"λₙ > -1/3"},
 		{"more coordinates than there are", []string{"algorithm.name=choco", "model.name=quadratic",
-			"algorithm.compressor={name: topk, k: 101}"}, "--set", "topk cannot send 101 parameters of a model that has 100"},
+			"algorithm.compressor={name: topk, k: 101}"}, "--set",
+			"topk cannot send 101 parameters of a model with 100 parameters"},
 		{"a sign that is scaled", []string{"algorithm.name=choco", "algorithm.compressor={name: sign, scaled: true}"},
 			"--set algorithm.compressor=", "sign: only an unbiased compressor whose error is relative can be scaled"},
 		{"a grid that is scaled", []string{"algorithm.name=choco", "algorithm.compressor={name: linear, mode: stochastic}",
@@ -149,7 +150,7 @@ func TestMistakesOfCompressionAreFoundAtTheirKeys(t *testing.T) {
 		{"minmax to nearest that is scaled", []string{"algorithm.name=choco", "algorithm.compressor.scaled=true",
 			"algorithm.compressor.name=minmax"}, "--set algorithm.compressor.scaled=true", "minmax: only an unbiased"},
 		{"2 bits of d2", []string{"algorithm.name=d2", "algorithm.bits=2"}, "--set algorithm.bits=2",
-			"take at least 3 bits, or a topology.slack of your own"},
+			"take at least 3 bits, or set topology.slack yourself"},
 		{"too few bits for d2", []string{"algorithm.name=d2", "algorithm.theta.rule=certified", "topology.slack=0.9",
 			"algorithm.bits=2"}, "--set algorithm.theta.rule=certified", "no certificate"},
 	})

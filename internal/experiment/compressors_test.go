@@ -15,8 +15,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// drawSettings draws settings of the compressor of that name, also of keys that
-// mean nothing to it.
+// drawSettings draws settings of the named compressor, also of keys that have no effect on it.
 func drawSettings(t *rapid.T, name string, d int) configs.Compressor {
 	c := configs.Default().Algorithm.Compressor
 	c.Name = name
@@ -36,7 +35,7 @@ func drawSettings(t *rapid.T, name string, d int) configs.Compressor {
 	return c
 }
 
-// plainer takes away what only some compressors can do, where this one cannot.
+// plainer removes settings that this compressor does not support.
 func plainer(c configs.Compressor) []configs.Compressor {
 	unscaled, unclipped := c, c
 	unscaled.Scaled, unclipped.Clip = false, 0
@@ -45,8 +44,8 @@ func plainer(c configs.Compressor) []configs.Compressor {
 	return []configs.Compressor{c, unscaled, unclipped, neither}
 }
 
-// drawAwkward draws a vector of 0 to 3000 coordinates: zeros, constants, one
-// outlier, denormals, and what lies on the borders of levels.
+// drawAwkward draws a vector of 0 to 3000 coordinates: zeros, constants, one outlier, denormals, and values on the
+// borders of levels.
 func drawAwkward(t *rapid.T) []float32 {
 	d := rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(0, 3000)).Draw(t, "d")
 	shape := rapid.SampledFrom([]string{"any", "zeros", "constant", "outlier", "denormal", "grid"}).Draw(t, "shape")
@@ -71,8 +70,8 @@ func drawAwkward(t *rapid.T) []float32 {
 	return z
 }
 
-// Whoever decodes a payload gets what its sender takes it for, bit for bit,
-// whatever came before: this holds for every compressor that a run file can name.
+// Every receiver decodes a payload to the sender's vector, bit for bit, whatever both have sent before. This holds for
+// every compressor in run files.
 func TestEveryCompressorDecodesToTheSendersVector(t *testing.T) {
 	for _, name := range registry.CompressorNames("") {
 		t.Run(name, func(t *testing.T) {
@@ -102,8 +101,7 @@ func TestEveryCompressorDecodesToTheSendersVector(t *testing.T) {
 	}
 }
 
-// pair returns the compressor of a sender, and that of a receiver which has
-// been used for another vector.
+// pair returns the compressor of a sender, and that of a receiver that has already decoded another vector.
 func pair(t *rapid.T, name string, d int) (sender, receiver quant.Compressor) {
 	for _, c := range plainer(drawSettings(t, name, d)) {
 		var err error
@@ -136,8 +134,7 @@ func decode(t *rapid.T, c quant.Compressor, d, k int, payload []byte) []float32 
 	return out
 }
 
-// refuses makes sure that a vector with one coordinate that is no number is
-// refused, and that nothing is written.
+// refuses makes sure that a vector with a NaN or infinite coordinate is refused, and that nothing is written.
 func refuses(t *rapid.T, c quant.Compressor, z []float32, k int) {
 	if len(z) == 0 {
 		return

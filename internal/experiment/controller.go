@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// controllers are what algorithm.controller.name stands for, but fix, which is
-// none: they return the bits to begin with too.
+// controllers maps values of algorithm.controller.name to constructors, which also return the first bits. The value fix
+// has no controller.
 var controllers = map[string]func(c configs.Controller, seed uint64) (choose gossip.Chooser, start int, err error){
 	"oland-raj": func(c configs.Controller, _ uint64) (gossip.Chooser, int, error) {
 		choose, err := controller.NewOlandRaj(c.MinBits, c.MaxBits)
@@ -22,8 +22,7 @@ var controllers = map[string]func(c configs.Controller, seed uint64) (choose gos
 	},
 }
 
-// controllerStream separates the controller's draws from the streams of the
-// workers.
+// controllerStream separates the controller's draws from the streams of the workers.
 const controllerStream = 1<<31 - 3
 
 // checkController makes sure that there are bits for the controller to choose.
@@ -50,8 +49,7 @@ func (r *Run) checkController() error {
 	return nil
 }
 
-// agreement returns worker rank's part in the choice of bits, which worker 0
-// makes.
+// agreement returns the part of worker rank in the choice of bits. Worker 0 makes the choice.
 func (r *Run) agreement(rank topology.Rank) (*gossip.Agreement, error) {
 	c := r.cfg.Algorithm.Controller
 	choose, start, err := controllers[c.Name](c, rng.Stream(r.cfg.Seed, controllerStream))
@@ -85,8 +83,7 @@ func (b *builder) bits() (at func(k int) int, mean func() float64) {
 	return func(int) int { return fixed }, func() float64 { return float64(fixed) }
 }
 
-// switched returns the compressor that takes the bits of every round, at most so many,
-// from the controller.
+// switched returns the compressor that takes the bits of every round from the controller. They are at most most.
 func (b *builder) switched(most int, stream uint64) (quant.Compressor, error) {
 	a := b.cfg.Algorithm
 	return quant.NewSwitched(a.Controller.MinBits, most, b.chosen(), func(bits int) (quant.Compressor, error) {

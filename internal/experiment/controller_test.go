@@ -25,8 +25,8 @@ var steered = [][]string{
 	{"algorithm={name: allreduce, reduce: server}", "algorithm.compressor={name: minmax, mode: stochastic}"},
 }
 
-// In whatever order the workers come, a run with a controller is the same, its
-// workers use the same bits in every round, and those change.
+// In any order of the workers a run with a controller is the same, its workers use the same bits in every round, and
+// the bits change.
 func TestControlledRunsAreFunctionsOfTheRunFile(t *testing.T) {
 	for _, set := range steered {
 		for _, name := range []string{"oland-raj", "mqgrad"} {

@@ -18,9 +18,9 @@ import (
 // when it is first asked for, and shards are not kept.
 type dataset struct {
 	sources   []*data.Source // of one form; one, or one per worker
-	local     bool           // a worker's shard is all that its source has
+	local     bool           // each worker trains on all rows of its own source
 	partition func() (data.Partition, error)
-	tests     []func() (data.Set, error) // as sources
+	tests     []func() (data.Set, error) // one per source
 	common    func() (data.Set, error)   // the test rows of all sources
 
 	whole *data.Set // the train split, if it was read for its fingerprint and not yet cut
@@ -39,8 +39,8 @@ func (r *Run) FindData() error {
 	return nil
 }
 
-// newDataset opens the data set of a run file, nil for an objective without data. No
-// samples are read, except of libsvm, whose shape only its files know.
+// newDataset opens the data set of a run file, nil for an objective without data. It reads samples only of libsvm,
+// because only its files tell their shape.
 func newDataset(cfg configs.Config) (*dataset, error) {
 	if !cfg.LearnsFromData() {
 		return nil, nil
@@ -53,8 +53,8 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	}
 	classes := d.sources[0].Info.Classes
 	if c.Partition == "labels" && c.PerWorker > len(classes) {
-		return nil, configs.Errorf("data.per_worker", "%s has %d labels, but every worker is to see %d", c.Name, len(classes),
-			c.PerWorker).
+		return nil, configs.Errorf("data.per_worker", "%s has %d labels, but data.per_worker asks for %d",
+			c.Name, len(classes), c.PerWorker).
 			With("data.name")
 	}
 	for _, source := range d.sources {
@@ -64,7 +64,7 @@ func newDataset(cfg configs.Config) (*dataset, error) {
 	}
 	cut, ok := partitions[c.Partition]
 	if !ok && !d.local {
-		return nil, configs.Errorf("data.partition", "%q is no partition", c.Partition)
+		return nil, configs.Errorf("data.partition", "partition %q is not known", c.Partition)
 	}
 	d.partition = sync.OnceValues(func() (data.Partition, error) {
 		if d.local {
@@ -106,18 +106,18 @@ func openData(cfg configs.Config) ([]*data.Source, error) {
 	return []*data.Source{source}, err
 }
 
-// CheckTogether refuses to have all workers of the run on this machine where each needs files of its own, and
-// the run file names one folder.
+// CheckTogether refuses to start all workers on this machine if each needs files of its own and the run file names one
+// folder.
 func (r *Run) CheckTogether() error {
 	if r.data == nil || !r.data.local || len(r.data.sources) == r.N() {
 		return nil
 	}
 	example := filepath.Join(r.cfg.Data.Dir, configs.RankPattern)
-	return configs.Errorf("data.dir", "with the partition local each worker needs a folder of its own: "+
+	return configs.Errorf("data.dir", "with data.partition: local each worker needs a folder of its own: "+
 		"on one machine write %s for its rank, as in %s", configs.RankPattern, example).With("data.partition")
 }
 
-// of returns which of the sources is that of a worker.
+// of returns the index of a worker's source.
 func (d *dataset) of(rank topology.Rank) int {
 	if len(d.sources) == 1 {
 		return 0
@@ -125,7 +125,7 @@ func (d *dataset) of(rank topology.Rank) int {
 	return int(rank)
 }
 
-// shard reads the samples of one worker and nothing else.
+// shard reads the samples of one worker alone.
 func (d *dataset) shard(rank topology.Rank) (data.Set, error) {
 	source := d.sources[d.of(rank)]
 	if d.local {
@@ -169,7 +169,7 @@ func (d *dataset) shards(workers int) ([]data.Set, error) {
 	return sets, nil
 }
 
-// allTests returns the rows on which a model of no worker is evaluated.
+// allTests returns the rows that evaluate a model of no single worker, such as the mean.
 func (d *dataset) allTests() (data.Set, error) {
 	sets := make([]data.Set, len(d.tests))
 	for i, test := range d.tests {
@@ -181,7 +181,7 @@ func (d *dataset) allTests() (data.Set, error) {
 	return data.Concat(sets), nil
 }
 
-// counts says what the workers have of files that are not cut.
+// counts returns the number of samples of each worker where files are not cut into shards.
 func (d *dataset) counts() (data.Partition, error) {
 	classes := d.sources[0].Info.Classes
 	p := data.Partition{Classes: classes, Unused: make([]int, len(classes))}
@@ -210,7 +210,7 @@ func (r *Run) Partition() (data.Partition, error) {
 	return r.data.partition()
 }
 
-// Rows returns what a worker trains on and is evaluated on, nil for an objective without data.
+// Rows returns the rows that a worker trains on and is evaluated on, nil for an objective without data.
 func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 	d := r.data
 	if d == nil {
@@ -230,7 +230,7 @@ func (r *Run) Rows(rank topology.Rank) (*record.Rows, error) {
 	return rows, err
 }
 
-// A held is what a machine tells of its data.
+// A held describes the data of a machine to other machines.
 type held struct {
 	Rows        int    `json:"rows,omitempty"`
 	TestRows    int    `json:"test_rows,omitempty"`
@@ -239,9 +239,9 @@ type held struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// DataHeld returns what the data of this machine have that those of all others need too, as canonical JSON; nil
-// for an objective without data. With the partition local these are the dimension and the classes alone. It reads
-// the whole set, unless that is built in, and keeps it for the worker that is built next.
+// DataHeld returns, as canonical JSON, the properties of this machine's data that all machines must share. It returns
+// nil for an objective without data. With the partition local the properties are the dimension and the classes alone.
+// It reads the whole set, unless the set is built in, and keeps it for the next worker.
 func (r *Run) DataHeld() ([]byte, error) {
 	if r.data == nil {
 		return nil, nil

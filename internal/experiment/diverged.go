@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A DivergedError is a run whose loss or parameters have left all bounds, with the
-// settings that may be to blame.
+// A DivergedError says that the loss or the parameters of a run are not finite or too large. It names the settings that
+// may be the cause.
 type DivergedError struct {
 	Err    error
 	remedy string
@@ -23,8 +23,8 @@ func (e *DivergedError) Unwrap() error { return e.Err }
 // Hint says which settings to change.
 func (e *DivergedError) Hint() string { return e.remedy }
 
-// Diverged adds to an error that wraps train.ErrDiverged what to change in the run
-// file. Any other error is returned as it is.
+// Diverged adds advice about the run file to an error that wraps train.ErrDiverged. It returns any other error
+// unchanged.
 func (r *Run) Diverged(err error) error {
 	if !errors.Is(err, train.ErrDiverged) {
 		return err
@@ -32,8 +32,7 @@ func (r *Run) Diverged(err error) error {
 	return &DivergedError{Err: err, remedy: r.remedy()}
 }
 
-// remedy names first what the run file sets against the rules, then what helps any
-// run.
+// remedy names first the settings that break a rule, then settings that help any run.
 func (r *Run) remedy() string {
 	a := r.cfg.Algorithm
 	remedies := r.beyondRules()
@@ -51,8 +50,7 @@ func (r *Run) remedy() string {
 	return "try " + strings.Join(remedies, ", or ")
 }
 
-// beyondRules returns what to do about a slack, a gamma or a compressor that auto would
-// not have taken.
+// beyondRules returns advice about a slack, a gamma or a compressor that auto would not choose.
 func (r *Run) beyondRules() []string {
 	var remedies []string
 	if slack, err := r.autoSlack(); err == nil && r.method.On.Kind == "" && float64(r.cfg.Topology.Slack) > slack {

@@ -13,8 +13,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// The table of effects agrees with what compressors are made of: a setting has an
-// effect exactly if the compressor is another one with it.
+// The table of effects agrees with the compressors: a setting has an effect exactly if it changes the compressor.
 func TestSettingsOfCompressorsHaveTheEffectsOfTheTable(t *testing.T) {
 	settings := map[string]struct {
 		text   string
@@ -46,7 +45,7 @@ func TestSettingsOfCompressorsHaveTheEffectsOfTheTable(t *testing.T) {
 		plain := made(t, base)
 		for key, setting := range settings {
 			if name == "levels" && key == "variant" {
-				continue // needs another table at the same time
+				continue // needs another table as well
 			}
 			changed := base
 			setting.change(&changed)
@@ -62,7 +61,7 @@ func TestSettingsOfCompressorsHaveTheEffectsOfTheTable(t *testing.T) {
 	}
 }
 
-// fieldsButFunctions compares what a compressor holds, exported or not.
+// fieldsButFunctions compares the fields of a compressor, exported or not.
 var fieldsButFunctions = cmp.Options{
 	cmp.Exporter(func(reflect.Type) bool { return true }),
 	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().Type().Kind() == reflect.Func }, cmp.Ignore()),

@@ -9,17 +9,16 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Evaluates reports whether models are evaluated when k rounds are over: where
-// output.evaluate divides k. The end of the run is no such round, for results are
-// evaluated anyway.
+// Evaluates reports whether models are evaluated after k rounds: where output.evaluate divides k. The end of the run
+// does not count, because results are evaluated anyway.
 func (r *Run) Evaluates(k int) bool {
 	every := r.cfg.Output.Evaluate
 	return every > 0 && k > 0 && k%every == 0
 }
 
-// Scored makes the gradient next of worker w evaluate the replica x_k before, in every
-// round k with an evaluation, and tell observe. The objective of a worker has one
-// scratch memory, so evaluation and gradient follow each other in one goroutine.
+// Scored wraps the gradient next of worker w. In every round k with an evaluation it first evaluates the replica x_k
+// and tells observe. The objective of a worker has one scratch memory, so evaluation and gradient follow each other in
+// one goroutine.
 func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) work.Gradient {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		if r.Evaluates(k) {
@@ -35,10 +34,10 @@ func (r *Run) Scored(w *Worker, next work.Gradient, observe func(record.Event)) 
 	}
 }
 
-// An Averager evaluates the mean of all replicas, where all are in one process. It keeps
-// one sum per round that some worker has reached and another has not: workers are apart
-// by no more than the rounds that their messages span. Sums are taken as the workers
-// come, so the last digits of a score may differ from run to run.
+// An Averager evaluates the mean of all replicas, where all are in one process. It keeps one sum for each round that
+// some workers have reached and others have not. Workers differ by few rounds, because they wait for each other's
+// messages. Sums are taken in the order in which workers arrive, so the last digits of a score may differ from run to
+// run.
 type Averager struct {
 	run     *Run
 	observe func(record.Event)
@@ -48,19 +47,19 @@ type Averager struct {
 	latest []int // round, by rank
 }
 
-// A meanModel is a mean over the replicas in the making.
+// A meanModel is the sum of the replicas of a round that have arrived.
 type meanModel struct {
 	sum   []float64
 	count int
 }
 
-// NewAverager returns one that tells observe the scores.
+// NewAverager returns an Averager that tells observe the scores.
 func (r *Run) NewAverager(observe func(record.Event)) *Averager {
 	return &Averager{run: r, observe: observe, rounds: map[int]*meanModel{}, latest: make([]int, r.N())}
 }
 
-// Watched makes the gradient next of a worker add the replica x_k to the mean of its
-// round before. The last worker of a round evaluates the mean.
+// Watched wraps the gradient next of a worker: it first adds the replica x_k to the mean of its round. The last worker
+// of a round evaluates the mean.
 func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient {
 	if !a.hasMeans() {
 		return next
@@ -77,7 +76,7 @@ func (a *Averager) Watched(rank topology.Rank, next work.Gradient) work.Gradient
 	}
 }
 
-// Conclude evaluates the mean of the final models, of some rounds.
+// Conclude evaluates the mean of the final models after some rounds.
 func (a *Averager) Conclude(models [][]float32, rounds int) error {
 	if a.run.cfg.Output.Evaluate > 0 && a.hasMeans() {
 		return a.evaluate(rounds, Mean(models))
@@ -85,8 +84,8 @@ func (a *Averager) Conclude(models [][]float32, rounds int) error {
 	return nil
 }
 
-// add returns the mean of round k if x was the last replica that it lacked. A worker that
-// does a round once more has been added.
+// add adds x to the mean of round k, and returns the mean if x was the last replica that it lacked. A worker that
+// repeats a round has already been added.
 func (a *Averager) add(rank topology.Rank, k int, x []float32) []float32 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,6 +123,6 @@ func (a *Averager) evaluate(k int, mean []float32) error {
 	return nil
 }
 
-// hasMeans reports whether the replicas of a round have a mean that can be evaluated:
-// asynchronous workers have no rounds in common.
+// hasMeans reports whether the replicas of a round have a mean to evaluate. Asynchronous workers have no rounds in
+// common.
 func (a *Averager) hasMeans() bool { return a.run.ScoresMean() && !a.run.Asynchronous() }

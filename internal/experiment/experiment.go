@@ -1,8 +1,7 @@
-// Package experiment assembles a run: from a configuration to each worker's
-// row of the graph, algorithm, codec, model and shard of the data. It is the
-// only package that knows what the names in a run file stand for.
+// Package experiment assembles a run: from a configuration to each worker's row of the graph, algorithm, codec, model
+// and shard of the data. Only this package knows the meaning of the names in a run file.
 //
-// It drives nothing: packages internal/sim and internal/node take the machines that it builds.
+// It does not run the workers: packages internal/sim and internal/node drive the machines that it builds.
 package experiment
 
 import (
@@ -14,10 +13,9 @@ import (
 	"gossiptrainer/topology"
 )
 
-// New assembles cfg as far as that needs no samples. What does not fit together
-// is a *configs.Error at the key that says so; missing data can be a
-// *data.MissingError for sets whose shape is in their files. Notes of the loader
-// are kept, see Notes.
+// New assembles cfg as far as that needs no samples. Settings that contradict each other are a *configs.Error at the
+// key. Missing data can be a *data.MissingError for sets whose shape is in their files. Notes of the loader are kept,
+// see Notes.
 func New(cfg configs.Config, notes ...string) (*Run, error) {
 	r := &Run{cfg: cfg, notes: notes}
 	var err error
@@ -72,7 +70,7 @@ func New(cfg configs.Config, notes ...string) (*Run, error) {
 	return r, nil
 }
 
-// newGraph returns the graph of the run, and its slack, which may have been chosen.
+// newGraph returns the graph of the run, and its slack, which auto may have chosen.
 func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	t := r.cfg.Topology
 	spec := topology.Spec{

@@ -21,8 +21,7 @@ import (
 // quick makes a run small enough for a test.
 var quick = []string{"train.rounds=12", "train.batch=4", "model.hidden=[8]"}
 
-// undrawn makes it smaller still where no samples matter: to draw those takes
-// longer than the run.
+// undrawn makes it smaller still where samples do not matter: drawing them takes longer than the run.
 var undrawn = []string{"train.rounds=12", "model.name=quadratic", "model.dim=2500"}
 
 func load(t testing.TB, file string, set ...string) *configs.Loaded {
@@ -43,8 +42,8 @@ func assemble(t testing.TB, set ...string) *Run {
 	return r
 }
 
-// over assembles settings over those of a base, as --set goes over a run file:
-// what has no effect under them is dropped.
+// over assembles settings over those of a base, as --set does over a run file: keys without an effect under them are
+// dropped.
 func over(t testing.TB, base []string, set ...string) *Run {
 	t.Helper()
 	env := make([]string, len(base))
@@ -72,8 +71,8 @@ func workers(t testing.TB, r *Run) []*Worker {
 	return all
 }
 
-// drive runs workers to the end, frame by frame, and returns their results.
-// Step says by how much the order of the workers moves on every turn.
+// drive runs workers to the end, frame by frame, and returns their results. The order of the workers moves by step on
+// every turn.
 func drive(t testing.TB, r *Run, all []*Worker, step int) Results {
 	t.Helper()
 	g := make([][]float32, len(all))
@@ -149,7 +148,7 @@ func deliver(t testing.TB, all []*Worker, frames []gossip.Frame) {
 		f.Payload = slices.Clone(f.Payload)
 		err := all[f.To].Machine.Receive(f)
 		if errors.Is(err, gossip.ErrStale) || errors.Is(err, gossip.ErrDuplicate) {
-			continue // on a new link much is sent again
+			continue // a new link sends much again
 		}
 		if err != nil {
 			t.Fatalf("worker %d: %v", f.To, err)
@@ -306,8 +305,7 @@ func TestWorkersOfOneRunAreIndependent(t *testing.T) {
 	}
 }
 
-// A mistake is settings that do not fit together, with the place and the words of
-// the problem that is found.
+// A mistake is a set of settings that contradict each other, with the expected key and words of the error.
 type mistake struct {
 	name     string
 	set      []string
@@ -345,7 +343,7 @@ func TestMistakesAreFoundAtTheirKeys(t *testing.T) {
 		{"a disconnected file of edges", []string{"topology.kind=edges", "topology.file=" + edges},
 			"--set topology.kind=edges", "not connected"},
 		{"a limit where no edge is", []string{"limit.links.0-4.rate=1mbit"}, "--set limit.links.0-4.rate",
-			"workers 0 and 4 are no neighbours in ring:8"},
+			"workers 0 and 4 are not neighbours in ring:8"},
 		{"more labels than there are", []string{"data.partition=labels", "data.per_worker=11"}, "--set data.per_worker=11",
 			"glyphs has 10 labels"},
 		{"images for a set of vectors", []string{"model.name=resnet", "data.name=a9a"}, "--set", "resnet"},

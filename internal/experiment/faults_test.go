@@ -18,7 +18,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// underScript makes a run in virtual time, and returns its digest.
+// underScript simulates a run, and returns its digest.
 func underScript(t testing.TB, r *Run, faults *sim.Faults) ([32]byte, sim.Result, error) {
 	t.Helper()
 	workers, err := r.Workers()
@@ -51,7 +51,7 @@ func underScript(t testing.TB, r *Run, faults *sim.Faults) ([32]byte, sim.Result
 	return record.Digest(models), result, nil
 }
 
-// faultKinds are all kinds; kills happen most.
+// faultKinds are all kinds of faults; kills are drawn most often.
 var faultKinds = []fault.Kind{fault.Kill, fault.Kill, fault.Cut, fault.Hang, fault.Slow, fault.Split, fault.Rate}
 
 // drawScript draws faults of some workers and links in the first rounds of a run.
@@ -91,8 +91,8 @@ func drawScript(t *rapid.T, r *Run, rounds int) []fault.Fault {
 	return script
 }
 
-// Whatever happens to workers that wait for each other, the run ends as if nothing had:
-// with every algorithm, codec and compressor that carries something from round to round.
+// Faults of workers that wait for each other do not change the result of a run. This holds for every algorithm, codec
+// and compressor that carries state from round to round.
 func TestAScriptChangesNoResult(t *testing.T) {
 	type known struct {
 		run  *Run
@@ -101,7 +101,7 @@ func TestAScriptChangesNoResult(t *testing.T) {
 	runs := map[string]*known{}
 	for name := range memories {
 		switch {
-		case strings.Contains(name, "mqgrad"): // chooses bits by time
+		case strings.Contains(name, "mqgrad"): // its bits depend on time
 		case strings.Contains(name, "normalization"): // takes long
 		case memories[name][len(memories[name])-1] == "topology.size=1": // has no neighbours
 		default:

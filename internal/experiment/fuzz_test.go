@@ -10,9 +10,8 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A state whose bytes have changed, as no checkpoint lets through that has its
-// hash, is refused, or a worker goes on from it: it never panics. The seeds break
-// every tensor of every algorithm once.
+// A changed state is refused, or a worker goes on from it; it never panics. A checkpoint with its hash lets no such
+// state through. The seeds break every tensor of every algorithm once.
 func FuzzResume(f *testing.F) {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(memories)),
 		func(name string) bool { return strings.Contains(name, "normalization") })
@@ -51,7 +50,7 @@ func FuzzResume(f *testing.F) {
 		if r := w.Machine.Ready(); r.Compute {
 			g := make([]float32, len(r.At))
 			if loss, err := w.Gradient(g, r.Round, r.At); err == nil {
-				_ = w.Machine.Gradient(g, loss, 0) // may fail, as that of a model that has diverged
+				_ = w.Machine.Gradient(g, loss, 0) // may fail, because the model may have diverged
 			}
 		}
 	})

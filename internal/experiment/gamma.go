@@ -5,19 +5,19 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// sample is the length of the vector that compressors are measured on.
+// sample is the length of the vector with which compressors are measured.
 const sample = 1 << 16
 
 const (
-	// mostGain is the gain from which on errors grow in the feedback of any step.
+	// mostGain is the gain at and above which error feedback amplifies errors at every step size.
 	mostGain = 2
-	// mostNoise is the same of random compressors that are no contraction. Models have
-	// more outliers than the normal vector has, and their noise grows with outliers.
+	// mostNoise is the same bound for random compressors that are no contraction. It is lower because models have more
+	// outliers than the normal vector, and noise grows with outliers.
 	mostNoise = 1.2
 )
 
-// chooseGamma returns the consensus step that auto stands for, 0 for algorithms without
-// one. It has two digits, as the slack has, so that all workers find the same one.
+// chooseGamma returns the consensus step that auto stands for, 0 for algorithms without one. It has two digits, like
+// the slack, so that all workers compute the same value.
 func (r *Run) chooseGamma() (configs.Auto, error) {
 	if r.method.Gamma == nil {
 		return 0, nil
@@ -41,7 +41,7 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 	}
 	if !(f.Share > 0) || f.Gain >= most {
 		return 0, configs.Errorf("algorithm.compressor.name",
-			"%s with %s has no stable gamma: its messages are %.3g times too large, "+
+			"%s with %s has no stable gamma: the decoded vector is %.3g times too large, "+
 				"and must be less than %v times: %s; or give an algorithm.gamma of your own", a.Name, c.Name, f.Gain, most, fix).
 			With("algorithm.name", "algorithm.compressor.bits", "algorithm.controller.min_bits")
 	}
@@ -56,11 +56,11 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 	return configs.Auto(twoDigits(gamma)), nil
 }
 
-// lossless is the fidelity of what sends all.
+// lossless is the fidelity of a compressor that sends everything.
 var lossless = registry.Fidelity{Share: 1, Gain: 1}
 
-// faithful measures a compressor for models of d parameters. The error of a grid
-// whose step is given does not follow what is sent, so that no feedback lets it grow.
+// faithful measures a compressor for models of d parameters. The error of a grid with a given step does not depend on
+// the vector, so no feedback lets it grow.
 func faithful(c configs.Compressor, d int) (registry.Fidelity, error) {
 	if row, _ := registry.FindCompressor(c.Name); row.Fixed {
 		return lossless, nil

@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/moniqua"
 )
 
-// A tracker mixes models and then estimates of the mean gradient, each in a lane.
+// A tracker mixes models and estimates of the mean gradient, each in a lane.
 type tracker struct {
 	x, y, last []float32
 	alpha      algos.StepSize
@@ -86,7 +86,7 @@ func TestLanesHaveNoiseAndThetaOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A run with lanes that is stopped and goes on with new objects is the one that was not.
+// A run with lanes that stops and resumes with new objects equals the run without a stop.
 func TestLanesGoOn(t *testing.T) {
 	for _, theta := range []string{
 		"{rule: adaptive}", "{rule: measured, verify: false}", "{rule: fixed, value: 1e-4}", "{rule: fixed, value: 50}",
@@ -110,7 +110,7 @@ func TestLanesGoOn(t *testing.T) {
 	}
 }
 
-// Both lanes together arrive where the run in full precision does.
+// Both lanes together end near the run in full precision.
 func TestLanesTrainAsInFullPrecision(t *testing.T) {
 	loss := func(set ...string) float64 {
 		r := tracking(t, append(set, "train.rounds=200", "train.schedule=constant", "train.step_size=0.2")...)

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// coderOf returns how payloads are coded.
+// coderOf returns the entropy coder of payloads.
 func coderOf(w configs.Wire) (entropy.Coder, error) {
 	coder, err := entropy.Parse(w.Entropy)
 	if err != nil {
@@ -18,13 +18,11 @@ func coderOf(w configs.Wire) (entropy.Coder, error) {
 	return coder, nil
 }
 
-// Entropy returns how payloads are coded.
+// Entropy returns the entropy coder of payloads.
 func (r *Run) Entropy() entropy.Coder { return r.coder }
 
-// layouts returns how the payloads of the worker's machine are cut, for the
-// entropy coder: by the codec, which may know it by the round, or by the
-// compressor. A payload that is none of those, like a message without a model,
-// is bytes.
+// layouts returns, for the entropy coder, how the payloads of the worker's machine are divided. The codec or the
+// compressor knows this, the codec perhaps by the round. Any other payload, like a message without a model, is bytes.
 func (b *builder) layouts(m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
 	models, err := b.modelLayout(m)
 	if err != nil {
@@ -38,7 +36,7 @@ func (b *builder) layouts(m gossip.Machine) (func(f gossip.Frame) quant.Layout, 
 	}, nil
 }
 
-// modelLayout returns the layout of messages with a model, or what is sent of it.
+// modelLayout returns the layout of messages that hold a model or a part of one.
 func (b *builder) modelLayout(m gossip.Machine) (func(f gossip.Frame) quant.Layout, error) {
 	if b.Compresses() {
 		c, err := b.compressor(b.rank)
@@ -62,8 +60,7 @@ func (b *builder) modelLayout(m gossip.Machine) (func(f gossip.Frame) quant.Layo
 	return func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / floatBytes) }, nil
 }
 
-// laneLayout returns the layout of what a lane's codec makes in round k; bytes if it is not
-// known.
+// laneLayout returns the layout of messages that a lane's codec makes in round k, bytes if it is not known.
 func laneLayout(codec algos.Codec, k, dim int) quant.Layout {
 	c, ok := codec.(*moniqua.Codec)
 	if !ok {
@@ -72,8 +69,8 @@ func laneLayout(codec algos.Codec, k, dim int) quant.Layout {
 	return c.Layout(k, dim)
 }
 
-// pairLayout returns the layout of a model and the count of everybody's steps:
-// in full precision, or symbols and perhaps their hash, as its length tells.
+// pairLayout returns the layout of a model and the step counts of all workers. The model is in full precision, or
+// symbols and perhaps their hash: the length tells which.
 func (r *Run) pairLayout(f gossip.Frame) quant.Layout {
 	l := quant.Floats(r.dim)
 	l.Tail = gossip.CensusBytes(r.N())

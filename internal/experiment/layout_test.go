@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// Messages of all algorithms are cut as their layouts say, and come back from
-// what an entropy coder makes of them.
+// Messages of all algorithms match their layouts, and survive an entropy coder unchanged.
 func TestPayloadsAreCutAsTheirLayoutsSay(t *testing.T) {
 	for name, set := range map[string][]string{
 		"moniqua":             nil,

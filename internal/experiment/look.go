@@ -10,16 +10,16 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A Look is what a compressor makes of one vector z.
+// A Look describes what a compressor does to one vector z.
 type Look struct {
 	Parameters int     `json:"parameters"` // d
 	Bytes      int     `json:"payload_bytes"`
 	Bits       float64 `json:"bits_per_parameter"`
-	// Ideal is Bits after an ideal code for each symbol by its frequency (order
-	// 0); nil for payloads that are no symbols.
+	// Ideal is Bits after an ideal code for each symbol by its frequency (order 0). It is nil for payloads without
+	// symbols.
 	Ideal *float64 `json:"ideal_bits_per_parameter"`
-	// Error is |C(z) − z|²/|z|², Expected its expectation; nil where the
-	// compressor has none, and where it scales or clips.
+	// Error is |C(z) − z|²/|z|², Expected its expectation. Expected is nil for compressors without one, and where the
+	// compressor scales or clips.
 	Error    float64  `json:"squared_error"`
 	Expected *float64 `json:"expected_squared_error"`
 
@@ -27,13 +27,13 @@ type Look struct {
 	Contraction   bool `json:"contraction"`
 	Deterministic bool `json:"deterministic"`
 
-	// Bucket is the coordinates of the first bucket, and Levels the values that
-	// they become, in ascending order; none if they are more than MostLevels.
+	// Bucket is the number of coordinates in the first bucket. Levels are their values after compression, in ascending
+	// order; none if there are more than MostLevels.
 	Bucket int     `json:"bucket"`
 	Levels []Level `json:"levels"`
 }
 
-// A Level is a value and the share of the coordinates that become it.
+// A Level is a value and the share of coordinates that take it.
 type Level struct {
 	Value float64 `json:"value"`
 	Share float64 `json:"share"`
@@ -42,8 +42,8 @@ type Level struct {
 // MostLevels is the largest number of levels in a Look.
 const MostLevels = 256
 
-// LookAt compresses z, of one coordinate at least, in round 0 as worker 0 of a
-// run with seed 0 would. Levels that adapt are fitted to it.
+// LookAt compresses z, which has at least one coordinate, as worker 0 does in round 0 of a run with seed 0. Adaptive
+// levels are fitted to z.
 func LookAt(c configs.Compressor, z []float32) (*Look, error) {
 	made, payload, out, err := compressOnce(c, z)
 	if err != nil {
@@ -76,8 +76,8 @@ func LookAt(c configs.Compressor, z []float32) (*Look, error) {
 	return look, nil
 }
 
-// compressOnce returns the compressor that c describes, its payload for z in round 0
-// and C(z). Levels that adapt are fitted to z.
+// compressOnce returns the compressor that c describes, its payload for z in round 0 and C(z). Adaptive levels are
+// fitted to z.
 func compressOnce(c configs.Compressor, z []float32) (made quant.Compressor, payload []byte, out []float32, err error) {
 	c.RefitAt = []int{0}
 	if made, err = newCompressor(c, len(z), rng.Stream(0, 0)); err != nil {
@@ -90,7 +90,7 @@ func compressOnce(c configs.Compressor, z []float32) (made quant.Compressor, pay
 	return made, payload, out, made.AddTo(out, 1, 0, payload)
 }
 
-// relativeTo returns a squared error over |z|², 0 for no error of no vector.
+// relativeTo returns a squared error over |z|², and 0 if both are 0.
 func relativeTo(z []float32, squares float64) float64 {
 	if squares == 0 {
 		return 0
@@ -127,8 +127,7 @@ func levelsOf(x []float32) []Level {
 	return levels
 }
 
-// Normal returns d numbers of the standard normal distribution, the same
-// whenever it is asked (Box and Muller).
+// Normal returns d numbers of the standard normal distribution (Box and Muller), the same in every call.
 func Normal(d int) []float32 {
 	key, z := rng.At(0, 0), make([]float32, d)
 	for i := range z {

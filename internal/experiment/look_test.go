@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/configs"
 )
 
-// settings are those of a compressor where a run file says no more than its name.
+// settings returns the settings of a compressor from a run file that only names it, with a change.
 func settings(name string, change func(c *configs.Compressor)) configs.Compressor {
 	c := configs.Default().Algorithm.Compressor
 	c.Name = name
@@ -42,7 +42,7 @@ func TestLookAtSaysWhatACompressorDoes(t *testing.T) {
 	}
 }
 
-// What is random is as far off as it says, and levels that adapt have adapted.
+// Random compressors have the error that they expect, and adaptive levels have adapted.
 func TestLookAtRandomCompressors(t *testing.T) {
 	z := Normal(40000)
 	errors := map[string]float64{}

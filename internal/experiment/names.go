@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// methodOf returns the row of the algorithm that a names.
+// methodOf returns the registry's row of the algorithm in a.
 func methodOf(a configs.Algorithm) (registry.Algorithm, error) {
 	if row, ok := registry.Find(a.Name, a.Reduce); ok {
 		return row, nil
@@ -27,8 +27,8 @@ func methodOf(a configs.Algorithm) (registry.Algorithm, error) {
 
 const floatBytes = 4
 
-// Parameters returns how many parameters of the model a message speaks for,
-// whatever part of them a sparse one has.
+// Parameters returns the number of model parameters that a message covers. A sparse message covers all of them,
+// although it holds only some.
 func (r *Run) Parameters() int {
 	if r.method.Sends.Spans == nil {
 		return r.dim
@@ -36,7 +36,7 @@ func (r *Run) Parameters() int {
 	return r.method.Sends.Spans(r.dim, r.N())
 }
 
-// parts returns what the update rule of the worker is made of, x being its model.
+// parts returns the components of the worker's update rule, with the model x.
 func (b *builder) parts(x []float32) (registry.Parts, error) {
 	a := b.cfg.Algorithm
 	p := registry.Parts{
@@ -61,8 +61,8 @@ func (b *builder) parts(x []float32) (registry.Parts, error) {
 	return p, err
 }
 
-// algorithm builds the update rule of a worker that shares its rounds with the others. What
-// Moniqua has to tell them and to repair, the protocol does for a gossip.Carrier.
+// algorithm builds the update rule of a worker that shares its rounds with the others. For a gossip.Carrier the
+// protocol handles the messages and repairs of Moniqua.
 func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
 	p, err := b.parts(x)
 	if err != nil {
@@ -81,9 +81,8 @@ func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
 	return algorithm, nil
 }
 
-// Levels returns the N of the modulo codec where its grid is a matter of the run
-// file: 0 without one, and where N or θ follow the run, so that what is far too
-// large there does not stay so.
+// Levels returns the N of the modulo codec where the run file fixes its grid. It returns 0 without the codec, and where
+// N or θ change during the run, because such a run corrects values that are far too large.
 func (r *Run) Levels() int {
 	if !r.quantized() || r.controlled() || r.cfg.Algorithm.Theta.Rule == "adaptive" {
 		return 0
@@ -107,11 +106,11 @@ func (b *builder) codecs() ([]algos.Codec, error) {
 	return all, nil
 }
 
-// laneStream separates the noise of a lane from that of the others: lane h ≥ 1 has the
-// stream laneStream − h in place of the seed.
+// laneStream separates the noise of a lane from that of the others: lane h ≥ 1 uses the stream laneStream − h in place
+// of the seed.
 const laneStream = 1<<31 - 16
 
-// laneSeed returns the seed of everything that a lane draws.
+// laneSeed returns the seed of all draws of a lane.
 func (r *Run) laneSeed(lane int) uint64 {
 	if lane == 0 {
 		return r.cfg.Seed
@@ -144,8 +143,7 @@ func modelPayload(r *Run) int {
 	return packing.Len(r.dim)
 }
 
-// verifiedPayload is modelPayload for codecs that verify, which may have to send
-// repairs, or begin in full precision.
+// verifiedPayload is modelPayload for codecs that verify: they may have to send repairs, or start in full precision.
 func verifiedPayload(r *Run) int {
 	codec, err := r.typical().moniqua(0)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// linksOf turns the limits of a run file into links. It refuses a limit on an edge
-// that no row has.
+// linksOf turns the limits of a run file into links. It refuses a limit on an edge that the graph does not have.
 func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shape.Network, error) {
 	uplink, err := linkOf("limit", cfg.Limit.Uplink())
 	if err != nil {
@@ -28,7 +27,7 @@ func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shap
 			return shape.Network{}, configs.Errorf(key, "%v", err)
 		}
 		if !tells(i, j) && !tells(j, i) {
-			return shape.Network{}, configs.Errorf(key, "workers %d and %d are no neighbours in %s", i, j, graph)
+			return shape.Network{}, configs.Errorf(key, "workers %d and %d are not neighbours in %s", i, j, graph)
 		}
 		link, err := linkOf(key, cfg.Limit.Links[edge])
 		if err != nil {
@@ -39,7 +38,7 @@ func linksOf(cfg configs.Config, graph topology.Spec, rows []topology.Row) (shap
 	return network, nil
 }
 
-// linkOf returns the link of the limit at a key.
+// linkOf returns the link with the limit at a key.
 func linkOf(key string, l configs.LinkLimit) (shape.Link, error) {
 	bits, err := configs.ParseRate(l.Rate)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// machine builds the machine of the worker, which starts at x, or where s was saved.
+// machine builds the machine of the worker, which starts at x, or from the saved state s.
 func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error) {
 	if b.Asynchronous() {
 		return b.pairMachine(x, s)
@@ -74,7 +74,7 @@ func (b *builder) linkCodec(peer topology.Rank, control *moniqua.PairControl) (*
 	}, peer, control)
 }
 
-// pairControl returns where the bound of a worker's exchanges comes from.
+// pairControl returns the source of the bound of a worker's exchanges.
 func (r *Run) pairControl() (*moniqua.PairControl, error) {
 	rule, ok := thetaControls[r.cfg.Algorithm.Theta.Rule]
 	if !ok {
@@ -91,7 +91,7 @@ func (r *Run) pairControl() (*moniqua.PairControl, error) {
 	return moniqua.NewPairControl(rule.control, plan)
 }
 
-// anyLink returns the codec of a link that need not exist: all links are alike.
+// anyLink returns the codec of a link that need not exist, because all links are alike.
 func (r *Run) anyLink() (*moniqua.PairCodec, error) {
 	control, err := r.pairControl()
 	if err != nil {
@@ -100,8 +100,8 @@ func (r *Run) anyLink() (*moniqua.PairCodec, error) {
 	return r.typical().linkCodec(1, control)
 }
 
-// pairPayload returns the bytes of the largest message or repair, and of the
-// count of everybody's steps, which travels with models.
+// pairPayload returns the bytes of the largest message or repair, with the step counts of all workers, which travel
+// with models.
 func pairPayload(r *Run) int {
 	if !r.quantized() {
 		return modelPayload(r) + gossip.CensusBytes(r.N())
@@ -113,14 +113,14 @@ func pairPayload(r *Run) int {
 	return link.MaxPayload(r.dim) + gossip.CensusBytes(r.N())
 }
 
-// Timed reports whether the parameters depend on how long everything takes, so
-// that a run has a digest of its own wherever it runs.
+// Timed reports whether the parameters depend on how long computation and messages take. Such a run has another digest
+// on each machine.
 func (r *Run) Timed() bool {
 	return r.Asynchronous() || r.cfg.Algorithm.Controller.Name == "mqgrad"
 }
 
-// Slowdown returns by which factor the gradients of a worker take longer than
-// they must, 1 or more. In an experiment it stands for a slow machine.
+// Slowdown returns the factor, 1 or more, by which a worker's gradients take longer. In an experiment it stands for a
+// slow machine.
 func (r *Run) Slowdown(rank topology.Rank) float64 {
 	return max(1, r.cfg.Train.Slow[strconv.Itoa(int(rank))])
 }

@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// simulate runs workers on virtual time, a gradient taking a millisecond.
+// simulate runs workers in virtual time, with gradients of a millisecond.
 func simulate(t testing.TB, r *Run, all []*Worker) (sim.Result, Results) {
 	t.Helper()
 	tasks := Tasks(all)
@@ -103,7 +103,7 @@ func TestASlowWorkerHoldsUpSynchronousRunsAlone(t *testing.T) {
 	}
 }
 
-// What goes wrong between pairs is counted and repaired as it is in rounds.
+// Violations between pairs are counted and repaired as in rounds.
 func TestViolationsOfPairsAreCountedAndRepaired(t *testing.T) {
 	for _, test := range []struct {
 		name, theta        string

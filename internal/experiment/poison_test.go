@@ -17,9 +17,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A siege drives workers as drive does, but each message of the liar arrives
-// changed first. When that is refused the link is made anew, as by a driver, and
-// the message comes as it was meant.
+// A siege drives workers as drive does, but first delivers a changed copy of each message of the liar. If the receiver
+// refuses it, the link is made again, as by a driver, and the original message arrives.
 type siege struct {
 	t       *testing.T
 	all     []*Worker
@@ -55,7 +54,7 @@ func (s *siege) run(dim int) {
 			if ready.Compute {
 				loss, err := w.Gradient(g[i], ready.Round, ready.At)
 				if errors.Is(err, train.ErrDiverged) {
-					return // large values that were believed
+					return // large values that the receiver accepted
 				}
 				if err != nil {
 					s.t.Fatal(err)
@@ -66,7 +65,7 @@ func (s *siege) run(dim int) {
 	}
 }
 
-// hand delivers a frame, or what has become of it.
+// hand delivers a frame, or its changed copy.
 func (s *siege) hand(f gossip.Frame) {
 	at := [3]int{int(f.To), f.Round, f.Hop}
 	if f.From == liar && f.Kind == gossip.Data && len(f.Payload) > 0 && !s.done[at] {
@@ -76,7 +75,7 @@ func (s *siege) hand(f gossip.Frame) {
 	s.judge(f.To, s.all[f.To].Machine.Receive(f))
 }
 
-// judge makes the link to the liar anew where a message was refused.
+// judge makes the link to the liar again where a message was refused.
 func (s *siege) judge(to topology.Rank, err error) {
 	var bad *algos.MessageError
 	switch {
@@ -95,7 +94,7 @@ func (s *siege) judge(to topology.Rank, err error) {
 	}
 }
 
-// withFloat returns payloads whose float at byte at is v.
+// withFloat returns a change of payloads that sets the float at byte at to v.
 func withFloat(at int, v float32) func([]byte) []byte {
 	return func(payload []byte) []byte {
 		binary.LittleEndian.PutUint32(payload[at:], math.Float32bits(v))
@@ -127,8 +126,8 @@ func allSettings() [][]string {
 	return all
 }
 
-// floatsAt returns where the first float of a message of the run is, −1 if there
-// is none: symbols of a grid cannot say NaN.
+// floatsAt returns the offset of the first float in a message of the run. It returns −1 if there is none: symbols of a
+// grid cannot hold NaN.
 func floatsAt(r *Run) int {
 	a := r.cfg.Algorithm
 	compressed := r.Compresses()
@@ -141,9 +140,8 @@ func floatsAt(r *Run) int {
 	return 0
 }
 
-// A run in which every message of one worker is poisoned first ends with the
-// parameters of the run in which none was: a refused message leaves no trace in
-// models, replicas, error memories, codecs, or what is sent afterwards.
+// Every message of one worker is poisoned first. The run still ends with the parameters of the clean run: a refused
+// message leaves no trace in models, replicas, error memories, codecs or later messages.
 func TestPoisonedMessagesLeaveNoTrace(t *testing.T) {
 	inf := float32(math.Inf(-1))
 	for _, set := range allSettings() {
@@ -175,8 +173,8 @@ func TestPoisonedMessagesLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// Bits that flip on the way to a right checksum may make another message that
-// makes sense. What is not refused then moves models, but not beyond belief.
+// Flipped bits under a right checksum may make another message that makes sense. A message that is accepted then moves
+// models, but only within bounds.
 func TestFlippedBitsAreRefusedOrHarmless(t *testing.T) {
 	for i, set := range allSettings() {
 		r := assemble(t, append(slices.Clone(undrawn), append([]string{"model.dim=300", "train.rounds=5"}, set...)...)...)
@@ -197,8 +195,8 @@ func TestFlippedBitsAreRefusedOrHarmless(t *testing.T) {
 	}
 }
 
-// An exchange of AD-PSGD whose offer is refused does not happen; a refused reply
-// is awaited again. Either way nobody's model holds what was refused.
+// An exchange of AD-PSGD does not happen if its offer is refused; a refused reply is awaited again. No model takes up a
+// refused message.
 func TestPoisonedExchangesDoNotHappen(t *testing.T) {
 	for name, bad := range map[string]func([]byte) []byte{
 		"NaN": withFloat(0, float32(math.NaN())), "1e30": withFloat(0, 1e30), "truncated": truncated, "extended": extended,
@@ -206,12 +204,12 @@ func TestPoisonedExchangesDoNotHappen(t *testing.T) {
 	} {
 		for _, codec := range []string{"algorithm.codec=full", "algorithm.theta={rule: fixed, value: 4}"} {
 			if codec != "algorithm.codec=full" && (name == "NaN" || name == "1e30") {
-				continue // symbols hold neither
+				continue // symbols hold neither NaN nor large values
 			}
 			r := assemble(t, append(slices.Clone(undrawn), "model.dim=300", "algorithm.name=adpsgd", codec)...)
 			s := newSiege(t, r, func(p []byte) []byte {
 				if len(p) <= gossip.CensusBytes(r.N()) {
-					return p // that the liar has finished is no exchange
+					return p // the note that the liar has finished is not an exchange
 				}
 				return bad(p)
 			})
@@ -225,7 +223,7 @@ func TestPoisonedExchangesDoNotHappen(t *testing.T) {
 	}
 }
 
-// digestOf returns the digest of a run that these workers have ended.
+// digestOf returns the digest of a run that these workers have finished.
 func digestOf(t *testing.T, r *Run, workers []*Worker) string {
 	t.Helper()
 	var all []record.Final
@@ -240,7 +238,7 @@ func digestOf(t *testing.T, r *Run, workers []*Worker) string {
 	return sum
 }
 
-// What honest workers send is believed, however badly a run is going.
+// Messages of honest workers are accepted, however badly a run goes.
 func TestHonestMessagesAreBelieved(t *testing.T) {
 	for _, set := range [][]string{
 		{"model={name: quadratic, dim: 50, spread: 1000000}", "train={step_size: 1000000, schedule: constant}"},

@@ -5,18 +5,17 @@ import (
 	"gossiptrainer/moniqua"
 )
 
-// A Prediction is what a worker sends in a round that exchanges, known before
-// any is trained: without repairs and entropy coding, and where bits change with
-// the fewest.
+// A Prediction is the traffic of a worker in a round that exchanges, known before training. It counts neither repairs
+// nor entropy coding, and the fewest bits where they change.
 type Prediction struct {
 	Payload int     // bytes of a message
-	Frames  []int   // by hop: messages of the worker that sends most
+	Frames  []int   // by hop: messages of the worker that sends the most
 	Mean    float64 // messages of a worker, over all workers
 
 	Exchanges int // the rounds of the run that exchange
 }
 
-// Predict returns what the workers send.
+// Predict returns the traffic of the workers.
 func (r *Run) Predict() Prediction {
 	frames := r.method.Sends.Frames(r.rows)
 	return Prediction{

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is predicted is what the simulator then counts.
+// The simulator counts the predicted traffic.
 func TestPredictionIsWhatIsSent(t *testing.T) {
 	for _, set := range [][]string{
 		{"algorithm.bits=32"},

@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// All-reduce runs on a graph of its own, whatever the run file says of others.
+// All-reduce runs on a graph of its own, whatever graph the run file names.
 func TestReductionsHaveTheirOwnGraphs(t *testing.T) {
 	tests := []struct {
 		reduce, spec string
@@ -44,8 +44,7 @@ func TestReductionsHaveTheirOwnGraphs(t *testing.T) {
 	}
 }
 
-// Replicas of an all-reduce stay equal, bit for bit, and every worker draws at
-// random for itself, the server twice.
+// Replicas of an all-reduce stay equal, bit for bit. Every worker draws its own random numbers, the server twice.
 func TestReducedReplicasAreEqual(t *testing.T) {
 	for _, reduce := range []string{"ring", "allgather", "server"} {
 		r := assemble(t, "algorithm.name=allreduce", "algorithm.reduce="+reduce, "model={name: quadratic, dim: 200}",
@@ -113,7 +112,7 @@ func TestMistakesOfReductionsAreFoundAtTheirKeys(t *testing.T) {
 		{"an all-gather of too many", []string{"algorithm={name: allreduce, reduce: allgather}", "topology.size=5000",
 			"train.batch=1"}, "--set topology.size=5000", "complete"},
 		{"a limit on an edge that the star lacks", []string{"algorithm={name: allreduce, reduce: server}",
-			"limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are no neighbours in star:8"},
+			"limit.links.1-2.rate=1mbit"}, "--set limit.links.1-2.rate", "workers 1 and 2 are not neighbours in star:8"},
 		{"more coordinates than there are",
 			[]string{"algorithm={name: allreduce, reduce: allgather, compressor: {name: topk, k: 101}}", "model.name=quadratic"},
 			"--set", "topk cannot send 101"},

@@ -12,8 +12,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// memories are runs in which everything occurs that a worker carries from round
-// to round; 14 of them where nothing says otherwise.
+// memories are runs that cover all state that a worker carries from round to round, by default of 14 rounds.
 var memories = map[string][]string{
 	"moniqua, adaptive":        {"train.rounds=250", "train.schedule=constant"},
 	"moniqua, violated":        {"algorithm.theta={rule: fixed, value: 1e-4}"},
@@ -72,7 +71,7 @@ var memories = map[string][]string{
 		"data.partition=labels", "train.rounds=5"},
 }
 
-// remembering assembles one of memories over the settings of a base.
+// remembering assembles a run of memories over the settings of a base.
 func remembering(t testing.TB, name string, base []string) *Run {
 	return over(t, base, append([]string{"algorithm.name=dpsgd"}, memories[name]...)...)
 }
@@ -82,8 +81,7 @@ func bucketsOf(n int) []string {
 	return []string{"algorithm.name=choco", fmt.Sprintf("algorithm.compressor.bucket=%d", n)}
 }
 
-// A run that is stopped at any round and goes on with new objects is the one
-// that was not, bit for bit.
+// A run that stops at any round and resumes with new objects equals the run without a stop, bit for bit.
 func TestGoingOnIsNeverHavingStopped(t *testing.T) {
 	for name := range memories {
 		t.Run(name, func(t *testing.T) {
@@ -167,8 +165,8 @@ func resumed(t *testing.T, r *Run, saved []state.Snapshot) []*Worker {
 	return all
 }
 
-// Workers stop at boundaries that differ by a round. What one has sent before,
-// its neighbours get from it again: where a round has one hop, that is enough.
+// Workers stop at boundaries that differ by a round. Their neighbours get the messages that they sent before again:
+// where a round has one hop, that is enough.
 func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
 	for name := range memories {
 		if strings.Contains(name, "normalization") || strings.HasPrefix(name, "server") || name == "all-reduce" {
@@ -197,8 +195,7 @@ func TestWorkersNeedNotStopInTheSameRound(t *testing.T) {
 	}
 }
 
-// AD-PSGD goes on from states of different steps, and does all the steps that are
-// left.
+// AD-PSGD resumes from states of different steps, and does all remaining steps.
 func TestAsynchronousRunsGoOn(t *testing.T) {
 	for _, theta := range []string{"{rule: adaptive}", "{rule: measured}", "{rule: fixed, value: 1e-4}"} {
 		r := assemble(t, append(slices.Clone(quick), "algorithm.name=adpsgd", "algorithm.theta="+theta, "topology.size=4",

@@ -5,8 +5,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Closing returns who takes the place of the neighbours of a worker that are lost,
-// nil where nobody does.
+// Closing returns the workers that replace the lost neighbours of a worker, nil where the run does not close gaps.
 func (r *Run) Closing(rank topology.Rank) *topology.Closing {
 	if !r.Reweights() {
 		return nil
@@ -14,8 +13,7 @@ func (r *Run) Closing(rank topology.Rank) *topology.Closing {
 	return r.graph.Closing(rank)
 }
 
-// Join builds a worker that was lost and comes back with the state of its sponsor,
-// the one neighbour that it has at first.
+// Join builds a lost worker that comes back with the state of its sponsor, at first its only neighbour.
 func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
@@ -32,9 +30,8 @@ func (r *Run) Join(rank, sponsor topology.Rank, s *state.Snapshot) (*Worker, err
 	return b.alone(s)
 }
 
-// reach bounds the exchanges in which a note crosses the graph. What remains of a
-// graph that loses workers is no wider than all of them in a row; as many
-// exchanges again may pass while gaps are closed.
+// reach bounds the exchanges in which a note crosses the graph. A graph that loses workers is at most as wide as a path
+// of all of them. Closing gaps may take as many exchanges again.
 func (r *Run) reach() int {
 	if r.Reweights() {
 		return 2 * r.N()
@@ -42,7 +39,7 @@ func (r *Run) reach() int {
 	return r.graph.Diameter()
 }
 
-// partners returns those with whom a worker of AD-PSGD may ever exchange.
+// partners returns the workers with which a worker of AD-PSGD may ever exchange.
 func (b *builder) partners() []topology.Rank {
 	if c := b.Closing(b.rank); c != nil {
 		return c.Up
@@ -50,11 +47,11 @@ func (b *builder) partners() []topology.Rank {
 	return b.row.Out
 }
 
-// smallRing is the size up to which the path sums of rings do not simply grow.
+// smallRing is the size up to which the path sums of rings may shrink as the ring grows.
 const smallRing = 8
 
-// spectrum returns that of the graph. A ring that closes its gaps may become any
-// smaller one, so its path sums are the largest of theirs; ρ is largest as it is.
+// spectrum returns the spectrum of the graph. A ring that closes its gaps may become any smaller ring, so its path sums
+// are the largest of theirs; ρ is largest for the full ring.
 func (r *Run) spectrum() (topology.Spectrum, error) {
 	s, err := r.graph.Spectrum()
 	if err != nil || !r.Reweights() {

@@ -20,8 +20,8 @@ func ring(t *testing.T, n int, policy string) *Run {
 	return r
 }
 
-// TestCertificateOfARingHoldsForWhatItBecomes: θ of a run that may lose workers is
-// no smaller than that of any ring it can become.
+// TestCertificateOfARingHoldsForWhatItBecomes: θ of a run that may lose workers is no smaller than the θ of any ring
+// that remains.
 func TestCertificateOfARingHoldsForWhatItBecomes(t *testing.T) {
 	for _, n := range []int{3, 5, 8, 12} {
 		most := ring(t, n, "reweight").theta(100)

@@ -8,9 +8,8 @@ import (
 	"gossiptrainer/internal/plural"
 )
 
-// checkShards refuses workers without a sample, and batches that hold more
-// samples than a worker has. Shards of a Dirichlet partition differ: their mean
-// counts.
+// checkShards refuses workers without a sample, and batches with more samples than a worker has. For a Dirichlet
+// partition, whose shards differ, the mean size counts.
 func checkShards(c configs.Config, info data.Info) error {
 	if n := c.Topology.Size; n > info.Train && c.Data.Partition != "local" {
 		return configs.Errorf("topology.size", "%s has %d samples to train on: must be at most %d workers, got %d",
@@ -33,8 +32,8 @@ func checkShards(c configs.Config, info data.Info) error {
 	return nil
 }
 
-// Memory returns how many bytes a worker takes at least: its model, gradient,
-// direction and message, and what a batch needs.
+// Memory returns the least number of bytes that a worker takes: its model, gradient, direction and message, and the
+// memory for a batch.
 func (r *Run) Memory() int64 {
 	const vectors = 4
 	of := vectors
@@ -44,9 +43,8 @@ func (r *Run) Memory() int64 {
 	return floatBytes * (int64(of)*int64(r.dim) + int64(r.cfg.Train.Batch)*int64(r.sample))
 }
 
-// MeasureGradient returns the time of a gradient of worker 0 on this machine, the
-// least of so many, at least 1. It takes a worker of its own, for gradients leave
-// momentum behind.
+// MeasureGradient returns the shortest time of a gradient of worker 0 on this machine among samples gradients, at least
+// 1. It builds a worker of its own, because gradients change momentum.
 func (r *Run) MeasureGradient(samples int) (time.Duration, error) {
 	w, err := r.Worker(0)
 	if err != nil {

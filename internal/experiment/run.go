@@ -16,15 +16,15 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Run is an assembled configuration, which does not change. Its methods may be called
-// from several goroutines; what a Worker gives must not be shared between them.
+// A Run is an assembled configuration, which does not change. Its methods may be called from several goroutines.
+// Objects that a Worker returns must not be shared between goroutines.
 type Run struct {
 	network
-	cfg      configs.Config // with the values that auto stands for
+	cfg      configs.Config // with values in place of auto
 	method   registry.Algorithm
 	data     *dataset // nil for an objective without data
 	schedule train.Schedule
-	bound    float64             // of the update direction, 0 = none
+	bound    float64             // on the update direction, 0 = none
 	theta    func(k int) float64 // nil in full precision and under control
 	control  func(registry.Lane) (*moniqua.Control, error)
 	layout   []model.Param
@@ -36,7 +36,7 @@ type Run struct {
 	warnings []string
 }
 
-// A network says who hears whom, and by which links.
+// A network says which workers hear each other, and over which links.
 type network struct {
 	graph *topology.Graph
 	rows  []topology.Row // by rank
@@ -47,20 +47,19 @@ type network struct {
 type builder struct {
 	*Run
 	rank   topology.Rank
-	row    topology.Row      // whom the worker hears and tells
-	agreed *gossip.Agreement // its part in the choice of bits; nil: they do not change
-	audit  *moniqua.Audit    // of workers that are together; nil: nothing is compared
+	row    topology.Row      // neighbours that the worker hears and tells
+	agreed *gossip.Agreement // its part in the choice of bits; nil: bits do not change
+	audit  *moniqua.Audit    // of workers in one process; nil: messages are not compared
 }
 
-// typical returns the builder of a worker that does not train, for what is the same for
-// all workers: sizes and properties.
+// typical returns the builder of a worker that does not train. It gives sizes and properties that all workers share.
 func (r *Run) typical() *builder { return &builder{Run: r} }
 
-// Config returns what the run was made from.
+// Config returns the configuration of the run.
 func (r *Run) Config() configs.Config { return r.cfg }
 
-// Sections returns what all peers and all parts of the run must agree on. The name of the
-// run is not among them, for it is compared by itself.
+// Sections returns the settings that all peers and all parts of the run must share. The run's name is not among them,
+// because it is compared separately.
 func (r *Run) Sections() []configs.Section {
 	sections := r.cfg.Sections()
 	for i, s := range sections {
@@ -71,19 +70,17 @@ func (r *Run) Sections() []configs.Section {
 	return sections
 }
 
-// Graph returns the graph of the configuration. All-reduce has its own, whose
-// weights play no part: messages go around the ring in one direction, or over
-// all edges of a complete graph or a star.
+// Graph returns the graph of the configuration. All-reduce has a graph of its own, whose weights play no part. Its
+// messages go around the ring in one direction, or over all edges of a complete graph or a star.
 func (r *Run) Graph() *topology.Graph { return r.graph }
 
-// Warnings returns what is legal in the configuration and yet likely to be a
-// mistake, each with its fix: for people, before the run.
+// Warnings returns likely mistakes in a legal configuration, each with its fix, to print before the run.
 func (r *Run) Warnings() []string { return slices.Clone(r.warnings) }
 
-// Notes returns what the loader said: which keys an override has made meaningless.
+// Notes returns the notes of the loader: the keys that an override has made meaningless.
 func (r *Run) Notes() []string { return slices.Clone(r.notes) }
 
-// Network returns the links of the run, as its limits make them.
+// Network returns the links of the run with their limits.
 func (r *Run) Network() shape.Network { return r.links }
 
 // N returns the number of workers.
@@ -95,7 +92,7 @@ func (r *Run) Dim() int { return r.dim }
 // Layout returns the names and shapes of the parameters.
 func (r *Run) Layout() []model.Param { return slices.Clone(r.layout) }
 
-// Row returns whom worker rank hears and tells.
+// Row returns the neighbours that worker rank hears and tells.
 func (r *Run) Row(rank topology.Rank) topology.Row { return r.rows[rank] }
 
 func (r *Run) checkRank(rank topology.Rank) error {
@@ -134,8 +131,8 @@ func (r *Run) quantized() bool {
 // fullBits are the bits per parameter of full precision.
 const fullBits = 32
 
-// levels returns the N of the modulo codec, the smallest where it changes: a
-// bound that holds for coarse values holds for fine ones.
+// levels returns the N of the modulo codec, the smallest where it changes: a bound for coarse values holds for fine
+// ones.
 func (r *Run) levels() int {
 	if r.controlled() {
 		return 1 << r.cfg.Algorithm.Controller.MinBits
@@ -146,12 +143,11 @@ func (r *Run) levels() int {
 	return 1 << r.cfg.Algorithm.Bits
 }
 
-// Asynchronous reports whether the workers wait for nobody, so that some do more
-// steps than others.
+// Asynchronous reports whether workers do not wait for each other, so that some do more steps than others.
 func (r *Run) Asynchronous() bool { return r.method.Asynchronous() }
 
-// Compresses says whether messages are made by algorithm.compressor.
+// Compresses says whether algorithm.compressor makes the messages.
 func (r *Run) Compresses() bool { return r.method.Compresses() }
 
-// Reweights reports whether workers go on without those that are lost.
+// Reweights reports whether workers go on without lost workers.
 func (r *Run) Reweights() bool { return r.cfg.Faults.OnLostNeighbor == "reweight" }

@@ -14,7 +14,7 @@ import (
 // data, by the global objective f = (1/n) Σ f_i.
 type scorer struct {
 	run   *Run
-	fresh func() (model.Objective, error)      // of no worker
+	fresh func() (model.Objective, error)      // belongs to no worker
 	mean  func() (*model.MeanQuadratic, error) // where there are no data
 
 	mu sync.Mutex // the fresh objective has one scratch memory
@@ -32,13 +32,12 @@ func newScorer(r *Run) *scorer {
 	}
 }
 
-// Evaluate scores a model that is no worker's, like the mean of all, on the
-// test split, or on those of all workers that have their own; for an objective without data it returns the mean over
-// the
-// workers' objectives.
+// Evaluate scores a model that belongs to no single worker, like the mean of all replicas. It uses the test split, or
+// the splits of all workers that have their own. For an objective without data it returns the mean over the workers'
+// objectives.
 func (r *Run) Evaluate(x []float32) (model.Score, error) { return r.watched(x, nil) }
 
-// watched is Evaluate that tells watch how many samples are done, of how many.
+// watched is Evaluate with progress: it tells watch how many samples of how many are done.
 func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, error) {
 	if len(x) != r.dim {
 		return model.Score{}, fmt.Errorf("experiment: evaluate: a model of %d parameters, want %d", len(x), r.dim)
@@ -60,7 +59,7 @@ func (r *Run) watched(x []float32, watch func(done, all int)) (model.Score, erro
 	return s.score(objective, x, r.data.common, watch)
 }
 
-// own scores x with a worker's objective, whose running statistics count, on its test rows.
+// own scores x with a worker's objective and its running statistics, on its test rows.
 func (s *scorer) own(rank topology.Rank, f model.Objective, x []float32, watch func(done, all int)) (model.Score,
 	error) {
 	if s.run.data == nil {

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Script returns the faults of the run file in the form in which they are played.
+// Script returns the faults of the run file in the form that the drivers play.
 func (r *Run) Script() []fault.Fault {
 	var script []fault.Fault
 	for i := range r.cfg.Faults.Script {
@@ -19,7 +19,7 @@ func (r *Run) Script() []fault.Fault {
 	return script
 }
 
-// played returns an entry of the run file in the form in which it is played.
+// played returns an entry of the run file in the form that the drivers play.
 func played(f *configs.Fault) fault.Fault {
 	play := fault.Fault{At: fault.Moment(f.At), Lasts: time.Duration(f.For), By: f.By}
 	one := func(kind fault.Kind, rank *int) {
@@ -56,7 +56,7 @@ func ranks(numbers []int) []topology.Rank {
 	return all
 }
 
-// kills reports whether processes end because of the script.
+// kills reports whether the script ends processes.
 func (r *Run) kills() bool {
 	return slices.ContainsFunc(r.Script(), func(f fault.Fault) bool { return f.Kind == fault.Kill })
 }
@@ -66,7 +66,7 @@ func (r *Run) checkScript() error {
 	for i, f := range r.Script() {
 		if f.Kind == fault.Cut && !r.linked(f.Peers[0], f.Peers[1]) {
 			return configs.Errorf(fmt.Sprintf("faults.script.%d.cut", i),
-				"workers %d and %d are no neighbours in %s", f.Peers[0], f.Peers[1], r.graph.Spec())
+				"workers %d and %d are not neighbours in %s", f.Peers[0], f.Peers[1], r.graph.Spec())
 		}
 	}
 	return nil

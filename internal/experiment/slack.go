@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// safeNoise is the share of theta that the differences of neighbours may have
-	// from rounding alone, as a root mean square. Runs diverge above about 0.32
-	// (docs/slack.md); with much less than 0.2 they mix too slowly.
+	// safeNoise is the share of theta, as a root mean square, that differences between neighbours may have from
+	// rounding alone. Runs diverge above about 0.32 (docs/slack.md); with much less than 0.2 they mix too slowly.
 	safeNoise = 0.2
-	// autoShare is the largest slack of an algorithm that needs one, as a share of the
-	// one at which an error never dies out.
+	// autoShare bounds the slack of an algorithm that needs one, as a share of the slack at which an error never dies
+	// out.
 	autoShare = 0.9
 )
 
-// chooseSlack returns g with the largest slack at which the algorithm is stable and
-// the noise of rounding is safe. All workers must find the same one: it has two digits, so
-// that the last bits of a processor's arithmetic play no part.
+// chooseSlack returns g with the largest slack at which the algorithm is stable and the noise of rounding is safe. All
+// workers must compute the same slack: it has two digits, so that the last bits of a processor's arithmetic play no
+// part.
 func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	slack, spec := 1.0, g.Spec()
 	var spectrum topology.Spectrum
@@ -48,8 +47,8 @@ func (r *Run) chooseSlack(g *topology.Graph) (*topology.Graph, error) {
 	return topology.New(spec)
 }
 
-// noisy says whether the noise of rounding can be too large on g at all. Where it is
-// amplified by less than the largest degree, that is quick to know.
+// noisy says whether the noise of rounding can be too large on g at all. A quick test suffices where the largest degree
+// bounds the amplification.
 func (r *Run) noisy(g *topology.Graph) (bool, error) {
 	if !r.quantized() {
 		return false, nil
@@ -91,8 +90,8 @@ func (r *Run) quietSlack(s topology.Spectrum, most float64) (float64, error) {
 	}
 	least := 0.0
 	if noise := grid.Noise(amplified(least)); noise >= safeNoise {
-		return 0, configs.Errorf("algorithm.bits", "%s keeps rounding errors for ever: those of %d levels are %.2g theta "+
-			"with any slack, and must be below %v: take at least 3 bits, or a topology.slack of your own",
+		return 0, configs.Errorf("algorithm.bits", "%s never loses rounding errors: with %d levels they reach %.2g theta "+
+			"at any slack, but must stay below %v: take at least 3 bits, or set topology.slack yourself",
 			r.cfg.Algorithm.Name, grid.Levels, noise, safeNoise).
 			With("algorithm.name", "algorithm.levels", "algorithm.rounding", "algorithm.controller.min_bits")
 	}
@@ -112,7 +111,7 @@ func twoDigits(v float64) float64 {
 	text := strconv.FormatFloat(v, 'e', 1, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(rounded, 0) {
-		panic(fmt.Sprintf("internal error: experiment: %v is no factor", v))
+		panic(fmt.Sprintf("internal error: experiment: %v is not a factor", v))
 	}
 	return rounded
 }

@@ -15,10 +15,9 @@ import (
 	"gossiptrainer/quant"
 )
 
-// BenchmarkAgainstMoniqua compares the compressors of the table that have a number
-// of bits with the modulo codec of as many: how many times its time they take to
-// encode a gradient, and to add a message of it to a vector. The shortest times
-// count, and those of both are taken in turn.
+// BenchmarkAgainstMoniqua compares every compressor that has a number of bits with the modulo codec of the same bits.
+// It measures the time to encode a gradient, and to add a message to a vector, as multiples of the codec's. Both are
+// measured in turn, and the shortest times count.
 func BenchmarkAgainstMoniqua(b *testing.B) {
 	const d = 1 << 18
 	z := heavy(d)
@@ -38,8 +37,7 @@ func BenchmarkAgainstMoniqua(b *testing.B) {
 	}
 }
 
-// widths returns the settings of a compressor by its bits, with buckets of 8192;
-// none if it has no such number.
+// widths returns the settings of a compressor by its bits, with buckets of 8192; none if it has no number of bits.
 func widths(name string) (all []configs.Compressor) {
 	c := configs.Default().Algorithm.Compressor
 	c.Name, c.Bucket, c.RefitAt = name, 8192, []int{0}

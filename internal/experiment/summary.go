@@ -14,20 +14,20 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Results is what a driver knows at the end of a run.
+// Results is the outcome of a run as its driver knows it.
 type Results struct {
 	Mode    string              // run, lab or sim
 	Finals  []record.Final      // in any order
 	Last    []record.Step       // the last recorded step of each worker, in any order
 	Models  [][]float32         // final models by rank; entries may be nil
-	Edges   []record.Event      // what workers have put on record of edges: all, in mode run one of them
+	Edges   []record.Event      // edge events on record: of all workers, in mode run of one
 	Wall    time.Duration       // of the whole command
 	Version string              // of the program
-	Watch   func(done, all int) // is told how far the evaluation of the average model is; may be nil
-	Ended   string              // what has ended the run, if not that its rounds were over
+	Watch   func(done, all int) // hears the progress of the average model's evaluation; may be nil
+	Ended   string              // why the run ended early; "": its rounds were over
 }
 
-// Summarize sums up a run. What needs all models is null without them.
+// Summarize sums up a run. Figures that need all models are null if a model is missing.
 func (r *Run) Summarize(res Results) (record.Summary, error) {
 	s := record.Summary{
 		Mode: res.Mode, Run: r.cfg.Name, Algorithm: r.Label(), Bits: r.Bits(), Peers: r.N(),
@@ -94,8 +94,8 @@ func (r *Run) sumFinals(s *record.Summary, finals []record.Final) {
 	s.Accuracy.Mean, s.Accuracy.Min = record.Number(mean), record.Number(least)
 }
 
-// sumThetas returns the largest bound and the sums of what became of it, which
-// are known if all workers know them.
+// sumThetas returns the largest bound and the totals of violations and repairs. A total is known if all workers know
+// theirs.
 func sumThetas(finals []record.Final) record.Theta {
 	sum := record.Theta{Violations: new(int64)}
 	for _, f := range finals {
@@ -110,9 +110,9 @@ func sumThetas(finals []record.Final) record.Theta {
 	return sum
 }
 
-// sumGone takes in the workers without a result. Their last records say how far they
-// came, and the edges on record, where they count in rounds, since when. Under the
-// policy wait nobody went on without them: they ended after the last round.
+// sumGone adds the workers without a result. Their last steps say how far they came, and edge events since which round,
+// where edges count in rounds. Under the policy wait the others did not go on without them: these workers ended after
+// the last round.
 func (r *Run) sumGone(s *record.Summary, res Results) {
 	if len(res.Finals) == 0 {
 		return
@@ -147,8 +147,8 @@ func (r *Run) sumGone(s *record.Summary, res Results) {
 	}
 }
 
-// digest returns the digest of all final models, "" if some are missing; under the policy
-// reweight that of those that there are.
+// digest returns the digest of all final models, "" if some are missing. Under the policy reweight it is the digest of
+// the models that exist.
 func (r *Run) digest(finals []record.Final) (string, error) {
 	if len(finals) == 0 || len(finals) != r.N() && !r.Reweights() {
 		return "", nil
@@ -177,9 +177,8 @@ func (r *Run) digest(finals []record.Final) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// compareModels fills in the distance of the replicas to their mean and the
-// accuracy of that mean, if all models are there; of those who are left under the
-// policy reweight.
+// compareModels fills in the distance of the replicas to their mean and the accuracy of that mean, if all models exist.
+// Under the policy reweight the models of the remaining workers suffice.
 func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(done, all int)) error {
 	if r.Reweights() {
 		models = slices.DeleteFunc(slices.Clone(models), func(x []float32) bool { return x == nil })
@@ -202,8 +201,8 @@ func (r *Run) compareModels(s *record.Summary, models [][]float32, watch func(do
 	return nil
 }
 
-// ScoresMean says whether the mean of the replicas can be evaluated: with batch
-// normalization it has no running statistics.
+// ScoresMean says whether the mean of the replicas can be evaluated. With batch normalization it has no running
+// statistics.
 func (r *Run) ScoresMean() bool {
 	m := r.cfg.Model
 	kind, _ := model.Find(m.Name)
@@ -237,8 +236,7 @@ func consensus(models [][]float32, mean []float32) float64 {
 	return distance
 }
 
-// Label returns the name of the algorithm in tables: what is sent decides
-// between dpsgd and moniqua, d2 and moniqua-d2.
+// Label returns the name of the algorithm in tables. The codec decides between dpsgd and moniqua, d2 and moniqua-d2.
 func (r *Run) Label() string {
 	if r.quantized() {
 		return r.method.Sends.Label
@@ -246,8 +244,8 @@ func (r *Run) Label() string {
 	return r.method.Name
 }
 
-// Bits returns the bits per parameter on the wire, the most where they change, 32 in full precision and
-// where a compressor has no fixed number of them.
+// Bits returns the bits per parameter on the wire, the most where they change. It is 32 in full precision and for
+// compressors without a fixed number.
 func (r *Run) Bits() int {
 	switch {
 	case r.controlled():

@@ -117,8 +117,8 @@ func TestADigestThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// After a loss under the policy reweight the summary says who is gone and since when,
-// and has the digest of those that are left.
+// After a loss under the policy reweight the summary names the lost workers and their rounds, and has the digest of the
+// remaining ones.
 func TestASummarySaysWhoIsGone(t *testing.T) {
 	r := assemble(t, append([]string{"topology.size=4", "faults.on_lost_neighbor=reweight"}, quick...)...)
 	var finals []record.Final

@@ -18,7 +18,7 @@ var thetaRules = map[string]func(r *Run, rounding moniqua.Rounding) (func(k int)
 	"fixed":     fixedTheta,
 }
 
-// thetaControls are the ways to choose it while the run goes on.
+// thetaControls are the ways to choose it during the run.
 var thetaControls = map[string]struct {
 	control func(moniqua.ControlPlan) (*moniqua.Control, error)
 	// scaled says whether the bound follows the step size.
@@ -28,13 +28,12 @@ var thetaControls = map[string]struct {
 	"measured": {moniqua.Measured, false},
 }
 
-// defaultBound is the G_∞ of a run file that says 0.
+// defaultBound is the G_∞ that the value 0 in a run file stands for.
 const defaultBound = 1
 
-// chooseTheta returns where the bound comes from: a rule by the round, or a control of
-// each worker; neither in full precision, and where links have controls of their own. It
-// chooses at once: that there is no bound for these bits on this graph is a mistake of the
-// run file.
+// chooseTheta returns the source of the bound: a rule by the round, or a control of each worker. It returns neither in
+// full precision, and where links have controls of their own. It computes the bound at once, because bits without a
+// bound on this graph are a mistake in the run file.
 func (r *Run) chooseTheta() (
 	rule func(k int) float64, control func(registry.Lane) (*moniqua.Control, error), err error,
 ) {
@@ -63,8 +62,7 @@ func (r *Run) chooseTheta() (
 	return rule, control, nil
 }
 
-// updateBound returns the bound of the update direction, 0 for none. Rules that compute
-// theta need one.
+// updateBound returns the bound on the update direction, 0 for none. Rules that compute theta need one.
 func (r *Run) updateBound() float64 {
 	theta := r.cfg.Algorithm.Theta
 	switch {
@@ -76,9 +74,8 @@ func (r *Run) updateBound() float64 {
 	return theta.Bound
 }
 
-// portable rounds what a rule says up to a float32. Rules use functions like the
-// cosine whose last bits may depend on the type of the CPU, and the theta of two
-// workers must have the same bits.
+// portable rounds the values of a rule up to a float32. Rules use functions like the cosine whose last bits may depend
+// on the CPU, and all workers need the same bits of theta.
 func portable(theta func(k int) float64) func(k int) float64 {
 	return func(k int) float64 {
 		exact := theta(k)
@@ -90,17 +87,16 @@ func portable(theta func(k int) float64) func(k int) float64 {
 	}
 }
 
-// startStep is the distance of grid values before anything is known of the
-// gradients, in units of the step size: theta is then too small rather than too
-// large, which is found and repaired at once. With fewer levels than startLevels
-// theta starts as with those: the gap between neighbours knows no levels, and the
-// smaller theta is against it, the longer are the repairs.
+// startStep is the distance of grid values before any gradient is known, in units of the step size. It errs on the
+// small side: a theta that is too small is found and repaired at once. With fewer levels than startLevels theta starts
+// as with startLevels. The gap between neighbours does not depend on the levels, and repairs grow as theta shrinks
+// against it.
 const (
 	startStep   = 1. / 64
 	startLevels = 256
 )
 
-// checkedControl returns how the control of each worker is made, if it can be.
+// checkedControl returns the constructor of each worker's control, or why there can be none.
 func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*moniqua.Control, error), error) {
 	plan, err := r.controlPlan(rounding)
 	if err != nil {
@@ -122,7 +118,7 @@ func (r *Run) checkedControl(rounding moniqua.Rounding) (func(registry.Lane) (*m
 	}, nil
 }
 
-// controlPlan returns what the control of a worker's models begins with.
+// controlPlan returns the initial plan for the control of a worker's models.
 func (r *Run) controlPlan(rounding moniqua.Rounding) (moniqua.ControlPlan, error) {
 	plan, err := r.otherPlan(rounding)
 	if err != nil {
@@ -182,7 +178,7 @@ func (b *builder) unverified(rounding moniqua.Rounding, lane int) (*moniqua.Code
 	return moniqua.NewControlled(b.levels(), rounding, control, b.laneSeed(lane), b.rank)
 }
 
-// A bounded machine counts what its codecs got wrong.
+// A bounded machine counts the wrongly recovered values of its codecs.
 type bounded interface{ Repairs() gossip.Repairs }
 
 // thetaOf returns the bound of a machine's models by round, nil without one.
@@ -200,9 +196,8 @@ func (r *Run) thetaOf(m gossip.Machine) func(k int) float64 {
 	return r.theta
 }
 
-// newAudit returns the audit of workers that are in one process: what they recover wrongly
-// is known there even if they do not verify. Nil: they do, or recover nothing, or a worker
-// that comes back sends its messages once more.
+// newAudit returns the audit of workers in one process: it finds wrongly recovered values even if the workers do not
+// verify. It returns nil if they verify or recover nothing, or if a worker that comes back sends its messages again.
 func (r *Run) newAudit() *moniqua.Audit {
 	if !r.quantized() || r.cfg.Algorithm.Theta.Verify || r.kills() {
 		return nil
@@ -210,7 +205,7 @@ func (r *Run) newAudit() *moniqua.Audit {
 	return moniqua.NewAudit()
 }
 
-// bounds says what became of the bound of the worker's machine, which has done some rounds.
+// bounds returns the final bound of the worker's machine after some rounds, with its violations and repairs.
 func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int) record.Theta {
 	var t record.Theta
 	if theta != nil {
@@ -252,7 +247,7 @@ func theoremTheta(r *Run, _ moniqua.Rounding) (func(k int) float64, error) {
 	return moniqua.Theorem{Workers: r.N(), Rho: spectrum.Rho}.Rule(updates)
 }
 
-// bounded returns the bounded updates, and what else both rules that compute theta need.
+// bounded returns the bounded updates and the spectrum, which both rules that compute theta need.
 func (r *Run) bounded() (topology.Spectrum, moniqua.Updates, error) {
 	spectrum, err := r.spectrum()
 	return spectrum, moniqua.Updates{

@@ -7,9 +7,8 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// A theta far too small is repaired: the models are those of the smallest theta
-// that is never violated, up to the grid, and every message was wrong at some
-// time. A theta that is large enough is never repaired.
+// A theta far too small is repaired: every message is wrong at some time, but the models equal those of the smallest
+// theta without violations, up to the grid. A theta that is large enough needs no repair.
 func TestViolationsAreCountedAndRepaired(t *testing.T) {
 	tests := []struct {
 		name, theta        string
@@ -40,8 +39,7 @@ func TestViolationsAreCountedAndRepaired(t *testing.T) {
 	}
 }
 
-// Adaptive comes close to full precision without tuning: with few bits, and one
-// with slack.
+// The adaptive theta comes close to full precision without tuning: with few bits, and with slack.
 func TestAdaptiveFindsATheta(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains the preset six times")
@@ -72,9 +70,8 @@ func TestAdaptiveFindsATheta(t *testing.T) {
 	}
 }
 
-// What theta starts with is a matter of the gradients, and with many bits of the
-// grid: few bits begin with no smaller one, or nearly all first messages would be
-// repaired, at some bytes per parameter.
+// The first theta follows from the gradients, and with many bits from the grid. Few bits start with the same theta:
+// with a smaller one nearly all first messages would need repairs of some bytes per parameter.
 func TestFewBitsStartWithTheThetaOfEight(t *testing.T) {
 	start := func(bits string) float64 {
 		r := assemble(t, append([]string{"algorithm.bits=" + bits}, quick...)...)

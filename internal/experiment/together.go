@@ -11,14 +11,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Synchronous workers compute the same on any network: the links decide when, not
-// what. Runs that differ in their links alone can therefore go on at the same time
-// and take every gradient once. Each worker checks that its model is, bit for bit,
-// the one at which the gradient was taken.
+// Synchronous workers compute the same on any network: links decide when something happens, not its value. Runs that
+// differ only in their links can therefore run together and compute every gradient once. Each worker checks that its
+// model equals, bit for bit, the model of the shared gradient.
 
-// Beside returns the run of cfg on the data of r. The two may differ in their
-// limits and their output; a run whose parameters depend on time has nothing to
-// share.
+// Beside returns the run of cfg on the data of r. The two may differ in limits and output. It refuses runs whose
+// parameters depend on time, because they cannot share gradients.
 func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	same := cfg
 	same.Limit, same.Output = r.cfg.Limit, r.cfg.Output
@@ -30,12 +28,12 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	}
 	switch {
 	case r.Timed():
-		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: one run for each",
-			r.Label())
+		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: "+
+			"run each network on its own", r.Label())
 	case !bytes.Equal(same.YAML(), r.cfg.YAML()):
-		return nil, fmt.Errorf("experiment: runs that share gradients differ in limit and output alone")
+		return nil, fmt.Errorf("experiment: runs that share gradients may differ only in limit and output")
 	}
-	other := *r // nothing of a run changes, so both may have it
+	other := *r // a run does not change, so both may share it
 	other.cfg = same
 	other.cfg.Limit, other.cfg.Output = cfg.Limit, cfg.Output
 	var err error
@@ -43,9 +41,8 @@ func (r *Run) Beside(cfg configs.Config) (*Run, error) {
 	return &other, err
 }
 
-// Together returns the workers of runs that were made beside the first, by run and
-// rank. Each gradient and each score is computed once for all runs, which must take
-// the same number of both.
+// Together returns the workers of runs made with Beside, by run and rank. Each gradient and each score is computed once
+// for all runs, which must need the same number of both.
 func Together(runs []*Run) ([][]*Worker, error) {
 	first, err := runs[0].Workers()
 	if err != nil {
@@ -78,8 +75,8 @@ func Together(runs []*Run) ([][]*Worker, error) {
 	return all, nil
 }
 
-// A shared is what the workers of one rank compute once for all. The lock is held
-// meanwhile: whoever wants the same waits for it.
+// A shared holds the gradients and scores that all workers of one rank share. The lock is held during the computation:
+// another worker that wants the same result waits for it.
 type shared struct {
 	rank     topology.Rank
 	users    int
@@ -87,7 +84,7 @@ type shared struct {
 	evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
 
 	mu        sync.Mutex
-	gradients map[int]*sharedGradient // by round: those that somebody lacks
+	gradients map[int]*sharedGradient // by round: those that a run still needs
 	scores    []*sharedScore
 	spare     []*sharedGradient
 }
@@ -96,7 +93,7 @@ type sharedGradient struct {
 	x, g []float32
 	loss float32
 	err  error
-	left int // users that lack it
+	left int // runs that still need it
 }
 
 type sharedScore struct {
@@ -128,7 +125,7 @@ func (s *shared) takeGradient(g []float32, k int, x []float32) (float32, error) 
 	return e.loss, e.err
 }
 
-// room returns memory for a gradient, used before where there is some.
+// room returns memory for a gradient, reused where possible.
 func (s *shared) room(dim int) *sharedGradient {
 	last := len(s.spare) - 1
 	if last < 0 {

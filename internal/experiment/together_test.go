@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/configs"
 )
 
-// Whichever run comes first to a gradient, and however far it is ahead, all end as
-// they would have alone.
+// All runs end as they would alone, in whatever order they reach a gradient and however far one is ahead.
 func TestRunsTogetherEndAsAlone(t *testing.T) {
 	for _, set := range [][]string{
 		{"algorithm.codec=full"},
@@ -56,9 +55,9 @@ func score(t *testing.T, w *Worker) float64 {
 func TestRunsWithNothingToShare(t *testing.T) {
 	r := assemble(t, undrawn...)
 	for _, test := range []struct{ set, want string }{
-		{"seed=2", "differ in limit and output alone"},
-		{"train.rounds=13", "differ in limit and output alone"},
-		{"limit.links={0-4: {rate: 1mbit}}", "no neighbours"},
+		{"seed=2", "may differ only in limit and output"},
+		{"train.rounds=13", "may differ only in limit and output"},
+		{"limit.links={0-4: {rate: 1mbit}}", "not neighbours"},
 	} {
 		if _, err := r.Beside(load(t, "", append(undrawn, test.set)...).Config); err == nil ||
 			!strings.Contains(err.Error(), test.want) {
@@ -74,8 +73,7 @@ func TestRunsWithNothingToShare(t *testing.T) {
 	}
 }
 
-// A run whose model is another one than that at which the gradient was taken is
-// told so.
+// A worker whose model differs from the model of the shared gradient gets an error.
 func TestSharedGradientsBelongToOneModel(t *testing.T) {
 	r := assemble(t, undrawn...)
 	all, err := Together([]*Run{r, r})

@@ -13,28 +13,25 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Worker is one worker of a run at the beginning of a round: the task for its
-// driver, and what only the run can say of its results.
+// A Worker is one worker of a run at the beginning of a round: the task for its driver, and figures about its results.
 type Worker struct {
 	work.Task
 	// MeanBits returns the mean of the bits per parameter so far.
 	MeanBits func() float64
-	// Bound returns what became of the modulo codec's bound, at the end of some
-	// rounds.
+	// Bound returns the modulo codec's bound after some rounds, with its violations and repairs.
 	Bound func(rounds int) record.Theta
-	// Evaluate scores x on the test split, with this worker's running
-	// statistics where the model has them. It must not be called while
-	// Gradient is. It tells watch, which may be nil, how many samples are done, of how many.
+	// Evaluate scores x on the test split, with this worker's running statistics where the model has them. It must not
+	// be called during Gradient. It tells watch, which may be nil, how many samples of how many are done.
 	Evaluate func(x []float32, watch func(done, all int)) (model.Score, error)
 
 	again func(s *state.Snapshot) (*Worker, error)
 }
 
-// Again returns this worker anew, as it is when it begins where s was saved; nil is the
-// beginning. It reads no samples. Only one of Workers can be had again.
+// Again returns this worker once more, from the saved state s; nil is the beginning. It reads no samples. Only a worker
+// from Workers supports it.
 func (w *Worker) Again(s *state.Snapshot) (*Worker, error) { return w.again(s) }
 
-// Tasks returns the tasks of workers, for a driver that runs them all.
+// Tasks returns the tasks of workers, for a driver that runs all of them.
 func Tasks(workers []*Worker) []work.Task {
 	tasks := make([]work.Task, len(workers))
 	for i, w := range workers {
@@ -43,7 +40,7 @@ func Tasks(workers []*Worker) []work.Task {
 	return tasks
 }
 
-// builder returns that of a worker of the run.
+// builder returns the builder of a worker of the run.
 func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error) {
 	b := &builder{Run: r, rank: rank, row: r.rows[rank], audit: audit}
 	if !r.controlled() {
@@ -54,12 +51,10 @@ func (r *Run) builder(rank topology.Rank, audit *moniqua.Audit) (*builder, error
 	return b, err
 }
 
-// Worker builds one worker. It reads no samples but those of its shard: this is
-// for a process per worker.
+// Worker builds one worker. It reads only the samples of its shard, for a process per worker.
 func (r *Run) Worker(rank topology.Rank) (*Worker, error) { return r.Resume(rank, nil) }
 
-// Resume is Worker for one that begins where s was saved; nil is the beginning. It
-// fails if s is not the state of such a worker.
+// Resume is Worker from the saved state s; nil is the beginning. It fails if s is not the state of such a worker.
 func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	if err := r.checkRank(rank); err != nil {
 		return nil, err
@@ -71,8 +66,7 @@ func (r *Run) Resume(rank topology.Rank, s *state.Snapshot) (*Worker, error) {
 	return b.alone(s)
 }
 
-// Workers builds all workers. It reads the data once: this is for all workers
-// in one process.
+// Workers builds all workers for one process. It reads the data once.
 func (r *Run) Workers() ([]*Worker, error) {
 	shards := make([]data.Set, r.N())
 	if r.data != nil {
@@ -91,7 +85,7 @@ func (r *Run) Workers() ([]*Worker, error) {
 	return workers, nil
 }
 
-// again builds a worker on shard that can be had again, at the beginning or where s was saved.
+// again builds a worker on shard that supports Again, from the beginning or from the saved state s.
 func (r *Run) again(rank topology.Rank, shard data.Set, audit *moniqua.Audit, s *state.Snapshot) (*Worker, error) {
 	b, err := r.builder(rank, audit)
 	if err != nil {
@@ -105,7 +99,7 @@ func (r *Run) again(rank topology.Rank, shard data.Set, audit *moniqua.Audit, s 
 	return w, nil
 }
 
-// alone builds the worker of a process of its own.
+// alone builds the only worker of a process.
 func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 	var shard data.Set
 	var err error
@@ -161,7 +155,7 @@ func (b *builder) worker(shard data.Set, s *state.Snapshot) (*Worker, error) {
 	return w, nil
 }
 
-// oracle builds what takes the gradients of the worker.
+// oracle builds the oracle that takes the gradients of the worker.
 func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Oracle, error) {
 	batches := train.NoData
 	if b.data != nil {
@@ -176,8 +170,7 @@ func (b *builder) oracle(objective model.Objective, shard data.Set) (*train.Orac
 	})
 }
 
-// body builds a worker that begins at x, or where s was saved, and has nothing to
-// take gradients with.
+// body builds a worker without a gradient oracle. It starts at x, or from the saved state s.
 func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	machine, err := b.machine(x, s)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package fault says what happens to the peers and the links of a run, and when.
+// Package fault describes what happens to the peers and the links of a run, and when.
 //
-// A script is a list of faults, and a Play is a script while a run goes on. It reads no clock and
-// kills no process. Package sim plays a script on simulated peers and package lab on real
-// processes, so that both mean the same by a fault.
+// A script is a list of faults, and a Play is the state of a script during a run. The package reads no clock and kills
+// no process. Package sim plays a script on simulated peers and package lab on real processes, so that both mean the
+// same by a fault.
 package fault
 
 import (
@@ -13,16 +13,16 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Kind is what happens.
+// A Kind is a kind of fault.
 type Kind uint8
 
 // Kinds of faults. All but Kill end by themselves.
 const (
-	Kill  Kind = iota // the process of a peer ends without a word, and is started again
-	Cut               // the link of two peers is lost, with the bytes on their way, and cannot be made
-	Hang              // a peer stands still: it neither computes nor reads nor writes
+	Kill  Kind = iota // the process of a peer is killed, and started again
+	Cut               // the link of two peers is lost with the bytes in flight, and cannot be made again
+	Hang              // a peer stops: it neither computes nor reads nor writes
 	Slow              // the gradients of a peer take By times as long
-	Split             // Cut for each two peers on different sides
+	Split             // Cut between all peers on different sides
 	Rate              // the uplink of a peer carries Bits per second
 )
 
@@ -57,8 +57,7 @@ type Fault struct {
 	Sides [][]topology.Rank // Split: each peer is on one side
 	By    float64           // Slow: factor, ≥ 1
 	Bits  float64           // Rate: per second, above 0
-	// Lasts is how long the fault lasts. A peer that is killed is started again after
-	// it, 0 = at once.
+	// Lasts is how long the fault lasts. For Kill it is the time until the peer is started again, 0 = at once.
 	Lasts time.Duration
 }
 
@@ -96,7 +95,7 @@ func (f *Fault) First() topology.Rank {
 	return 0
 }
 
-// Parts reports whether a fault keeps two peers apart.
+// Parts reports whether a fault separates two peers.
 func (f *Fault) Parts(i, j topology.Rank) bool {
 	switch f.Kind {
 	case Cut:
@@ -107,7 +106,7 @@ func (f *Fault) Parts(i, j topology.Rank) bool {
 	return false
 }
 
-// side returns the side that a peer is on, −1 if it is on none: all these are on one.
+// side returns the side of a peer, −1 if the fault names none: all these peers are on one side.
 func (f *Fault) side(rank topology.Rank) int {
 	for side, peers := range f.Sides {
 		for _, peer := range peers {

@@ -8,11 +8,10 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Play is a script while a run goes on: which faults are due, and what holds. Two
-// faults of one peer or link add up: it is well when both are over. It is not safe
-// for concurrent use.
+// A Play is the state of a script during a run: the faults that are due, and those that are active. Faults of one peer
+// or link add up: it recovers when all of them are over. A Play is not safe for concurrent use.
 type Play struct {
-	byRound []entry // not begun, the last one first
+	byRound []entry // not begun yet, the last one first
 	byTime  []entry
 	active  []active
 }
@@ -26,7 +25,7 @@ type entry struct {
 // An active is a fault that has begun and has not ended.
 type active struct {
 	entry
-	ends time.Duration // Never: not
+	ends time.Duration // Never: it does not end
 }
 
 // A Change is a fault that begins, or is over.
@@ -36,8 +35,7 @@ type Change struct {
 	Over   bool
 }
 
-// NewPlay returns the play of a script in which nothing has happened yet. Faults of
-// one moment begin in the order of the script.
+// NewPlay returns the play of a script before its first fault. Faults of one moment begin in the order of the script.
 func NewPlay(script []Fault) *Play {
 	p := &Play{}
 	for i, f := range slices.Backward(script) {
@@ -52,16 +50,15 @@ func NewPlay(script []Fault) *Play {
 	return p
 }
 
-// Rest returns the faults of a script that are left in a run that goes on in a round, after it has
-// lasted for some time. Faults that have begun before are not played again.
+// Rest returns the remaining faults of a script for a run that resumes at a round, after it has lasted for some time.
+// Faults that have begun are not played again.
 func Rest(script []Fault, round int, lasted time.Duration) []Fault {
 	return slices.DeleteFunc(slices.Clone(script), func(f Fault) bool {
 		return !f.At.Timed && f.At.Round < round || f.At.Timed && f.At.Time < lasted
 	})
 }
 
-// Round returns the first round with whose beginning a fault is due, false if there
-// is none any more.
+// Round returns the first round at whose beginning a fault is due, false if there is none.
 func (p *Play) Round() (round int, ok bool) {
 	last := len(p.byRound) - 1
 	if last < 0 {
@@ -81,7 +78,7 @@ func (p *Play) Pending() []Fault {
 	return pending
 }
 
-// Next returns when something begins or ends, unless a round begins before.
+// Next returns when a fault begins or ends by time. A round may begin a fault earlier.
 func (p *Play) Next() (at time.Duration, ok bool) {
 	if last := len(p.byTime) - 1; last >= 0 {
 		at, ok = p.byTime[last].At.Time, true
@@ -104,7 +101,7 @@ func (p *Play) Begun(round int, now time.Duration) []Change {
 	return changes
 }
 
-// Until ends and begins the faults whose time has come, in the order of their times.
+// Until ends and begins the faults that are due by now, in the order of their times.
 func (p *Play) Until(now time.Duration) []Change {
 	var changes []Change
 	for {
@@ -124,7 +121,7 @@ func (p *Play) Until(now time.Duration) []Change {
 	}
 }
 
-// begin begins a fault. One of no duration changes nothing that lasts.
+// begin begins a fault. A fault without a duration does not become active.
 func (p *Play) begin(changes []Change, f entry, now time.Duration) []Change {
 	changes = append(changes, Change{f.Fault, f.number, false})
 	switch {
@@ -136,30 +133,29 @@ func (p *Play) begin(changes []Change, f entry, now time.Duration) []Change {
 	return changes
 }
 
-// Apart reports whether two peers cannot have a link.
+// Apart reports whether two peers must not have a link.
 func (p *Play) Apart(i, j topology.Rank) bool {
 	return slices.ContainsFunc(p.active, func(a active) bool { return a.Parts(i, j) })
 }
 
-// Dead reports whether a peer that was killed must not be started again yet.
+// Dead reports whether a killed peer must not be started again yet.
 func (p *Play) Dead(rank topology.Rank) bool { return p.is(Kill, rank) }
 
-// Gone reports whether a peer that was killed does not come back.
+// Gone reports whether a killed peer never comes back.
 func (p *Play) Gone(rank topology.Rank) bool {
 	return slices.ContainsFunc(p.active, func(a active) bool {
 		return a.Kind == Kill && a.Peers[0] == rank && a.ends == Never
 	})
 }
 
-// Hangs reports whether a peer stands still.
+// Hangs reports whether a peer is stopped.
 func (p *Play) Hangs(rank topology.Rank) bool { return p.is(Hang, rank) }
 
 func (p *Play) is(kind Kind, rank topology.Rank) bool {
 	return slices.ContainsFunc(p.active, func(a active) bool { return a.Kind == kind && a.Peers[0] == rank })
 }
 
-// Slowdown returns how many times as long the gradients of a peer take, 1 if nothing
-// slows it.
+// Slowdown returns the factor by which the gradients of a peer take longer, 1 without a fault.
 func (p *Play) Slowdown(rank topology.Rank) float64 {
 	factor := 1.
 	for _, a := range p.active {
@@ -170,8 +166,7 @@ func (p *Play) Slowdown(rank topology.Rank) float64 {
 	return factor
 }
 
-// Rate returns the bits per second that the uplink of a peer carries, 0 if the script
-// does not limit it now.
+// Rate returns the rate of a peer's uplink in bits per second, 0 if the script does not limit it now.
 func (p *Play) Rate(rank topology.Rank) float64 {
 	least := 0.
 	for _, a := range p.active {

@@ -130,8 +130,7 @@ func TestFaultsOfOneThingAddUp(t *testing.T) {
 	}
 }
 
-// However often it is asked, a play begins each fault once and ends each once that
-// does, and at the end nothing holds.
+// A play begins and ends each fault once, however often it is asked, and at the end no fault is active.
 func TestEachFaultBeginsAndEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var script []Fault

@@ -1,6 +1,5 @@
-// Package lockfile keeps two processes from using one thing at the same time. A
-// lock belongs to its process: the kernel releases it when the process ends, also
-// when the process is killed.
+// Package lockfile keeps two processes from using one resource at the same time. A lock belongs to its process: the
+// kernel releases it when the process ends, even if it is killed.
 package lockfile
 
 import (
@@ -28,10 +27,9 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("in use by another process (pid %s)", e.PID)
 }
 
-// Acquire locks the file at path, which is made if it is not there, and leaves the id
-// of this process in it. It does not wait: if another process has the lock, the
-// error is a *HeldError. The file stays for ever, because to remove it would race
-// with other processes.
+// Acquire locks the file at path, creates it if necessary, and writes the id of this process into it. It does not wait:
+// if another process has the lock, the error is a *HeldError. The file stays, because removing it would race with other
+// processes.
 //
 // A file system without locks lets every process in.
 func Acquire(path string, perm fs.FileMode) (*Lock, error) {
@@ -48,8 +46,8 @@ func Acquire(path string, perm fs.FileMode) (*Lock, error) {
 	case !got:
 		return nil, &HeldError{Path: path, PID: holder(path)}
 	}
-	// Nothing depends on the id: a full disk, or Windows, where a locked file takes no
-	// writes through another handle, leaves it unknown.
+	// The id only helps the user. It stays unknown on a full disk, and on Windows, where a locked file takes no writes
+	// through another handle.
 	_ = os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), perm)
 	return lock, nil
 }

@@ -40,7 +40,7 @@ func TestAFileThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A process that is killed leaves its file, and no lock.
+// A killed process leaves its file, but no lock.
 func TestTheLockOfAKilledProcessIsGone(t *testing.T) {
 	const key = "LOCKFILE_TEST_PATH"
 	if path := os.Getenv(key); path != "" { // the process to be killed

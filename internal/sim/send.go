@@ -45,9 +45,9 @@ func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	if p.Entropy == entropy.Plain || f.Kind != gossip.Data {
 		return len(f.Payload), nil
 	}
-	toll := entropy.Toll(0)
+	cost := entropy.LinkCost(0)
 	for _, f := range frames {
-		toll += entropy.TollOf(p.uplink.Link(f.To).Rate)
+		cost += entropy.LinkCostOf(p.uplink.Link(f.To).Rate)
 	}
 	layout := quant.Bytes(len(f.Payload))
 	if p.Layout != nil {
@@ -55,7 +55,7 @@ func (s *simulation) size(p *peer, frames []gossip.Frame) (int, error) {
 	}
 	var by entropy.Coder
 	var err error
-	if s.coded, by, err = s.encoders[p.Entropy].Encode(s.coded[:0], f.Payload, layout, toll); err != nil ||
+	if s.coded, by, err = s.encoders[p.Entropy].Encode(s.coded[:0], f.Payload, layout, cost); err != nil ||
 		by == entropy.Plain {
 		return len(f.Payload), err
 	}

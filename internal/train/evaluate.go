@@ -11,7 +11,7 @@ import (
 // A Set is a list of samples.
 type Set interface {
 	Len() int
-	// Range makes b the samples from..to−1 and reuses its memory.
+	// Range fills b with the samples from..to−1 and reuses its memory.
 	Range(b *sample.Batch, from, to int)
 }
 
@@ -21,7 +21,7 @@ var _ Set = data.Set{}
 // only on its first use and is not safe for concurrent use, neither with itself
 // nor with its objective.
 type Evaluator struct {
-	// Watch, if not nil, learns after each batch how many samples of all are done.
+	// Watch, if not nil, hears after each batch how many samples of how many are done.
 	Watch func(done, all int)
 
 	objective model.Objective

@@ -1,8 +1,7 @@
-// Package train turns an objective and mini-batches into the update directions
-// that the algorithms subtract, and keeps what a run leaves behind: scores,
-// digests and saved models.
+// Package train turns an objective and mini-batches into the update directions that the algorithms subtract. It also
+// computes the outcome of a run: scores, digests and saved models.
 //
-// It moves no model: that is done by package algos.
+// It does not change models: package algos does.
 package train
 
 import (
@@ -18,18 +17,17 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// ErrDiverged is wrapped by the error of a round in which the loss or the
-// update direction is not finite, or the model has left all bounds.
+// ErrDiverged is wrapped by the error of a round in which the loss or the update direction is not finite, or the model
+// is too large.
 var ErrDiverged = errors.New("training diverged")
 
 // Limits beyond which training never recovers.
 const (
 	farthest = 1e15 // magnitude of a parameter: sums lose their addends long before they overflow
-	worst    = 1e4  // loss, in units of the worker's first one or, if that is below 1, of 1
+	worst    = 1e4  // loss, as a multiple of the worker's first loss, or of 1 if that is smaller
 )
 
-// A Rule says how a gradient becomes an update direction. The zero Rule
-// leaves it as it is.
+// A Rule says how a gradient becomes an update direction. The zero Rule does not change it.
 type Rule struct {
 	Momentum    float64 // μ of heavy-ball momentum, [0, 1)
 	WeightDecay float64 // λ, ≥ 0: the gradient of λ/2·|x|²
@@ -50,15 +48,14 @@ func (r Rule) check() error {
 	return nil
 }
 
-// Batches returns the mini-batch of round k, a function of (seed, worker, k).
-// The batch is used before the next call.
+// Batches returns the mini-batch of round k, a function of (seed, worker, k). Callers use the batch before the next
+// call.
 type Batches func(k int) sample.Batch
 
-// NoData is for objectives without data.
+// NoData returns the empty batch of objectives without data.
 func NoData(int) sample.Batch { return sample.Batch{} }
 
-// FromShard returns the batches that a sampler draws from a worker's shard. They
-// share one memory.
+// FromShard returns the batches that a sampler draws from a worker's shard. They share memory.
 func FromShard(shard data.Set, s data.Sampler) Batches {
 	var batch sample.Batch
 	var rows []int
@@ -75,9 +72,9 @@ func FromShard(shard data.Set, s data.Sampler) Batches {
 //	m ← μ·m + g,  g ← m            with momentum; m = 0 before the first round
 //	g ← clip(g, ±Bound)            with a bound
 //
-// The clip comes last and leaves m alone: what an algorithm applies is α_k
-// times a vector whose every coordinate lies in [−Bound, Bound] whatever
-// gradient, decay and momentum were. That is the G_∞ of the certified rule for
+// The clip comes last and does not change m: an algorithm applies α_k
+// times a vector whose every coordinate lies in [−Bound, Bound], for any
+// gradient, decay and momentum. That is the G_∞ of the certified rule for
 // theta, which therefore needs no factor 1/(1−μ) and no term for the decay.
 //
 // Apart from m, a direction is a function of (x, k) alone. An Oracle is not
@@ -109,9 +106,8 @@ func NewOracle(worker int, f model.Objective, batches Batches, r Rule) (*Oracle,
 	return o, nil
 }
 
-// Gradient overwrites g with the update direction of round k at x and returns
-// the loss of the batch. g stays the caller's: momentum is kept apart. The
-// error wraps ErrDiverged; g is then of no use.
+// Gradient overwrites g with the update direction of round k at x and returns the loss of the batch. The caller owns g:
+// momentum has its own memory. The error wraps ErrDiverged; g is then undefined.
 func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err error) {
 	if most := math.Float32frombits(o.tier.Magnitude(x)); !(most <= farthest) {
 		return 0, fmt.Errorf("train: worker %d: round %d: a parameter is %v: %w", o.worker, k, most, ErrDiverged)
@@ -156,8 +152,8 @@ func clip(g []float32, bound float32) (clipped int) {
 	return clipped
 }
 
-// roundDown returns the largest float32 that does not exceed v ≥ 0, so that a
-// bound promised in float64 holds for the float32 that is applied.
+// roundDown returns the largest float32 that does not exceed v ≥ 0, so that a bound in float64 holds for the applied
+// float32.
 func roundDown(v float64) float32 {
 	r := float32(v)
 	if float64(r) > v {
@@ -166,7 +162,7 @@ func roundDown(v float64) float32 {
 	return r
 }
 
-// State shows m, the scale of the loss, and what the objective carries.
+// State shows m, the scale of the loss, and the state of the objective.
 func (o *Oracle) State(v *state.Visit) {
 	if o.momentum != nil {
 		v.Floats("momentum", o.momentum)

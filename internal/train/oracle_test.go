@@ -109,7 +109,7 @@ func TestRuleAgainstFloat64(t *testing.T) {
 	}
 }
 
-// The machine uses g as scratch: that must not reach the momentum.
+// The machine uses g as scratch, which must not change the momentum.
 func TestDirectionMayBeOverwritten(t *testing.T) {
 	f := fixed{gradient: []float32{1, -2}}
 	o := newOracle(t, f, NoData, Rule{Momentum: 0.5})
@@ -185,7 +185,7 @@ func TestAModelBeyondAllBoundsHasDiverged(t *testing.T) {
 	}
 }
 
-// The first loss is the measure: a problem of large numbers has not diverged.
+// Divergence is measured against the first loss: a problem of large numbers has not diverged.
 func TestALossBeyondAllBoundsHasDiverged(t *testing.T) {
 	tests := []struct {
 		name     string

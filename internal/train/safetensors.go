@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/model"
 )
 
-// piece is how many floats are converted at a time.
+// piece is the number of floats that are converted at a time.
 const piece = 1024
 
 // Saved is the content of a model file.
@@ -23,9 +23,8 @@ type Saved struct {
 	Metadata map[string]string // free text: run, round, …; may be nil
 }
 
-// Write saves a model as path, which holds either its old content or the new
-// one whatever happens, and is on disk when Write returns. Without a layout,
-// all parameters are one tensor "parameters".
+// Write saves a model at path, which holds either its old content or the new one at any time. The new content is on
+// disk when Write returns. Without a layout, all parameters are one tensor "parameters".
 func Write(path string, s Saved) error {
 	file, err := atomicfile.New(path, 0o644)
 	if err != nil {
@@ -100,8 +99,8 @@ func Read(path string) (Saved, error) {
 	return s, nil
 }
 
-// Decode reads a model in the safetensors format from size bytes of r. It
-// allocates in proportion to size, whatever the header says.
+// Decode reads a model in the safetensors format from size bytes of r. It allocates in proportion to size, for any
+// header.
 func Decode(r io.Reader, size int64) (Saved, error) {
 	h, err := safetensors.Read(r, size)
 	if err != nil {

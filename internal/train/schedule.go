@@ -42,7 +42,6 @@ func (s Schedule) At(k int) float64 {
 	return s.first / 2 * (1 + math.Cos(math.Pi*float64(k)/float64(s.rounds)))
 }
 
-// StepSize returns α_k as it is applied: rounded down, so that it never
-// exceeds what the rules of theta were told. As a method value it is an
-// algos.StepSize.
+// StepSize returns α_k as it is applied: rounded down, so that it never exceeds the value that the rules of theta used.
+// As a method value it is an algos.StepSize.
 func (s Schedule) StepSize(k int) float32 { return roundDown(s.At(k)) }

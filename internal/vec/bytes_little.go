@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// The machine stores floats as they travel: bytes are copied.
+// The machine stores floats as they are sent: bytes are copied.
 
 func putLE(dst []byte, x []float32)   { copy(dst, memory(x)) }
 func getLE(dst []float32, src []byte) { copy(memory(dst), src) }

@@ -1,13 +1,10 @@
-// Package vec holds the kernels over flat float32 vectors that the rest of the
-// program is built from.
+// Package vec holds the kernels over flat float32 vectors on which the rest of the program builds.
 //
-// It knows nothing of models or quantization. Every kernel gives the same bits
-// on every machine: products are rounded before they are added, and sums are
-// taken in a fixed order.
+// It knows nothing of models or quantization. Every kernel gives the same bits on every machine: products are rounded
+// before they are added, and sums have a fixed order.
 //
-// Vectors of one call have equal lengths; a shorter second vector is a
-// programmer error and panics. A destination may be one of the sources, but
-// may not overlap one in part.
+// Vectors of one call have equal lengths; a shorter second vector is a programmer error and panics. A destination may
+// be one of the sources, but must not overlap one in part.
 package vec
 
 import (
@@ -67,8 +64,7 @@ func Scale(dst []float32, a float32, x []float32) {
 	}
 }
 
-// Dot returns xᵀy. Products of float32 are exact in float64, in which they are
-// summed.
+// Dot returns xᵀy. It sums in float64, where products of float32 are exact.
 func Dot(x, y []float32) float64 {
 	y = y[:len(x)]
 	var s0, s1, s2, s3 float64

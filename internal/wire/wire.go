@@ -28,7 +28,7 @@ import (
 	"gossiptrainer/internal/wire/entropy"
 )
 
-// HeaderLen is the size of a header: what a frame costs beyond its payload.
+// HeaderLen is the size of a header, the overhead of a frame.
 const HeaderLen = 32
 
 // Version is the only version of the format that this package reads.
@@ -45,7 +45,7 @@ const (
 	Repair  Kind = 4 // the repair of the message of (round, hop)
 	Resend  Kind = 5 // asks for the message of (round, hop) and all later ones that the sender can receive
 	Durable Kind = 6 // the sender has a checkpoint from before (round, hop) and will ask for nothing older
-	Alive   Kind = 7 // nothing but a sign of life, without a payload
+	Alive   Kind = 7 // heartbeat without a payload
 	Member  Kind = 8 // about an edge: hop is the statement, round the exchange
 )
 
@@ -98,7 +98,7 @@ var (
 	ErrChecksum  = errors.New("wire: wrong checksum")
 )
 
-// Where the fields are.
+// Offsets of the fields.
 const (
 	atLen     = 0
 	atVersion = 4
@@ -208,7 +208,7 @@ func (h Header) check() error {
 	case h.Hop < 0 || h.Hop > math.MaxUint16:
 		return fmt.Errorf("%w: hop %d", ErrRange, h.Hop)
 	case h.Kind == Alive && h.Len > 0:
-		return fmt.Errorf("%w: %d bytes of a sign of life", ErrTooLong, h.Len)
+		return fmt.Errorf("%w: %d bytes of payload in a heartbeat", ErrTooLong, h.Len)
 	case int64(h.Len) > math.MaxUint32:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, h.Len, uint32(math.MaxUint32))
 	}

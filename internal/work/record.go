@@ -6,8 +6,8 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// Recorded reports whether the end of round k, one of 1 to Rounds, is put on record.
-// The last round is, unless there is no record at all.
+// Recorded reports whether the end of round k, one of 1 to Rounds, goes on record. The last round does, unless there is
+// no record at all.
 func (t *Task) Recorded(k int) bool {
 	return t.Every > 0 && (k%t.Every == 0 || k == t.Rounds)
 }
@@ -28,8 +28,8 @@ func (t *Task) Step(measured record.Step) record.Step {
 	return s
 }
 
-// Final completes the result of a worker after its last round. The driver has filled
-// in Rounds and what it measures; what only a test set can tell is not in it.
+// Final completes the result of a worker after its last round. The driver has filled in Rounds and its measurements.
+// Figures that need a test set are not in it.
 func (t *Task) Final(measured record.Final) record.Final {
 	digest := record.Digest(t.Machine.Params())
 	f := measured

@@ -1,5 +1,5 @@
-// Package work describes what one worker of a run has to do, for every driver:
-// packages internal/sim and internal/node take the same Task and add options of their own.
+// Package work describes the task of one worker of a run for every driver: packages internal/sim and internal/node
+// take the same Task and add options of their own.
 package work
 
 import (

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A finished machine has mixed once and trains no more.
+// A finished machine has mixed once and does not train any more.
 type finished struct{ gossip.Machine }
 
 func (finished) Mixed() algos.Mixed { return algos.Mixed{Gap: 0.5, Moved: 3} }

@@ -12,8 +12,8 @@ type weigher struct {
 	coded       []byte
 }
 
-// everything is the toll of a link so slow that a coder takes no time beside it.
-const everything entropy.Toll = 1
+// everything is the cost of a link so slow that the time of a coder does not count.
+const everything entropy.LinkCost = 1
 
 func newWeigher(m messenger) (*weigher, error) {
 	w := &weigher{messenger: m}

@@ -161,7 +161,7 @@ func (l *Links) Send(frames []gossip.Frame) {
 
 // sendOne sends one message to several neighbours.
 func (l *Links) sendOne(same []gossip.Frame) {
-	cost := entropy.Toll(0)
+	cost := entropy.LinkCost(0)
 	if l.s.coding != nil {
 		for _, f := range same {
 			cost += l.edge(f.To).cost()

@@ -51,7 +51,7 @@ func newCoding(c *Config) (*coding, error) {
 type mailing struct {
 	stage *coding
 	frame gossip.Frame
-	cost  entropy.Toll
+	cost  entropy.LinkCost
 
 	layout quant.Layout
 
@@ -64,7 +64,7 @@ type mailing struct {
 
 // mailing wraps a message for so many links, at a cost per byte; nil if there is nothing
 // to code.
-func (c *coding) mailing(f gossip.Frame, links int, cost entropy.Toll) *mailing {
+func (c *coding) mailing(f gossip.Frame, links int, cost entropy.LinkCost) *mailing {
 	if c == nil || f.Kind != gossip.Data || len(f.Payload) == 0 || links == 0 {
 		return nil
 	}

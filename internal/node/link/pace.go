@@ -45,15 +45,14 @@ func (p *pace) best() float64 {
 	return best
 }
 
-// linkCost returns what a byte takes to a neighbour: at the rate of the run file,
-// else at that measured. A writer is held up only if more is under way than the
-// buffers hold, a reader always: so that frames come in slowly counts for those
-// that go out, as the links of a run are alike. Where neither tells, it is 0.
-func linkCost(limit float64, sent, received *pace) entropy.Toll {
+// linkCost returns the cost of a byte to a neighbour: from the rate of the run file, else from the measured rate. A
+// writer waits only if more is in flight than the buffers hold, a reader always waits. Therefore the rate of incoming
+// frames counts for outgoing ones, too: the links of a run are alike. Without a rate the cost is 0.
+func linkCost(limit float64, sent, received *pace) entropy.LinkCost {
 	if limit > 0 {
-		return entropy.TollOf(limit)
+		return entropy.LinkCostOf(limit)
 	}
-	return entropy.TollOf(8 * min(received.best(), sent.best()))
+	return entropy.LinkCostOf(8 * min(received.best(), sent.best()))
 }
 
 // costSample is the payload that coders are measured with, costTries how often:

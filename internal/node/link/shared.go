@@ -89,6 +89,6 @@ func (n *neighbour) carried() Bytes {
 }
 
 // cost returns what a byte costs on the way to the neighbour.
-func (n *neighbour) cost() entropy.Toll {
+func (n *neighbour) cost() entropy.LinkCost {
 	return linkCost(n.Host.Rate(n.id), &n.sent.pace, &n.received.pace)
 }

@@ -6,30 +6,29 @@ import (
 	"gossiptrainer/quant"
 )
 
-// An arrangement brings the bytes of a payload that are alike together in
-// planes, and back.
+// An arrangement moves similar bytes of a payload into planes, and back.
 type arrangement struct {
 	layout quant.Layout
 	kind   kind
 	digits digits
 	wide   quant.Packing
-	planes int    // how many
-	size   int    // bytes of each
+	planes int    // number of planes
+	size   int    // bytes of each plane
 	memory []byte // the planes, one after the other
-	room   []byte // for those that are no part of a payload
+	room   []byte // for planes outside the payload
 }
 
-// A kind is what a bucket's symbols become.
+// A kind says how the symbols of a bucket become bytes.
 type kind int
 
 const (
-	asPacked kind = iota // one plane of the bytes as they are: of whole symbols, or nothing is known of them
+	asPacked kind = iota // one plane of unchanged bytes: whole symbols, or bytes of unknown meaning
 	inDigits             // one plane of several symbols to a byte
 	inHalves             // two planes, the low and the high byte of each symbol
 	inWords              // a plane of each byte of a word
 )
 
-// set prepares a for payloads of layout l, which is not empty and was checked.
+// set prepares a for payloads of layout l, which is checked and not empty.
 func (a *arrangement) set(l quant.Layout) error {
 	a.layout = l
 	switch n := l.Levels; {
@@ -85,8 +84,7 @@ func (a *arrangement) body(m int) int {
 // sides returns the bytes of a payload that belong to no plane.
 func (a *arrangement) sides() int { return a.layout.Tail + a.layout.Head*a.layout.Buckets() }
 
-// bind finds the place of the planes: within payload if they lie there in one
-// piece, and joined tells so.
+// bind finds the memory of the planes. It is within payload if they lie there in one piece, which joined reports.
 func (a *arrangement) bind(payload []byte) (joined bool) {
 	if a.kind == asPacked && a.layout.Buckets() <= 1 {
 		head := a.layout.Head * a.layout.Buckets()
@@ -121,8 +119,7 @@ func (a *arrangement) apart(dst, payload []byte) ([]byte, error) {
 	return append(dst, payload...), nil
 }
 
-// join fills payload from the sides and the planes; those that were bound within
-// it are there already.
+// join fills payload from the sides and the planes. Planes bound within the payload are in place already.
 func (a *arrangement) join(payload, sides []byte, joined bool) error {
 	at := 0
 	for first := 0; first < a.layout.Count; {
@@ -142,8 +139,8 @@ func (a *arrangement) join(payload, sides []byte, joined bool) error {
 	return nil
 }
 
-// gather moves the m symbols of a bucket into the planes, those of one plane to
-// byte at, and returns how many bytes that took.
+// gather moves the m symbols of a bucket into the planes, each plane from byte at on, and returns the number of bytes
+// per plane.
 func (a *arrangement) gather(at, first int, body []byte, m int) (int, error) {
 	switch a.kind {
 	case asPacked:

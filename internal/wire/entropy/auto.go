@@ -2,54 +2,53 @@ package entropy
 
 import "math"
 
-// A Toll is what it takes to carry one byte of a payload on all links that it
-// goes to: seconds, 0 if nothing holds it up.
-type Toll float64
+// A LinkCost is the time, in seconds, to carry one byte of a payload on all links that the payload takes. It is 0 for
+// links without a limit.
+type LinkCost float64
 
-// TollOf returns the toll of one link that carries so many bits per second, 0 if
-// that is 0, which stands for unlimited or unknown.
-func TollOf(rate float64) Toll {
+// LinkCostOf returns the cost of one link with a rate in bits per second. A rate of 0, unlimited or unknown, costs 0.
+func LinkCostOf(rate float64) LinkCost {
 	if rate <= 0 {
 		return 0
 	}
-	return Toll(8 / rate)
+	return LinkCost(8 / rate)
 }
 
-// Costs are the seconds that coding one byte and decoding it take together.
+// Costs are the seconds to code and decode one byte, taken together.
 type Costs struct{ Huff0, FSE float64 }
 
-// Typical are the costs of a core of today, for who must not measure them: the
-// simulator, whose results do not depend on the machine it runs on.
+// Typical returns the costs on a current core, for the simulator: its results must not depend on a measurement of this
+// machine.
 func Typical() Costs { return Costs{Huff0: 3e-9, FSE: 11e-9} }
 
-// probeLen is how much of a payload Auto looks at, at most.
+// probeLen bounds the bytes of a payload that Auto reads for its estimate.
 const probeLen = 16 << 10
 
 // A probe counts bytes.
 type probe [256]int
 
-// worthProbing reports whether a payload of n bytes that shrank to nothing
-// would be worth its coding: on a fast link none is, and there is nothing to do.
-func (c Costs) worthProbing(n int, toll Toll) bool {
-	return float64(n)*float64(toll) > float64(n)*c.Huff0
+// worthProbing reports whether coding a payload of n bytes could pay if it shrank to nothing. On a fast link it never
+// does, so that Auto does nothing there.
+func (c Costs) worthProbing(n int, link LinkCost) bool {
+	return float64(n)*float64(link) > float64(n)*c.Huff0
 }
 
 // weigh returns the coder that makes coding, transfer and decoding take the least time. The
 // payload has plain bytes, of which sides are outside the planes. The estimate reads a part
 // of each plane.
-func (e *Encoder) weigh(plain, sides int, toll Toll) Coder {
+func (e *Encoder) weigh(plain, sides int, link LinkCost) Coder {
 	var huff, fse float64
 	for i := range e.planes {
 		h, f := e.probe.estimate(e.plane(i))
 		huff, fse = huff+h, fse+f
 	}
 	bytes := float64(e.planes * e.size)
-	best, least := Plain, float64(plain)*float64(toll)
+	best, least := Plain, float64(plain)*float64(link)
 	for _, by := range []struct {
 		coder      Coder
 		size, cost float64
 	}{{Huff0, huff, e.costs.Huff0}, {FSE, fse, e.costs.FSE}} {
-		if took := (by.size+float64(sides))*float64(toll) + bytes*by.cost; took < least {
+		if took := (by.size+float64(sides))*float64(link) + bytes*by.cost; took < least {
 			best, least = by.coder, took
 		}
 	}
@@ -59,7 +58,7 @@ func (e *Encoder) weigh(plain, sides int, toll Toll) Coder {
 // pieces are the places of a plane that are looked at.
 const pieces = 8
 
-// estimate returns the bytes that the coders make of plane.
+// estimate returns the bytes of plane after each coder.
 func (p *probe) estimate(plane []byte) (huff, fse float64) {
 	clear(p[:])
 	total := 0

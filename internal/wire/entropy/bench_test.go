@@ -9,8 +9,8 @@ import (
 	"gossiptrainer/quant"
 )
 
-// weights are normal numbers whose spread differs from layer to layer, a tenth of
-// them five times as far out: much like a network's, and no training run.
+// weights returns normal numbers whose spread differs from layer to layer; a tenth of them lie five times as far out.
+// They resemble a network's weights without a training run.
 func weights(n int) []float64 {
 	r := rand.New(rand.NewPCG(9, 9))
 	x := make([]float64, n)
@@ -47,7 +47,7 @@ func residues(b *testing.B, levels int, theta float64) ([]byte, quant.Layout) {
 
 const benchmarked = 1 << 20
 
-// gradient returns what QSGD at 4 bits sends of the weights.
+// gradient returns the message of QSGD at 4 bits for the weights.
 func gradient(b *testing.B) ([]byte, quant.Layout) {
 	b.Helper()
 	q, err := quant.NewQSGD(4, 8192, quant.LInf, 1)

@@ -10,11 +10,11 @@ import (
 // that differ are coded by codes that differ. A block is a flag and
 //
 //	raw    its bytes as they are
-//	rle    the one byte that all of it are
-//	coded  the length of what follows, u32, and what the coder makes of it
+//	rle    the one byte that the whole block repeats
+//	coded  the length of the coded bytes, u32, and the coded bytes
 //
-// How many bytes a block stands for is known: those that are left of the plane,
-// up to the block size of the coder.
+// The receiver knows the bytes of a block: the rest of the plane, but at most the
+// block size of the coder.
 const (
 	rawBlock   = 0
 	rleBlock   = 1
@@ -59,7 +59,7 @@ func (m *machines) appendBlock(dst []byte, c Coder, b []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// same reports whether all of b are one byte.
+// same reports whether all bytes of b are equal.
 func same(b []byte) bool {
 	for _, v := range b {
 		if v != b[0] {

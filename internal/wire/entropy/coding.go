@@ -7,8 +7,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// An Encoder codes payloads. It keeps the memory that it works in. It is not
-// safe for concurrent use.
+// An Encoder codes payloads. It keeps its scratch memory. It is not safe for concurrent use.
 type Encoder struct {
 	choice Coder
 	costs  Costs
@@ -21,7 +20,7 @@ type Encoder struct {
 // Auto reads costs.
 func NewEncoder(choice Coder, costs Costs) (*Encoder, error) {
 	if !choice.Valid() && choice != Auto {
-		return nil, fmt.Errorf("entropy: internal error: no encoder for %v", choice)
+		return nil, fmt.Errorf("internal error: entropy: no encoder for %v", choice)
 	}
 	return &Encoder{choice: choice, costs: costs}, nil
 }
@@ -30,8 +29,8 @@ func NewEncoder(choice Coder, costs Costs) (*Encoder, error) {
 // returns Plain and dst unchanged if the coded form is not smaller. Auto also does so if
 // coding takes longer than it saves at this cost per byte. It fails if layout does not
 // describe the payload.
-func (e *Encoder) Encode(dst, payload []byte, layout quant.Layout, toll Toll) ([]byte, Coder, error) {
-	if e.choice == Plain || len(payload) == 0 || e.choice == Auto && !e.costs.worthProbing(len(payload), toll) {
+func (e *Encoder) Encode(dst, payload []byte, layout quant.Layout, link LinkCost) ([]byte, Coder, error) {
+	if e.choice == Plain || len(payload) == 0 || e.choice == Auto && !e.costs.worthProbing(len(payload), link) {
 		return dst, Plain, nil
 	}
 	if err := layout.Check(); err != nil {
@@ -50,7 +49,7 @@ func (e *Encoder) Encode(dst, payload []byte, layout quant.Layout, toll Toll) ([
 	}
 	coder := e.choice
 	if coder == Auto {
-		coder = e.weigh(len(payload), len(out)-start, toll)
+		coder = e.weigh(len(payload), len(out)-start, link)
 	}
 	if coder == Plain {
 		return dst, Plain, nil
@@ -66,23 +65,22 @@ func (e *Encoder) Encode(dst, payload []byte, layout quant.Layout, toll Toll) ([
 	return out, coder, nil
 }
 
-// A Decoder restores payloads. It keeps the memory that it works in. It is not
-// safe for concurrent use.
+// A Decoder restores payloads. It keeps its scratch memory. It is not safe for concurrent use.
 type Decoder struct {
 	machines
 	arrangement
 }
 
-// Len returns the bytes of the payload that coded announces. It refuses with
-// ErrCoded more than limit, so that memory may be set aside for what it returns.
+// Len returns the length of the payload that coded announces. It refuses more than limit with ErrCoded, so callers may
+// allocate that memory.
 func Len(coded []byte, limit int) (int, error) {
 	layout, _, err := parsePrefix(coded, limit)
 	return layout.Len(), err
 }
 
-// Decode fills payload, whose length Len has returned, with what coder coded. It
-// works in memory of at most twice that length, whatever coded holds. It fails
-// with ErrCoded on what no Encoder writes, and leaves payload with whatever content.
+// Decode fills payload from the output of coder. The payload has the length that Len returned. Decode uses memory of at
+// most twice that length, for any input. It fails with ErrCoded on bytes that no Encoder writes; the content of payload
+// is then undefined.
 func (d *Decoder) Decode(payload []byte, coder Coder, coded []byte) error {
 	if coder == Plain || !coder.Valid() {
 		return fmt.Errorf("%w: %v codes nothing", ErrCoded, coder)

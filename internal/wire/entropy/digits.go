@@ -10,21 +10,21 @@ import (
 //
 //	byte = Σ_t s_t·N^t,  t < g,  g the largest number with N^g ≤ 256.
 //
-// A code of whole bits, as Huffman's, then wastes little of a symbol that takes
-// less than one, and there are fewer bytes to code. Where the bits of a symbol
-// divide 8 these are the bytes that packing makes. A bucket ends with a byte of
-// the digits that are left.
+// A code of whole bits, like Huffman's, then wastes little on a symbol of less
+// than one bit, and there are fewer bytes to code. Where the bits of a symbol
+// divide 8, packing makes the same bytes. A bucket ends with a byte of the
+// remaining digits.
 
-// chunk is the number of symbols that are unpacked at a time, at most.
+// chunk is the largest number of symbols that are unpacked at a time.
 const chunk = 1024
 
-// digits are how symbols become bytes, and back.
+// digits converts symbols to bytes, and back.
 type digits struct {
 	packing quant.Packing
 	levels  int
 	group   int             // g
 	values  int             // N^g
-	step    int             // symbols at a time: whole groups of bytes here and where they are packed
+	step    int             // symbols at a time: whole bytes here and in the packing
 	table   [8 * 256]uint16 // the g digits of each value
 }
 
@@ -54,7 +54,7 @@ func (d *digits) set(levels int) error {
 // len returns the bytes of m symbols.
 func (d *digits) len(m int) int { return (m + d.group - 1) / d.group }
 
-// gather writes the m symbols packed in src to dst, of their length.
+// gather converts the m symbols packed in src to dst, which has len(m) bytes.
 func (d *digits) gather(dst, src []byte, m int) error {
 	var symbols [chunk]uint16
 	for at := 0; at < m; at += d.step {
@@ -81,9 +81,9 @@ func (d *digits) gather(dst, src []byte, m int) error {
 	return nil
 }
 
-// scatter packs the m symbols of the bytes src to dst, of their packed length.
+// scatter packs the m symbols in the bytes of src into dst, which has their packed length.
 func (d *digits) scatter(dst, src []byte, m int) error {
-	var room [chunk + 8]uint16 // the digits that the last byte has too many
+	var room [chunk + 8]uint16 // spare digits of the last byte
 	for at := 0; at < m; at += d.step {
 		n := min(d.step, m-at)
 		bytes := src[at/d.group : d.len(at+n)]

@@ -30,26 +30,26 @@ import (
 type Coder uint8
 
 const (
-	// Plain is the payload as it is.
+	// Plain is the unchanged payload.
 	Plain Coder = iota
 	// Huff0 is a Huffman code per block of 64 KiB.
 	Huff0
 	// FSE is a table of asymmetric numeral systems per block of 64 KiB: several
 	// times slower than Huff0 both ways, and better where a byte has less than a bit.
 	FSE
-	// Zstd is Zstandard at its third of four levels: the two fast ones give up
-	// on symbols that differ in frequency alone.
+	// Zstd is Zstandard at the third of its library's four levels. The two fast levels give up on symbols that differ
+	// only in frequency.
 	Zstd
-	// Bzip2 is what the papers of the field use. It is by far the slowest.
+	// Bzip2 is the coder in the papers of the field. It is by far the slowest.
 	Bzip2
 	coders
 
-	// Auto chooses between Plain, Huff0 and FSE for each payload. It is a choice,
-	// no coder: no frame has its number.
+	// Auto chooses between Plain, Huff0 and FSE for each payload. No frame has its number, because it is a choice and
+	// not a coder.
 	Auto Coder = 255
 )
 
-// names are those of a run file.
+// names are the coders' names in run files.
 func names() []string { return []string{"none", "huff0", "fse", "zstd", "bzip2"} }
 
 const autoName = "auto"
@@ -79,5 +79,5 @@ func (c Coder) String() string {
 // Valid reports whether a frame may have the number c.
 func (c Coder) Valid() bool { return c < coders }
 
-// ErrCoded is the reason why what claims to be a coded payload is none.
-var ErrCoded = errors.New("entropy: no coded payload")
+// ErrCoded is the reason why bytes are not a coded payload.
+var ErrCoded = errors.New("entropy: not a coded payload")

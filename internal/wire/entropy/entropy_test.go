@@ -12,11 +12,11 @@ import (
 	"gossiptrainer/quant"
 )
 
-// allCoders are those that make payloads shorter.
+// allCoders are the coders that shorten payloads.
 var allCoders = []Coder{Huff0, FSE, Zstd, Bzip2}
 
-// symbolsOf returns a payload of layout l whose symbols are mostly small: what
-// coders live on. Words are floats that are alike where there are 4 bytes.
+// symbolsOf returns a payload of layout l whose symbols are mostly small, as coders need them. Words of 4 bytes are
+// similar floats.
 func symbolsOf(t testing.TB, l quant.Layout, seed uint64) []byte {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -78,9 +78,11 @@ func mustEncoder(t testing.TB, c Coder) *Encoder {
 }
 
 // code encodes payload and makes sure that it comes back.
-func code(t testing.TB, e *Encoder, d *Decoder, payload []byte, l quant.Layout, toll Toll) (coded []byte, by Coder) {
+func code(t testing.TB, e *Encoder, d *Decoder, payload []byte, l quant.Layout, link LinkCost) (
+	coded []byte, by Coder,
+) {
 	t.Helper()
-	coded, by, err := e.Encode([]byte("before"), payload, l, toll)
+	coded, by, err := e.Encode([]byte("before"), payload, l, link)
 	if err != nil {
 		t.Fatalf("%v: %+v: %v", e.choice, l, err)
 	}
@@ -195,8 +197,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Nearly all of what the slow coders gain on symbols of unequal frequency the
-// fast ones gain too, and they come within a few per cent of the entropy.
+// The fast coders gain nearly as much as the slow ones on symbols of unequal frequency, and come within a few per cent
+// of the entropy.
 func TestCodersReachTheEntropy(t *testing.T) {
 	for _, test := range []struct {
 		levels int
@@ -304,13 +306,13 @@ func TestAutoTakesWhatIsOverSoonest(t *testing.T) {
 		if test.levels == 2 {
 			l.Count *= 8
 		}
-		if _, by := code(t, mustEncoder(t, Auto), new(Decoder), test.payload, l, Toll(8/test.rate)); by != test.want {
+		if _, by := code(t, mustEncoder(t, Auto), new(Decoder), test.payload, l, LinkCost(8/test.rate)); by != test.want {
 			t.Errorf("%s: %v, want %v", test.name, by, test.want)
 		}
 	}
 }
 
-// The estimate on which Auto decides is near to what the coders write.
+// The estimate that decides for Auto is close to the bytes that the coders write.
 func TestEstimatesAreNearTheTruth(t *testing.T) {
 	for _, test := range []struct {
 		levels int
@@ -367,14 +369,14 @@ func with(b []byte, at int, v byte) []byte {
 	return b
 }
 
-// A payload that is far shorter than what it announces, or holds far more, costs
-// no more memory than the largest payload of the run.
+// A payload that is far shorter than it announces, or holds far more, costs no more memory than the largest payload of
+// the run.
 func TestBombsAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	huge := quant.Bytes(100 << 20)
 	for _, c := range allCoders {
 		zeros := make([]byte, huge.Count)
-		zeros[1] = 1 // or it would be a run
+		zeros[1] = 1 // otherwise the block is a run
 		if c == Bzip2 {
 			huge.Count, zeros = 8<<20, zeros[:8<<20]
 		}

@@ -10,8 +10,7 @@ import (
 // fuzzLimit is the largest payload that a fuzzed one may announce.
 const fuzzLimit = 1 << 16
 
-// Whatever comes in, a decoder refuses it or fills the payload announced, and
-// what it accepts can be coded again.
+// A decoder refuses its input or fills the announced payload. A payload that it accepts can be coded again.
 func FuzzDecode(f *testing.F) {
 	for i, l := range []quant.Layout{
 		{Levels: 256, Count: 3000, Tail: 8}, {Levels: 3, Count: 3000, Bucket: 700, Head: 4}, {Levels: 512, Count: 900},
@@ -49,7 +48,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Any payload of any layout comes back, or is no payload of that layout.
+// A payload of any layout comes back unchanged, or is refused because it does not have that layout.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add(byte(1), uint32(8), byte(0), uint32(100), uint32(30), uint16(4), []byte("some bytes, some bytes"))
 	f.Add(byte(2), uint32(0), byte(4), uint32(100), uint32(0), uint16(0), []byte("more of it"))
@@ -69,7 +68,7 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		e := mustEncoder(t, Coder(by))
 		if _, _, err := e.Encode(nil, payload, l, 0); err != nil {
-			return // bytes that are no symbols
+			return // not the bytes of symbols
 		}
 		code(t, e, decoder, payload, l, 0)
 	})

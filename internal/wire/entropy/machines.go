@@ -13,8 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// machines are the coders with the memory that they work in. They are made when
-// they are first needed. Not for concurrent use.
+// machines holds the coders with their scratch memory. They are made at their first use. It is not safe for concurrent
+// use.
 type machines struct {
 	huff  *huff0.Scratch
 	table *fse.Scratch
@@ -25,8 +25,8 @@ type machines struct {
 
 var errLength = errors.New("of another length")
 
-// encode appends the coded form of src to dst and reports whether that is
-// smaller. An error is one of the library or of this program.
+// encode appends the coded form of src to dst and reports whether it is smaller. An error comes from the library or is
+// a fault of this program.
 func (m *machines) encode(dst []byte, c Coder, src []byte) (out []byte, smaller bool, err error) {
 	switch c {
 	case Huff0:
@@ -38,7 +38,7 @@ func (m *machines) encode(dst []byte, c Coder, src []byte) (out []byte, smaller 
 	case Bzip2:
 		out, smaller, err = m.encodeBzip2(dst, src)
 	default:
-		return dst, false, fmt.Errorf("entropy: internal error: %v codes no blocks", c)
+		return dst, false, fmt.Errorf("internal error: entropy: %v codes no blocks", c)
 	}
 	if err != nil {
 		return dst, false, fmt.Errorf("entropy: %v: %w", c, err)
@@ -108,14 +108,14 @@ func (m *machines) decodeFSE(dst, src []byte) error {
 	mine := s.Out
 	s.Out, s.DecompressLimit = dst[:0:len(dst)], len(dst)+1
 	out, err := fse.Decompress(src, s)
-	s.Out = mine // dst is not the library's to keep
+	s.Out = mine // the library must not keep dst
 	if err == nil && len(out) != len(dst) {
 		err = errLength
 	}
 	return err
 }
 
-// zstdWindow is how far back Zstd looks for what repeats.
+// zstdWindow is the distance within which Zstd finds repetitions, in bytes.
 const zstdWindow = 1 << 20
 
 func (m *machines) encodeZstd(dst, src []byte) ([]byte, bool, error) {

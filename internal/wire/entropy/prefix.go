@@ -10,7 +10,7 @@ import (
 // prefixLen is the size of the prefix.
 const prefixLen = 15
 
-// Where its fields are.
+// Offsets of its fields.
 const (
 	atCount  = 0
 	atBucket = 4
@@ -29,8 +29,7 @@ func appendPrefix(dst []byte, l quant.Layout) []byte {
 	return append(dst, byte(l.Word))
 }
 
-// parsePrefix returns the layout that coded begins with, of a payload of at most
-// limit bytes, and the rest.
+// parsePrefix returns the layout at the beginning of coded, for a payload of at most limit bytes, and the rest.
 func parsePrefix(coded []byte, limit int) (l quant.Layout, rest []byte, err error) {
 	if len(coded) < prefixLen {
 		return l, nil, fmt.Errorf("%w: %d bytes, the prefix alone has %d", ErrCoded, len(coded), prefixLen)

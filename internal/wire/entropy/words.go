@@ -46,7 +46,7 @@ func (a *arrangement) scatterWords(body []byte, first int) {
 	}
 }
 
-// block returns the symbols of a wide packing that are handled at a time.
+// block returns the number of symbols of a wide packing that are converted at a time.
 func block(packing quant.Packing) int { return chunk / packing.Group() * packing.Group() }
 
 // gatherHalves splits the symbols packed in body.
