@@ -1,8 +1,17 @@
-// Package state names what a worker carries from one round to the next, so that
-// it can be copied, written down, and put into a worker made anew.
+// Package state copies what a worker carries from one round to the next, and gives it to a
+// worker that begins there. A type that carries something names it in one method:
 //
-// It knows neither algorithms nor files: those who carry something show it, and
-// package checkpoint keeps it on disk.
+//	func (m *momentum) State(v *state.Visit) {
+//		v.Floats("v", m.v)
+//		state.Int(v, "steps", &m.steps, 0, 1<<30)
+//	}
+//
+//	var s state.Snapshot
+//	s.Save("momentum", old)
+//	err := s.Load("momentum", again)
+//
+// Load checks sizes and ranges, and refuses NaN and Inf. The package writes no files and knows
+// no algorithm.
 package state
 
 import (
