@@ -3,18 +3,21 @@ package lint
 // Places that were too large when the rules came. A number may only fall.
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
-var budgetDebts = debt{}
+var budgetDebts = debt{
+}
 
 // shortDebts are files that are too short, by package.
-var shortDebts = debt{}
+var shortDebts = debt{
+}
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
-	"docs": 2,
+	"docs": 1,
 }
 
 // upwardDebts are references that run upwards, by package.
-var upwardDebts = debt{}
+var upwardDebts = debt{
+}
 
 // englishDebts are phrases and sentences that are hard to read, by folder.
 var englishDebts = debt{
@@ -24,14 +27,14 @@ var englishDebts = debt{
 	"docs":                                  52,
 	"docs/design":                           8,
 	"docs/format":                           5,
-	"docs/reference":                        16,
+	"docs/reference":                        10,
 	"docs/results":                          67,
 	"gossip":                                58,
 	"gossip/elastic":                        3,
 	"gossip/judge":                          2,
 	"gossip/peer":                           4,
-	"gossip/replay":                         13,
-	"gossip/state":                          4,
+	"gossip/replay":                         9,
+	"gossip/state":                          3,
 	"internal/app/machine":                  1,
 	"internal/app/preflight":                1,
 	"internal/conformance":                  2,
@@ -48,7 +51,7 @@ var englishDebts = debt{
 	"internal/node/socket":                  15,
 	"internal/node/telemetry":               1,
 	"internal/report":                       18,
-	"moniqua":                               27,
+	"moniqua":                               26,
 	"quant":                                 19,
 	"quant/controller":                      2,
 	"quant/levels":                          5,
