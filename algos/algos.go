@@ -1,9 +1,20 @@
-// Package algos holds the update rules: each file is the loop body of one
-// paper, over flat float32 vectors.
+// Package algos holds the update rules of decentralized training: one file per paper, whose
+// loop body it is, over flat float32 vectors. Choose a rule, give it the model and a step size,
+// and let a machine of package gossip call it:
 //
-// An algorithm sees neither sockets nor clocks nor other workers; it is called
-// by package gossip, which decides when. It knows nothing of how a Codec or a
-// quant.Compressor turns vectors into bytes.
+//	rule := &algos.DPSGD{
+//		X:     x,                                      // the model, updated in place
+//		Alpha: func(k int) float32 { return 0.1 },     // α_k
+//		Codec: algos.Full{},                           // or a moniqua.Codec
+//	}
+//	machine, err := gossip.New(rank, graph.Row(rank), rule, rounds)
+//
+// DPSGD and D2 send models by a Codec, and so does ADPSGD, whose workers mix in pairs and share
+// no rounds. Choco, DCD, ECD, DeepSqueeze, Naive, AllGather and Server send what a
+// quant.Compressor makes of a vector. AllReduce sums gradients in full precision.
+//
+// An update rule sees neither sockets nor clocks nor other workers, and takes no gradients. To
+// add one, implement gossip.Algorithm.
 package algos
 
 import (

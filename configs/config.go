@@ -1,7 +1,18 @@
-// Package configs holds the run files: their Go structure, defaults, schema, validation and the embedded presets.
+// Package configs reads, checks and writes run files. Load merges a file or a preset with
+// environment variables and single settings, and reports everything that is wrong at once:
 //
-// It knows names, types and ranges; it builds nothing. Package experiment turns a Config into graphs, algorithms,
-// models and shards.
+//	l, err := configs.Load(configs.Source{File: "ring8", Set: []string{"algorithm.bits=4"}})
+//	if err != nil {
+//		return err // an *Error: each problem with its key, file and line
+//	}
+//	rounds := l.Config.Train.Rounds
+//
+// Default has the default settings, Presets the embedded run files, Schema the JSON schema and
+// Reference the keys with their descriptions. Comparisons of several runs have files of their
+// own, which LoadComparison reads.
+//
+// The package knows names, types and ranges. It builds no graph, algorithm or model: package
+// internal/experiment does.
 package configs
 
 import (

@@ -1,10 +1,27 @@
-// Package gossip is the round protocol: one deterministic state machine per
-// worker. Frames and gradients go in; frames to send and points to take
-// gradients at come out.
+// Package gossip is the round protocol: one deterministic state machine per worker. A driver
+// gives it frames and gradients, and does what Ready asks for:
 //
-// It opens no socket, reads no clock, starts no goroutine and logs nothing:
-// the same calls in the same order give the same output, bit for bit. Drivers
-// (packages internal/sim and internal/node) own time and transport.
+//	m, err := gossip.New(rank, graph.Row(rank), rule, rounds)
+//	for {
+//		r := m.Ready()
+//		send(r.Send)                               // to the neighbours' machines
+//		if r.Compute {
+//			loss := gradient(g, r.Round, r.At)     // of round r.Round at r.At
+//			m.Gradient(g, loss, now)
+//		}
+//		if r.Done {
+//			break
+//		}
+//		m.Receive(<-frames)
+//	}
+//
+// The example of New is a whole driver. A Worker runs an Algorithm with rounds that all
+// workers share, a PairWorker runs AD-PSGD. The packages below this one wrap a machine in
+// layers that survive faults: peer puts them together.
+//
+// The package opens no socket, reads no clock, starts no goroutine and logs nothing. The same
+// calls in the same order give the same output, bit for bit. To train over a network without a
+// driver of your own, use package node.
 package gossip
 
 import (

@@ -1,8 +1,16 @@
-// Package model holds the objectives f_i over one flat float32 parameter
-// vector, with hand-written gradients: quadratic, logistic, mlp, lenet, resnet, vgg16.
+// Package model has ready-made objectives f_i over one flat float32 parameter vector, with
+// hand-written gradients: quadratic, logistic, mlp, lenet, resnet, vgg16.
 //
-// It has no automatic differentiation, no optimizer and no randomness beyond
-// the initial point.
+//	m, err := model.New(model.Spec{
+//		Name: "mlp", Shape: sample.Shape{H: 28, W: 28, C: 1}, Classes: 10, Batch: 32, Hidden: []int{128},
+//	})
+//	x, g := make([]float32, m.Dim()), make([]float32, m.Dim())
+//	m.Init(x, seed)
+//	loss := m.Gradient(g, x, batch) // a sample.Batch
+//	score := m.Evaluate(x, batch)
+//
+// The package has no automatic differentiation, no optimizer and no randomness beyond the
+// initial point. It reads no data.
 package model
 
 import (

@@ -1,11 +1,18 @@
-// Package moniqua is the modulo codec of Lu and De Sa, "Moniqua: Modulo
-// Quantized Communication in Decentralized SGD" (ICML 2020), and the rules that
-// choose its bound θ: a model travels as its grid indices modulo N, and the
-// receiver, whose own model differs by less than θ, recovers them exactly.
+// Package moniqua sends models at a few bits per parameter by the modulo codec of Lu and De Sa,
+// "Moniqua: Modulo Quantized Communication in Decentralized SGD" (ICML 2020). Give an update
+// rule a codec in place of algos.Full:
 //
-// It mixes no models by a matrix of its own and sends nothing: package gossip asks for
-// repairs. Between rounds it keeps only the state of verification and of the control
-// of θ.
+//	theta, err := moniqua.Fixed(0.5) // neighbours' models differ by less, in every parameter
+//	codec, err := moniqua.New(256, moniqua.Dither, theta, seed, rank)
+//	rule := &algos.DPSGD{X: x, Alpha: step, Codec: codec}
+//
+// A model travels as its grid indices modulo N. The receiver, whose own model differs by less
+// than θ, recovers them exactly. From a bound of the updates, Theorem and Certified
+// compute a θ that is large enough; Adaptive and Measured make one that follows the run.
+//
+// The package mixes no models by a matrix of its own and sends nothing: when a message has to
+// be repaired, package gossip asks for that. Between rounds it keeps only what verification
+// and the control of θ need.
 //
 // docs/math.md#the-modulo-codec and docs/math.md#theta derive the formulas.
 package moniqua

@@ -1,8 +1,12 @@
-// Package quant turns vectors into few bytes and back: it holds the compressors
-// of the baselines and packs symbols 0..N−1 densely.
+// Package quant turns vectors into few bytes and back: one file per compressor of the
+// literature. Make a compressor for the worker that sends, and one like it at each receiver:
 //
-// It knows no algorithm: the caller decides which vectors are compressed and what
-// becomes of the error. The modulo quantizer is in package moniqua.
+//	c, err := quant.NewQSGD(4, 512, quant.LInf, seed) // bits, bucket, norm
+//	payload, err := c.Compress(nil, round, z)
+//	err = c.AddTo(acc, weight, round, payload)        // acc += weight·C(z)
+//
+// A Packing packs symbols 0..N−1 densely. The package knows no algorithm and no error
+// feedback: package algos does. The modulo quantizer is package moniqua's.
 //
 // Symbols are packed densely. A power of two N = 2^b is a bit stream: symbol m takes the stream bits
 // m·b .. m·b+b−1, least significant bit first, and stream bit t is bit t mod 8

@@ -1,8 +1,18 @@
-// Package topology builds the communication graphs of a run and their doubly
-// stochastic mixing matrices W, and computes what the theory asks of them:
-// spectrum, path sums, admissibility.
+// Package topology builds the graph of a run and its mixing matrix W, and computes what the
+// theory asks of them:
 //
-// It knows nothing of models, messages or time: a graph is a value.
+//	g, err := topology.New(topology.Spec{Kind: topology.Ring, N: 8, Slack: 1})
+//	if err != nil {
+//		return err
+//	}
+//	row := g.Row(0)            // weights and neighbours of worker 0
+//	s, err := g.Spectrum()     // eigenvalues, spectral gap, path sums
+//
+// W has Metropolis weights: it is symmetric and doubly stochastic. Slack γ mixes it with the
+// identity, γW + (1−γ)I.
+//
+// A graph is a value that does not change. The package opens no links and knows nothing of
+// models, messages or time.
 package topology
 
 import "slices"

@@ -1,6 +1,12 @@
-// Package elastic lets a worker continue without neighbours that are lost, and lets a
-// ring take a lost worker back. An Elastic is the layer that does it around a machine.
-// Its Membership decides, edge by edge.
+// Package elastic lets a worker continue without neighbours that are lost, and lets a ring
+// take a lost worker back. Wrap a machine in a layer, and tell it of links and of time:
+//
+//	layer, err := elastic.New(gossip.NewLinked(m, rank, 0, gossip.Undurable), m, elastic.Start{
+//		Self: rank, Row: row, Closing: graph.Closing(rank), Rounds: rounds,
+//	})
+//
+// An Elastic is the layer; its Membership decides, edge by edge. W stays symmetric and doubly
+// stochastic. The package keeps no messages for workers that come back: package replay does.
 package elastic
 
 import (

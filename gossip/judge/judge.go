@@ -1,9 +1,14 @@
-// Package judge counts what comes from a neighbour and cannot be used, and has no more to
-// do with one from which too much of it comes.
+// Package judge counts what a neighbour sends that cannot be used, and cuts off a neighbour
+// that sends too much of it. Wrap a layer:
 //
-// The connections below are authenticated, so a frame that was damaged, or says what no
-// worker says, is its sender's own doing: a broken machine, another program, or malice.
-// One is an accident; a neighbour that does it again and again is cut off.
+//	layer := judge.New(inside, judge.Rules{Self: rank, Tolerance: 8, Name: reason})
+//
+// The layer bans the neighbour's process, or ends the run if the Sentence says so. The links
+// below are authenticated, so a bad frame is its sender's doing: a broken machine, another
+// program, or malice.
+//
+// The package decides by frames alone. It finds no model poisoned that is well formed: a Clip
+// of package algos limits those.
 package judge
 
 import (

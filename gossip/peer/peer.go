@@ -1,5 +1,5 @@
-// Package peer is a worker that can lose its neighbours: a machine with all layers around it
-// that its run asks for. A driver of whatever kind has links and a clock, and does this:
+// Package peer puts a machine and all layers together that a run asks for, so that a worker
+// can lose its neighbours. A driver of whatever kind has links and a clock, and does this:
 //
 //	p, err := peer.New(machine, start)
 //	for !p.Over() {
@@ -13,6 +13,7 @@
 //	}
 //
 // Settle says that the state after the last round is safe: then neighbours are told bye.
+// The package opens no links and writes no checkpoints.
 package peer
 
 import (

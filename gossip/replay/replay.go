@@ -1,36 +1,36 @@
-// Package replay lets a worker and its neighbours die and go on, with a run that ends as
-// if nobody had died, bit for bit.
+// Package replay lets a worker and its neighbours die and come back. The run ends as if no
+// worker had died, bit for bit. Wrap the machine of a worker that is at the beginning of a round:
+//
+//	start := replay.Start{Self: rank, Row: row, Slots: gossip.SlotsOf(machine), Log: log}
+//	place := start.Slots.Of(round, 0)
+//	layer := replay.New(gossip.NewLinked(machine, rank, place, place), start)
+//
+// The package writes no checkpoints and no files: Log is where messages are kept, and Memory
+// is one in memory.
 //
 // A worker that has come back from a checkpoint does its last rounds once more, with the
 // messages that it was sent the first time. Its neighbours have them in their logs. The
 // worker tells where it is, and they send what it can take from there, one exchange
-// ahead. What it says meanwhile its neighbours have heard: that is not sent, but
-// kept for those who may come back in their turn. Messages that were not sent the first
-// time follow when it is where it was.
+// ahead. Its neighbours have heard the messages that it makes meanwhile: these are not
+// sent, but kept for neighbours that come back later. When it is where it was, it sends again.
 //
-// On every new link both ends do so until they are surely in step: when each has passed
-// the place of the one that was ahead by more than Lead exchanges, since one that came
-// back cannot have told the other more than that before. From then on a message is sent
+// On every new link both ends do so until they are surely in step. That is when each has
+// passed the place of the one that was ahead by more than Lead exchanges: a worker that
+// came back cannot have told the other more before. From then on a message is sent
 // as soon as it is there, and nothing is told of places.
 //
-// On an edge that goes one way they never are. The sender hears nothing of its receiver,
-// and may be told by the worker in front, from a log, all that lets it run ahead while
-// the receiver comes back as well. The buffers of a machine are then used again before
+// On an edge that goes one way they never are. The sender hears nothing of its receiver.
+// The log of the worker in front may let it run ahead while the receiver comes back as
+// well. The buffers of a machine are then used again before
 // they are read. So such an edge stays as all edges begin.
 //
 // Codecs that verify: a repair that a neighbour has asked for in the past may be asked for
 // again when that comes back. Requests are not repeated, so the repairs of all messages
 // that a neighbour may have had on an earlier link are kept, and sent when they are asked for.
 //
-// A driver wraps the machine of a worker that is at the beginning of a round:
-//
-//	start := replay.Start{Self: rank, Row: row, Slots: gossip.SlotsOf(machine), Log: log}
-//	place := start.Slots.Of(round, 0)
-//	layer := replay.New(gossip.NewLinked(machine, rank, place, place), start)
-//
-// It says at each meeting what Control told it last (place and durable, at first as above),
+// A driver says at each meeting what Control told it last (place and durable, at first as above),
 // and drives the layer as gossip.Layer describes. A worker that has died begins with
-// its newest checkpoint and with what is left of its log: see Memory.Rewind, journal.Open.
+// its newest checkpoint and with its log, cut at that place: see Memory.Rewind.
 // Saved is called when a checkpoint is safe, with the round of the oldest that is kept.
 package replay
 

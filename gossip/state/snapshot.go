@@ -1,7 +1,17 @@
-// Package state names the variables that a worker carries from one round to the next. They can be copied, written down,
-// and put into a new worker.
+// Package state copies the variables that a worker carries from one round to the next, and
+// restores them in a new worker. A type names its variables in one method:
 //
-// It knows neither algorithms nor files: Keepers show their variables, and package checkpoint keeps them on disk.
+//	func (m *momentum) State(v *state.Visit) {
+//		v.Floats("v", m.v)
+//		state.Int(v, "steps", &m.steps, 0, 1<<30)
+//	}
+//
+//	var s state.Snapshot
+//	s.Save("momentum", old)
+//	err := s.Load("momentum", again)
+//
+// Load checks sizes and ranges, and refuses NaN and Inf. The package writes no files and knows
+// no algorithm.
 package state
 
 import (

@@ -1,9 +1,13 @@
-// Package controller chooses how many bits per parameter the next messages of a
-// run get, from how the run has been going.
+// Package controller chooses how many bits per parameter the next messages of a run get, from
+// how the run has been going:
 //
-// A controller is a function of what it has been shown so far: it reads no
-// clock and draws by address. It makes no messages, and how all workers come to
-// follow one of them is package gossip's matter. To keep the bits fixed, have none.
+//	c, err := controller.NewOlandRaj(2, 8) // at least 2 bits, at most 8
+//	bits := c.Choose(losses, rms, took)    // rms of the last gradient
+//
+// A gossip.Agreement carries the choice of one controller to all workers.
+//
+// A controller is a function of what it has been shown so far: it reads no clock and draws
+// by address. It makes no messages. To keep the bits fixed, have none.
 package controller
 
 import (

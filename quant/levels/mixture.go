@@ -1,7 +1,11 @@
-// Package levels fits level tables to the distribution of the values to round:
-// ALQ, ALQG and AMQ of Faghri, Tabrizian, Markov, Alistarh, Roy and
-// Ramezani-Kebrya, "Adaptive Gradient Quantization for Data-Parallel SGD",
-// NeurIPS 2020.
+// Package levels fits level tables to the distribution of the values to round, so that rounding
+// has less variance than with even levels:
+//
+//	m := levels.Weighted([]levels.Bucket{levels.Observe(v, norm)})
+//	table := levels.ALQ(levels.WithZero, 4, m)
+//
+// ALQ, ALQG and AMQ are those of Faghri, Tabrizian, Markov, Alistarh, Roy and
+// Ramezani-Kebrya, "Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS 2020.
 //
 // A bucket of coordinates is seen as norm·sign·r with r = |v|/norm in [0, 1].
 // A fit knows the mean and the standard deviation of r, and a table that
