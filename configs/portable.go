@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,4 +136,19 @@ func settings(set []Override) yaml.MapSlice {
 	}
 	slices.SortFunc(all, func(a, b yaml.MapItem) int { return strings.Compare(a.Key.(string), b.Key.(string)) })
 	return all
+}
+
+// Shortened returns the settings, as in --set, that make the run of c one of fewer rounds. If
+// faults of the script begin after these, the settings have the script without them.
+func (c *Config) Shortened(rounds int) []string {
+	set := []string{fmt.Sprintf("train.rounds=%d", rounds)}
+	late := func(f Fault) bool { return !f.At.Timed && f.At.Round >= rounds }
+	if !slices.ContainsFunc(c.Faults.Script, late) {
+		return set
+	}
+	script, err := json.Marshal(slices.DeleteFunc(slices.Clone(c.Faults.Script), late))
+	if err != nil {
+		panic("internal error: " + err.Error()) // every field is a number, a text or a list of them
+	}
+	return append(set, scriptKey+"="+string(script))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -122,19 +121,4 @@ func (f Fault) MarshalYAML() (any, error) {
 		}
 	}
 	return keys, nil
-}
-
-// Shortened returns the settings, as in --set, that make the run of c one of fewer rounds. If
-// faults of the script begin after these, the settings have the script without them.
-func (c *Config) Shortened(rounds int) []string {
-	set := []string{fmt.Sprintf("train.rounds=%d", rounds)}
-	late := func(f Fault) bool { return !f.At.Timed && f.At.Round >= rounds }
-	if !slices.ContainsFunc(c.Faults.Script, late) {
-		return set
-	}
-	script, err := json.Marshal(slices.DeleteFunc(slices.Clone(c.Faults.Script), late))
-	if err != nil {
-		panic("internal error: " + err.Error()) // every field is a number, a text or a list of them
-	}
-	return append(set, scriptKey+"="+string(script))
 }
