@@ -9,49 +9,44 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// A Chooser chooses how many bits per parameter messages get.
+// A Chooser chooses the bits per parameter of messages.
 type Chooser interface {
-	// Window returns how many exchanges a choice looks at, ≥ 1.
+	// Window returns the number of exchanges that a choice is based on, ≥ 1.
 	Window() int
-	// Choose returns the bits of the next epoch, given the mean loss of all
-	// workers after each of the last Window exchanges, oldest first, the root mean
-	// square of the chooser's own last gradient, and how long it was from the
-	// gradient of the exchange before them to that of the last.
+	// Choose returns the bits of the next epoch. The losses are the mean losses of all workers after each of the last
+	// Window exchanges, oldest first. The root mean square of the chooser's own last gradient is rms. The time took runs
+	// from the gradient of the exchange before the window to the gradient of its last exchange.
 	Choose(losses []float64, rms float64, took time.Duration) int
 }
 
-// An Agreement lets all workers use the same bits in every round although one of
-// them chooses: worker 0, whose choice travels as part of Frame.Note and is
-// passed on by all who have heard of it. Time is cut into epochs of
-// L = Diameter + 1 + Window exchanges, numbered here from 0:
+// An Agreement lets all workers use the same bits in every round. Worker 0 chooses them. Frame.Note carries the choice,
+// and every worker that knows it passes it on. An epoch has L = Diameter + 1 + Window exchanges, numbered here from 0:
 //
 //	0 … D−1    the choice travels: after exchange D−1 all workers know it
 //	D          the first exchange with the new bits
-//	D+1 … L−1  exchanges with the new bits, which the next choice looks at
+//	D+1 … L−1  exchanges with the new bits, on which the next choice is based
 //
-// After exchange L−1 worker 0 chooses. So a choice is judged by exchanges of its
-// own bits alone, and by their whole time, which is told with gradients: from
-// that of exchange D to that of L−1. Which rounds have which bits does not depend
-// on the order in which messages arrive.
+// After exchange L−1 worker 0 chooses. So it judges a choice by exchanges that have these bits alone, and by the time
+// from the gradient of exchange D to that of L−1. The bits of a round do not depend on the order in which messages
+// arrive.
 //
-// The loss of all workers is found by dynamic average consensus (Zhu and
-// Martínez, "Discrete-time dynamic average consensus", Automatica 2010):
+// Dynamic average consensus estimates the mean loss of all workers (Zhu and Martínez, "Discrete-time dynamic average
+// consensus", Automatica 2010):
 //
 //	l_i ← l_i + (loss_i^k − loss_i^{k−1})    at a gradient
 //	l_i ← l_i + Σ_j W_ij (r_j − r_i)         after an exchange
 //
-// where r is the upper 24 bits of l as a float32. Both ends of an edge add the
-// same r_j − r_i, so for symmetric W the mean of the l_i is always that of the
-// losses; on a complete graph, and at the centre of a star, l_i is the mean loss
-// as of the last message.
+// where r is the upper 24 bits of l as a float32. Both ends of an edge add the same r_j − r_i. So for symmetric W the
+// mean of the l_i always equals the mean of the losses. On a complete graph, and at the centre of a star, l_i is the
+// mean loss as of the last message.
 type Agreement struct {
 	plan   AgreementPlan
-	choose Chooser // nil but at worker 0
+	choose Chooser // nil except at worker 0
 
-	before, after int // the bits until and from exchange from on
+	before, after int // the bits before exchange from, and from it on
 	from          int
-	told          uint8 // what worker 0 has chosen, as far as known here; 0: nothing yet
-	total, rounds int64 // the bits of all exchanges so far, and how many those are
+	told          uint8 // the latest choice of worker 0 that is known here; 0: none yet
+	total, rounds int64 // the sum of the bits over all exchanges so far, and the number of exchanges
 
 	loss, last float64 // l_i, loss_i^{k−1}
 	said       float64 // r_i
@@ -59,25 +54,25 @@ type Agreement struct {
 	epoch
 }
 
-// An epoch is what the next choice looks at.
+// An epoch holds the input of the next choice.
 type epoch struct {
 	losses []float64
 	rms    float64
 	began  time.Duration
-	now    time.Duration // of the last gradient
+	now    time.Duration // time of the last gradient
 	took   time.Duration
 }
 
-// An AgreementPlan is what all workers of a run agree on in advance.
+// An AgreementPlan has the settings that all workers of a run share.
 type AgreementPlan struct {
 	Diameter         int // of the graph, ≥ 0
 	Every            int // rounds per exchange, ≥ 1
 	Window           int // of the Chooser, ≥ 1
-	Low, High, Start int // bits, 1 ≤ Low ≤ Start ≤ High ≤ 255; Start is for the first epoch
+	Low, High, Start int // bits, 1 ≤ Low ≤ Start ≤ High ≤ 255; the first epoch uses Start
 }
 
-// NewAgreement returns the part of one worker in an agreement. choose is nil but
-// for worker 0. It fails on plans that make no sense.
+// NewAgreement returns one worker's part in an agreement. choose is nil except for worker 0. NewAgreement refuses plans
+// out of range.
 func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 	switch {
 	case plan.Diameter < 0 || plan.Every < 1 || plan.Window < 1:
@@ -98,8 +93,7 @@ func NewAgreement(plan AgreementPlan, choose Chooser) (*Agreement, error) {
 	}, nil
 }
 
-// Bits returns the bits of round k, which is one of the present epoch or of the
-// last exchange of the one before.
+// Bits returns the bits of round k, which lies in the present epoch or in the last exchange of the previous one.
 func (a *Agreement) Bits(k int) int {
 	if k/a.plan.Every < a.from {
 		return a.before
@@ -118,7 +112,7 @@ func (a *Agreement) Mean() float64 {
 // length returns L.
 func (a *Agreement) length() int { return a.plan.Diameter + 1 + a.plan.Window }
 
-// place returns the number within its epoch of the exchange of round k.
+// place returns the number of the exchange of round k within its epoch.
 func (a *Agreement) place(k int) int { return k / a.plan.Every % a.length() }
 
 // computed enters the gradient of round k.
@@ -139,7 +133,7 @@ func (a *Agreement) computed(k int, g []float32, loss float32, now time.Duration
 	}
 }
 
-// note returns what to send with the messages of the exchange that begins.
+// note returns the mark for the messages of the exchange that begins.
 func (a *Agreement) note() mark {
 	m := newMark(a.told, a.loss)
 	a.said = m.loss()
@@ -174,11 +168,10 @@ func (a *Agreement) exchanged(k int) {
 	}
 }
 
-// clamp keeps what worker 0 chose, and what others say that it chose, in range.
+// clamp keeps a choice in range, because neighbours may forward any number as the choice of worker 0.
 func (a *Agreement) clamp(bits int) uint8 { return uint8(min(max(bits, a.plan.Low), a.plan.High)) }
 
-// A mark is the upper half of a note: 8 bits are what worker 0 chose, 24 the
-// upper bits of a loss as a float32.
+// A mark is the upper half of a note: 8 bits for the choice of worker 0, 24 for the upper bits of a loss as a float32.
 type mark uint32
 
 const lossBits = 24
@@ -189,7 +182,7 @@ func newMark(bits uint8, loss float64) mark {
 
 func (m mark) bits() uint8 { return uint8(m >> lossBits) }
 
-// loss returns a number within the bounds of clampLoss, whatever m says.
+// loss returns the loss within the bounds of clampLoss, because a mark may hold any bits.
 func (m mark) loss() float64 {
 	v := float64(math.Float32frombits(uint32(m) << (32 - lossBits)))
 	if v != v {
@@ -198,7 +191,7 @@ func (m mark) loss() float64 {
 	return clampLoss(v)
 }
 
-// clampLoss bounds what is believed of a loss by ±2²⁰; NaN stays NaN.
+// clampLoss bounds a loss by ±2²⁰, so that one worker cannot ruin the mean; NaN stays NaN.
 func clampLoss(loss float64) float64 {
 	const largest = 1 << 20
 	return max(-largest, min(largest, loss))

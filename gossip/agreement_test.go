@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// lossOf and timeOf are what worker i says with its gradient of round k.
+// lossOf and timeOf are the loss and the time that worker i reports with its gradient of round k.
 func lossOf(i, k int) float32 { return float32(i+2) / float32(k+1) }
 
 func timeOf(i, k int) time.Duration { return time.Duration(k*k+i) * time.Millisecond }
@@ -37,7 +37,7 @@ func (s setup) machine(i int, alg gossip.Algorithm) (*gossip.Worker, error) {
 		gossip.Schedule{Rounds: s.rounds, Every: max(1, s.every), Agreed: agreed})
 }
 
-// A listener is a chooser that remembers what it was told.
+// A listener is a chooser that remembers the arguments of its calls.
 type listener struct {
 	window int
 	rule   func(call int, losses []float64) int
@@ -55,10 +55,10 @@ func (c *listener) Choose(losses []float64, rms float64, took time.Duration) int
 
 const window = 2
 
-// inTurn are the bits of a chooser that does not look.
+// inTurn are the bits of a chooser that ignores the losses.
 func inTurn(call int, _ []float64) int { return 2 + call*3%7 }
 
-// byLoss are the bits of one that does.
+// byLoss are the bits of a chooser that uses the losses.
 func byLoss(_ int, losses []float64) int { return 2 + int(1000*losses[0]+500*losses[1])%7 }
 
 // diameter returns the number of hops between the workers farthest apart.
@@ -114,8 +114,7 @@ func (g graph) predicted(every int) func(k int) int {
 	}
 }
 
-// switching are runs whose bits change, against lock-step with the bits that
-// must be.
+// switching are runs whose bits change, compared with lock-step runs with the same bits.
 var switching = []family{
 	{"moniqua on cta, bits in turn", func(g graph, dim, rounds int) setup {
 		return g.agreeing(dim, 6*rounds, 1, algos.CTA, inTurn)
@@ -125,7 +124,7 @@ var switching = []family{
 	}},
 }
 
-// What worker 0 chooses from losses is the same in whatever order messages come.
+// Messages may arrive in any order: from the same losses worker 0 makes the same choices.
 func TestChoicesDoNotDependOnTheSchedule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -144,8 +143,7 @@ func TestChoicesDoNotDependOnTheSchedule(t *testing.T) {
 	})
 }
 
-// converse runs full-precision workers that agree on something and returns what
-// worker 0's chooser was told.
+// converse runs full-precision workers that share an agreement and returns the arguments of worker 0's chooser.
 func converse(t *testing.T, g graph, rounds int, loss func(i, k int) float32) *listener {
 	t.Helper()
 	c := &listener{window: window, rule: inTurn}
@@ -187,7 +185,7 @@ func converse(t *testing.T, g graph, rounds int, loss func(i, k int) float32) *l
 	return c
 }
 
-// edges returns the graph of n workers with an edge where joined says so.
+// edges returns the graph of n workers with an edge wherever joined returns true.
 func edges(n int, joined func(i, j int) bool) graph {
 	g := make(graph, n)
 	for i := range g {
@@ -240,7 +238,7 @@ func TestChooserHearsTheMeanLoss(t *testing.T) {
 	}
 }
 
-// A neighbour that says anything, at worker 0 and at another one.
+// A neighbour sends any note, to worker 0 and to another worker.
 func FuzzNotes(f *testing.F) {
 	for _, note := range []uint64{math.MaxUint64, 1<<63 - 1, uint64(math.Float32bits(float32(math.Inf(-1)))) << 24,
 		0xFF7F8000 << 32, 0xFFC00000 << 24} {
@@ -254,8 +252,7 @@ func FuzzNotes(f *testing.F) {
 	})
 }
 
-// hear runs worker self of two, whose own losses are all loss and whose neighbour
-// sends the notes in turn.
+// hear runs worker self of two. Its own losses are all loss; its neighbour sends the notes in turn.
 func hear(t *testing.T, self int, notes [2]uint64, loss float32) {
 	c := &listener{window: window, rule: func(call int, _ []float64) int { return []int{-5, 1 << 40}[call%2] }}
 	var choose gossip.Chooser

@@ -15,13 +15,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A caller calls a machine as no driver does: in any order, with gradients that
-// nobody asked for and frames that nobody has sent.
+// A caller calls a machine as no driver does: in any order, with gradients that the machine did not ask for and frames
+// that no worker has sent.
 type caller struct {
 	t     *testing.T
 	m     gossip.Machine
 	data  []byte
-	owned int // payloads that the machine has
+	owned int // payloads that the machine owns
 }
 
 const (
@@ -41,8 +41,8 @@ func (c *caller) byte() int {
 	return int(b)
 }
 
-// act makes one call. It reports whether the model is still within what is sane:
-// lies that grow from round to round are believed.
+// act makes one call. It reports whether the model is still within sane bounds, because the machine believes lies that
+// grow from round to round.
 func (c *caller) act() bool {
 	before := slices.Clone(c.m.Params())
 	var err error
@@ -53,7 +53,7 @@ func (c *caller) act() bool {
 		c.owned -= len(r.Spent)
 	case 2, 3:
 		err = c.m.Gradient(c.gradient(&unchanged), 1, 0)
-		var bad *algos.MessageError // of what was mixed after a gradient that was taken
+		var bad *algos.MessageError // of a message mixed after an accepted gradient
 		unchanged = unchanged || err != nil && !errors.As(err, &bad)
 	case 4, 5, 6:
 		if err = c.m.Receive(c.frame()); refused(err) {
@@ -81,10 +81,10 @@ func (c *caller) act() bool {
 	return vec.MaxAbs(c.m.Params()) < 1e30
 }
 
-// mayCallAgain reports whether the machine has only complained.
+// mayCallAgain reports whether the machine goes on after the error.
 func (c *caller) mayCallAgain(err error) bool {
 	var bad *algos.MessageError
-	return errors.As(err, &bad) || c.m.Gradient(nil, 0, 0) != err // one that has failed says so for ever
+	return errors.As(err, &bad) || c.m.Gradient(nil, 0, 0) != err // a machine that has failed returns its error for ever
 }
 
 func refused(err error) bool {
@@ -97,7 +97,7 @@ func refused(err error) bool {
 	return false
 }
 
-// gradient returns a gradient, or something that is none and must change nothing.
+// gradient returns a gradient, or an invalid one that must change nothing.
 func (c *caller) gradient(none *bool) []float32 {
 	g := make([]float32, callDim)
 	for i := range g {
@@ -114,7 +114,7 @@ func (c *caller) gradient(none *bool) []float32 {
 	return g
 }
 
-// frame returns any frame; many are such as a neighbour might send.
+// frame returns any frame; many look like those of a neighbour.
 func (c *caller) frame() gossip.Frame {
 	f := gossip.Frame{
 		From: topology.Rank([]int{2, 7, called, -1, 3}[c.byte()%5]), To: called,
@@ -198,8 +198,8 @@ func callees(t *testing.T) []func(row topology.Row, x []float32) (gossip.Machine
 	}
 }
 
-// Whatever is called, a machine neither panics nor grows nor changes its model by
-// what it refuses, and no neighbour makes it fail for good.
+// No sequence of calls makes a machine panic or grow, and a refused call never changes its model. No neighbour makes it
+// fail for good.
 func FuzzCalls(f *testing.F) {
 	for which := range byte(6) {
 		f.Add([]byte{which})

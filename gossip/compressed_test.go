@@ -9,9 +9,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// compressed are D² and the algorithms with compressors. The messages of most
-// only make sense after all earlier ones: a frame used twice, out of order or not at all would leave
-// replicas and public copies apart for ever.
+// compressed are D² and the algorithms with compressors. Most of their messages need all earlier ones. A frame used
+// twice, out of order or not at all would leave replicas and public copies apart for ever.
 var compressed = []family{
 	{"d2", func(g graph, dim, rounds int) setup {
 		return g.compressing(dim, rounds, func(x []float32, _ topology.Row, _ algos.Compression) gossip.Algorithm {
@@ -83,8 +82,8 @@ func (g graph) compressing(dim, rounds int, rule func([]float32, topology.Row,
 	}}
 }
 
-// reducing is the same for an all-reduce of as many workers, on a graph of its
-// own; mean is what a server compresses with.
+// reducing does the same for an all-reduce of as many workers, on a graph of its own; mean returns the compressor of a
+// server.
 func (g graph) reducing(kind topology.Kind, dim, rounds int,
 	rule func(i int, x []float32, c algos.Compression, mean quant.Compressor) gossip.Algorithm) setup {
 	rows := g.on(kind)
@@ -102,7 +101,7 @@ func (g graph) on(kind topology.Kind) []topology.Row {
 	return other.Rows()
 }
 
-// compression returns the compressors of a worker and of those that it hears.
+// compression returns the compressors of a worker and of its neighbours.
 func compression(dim, i int, row topology.Row) algos.Compression {
 	c := algos.Compression{Own: compressor(dim, i)}
 	for _, e := range row.In {
@@ -111,9 +110,8 @@ func compression(dim, i int, row topology.Row) algos.Compression {
 	return c
 }
 
-// compressor gives every worker one with randomness of its own: random-k on even
-// ranks, a stochastic grid on odd ones. Both have payloads of an even length,
-// which no frame of spoil has.
+// compressor gives every worker a compressor with randomness of its own: random-k on even ranks, a stochastic grid on
+// odd ones. Both have payloads of an even length, unlike the frames of spoil.
 func compressor(dim, i int) quant.Compressor {
 	stream := rng.Stream(7, i)
 	if i%2 == 0 {

@@ -6,44 +6,44 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A ControlKind says what is to be done with links.
+// A ControlKind says which action a layer asks of its driver.
 type ControlKind uint8
 
 // Kinds of controls.
 const (
-	CallPeer  ControlKind = iota // make links to Peer, which is no neighbour
-	LeavePeer                    // end the link to Peer, and refuse others of its process
-	DropLink                     // end the link to Peer because of Why: another is made
+	CallPeer  ControlKind = iota // make links to Peer, which is no neighbour yet
+	LeavePeer                    // end the link to Peer, and refuse other links of its process
+	DropLink                     // end the link to Peer because of Why, and make another one
 	BanPeer                      // end the link to Peer because of Why, and refuse its process
-	// tell neighbours on meeting that this worker is at Place, its oldest checkpoint at Durable
+	// tell neighbours at the handshake that this worker is at Place, its oldest checkpoint at Durable
 	Introduce
-	StopRun // tell all neighbours, before what waits to be sent, that the run is over because of Why
+	StopRun // tell all neighbours, before the frames that wait, that the run ends because of Why
 )
 
-// A Control is something to be done with links.
+// A Control is an action on links that a layer asks of its driver.
 type Control struct {
 	Kind           ControlKind
 	Peer           topology.Rank
-	Place, Durable int // Introduce
+	Place, Durable int // of Introduce, in exchanges
 	Why            error
 }
 
-// A NoteKind says what a Note is about.
+// A NoteKind says which event a Note reports.
 type NoteKind uint8
 
 // Kinds of notes.
 const (
 	Warning   NoteKind = iota // Text, about Peer and Exchange, because of Why
-	Trouble                   // Text, about Peer and Exchange, because of how the link to Peer is
-	Unused                    // a frame of Peer was not used because of Why
-	Unusable                  // a message of Peer was found to be of no use when it was mixed
-	Blamed                    // this counts against Peer, for the reason Text
-	CutOff                    // the worker has no more to do with the process of Peer; Text says why
-	EdgeIsSet                 // the edge to Peer has Weight from Exchange on; 0 is off
-	Awaited                   // nothing has happened For so long: the worker waits for Peers
+	Trouble                   // Text, about Peer and Exchange, because of the state of the link to Peer
+	Unused                    // a frame of Peer was refused because of Why
+	Unusable                  // a message of Peer proved unusable when the worker mixed it
+	Blamed                    // an offence of Peer, named in Text
+	CutOff                    // the worker refuses the process of Peer from now on; Text says why
+	EdgeIsSet                 // the edge to Peer has Weight from Exchange on; 0: the edge is off
+	Awaited                   // no event For this time: the worker waits for Peers
 )
 
-// A Note is something that people should know.
+// A Note is an event that the user should learn of.
 type Note struct {
 	Kind     NoteKind
 	Peer     topology.Rank

@@ -6,31 +6,27 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An Elastic machine goes on when it loses neighbours. The weight of an edge that
-// is off belongs to the diagonals of both its ends: an algorithm that moves by
-// Σ_j W_ij (x̂_j − x̂_i) need not be told, for it leaves out a term. So W is
-// symmetric and doubly stochastic in every exchange in which both ends of each
-// edge agree that it is on, or off.
+// An Elastic machine goes on when it loses neighbours. The weight of an edge that is off is added to the diagonal of W
+// at both ends. An algorithm that moves by Σ_j W_ij (x̂_j − x̂_i) needs no notice: it leaves out a term. So W stays
+// symmetric and doubly stochastic in every exchange, as long as both ends of each edge agree on its state.
 //
 // Exchanges are numbered as in Frame: ⌊round/H⌋ where one of H rounds exchanges.
 type Elastic interface {
 	Machine
-	// Next returns the first exchange of which nothing has been sent.
+	// Next returns the first exchange of which the worker has sent nothing.
 	Next() int
-	// Cut takes the edge to peer off from the first exchange whose message is not
-	// there, which it returns: at most Plan.Lead + 1 after the one in progress.
-	// The link to peer must be down.
+	// Cut takes the edge to peer off from the first exchange whose message has not arrived. It returns that exchange,
+	// which is at most Plan.Lead + 1 after the one in progress. The link to peer must be down.
 	Cut(peer topology.Rank) (exchange int, err error)
-	// Open puts an edge on from an exchange on, Next or later. It changes nothing
-	// if it fails.
+	// Open adds an edge from an exchange on, which is Next or later. An error changes nothing.
 	Open(e topology.Edge, exchange int) error
-	// Close takes the edge to peer off from an exchange on, as its other end does.
+	// Close takes the edge to peer off from an exchange on. The other end does the same.
 	Close(peer topology.Rank, exchange int) error
 }
 
 var _ Elastic = (*Worker)(nil)
 
-// Next returns the first exchange of which nothing has been sent.
+// Next returns the first exchange of which the worker has sent nothing.
 func (w *Worker) Next() int { return w.outbox.sent }
 
 // Cut takes the edge to peer off and goes on without it.
@@ -61,7 +57,7 @@ func (w *Worker) Close(peer topology.Rank, exchange int) error {
 	return w.off(peer, exchange)
 }
 
-// off tells peer nothing from a slot on and goes on if nothing else is awaited.
+// off stops messages to peer from a slot on. The worker then goes on if no other message is missing.
 func (w *Worker) off(peer topology.Rank, slot int) error {
 	if i := w.outbox.index(peer); i >= 0 {
 		w.outbox.peers[i].until = slot
@@ -72,7 +68,7 @@ func (w *Worker) off(peer topology.Rank, slot int) error {
 	return w.exchange()
 }
 
-// Open puts the edge e on from an exchange on.
+// Open adds the edge e from an exchange on.
 func (w *Worker) Open(e topology.Edge, exchange int) error {
 	s := w.inbox.span(e.Peer)
 	switch {

@@ -5,14 +5,12 @@ import (
 	"slices"
 )
 
-// A run may end before its rounds are over, with a round that all workers have. Two
-// steps lead there: each worker holds still and says how many rounds it has begun, and
-// the largest of these numbers becomes that of the run. Nobody has begun a round beyond
-// it, so the run is one of that many rounds, bit for bit, where step sizes do not look
-// ahead. A worker that holds still serves the others as ever.
+// A run may end early, after a round that all workers agree on. It takes two steps. Each worker holds still and reports
+// how many rounds it has begun. Then the largest of these numbers becomes the number of rounds of the run. No worker
+// has begun a later round. So the run equals, bit for bit, a run of that many rounds, unless step sizes depend on the
+// planned number. A worker that holds still goes on serving its neighbours.
 
-// Hold keeps the worker from beginning another round until End, and returns how many
-// it has begun.
+// Hold keeps the worker from beginning another round until End, and returns the number of rounds that it has begun.
 func (w *Worker) Hold() (begun int) {
 	w.held = w.phase != done
 	if w.phase == computing || w.phase == exchanging {
@@ -21,8 +19,8 @@ func (w *Worker) Hold() (begun int) {
 	return w.k
 }
 
-// End makes the run one of fewer rounds, at least as many as any worker has begun. A
-// round of which Ready has told nothing may be the first beyond.
+// End shortens the run to a number of rounds, at least as many as any worker has begun. If Ready has not yet reported
+// the present round, End may take it back.
 func (w *Worker) End(rounds int) error {
 	fresh := w.phase == computing && !w.asked
 	switch {
@@ -44,7 +42,7 @@ func (w *Worker) End(rounds int) error {
 	return nil
 }
 
-// cross goes over the boundary before round k.
+// cross passes the boundary before round k.
 func (w *Worker) cross() error {
 	if w.boundary != nil {
 		w.boundary(w.k)
@@ -52,7 +50,7 @@ func (w *Worker) cross() error {
 	return w.begin()
 }
 
-// unbegin takes the beginning of round k back, of which nobody knows.
+// unbegin takes the beginning of round k back, which Ready has not reported.
 func (w *Worker) unbegin() {
 	w.phase = done
 	if w.outbox.sent > w.slot() {
@@ -62,15 +60,15 @@ func (w *Worker) unbegin() {
 	}
 }
 
-// unsend forgets the last slot. Its buffer was that of an older one, which is gone.
+// unsend forgets the last slot. Its buffer belonged to an older slot, which is gone.
 func (b *outbox) unsend() {
 	b.sent--
 	b.first = max(b.first, b.sent+1-len(b.kept))
 }
 
-// Hold ends the run of this worker with the step it is in, and returns how many it has
-// begun: without rounds that workers share there is nothing to agree on. Exchanges that
-// are open end as ever, so that the mean of the models moves by the gradients alone.
+// Hold ends the run of this worker with its present step, and returns the number of steps that it has begun. The
+// workers share no rounds, so they need not agree on an end. Open exchanges end as usual, so that the mean of the
+// models moves by the gradients alone.
 func (w *PairWorker) Hold() (begun int) {
 	if w.end == running {
 		w.end = lastStep
@@ -82,7 +80,7 @@ func (w *PairWorker) Hold() (begun int) {
 	return w.step + 1
 }
 
-// End does nothing that Hold has not done.
+// End does nothing: Hold alone ends the run.
 func (w *PairWorker) End(int) error {
 	w.Hold()
 	return w.failed

@@ -11,8 +11,8 @@ import (
 	"gossiptrainer/gossip/state"
 )
 
-// Workers are told to hold still, and where the end is, one after the other and at
-// any time: the parameters are those of a run of that many rounds.
+// The test tells the workers to hold still, and then the end, one by one and at any time. The parameters equal those of
+// a run of that many rounds.
 func TestARunThatEndsEarlyIsOneOfAsManyRounds(t *testing.T) {
 	for _, family := range slices.Concat(families, compressed, switching) {
 		t.Run(family.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestARunThatEndsEarlyIsOneOfAsManyRounds(t *testing.T) {
 					turn()
 				}
 				d.finish()
-				clear(d.taken) // forged frames of rounds that will not be are still there
+				clear(d.taken) // may hold forged frames of rounds after the end
 				s.rounds = last
 				d.check(lockstep(t, s))
 			})
@@ -50,7 +50,7 @@ func TestARunThatEndsEarlyIsOneOfAsManyRounds(t *testing.T) {
 	}
 }
 
-// pull is what worker 5 does with gradient and message of a round.
+// pull is the step of worker 5 in round k: a gradient and a message.
 func pull(t *testing.T, w *gossip.Worker, k int) {
 	t.Helper()
 	gradient(t, w, 1)
@@ -67,7 +67,7 @@ func TestAWorkerThatHoldsStill(t *testing.T) {
 	if r.Compute || r.Done || r.Round != 1 || len(r.Send) > 0 || len(crossed) > 0 {
 		t.Errorf("after round 0 it wants %+v and has crossed %v, want nothing", r, crossed)
 	}
-	receive(t, w, frame(2, 1, 0, "b")) // who does not hold still yet is ahead
+	receive(t, w, frame(2, 1, 0, "b")) // a worker that does not hold still yet is ahead
 	equal(t, "rounds begun", w.Hold(), 1)
 	for _, rounds := range []int{0, 10} {
 		if err := w.End(rounds); err == nil || !strings.Contains(err.Error(), "others are begun, or too few are left") {
@@ -87,7 +87,7 @@ func TestAWorkerThatHoldsStill(t *testing.T) {
 	}
 }
 
-// A worker that comes back where the run has ended meanwhile begins nothing.
+// A worker that returns after the end of the run begins no round.
 func TestTheFirstRoundBeyondIsTakenBack(t *testing.T) {
 	w := newWorker(t, pair, &script{plan: overlapping}, 9)
 	var saved state.Snapshot
@@ -109,7 +109,7 @@ func TestTheFirstRoundBeyondIsTakenBack(t *testing.T) {
 	}
 }
 
-// Without shared rounds each ends where it is, and no half of an exchange is lost.
+// Without shared rounds each worker ends where it is, and no half of an exchange is lost.
 func TestPairsThatHoldStillEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -133,7 +133,7 @@ func TestPairsThatHoldStillEnd(t *testing.T) {
 			}
 		}
 		c.finish()
-		c.plan.Rounds = 0 // of the budget anything may be left
+		c.plan.Rounds = 0 // any part of the budget may be left
 		c.check(start)
 	})
 }

@@ -51,7 +51,7 @@ type Algorithm interface {
 	Mix(k, hop int, in []algos.Message) (algos.Mixed, error)
 }
 
-// A Model is a worker's replica and what is kept beside it.
+// A Model is a worker's replica, with the size of the memory beside it.
 type Model interface {
 	// Params returns x_k, where the next gradient is taken.
 	Params() []float32
@@ -62,15 +62,15 @@ type Model interface {
 // A FrameKind says what a frame is for.
 type FrameKind uint8
 
-// Kinds of frames. Those from Place on have no payload; layers around a machine send and take them.
+// Kinds of frames. Those from Place on have no payload; layers around a machine send and receive them.
 const (
 	Data    FrameKind = iota // the message of (round, hop)
 	Request                  // the receiver of that message could not recover it: asks for its repair
-	Repair                   // what makes the message certain
+	Repair                   // lets the receiver recover the message for certain
 	Place                    // the sender is at (round, hop) and can take the messages from there on
-	Durable                  // the sender keeps a checkpoint from before (round, hop) and asks for nothing older
-	Member                   // about an edge: hop is what the sender says of it, round the exchange
-	Bye                      // the sender has sent all that it will, and needs nothing more
+	Durable                  // the sender keeps a checkpoint from before (round, hop) and asks for no older message
+	Member                   // about an edge: hop is the statement of the sender, round the exchange
+	Bye                      // the sender sends nothing more and needs nothing more
 )
 
 // A Frame is one message on one directed link.
@@ -78,70 +78,63 @@ type Frame struct {
 	From, To   topology.Rank
 	Kind       FrameKind
 	Round, Hop int
-	// of a Data frame: what is told besides the message: the lower half by a Noter or Proposer, the upper by an Agreement
+	// of a Data frame, beside the message: the lower half is of a Noter or Proposer, the upper half of an Agreement
 	Note    uint64
 	Payload []byte // empty in a Request, and in all kinds from Place on
 }
 
-// A Carrier is an algorithm whose messages codecs make. The message of hop h is lane h:
-// it has a codec of its own, with noise and a bound of its own. If a codec is a Verifier
-// or a Noter, the protocol serves it.
+// A Carrier is an algorithm whose messages codecs make. Each hop has a codec of its own, with its own noise and bound:
+// its lane. The protocol serves codecs that are Verifiers or Noters.
 type Carrier interface {
 	// Carries returns the codecs by lane, one for every hop.
 	Carries() []algos.Codec
 }
 
-// A Verifier is a codec that recognises a message which it recovered wrongly:
-// its Mix returns an *algos.MismatchError, and wants Message.Repair.
+// A Verifier is a codec that detects messages that it recovered wrongly: its Mix returns an *algos.MismatchError, and
+// wants Message.Repair.
 type Verifier interface {
-	// Verifies reports whether it does so in this run.
+	// Verifies reports whether the codec detects wrong messages in this run.
 	Verifies() bool
-	// AppendRepair appends what a receiver needs besides the message of round k
-	// to recover it for certain, and reports whether that is still known: it is
-	// for the last two rounds that were encoded.
+	// AppendRepair appends the data with which a receiver recovers the message of round k for certain. It reports
+	// whether that data is still known: the codec keeps it for the last two rounds that it encoded.
 	AppendRepair(dst []byte, k int) ([]byte, bool)
-	// ExtraMemory returns the bytes kept for that.
+	// ExtraMemory returns the bytes kept for repairs.
 	ExtraMemory() int
 }
 
-// A Noter is a codec that lets all workers agree on something by what it adds to
-// the frames.
+// A Noter is a codec whose notes on frames let all workers agree on a value, such as θ.
 type Noter interface {
-	// Note returns what to send with the messages of round k.
+	// Note returns the note for the messages of round k.
 	Note(k int) uint32
-	// Mixed reports what the mixing of round k saw: the neighbours' notes, and
-	// how many of their messages had to be repaired.
+	// Mixed takes the result of mixing round k: the neighbours' notes, the observations, and the number of messages
+	// that needed a repair.
 	Mixed(k int, notes []uint32, saw algos.Mixed, repaired int)
 }
 
-// A Proposer is the codec of a link of AD-PSGD, with which the worker that offers
-// an exchange decides how both models travel in it.
+// A Proposer is the codec of a link of AD-PSGD. The worker that offers an exchange decides with it how both models
+// travel.
 type Proposer interface {
-	// Propose returns what to tell with the offer of an exchange, clock being
-	// the number of steps that a worker has done on average.
+	// Propose returns the note for the offer of an exchange. clock is the mean number of steps that a worker has done.
 	Propose(number, clock int) uint32
-	// Heed takes over what the other end has told with its offer, before that is
-	// answered, or says why it cannot.
+	// Heed applies the note of the other end's offer before the worker answers. An error says why it cannot.
 	Heed(number int, note uint32) error
-	// Ended reports what an exchange offered here saw, and how many of its two
-	// messages had to be repaired; one that was declined after a repair saw
-	// nothing. It is not called for offers whose link broke.
+	// Ended takes the result of an exchange that this worker offered: the observations, and how many of its two
+	// messages needed a repair. An exchange that was declined after a repair has no observations. Offers whose link
+	// broke are not reported.
 	Ended(number int, saw algos.Mixed, repaired int)
 }
 
 // A Local algorithm can take gradient steps between exchanges.
 type Local interface {
-	// Local applies the update direction g of round k, in which nothing is
-	// exchanged. It may use g as scratch.
+	// Local applies the update direction g of round k, which has no exchange. It may use g as scratch.
 	Local(k int, g []float32) error
 }
 
 // Ready is the work a driver must do before it calls the Machine again.
 type Ready struct {
-	// Send lists frames in the order to send them per link. A payload stays
-	// unchanged until its receiver has used it, so that a driver may send
-	// without copying; frames for a peer without a link are dropped, Link
-	// asks for them again.
+	// Send lists frames in the order to send them per link. A payload stays unchanged until its receiver has used it,
+	// so that a driver may send without copying. The driver drops frames for a peer without a link; Link asks for them
+	// again.
 	Send []Frame
 	// Compute asks for the update direction of round Round at the point At,
 	// which is not modified before Gradient is called.
@@ -152,19 +145,18 @@ type Ready struct {
 	Hop int
 	// Spent lists payloads given to Receive that the machine no longer needs.
 	Spent [][]byte
-	// Waiting lists the neighbours whose frames the current hop lacks, in
-	// increasing rank, once everything local is done.
+	// Waiting lists the neighbours whose frames the current hop lacks, in increasing rank, once all local work is done.
 	Waiting []topology.Rank
 	// Done says that all rounds are over. Frames may still have to be sent.
 	Done bool
 
-	// Layers around a machine ask for the following; a machine leaves it empty.
+	// Layers around a machine fill the following fields; a machine leaves them empty.
 
-	// Control lists what is to be done with links, before Send.
+	// Control lists actions on links. The driver does them before Send.
 	Control []Control
-	// Notes lists what people should know.
+	// Notes lists events for the user.
 	Notes []Note
-	// Owed lists neighbours that lack messages which are there.
+	// Owed lists the neighbours to which this worker still has to deliver messages that exist already.
 	Owed []topology.Rank
 	// More asks for another call of Ready as soon as Send is handed over.
 	More bool
@@ -172,15 +164,14 @@ type Ready struct {
 	Failed error
 }
 
-// Reasons for which Receive refuses a frame. The machine is unchanged and the
-// run goes on; a driver counts them.
+// Reasons for which Receive refuses a frame. The machine is unchanged and the run goes on; a driver counts them.
 var (
 	ErrStale     = errors.New("gossip: frame of a finished exchange")
 	ErrDuplicate = errors.New("gossip: frame already received")
 	ErrEarly     = errors.New("gossip: frame too far ahead")
 	ErrStranger  = errors.New("gossip: frame from a worker that is no neighbour")
 	ErrNoSuchHop = errors.New("gossip: frame of an exchange that the run does not have")
-	ErrUnasked   = errors.New("gossip: repair that nobody asked for, or that is not to be had")
+	ErrUnasked   = errors.New("gossip: repair that no request asked for, or request for a repair that is not available")
 )
 
 // Refusal reports whether err is one of these reasons.
@@ -193,52 +184,48 @@ func Refusal(err error) bool {
 	return false
 }
 
-// A Core is what a machine and the layers around it have in common. It is not safe
-// for concurrent use; the slices of a Ready are valid until the next call of Ready.
+// A Core is the common part of a machine and the layers around it. It is not safe for concurrent use. The slices of a
+// Ready are valid until the next call of Ready.
 type Core interface {
 	Ready() Ready
-	// Gradient reports the update direction asked for by Ready.Compute, the loss
-	// of the mini-batch that it was taken on, and the driver's time since the run
-	// began. The machine owns g until it asks for the next one and may overwrite
-	// it. Nothing but a choice of bits may depend on loss and now.
+	// Gradient reports the update direction that Ready.Compute asked for, the loss of its mini-batch, and the driver's
+	// time since the run began. The machine owns g until it asks for the next one and may overwrite it. Only a choice
+	// of bits may depend on loss and now.
 	Gradient(g []float32, loss float32, now time.Duration) error
-	// Receive reports a frame, early, late or duplicate, and takes ownership
-	// of its payload unless it refuses the frame with one of the reasons
-	// above. A frame whose payload turns out to be unusable when its round is
-	// mixed is reported as *algos.MessageError by whichever call mixes; the
-	// frame is forgotten, its payload is in Spent, and it may be received anew.
+	// Receive takes a frame, which may be early, late or a duplicate. It owns the payload unless it refuses the frame
+	// with one of the reasons above. A payload may prove unusable only when its round is mixed. Then the call that
+	// mixes returns *algos.MessageError and forgets the frame; Spent lists the payload, and the frame may be received
+	// again.
 	Receive(f Frame) error
 	Pacer
 	View
-	// State shows what the machine carries from round to round, see Resume.
+	// State shows the state that the machine carries from round to round, see Resume.
 	state.Keeper
 }
 
 // A Machine is one worker's side of the protocol.
 type Machine interface {
 	Core
-	// Link reports that frames to peer may have been lost (up after a new
-	// link was made): the frames that peer may still need are sent again. By
-	// then the driver has let go of all frames meant for the old link.
+	// Link reports that frames to peer may have been lost. up says that a new link is there: then the machine sends the
+	// frames again that peer may still need. The driver must have dropped all frames for the old link before.
 	Link(peer topology.Rank, up bool)
 }
 
-// A Pacer can be watched and held between two rounds.
+// A Pacer can be observed and stopped between two rounds.
 type Pacer interface {
-	// AtBoundary makes the machine call hook before it begins a round k > 0, and
-	// after the last. No gradient is outstanding then, and hook may take the state.
+	// AtBoundary makes the machine call hook before it begins a round k > 0, and after the last. No gradient is
+	// outstanding then, and hook may take the state.
 	AtBoundary(hook func(k int))
-	// Hold keeps the machine from beginning another round and returns how many it
-	// has begun. End makes the run one of so many rounds, which is the most that any
-	// worker has begun when all hold still, and lets it go on to them. Where workers
-	// share no rounds Hold alone is the end: each ends where it is.
+	// Hold keeps the machine from beginning another round and returns the number of rounds that it has begun. End sets
+	// the number of rounds of the run and lets the machine go on. That number is the largest that any worker has begun
+	// when all hold. Where workers share no rounds, Hold alone ends the run: each worker ends where it is.
 	Hold() (begun int)
 	End(rounds int) error
 }
 
-// A View shows how a worker is doing.
+// A View shows the progress of a worker.
 type View interface {
 	Model
-	// Mixed returns what the last finished mixing saw.
+	// Mixed returns the observations of the last finished mixing.
 	Mixed() algos.Mixed
 }

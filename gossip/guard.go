@@ -7,16 +7,14 @@ import (
 	"gossiptrainer/gossip/state"
 )
 
-// A guard knows from history what values of messages are absurd: those that are
-// a large multiple of the largest magnitude that was ever mixed. What the first
-// exchanges hold says little of what follows, because models may begin at 0, so
-// the multiple is larger until there is a history, and magnitudes are believed
-// that are small in absolute terms.
+// A guard learns from history which magnitudes of messages are absurd: large multiples of the largest one ever mixed.
+// Models may begin at 0, so the first exchanges say little of later ones. Until there is a history, the multiple is
+// therefore larger. Magnitudes that are small in absolute terms always pass.
 //
-// It is there for what is broken, not for who is clever: who raises the values
-// little by little is never caught. Clipped mixing limits what that one can do.
+// The guard protects from broken workers, not from a clever attacker, which can raise its values little by little.
+// Clipped mixing limits the effect of such an attacker.
 type guard struct {
-	largest float32 // ever mixed
+	largest float32 // magnitude ever mixed
 	clean   int     // mixings that were measured
 }
 
@@ -24,7 +22,7 @@ const (
 	beginning = 16      // mixings until there is a history
 	steep     = 1 << 30 // times the largest magnitude, before
 	sane      = 1 << 16 // and after
-	small     = 1       // what is taken for the largest magnitude at least
+	small     = 1       // the least value that counts as the largest magnitude
 )
 
 // State shows the history.
@@ -35,7 +33,7 @@ func (g *guard) State(v *state.Visit) {
 	state.Int(v, "clean", &g.clean, 0, math.MaxInt)
 }
 
-// limit returns the largest magnitude to be believed.
+// limit returns the largest magnitude that passes.
 func (g *guard) limit() float32 {
 	times := float64(steep)
 	if g.clean >= beginning {
@@ -44,7 +42,7 @@ func (g *guard) limit() float32 {
 	return float32(min(times*float64(max(g.largest, small)), math.MaxFloat32))
 }
 
-// mixed enters what a mixing saw.
+// mixed enters the observations of a mixing.
 func (g *guard) mixed(saw algos.Mixed) {
 	if saw.Largest > 0 {
 		g.largest = max(g.largest, saw.Largest)

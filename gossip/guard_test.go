@@ -14,7 +14,7 @@ func TestTheGuardBelievesMultiplesOfWhatItHasSeen(t *testing.T) {
 	}
 	g.mixed(algos.Mixed{Largest: 8})
 	g.mixed(algos.Mixed{Largest: 2})
-	g.mixed(algos.Mixed{}) // nobody looked
+	g.mixed(algos.Mixed{}) // a mixing without observations
 	if got := g.limit(); got != 8<<30 {
 		t.Errorf("limit %v after two mixings, want 8·2³⁰", got)
 	}

@@ -8,24 +8,23 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An inbox holds the messages of the exchanges from the current one on: slot s
-// is in exchanges[s mod len(exchanges)]. Nothing is allocated after newInbox but
-// where edges go off or on.
+// An inbox holds the messages of the exchanges from the current one on: slot s is in exchanges[s mod len(exchanges)].
+// After newInbox it allocates only where edges go off or on.
 type inbox struct {
 	exchanges []exchange
 	spans     []span // in increasing rank
 }
 
-// An exchange holds the messages of one slot in the order of the row, which is
-// by increasing rank, as an algorithm wants them.
+// An exchange holds the messages of one slot in the order of the row. That order is by increasing rank, as algorithms
+// require.
 type exchange struct {
 	in    []algos.Message
 	notes []uint32 // for a Noter
 	marks []mark   // for an Agreement
-	got   []bool   // which of them are there; an empty payload is a payload
-	n     int      // how many
+	got   []bool   // whether each has arrived; an empty payload is a payload
+	n     int      // number of messages that have arrived
 	wrong []bool   // which of them need their Repair
-	lacks int      // how many of those have none yet
+	lacks int      // number of those without one
 }
 
 func newInbox(in []topology.Edge, slots int) inbox {
@@ -56,8 +55,7 @@ func (b *inbox) put(slot int, f Frame) error {
 	return nil
 }
 
-// suspect enters that the message of a neighbour needs its repair, unless it
-// has one or is not there.
+// suspect notes that the message of a neighbour needs its repair, unless it has one or has not arrived.
 func (b *inbox) suspect(slot int, from topology.Rank) bool {
 	x := b.at(slot)
 	i := x.index(from)
@@ -95,8 +93,7 @@ func (b *inbox) mend(slot int, from topology.Rank, repair []byte) error {
 	return nil
 }
 
-// complete reports whether all neighbours' messages are there, with the
-// repairs that they need.
+// complete reports whether all neighbours' messages have arrived, with the repairs that they need.
 func (b *inbox) complete(slot int) bool {
 	x := b.at(slot)
 	return x.n == len(x.in) && x.lacks == 0
@@ -116,15 +113,14 @@ func (b *inbox) repaired(slot int) int {
 // messages returns the messages of a complete slot.
 func (b *inbox) messages(slot int) []algos.Message { return b.at(slot).in }
 
-// bound says what values of the messages of a slot are to be believed.
+// bound limits the magnitudes that the messages of a slot may have.
 func (b *inbox) bound(slot int, limit float32) {
 	for i := range b.at(slot).in {
 		b.at(slot).in[i].Limit = limit
 	}
 }
 
-// clear empties a complete slot, whose place the one after those kept takes, and
-// appends its payloads to spent.
+// clear empties a complete slot and appends its payloads to spent. The slot after the last one kept takes its place.
 func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
 	for i := range x.in {
@@ -133,7 +129,7 @@ func (b *inbox) clear(slot int, spent [][]byte) [][]byte {
 	return b.lay(slot+len(b.exchanges), spent)
 }
 
-// discard removes one message, if it is there, and appends what it held to spent.
+// discard removes one message, if it has arrived, and appends its payloads to spent.
 func (b *inbox) discard(slot int, from topology.Rank, spent [][]byte) (_ [][]byte, ok bool) {
 	x := b.at(slot)
 	i := x.index(from)
@@ -143,7 +139,7 @@ func (b *inbox) discard(slot int, from topology.Rank, spent [][]byte) (_ [][]byt
 	return x.take(i, spent), true
 }
 
-// take removes message i, which is there, and appends what it held to spent.
+// take removes message i, which has arrived, and appends its payloads to spent.
 func (x *exchange) take(i int, spent [][]byte) [][]byte {
 	m := &x.in[i]
 	spent = append(spent, m.Payload)
@@ -158,7 +154,7 @@ func (x *exchange) take(i int, spent [][]byte) [][]byte {
 	return spent
 }
 
-// appendMissing appends the neighbours whose messages or repairs lack to dst.
+// appendMissing appends to dst the neighbours whose messages or repairs are missing.
 func (b *inbox) appendMissing(dst []topology.Rank, slot int) []topology.Rank {
 	x := b.at(slot)
 	for i, m := range x.in {

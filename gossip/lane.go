@@ -6,19 +6,18 @@ import (
 	"gossiptrainer/algos"
 )
 
-// A lane is what the protocol knows of the codec of a hop. Hops without one have the
-// zero lane.
+// A lane holds the codec of a hop and its abilities. Hops without a codec have the zero lane.
 type lane struct {
 	codec  algos.Codec
 	verify Verifier // nil unless the codec verifies
 	noter  Noter    // nil unless the codec is one
-	name   string   // in a state: codec, codec1, codec2, ...
+	name   string   // in a checkpoint: codec, codec1, codec2, ...
 }
 
-// lanes are those of an update rule, by hop; none unless it is a Carrier.
+// lanes are the lanes of an update rule, by hop; none unless the rule is a Carrier.
 type lanes []lane
 
-// newLanes asks the codecs once what they can do.
+// newLanes returns the lanes of the codecs.
 func newLanes(codecs []algos.Codec) lanes {
 	var all lanes
 	for hop, c := range codecs {
@@ -35,7 +34,7 @@ func newLanes(codecs []algos.Codec) lanes {
 	return all
 }
 
-// at returns that of a hop.
+// at returns the lane of a hop.
 func (l lanes) at(hop int) lane {
 	if hop >= len(l) {
 		return lane{}
@@ -46,6 +45,6 @@ func (l lanes) at(hop int) lane {
 // Repairs counts the messages that a worker recovered wrongly.
 type Repairs struct {
 	Violations int64 // messages found to be wrong, and asked for
-	Repaired   int64 // those of them that were mixed in the end
-	Verified   bool  // whether wrong messages would be found at all
+	Repaired   int64 // those that were mixed in the end
+	Verified   bool  // whether the codecs detect wrong messages
 }

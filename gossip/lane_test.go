@@ -62,7 +62,7 @@ func (g graph) tracking(dim, rounds int, thetas ...float64) setup {
 	return s
 }
 
-// Whichever lane has too small a bound, its messages are repaired by its own codec.
+// Any lane may have too small a bound: its own codec repairs its messages.
 func TestEachLaneRepairsItsOwnMessages(t *testing.T) {
 	g := graph{{1: true, 3: true}, {0: true, 2: true}, {1: true, 3: true}, {0: true, 2: true}}
 	for name, test := range map[string]struct {
@@ -90,7 +90,7 @@ func TestEachLaneRepairsItsOwnMessages(t *testing.T) {
 	}
 }
 
-// Frames in any order, twice, lost with their link and sent again.
+// Frames arrive in any order or twice, or are lost with their link and sent again.
 func TestEveryScheduleOfLanesGivesTheParametersOfLockstep(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }

@@ -7,70 +7,61 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Layer is a machine that is told of links and of time as they are. Linked makes one of a
-// Machine; what a run needs when peers die is wrapped around it, layer by layer: each
-// is a Layer around a Layer, and knows neither socket nor clock.
+// A Layer is a machine that also learns of links and of time. Linked makes a Layer of a Machine. The layers that handle
+// dying peers wrap it one by one: each is a Layer around a Layer, and knows neither socket nor clock.
 //
-// A driver calls Ready after every other call, obeys Control, sends Send, and calls Ready
-// again as long as it asks for More. An error of a call is the end of the worker, but for
-// the reasons of Receive and for *algos.MessageError.
+// A driver calls Ready after every other call, obeys Control, sends Send, and calls Ready again as long as it asks for
+// More. An error of a call ends the worker, except for the reasons of Receive and *algos.MessageError.
 type Layer interface {
 	Core
-	// Met reports a new link to peer. By then the driver has let go of all frames
-	// meant for the last one.
+	// Met reports a new link to peer. The driver must have dropped all frames for the last one before.
 	Met(peer topology.Rank, m Meeting) error
-	// Parted reports that the link to peer has ended, or that none will be made, and
-	// why: ErrBye, ErrGone, *RefusedError, ErrForged, or anything else for one that
-	// was lost.
+	// Parted reports that the link to peer has ended, or that there will be none. cause is ErrBye, ErrGone, a
+	// *RefusedError, ErrForged, or any other error for a lost link.
 	Parted(peer topology.Rank, cause error) error
-	// Tick reports how late it is, since the run began.
+	// Tick reports the time since the run began.
 	Tick(now time.Duration) error
-	// Saved reports that the worker will come back to nothing older than its checkpoint
-	// of a round. All that was sent before that round has been handed over by then.
+	// Saved reports that the worker never returns to a state older than its checkpoint of a round. All frames sent
+	// before that round must have been handed over before.
 	Saved(round int) error
 }
 
-// A Meeting is what two ends have told each other before their link came up. Places are in
-// exchanges finished, see Slots.
+// A Meeting holds the facts that two ends tell each other in the handshake. Places count finished exchanges, see Slots.
 type Meeting struct {
 	Theirs, Ours int    // places
-	Durable      int    // the place of their oldest checkpoint; Undurable without one
-	Kept         int    // the same of ours, as they were told
-	Process      uint64 // names their process
-	Renewed      bool   // it is another one than on the last link
+	Durable      int    // the place of the peer's oldest checkpoint; Undurable without one
+	Kept         int    // the place of this worker's oldest checkpoint, as it told the peer
+	Process      uint64 // names the peer's process
+	Renewed      bool   // the process is not the one of the last link
 }
 
-// Undurable stands for the place of a checkpoint of a worker that keeps none: after the end
-// of its process it does not come back.
+// Undurable stands for the place of the checkpoint of a worker that keeps none. Such a worker does not return after its
+// process has ended.
 const Undurable = -1
 
-// ErrBye is why a link has ended of which both ends have said Bye.
+// ErrBye is the cause when a link has ended after both ends have said Bye.
 var ErrBye = errors.New("both ends have said bye")
 
-// ErrGone is why there is no link to a neighbour without whose last word a worker ends that
-// waits for nobody.
+// ErrGone is the cause when a worker without shared rounds gives up a neighbour that is gone and never says bye.
 var ErrGone = errors.New("gone without a word")
 
-// ErrForged is in the error of a link that ended because of what came over it: no
-// worker says that.
-var ErrForged = errors.New("no worker says that")
+// ErrForged is in the error of a link that ended because of data that no honest worker sends.
+var ErrForged = errors.New("no honest worker sends that")
 
-// A RefusedError says that one of two ends wants no link with the other for as long as both
-// processes live.
+// A RefusedError says that one of two ends wants no link with the other as long as both processes live.
 type RefusedError struct {
 	Remote bool  // the other end has refused this one
-	Place  bool  // because this worker, or that one, has no place in the run any more
-	Err    error // in words
+	Place  bool  // because one of the two has lost its place in the run
+	Err    error // the reason of the refusal
 }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the refusal in words.
+// Unwrap returns the reason of the refusal.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Ended reports whether the cause of Parted says that no link was lost: there is none
-// because both ends have said Bye, because one of them wants none, or because it was
-// lost before.
+// Ended reports whether the cause of Parted means that no link was lost. Then both ends have said Bye, or one end
+// refuses the link, or the link was lost before.
 func Ended(cause error) bool {
 	_, refused := errors.AsType[*RefusedError](cause)
 	return refused || errors.Is(cause, ErrBye) || errors.Is(cause, ErrGone)
@@ -86,7 +77,7 @@ type Repairer interface {
 	Repairs() Repairs
 }
 
-// RepairsOf returns what counts the repairs of m; a machine that is no Repairer has none.
+// RepairsOf returns a function that counts the repairs of m; its counts are 0 if m is no Repairer.
 func RepairsOf(m Machine) func() Repairs {
 	if r, ok := m.(Repairer); ok {
 		return r.Repairs

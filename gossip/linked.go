@@ -8,24 +8,24 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Linked is the innermost layer: a machine, and what neighbours are told of it. It tells
-// them of its checkpoints, and a driver where it is, for the next meeting.
+// Linked is the innermost layer: a machine, and the news for its neighbours. It tells the neighbours of its
+// checkpoints, and the driver its place, for the next handshake.
 type Linked struct {
 	Machine
 	renewer  Renewer // nil unless the machine is one
 	self     topology.Rank
 	slots    Slots
-	numbered bool // exchanges are those of all, not of a process
+	numbered bool // all workers count exchanges alike
 	place    int
 	durable  int
-	up       []topology.Rank // who has a link
-	say      Errands
+	up       []topology.Rank // neighbours that have a link
+	say      Output
 }
 
 var _ Layer = (*Linked)(nil)
 
-// NewLinked returns the layer around m, the machine of worker self, which is at a place and
-// whose oldest checkpoint is at durable: Undurable without one.
+// NewLinked returns the layer around m, the machine of worker self. place is its place, durable that of its oldest
+// checkpoint: Undurable without one.
 func NewLinked(m Machine, self topology.Rank, place, durable int) *Linked {
 	l := &Linked{Machine: m, self: self, slots: SlotsOf(m), place: place, durable: durable}
 	l.renewer, _ = m.(Renewer)
@@ -33,7 +33,7 @@ func NewLinked(m Machine, self topology.Rank, place, durable int) *Linked {
 	return l
 }
 
-// Ready returns that of the machine.
+// Ready returns the work of the machine and of this layer.
 func (l *Linked) Ready() Ready {
 	r := l.Machine.Ready()
 	if place := l.slots.Of(r.Round, r.Hop); l.numbered && place != l.place {
@@ -47,7 +47,7 @@ func (l *Linked) introduce() {
 	l.say.Control(Control{Kind: Introduce, Place: l.place, Durable: l.durable})
 }
 
-// Receive gives the machine what is for it. The rest is for layers around this one.
+// Receive passes on the frames for the machine. Layers around this one take the others.
 func (l *Linked) Receive(f Frame) error {
 	if f.Kind >= Place {
 		l.say.Spend(f.Payload)
@@ -56,7 +56,7 @@ func (l *Linked) Receive(f Frame) error {
 	return l.Machine.Receive(f)
 }
 
-// Met tells a new neighbour of a checkpoint that has become safe since the two met.
+// Met tells a new neighbour of a checkpoint that became safe after the handshake.
 func (l *Linked) Met(peer topology.Rank, m Meeting) error {
 	if !slices.Contains(l.up, peer) {
 		l.up = append(l.up, peer)
@@ -71,8 +71,7 @@ func (l *Linked) Met(peer topology.Rank, m Meeting) error {
 	return nil
 }
 
-// Parted tells the machine of a link that was lost. After Bye nothing is missing, and where
-// a link is refused there was none.
+// Parted tells the machine of a lost link. After a Bye no frame is missing, and a refused link never existed.
 func (l *Linked) Parted(peer topology.Rank, cause error) error {
 	l.up = slices.DeleteFunc(l.up, func(r topology.Rank) bool { return r == peer })
 	if m, ok := l.Machine.(Elastic); ok && errors.Is(cause, ErrGone) {
@@ -98,7 +97,7 @@ func (l *Linked) Saved(round int) error {
 	return nil
 }
 
-// tell tells a neighbour where the oldest checkpoint is.
+// tell sends a neighbour the place of the oldest checkpoint.
 func (l *Linked) tell(peer topology.Rank) {
 	l.say.Send(l.slots.at(Frame{From: l.self, To: peer, Kind: Durable}, l.durable))
 }

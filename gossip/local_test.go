@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Worker i minimises (i+1)/2·(x − i)²: with local steps D² still reaches the
-// optimum of the sum, which D-PSGD does not.
+// Worker i minimises (i+1)/2·(x − i)². With local steps D² still reaches the optimum of the sum; D-PSGD does not.
 func TestLocalStepsOfD2ReachTheOptimum(t *testing.T) {
 	const optimum = (0*1. + 1*2 + 2*3) / (1 + 2 + 3)
 	d2 := func(x []float32, every int) gossip.Algorithm {

@@ -12,8 +12,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A setup is a run that can be made as often as one likes, each time with
-// fresh algorithms.
+// A setup describes a run. Each run of it has fresh algorithms.
 type setup struct {
 	rows   []topology.Row
 	dim    int
@@ -21,7 +20,7 @@ type setup struct {
 	alg    func(i int, x []float32) gossip.Algorithm
 
 	every int                                       // rounds per exchange, 0 means 1
-	exact func(i int, x []float32) gossip.Algorithm // what lock-step runs instead of alg, if not nil
+	exact func(i int, x []float32) gossip.Algorithm // the algorithm of lock-step in place of alg, if not nil
 }
 
 // reference returns the setup that lock-step can run.
@@ -50,8 +49,8 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// slope is the gradient of worker i's objective, which pulls it to a point of
-// its own, with noise that differs by round.
+// slope is the gradient of worker i's objective. It pulls each worker to a point of its own, with noise that differs by
+// round.
 func slope(g []float32, i, k int, x []float32) {
 	for c := range g {
 		g[c] = x[c] - float32(math.Cos(float64(7*i+c))) + float32(math.Sin(float64(11*i+5*k+c)))/4
@@ -111,25 +110,24 @@ func lockstep(t fataler, s setup) [][]float32 {
 	return models
 }
 
-// A network drives the machines of a setup by actions in any order. Frames in
-// flight share their payloads with the sender's machine, as in a driver that
-// does not copy, and are checked for having kept them.
+// A network drives the machines of a setup by actions in any order. Frames in flight share their payloads with the
+// sender's machine, as in a driver that does not copy. The network checks that these payloads stay unchanged.
 type network struct {
 	t        fataler
 	setup    setup
 	machines []*gossip.Worker
 	grads    [][]float32
 	asked    []bool         // whether each worker waits for a gradient
-	points   []gossip.Ready // where and of which round
+	points   []gossip.Ready // place and round of each gradient
 	done     []bool
 	flight   [][]packet // by receiver, in no order
-	taken    []int      // payloads each machine owns
+	taken    []int      // payloads that each machine owns
 }
 
 // A packet is a frame in flight.
 type packet struct {
 	frame gossip.Frame
-	want  []byte // what its payload was when it was sent
+	want  []byte // its payload at the time of sending
 }
 
 func newNetwork(t fataler, s setup) *network {
@@ -171,14 +169,14 @@ func (d *network) compute(i int) {
 	}
 }
 
-// deliver hands packet p of those in flight to worker i over.
+// deliver hands packet p of those in flight to worker i.
 func (d *network) deliver(i, p int, keep bool) {
 	pack := d.flight[i][p]
 	if !bytes.Equal(pack.frame.Payload, pack.want) {
 		d.t.Fatalf("payload of round %d hop %d from %d to %d was rewritten in flight",
 			pack.frame.Round, pack.frame.Hop, pack.frame.From, i)
 	}
-	if keep { // what arrives a second time is a copy that the network made
+	if keep { // the second copy of a frame is one that the network made
 		d.flight[i][p].frame.Payload = bytes.Clone(pack.want)
 	} else {
 		d.flight[i] = slices.Delete(d.flight[i], p, p+1)
@@ -206,8 +204,7 @@ func refusal(err error) bool {
 	return false
 }
 
-// settle deals with what a call that may mix has returned: an unusable message
-// is fetched again over a new link.
+// settle handles the result of a call that may mix: it fetches an unusable message again over a new link.
 func (d *network) settle(i int, err error) {
 	var bad *algos.MessageError
 	switch {
@@ -218,8 +215,8 @@ func (d *network) settle(i int, err error) {
 	}
 }
 
-// reset breaks the link between i and j and makes a new one: what was in
-// flight between them is lost, the machines are told.
+// reset breaks the link between i and j and makes a new one. Frames in flight between them are lost, and the machines
+// learn of it.
 func (d *network) reset(i, j int) {
 	for _, ends := range [][2]int{{i, j}, {j, i}} {
 		from, to := ends[0], ends[1]
@@ -229,8 +226,7 @@ func (d *network) reset(i, j int) {
 	}
 }
 
-// spoil sends worker i a frame that it must survive: of a wrong length, from
-// nobody, of another time.
+// spoil sends worker i a frame that it must survive: with a wrong length, from a stranger, or of another time.
 func (d *network) spoil(i int, choose func(n int) int) {
 	n := len(d.machines)
 	f := gossip.Frame{
@@ -240,7 +236,7 @@ func (d *network) spoil(i int, choose func(n int) int) {
 	}
 	d.receive(i, f)
 	if f.Kind == gossip.Request && f.From >= 0 && int(f.From) < n {
-		d.reset(int(f.From), i) // who asks for nothing has had its answer on this link
+		d.reset(int(f.From), i) // a worker that asks for nothing has its answer on this link
 	}
 }
 
@@ -305,7 +301,7 @@ type family struct {
 	make func(g graph, dim, rounds int) setup
 }
 
-// codecs and algorithms that the schedules are tried on.
+// families are codecs and algorithms that the schedules are tried on.
 var families = []family{
 	{"dpsgd cta", func(g graph, dim, rounds int) setup {
 		return g.dpsgd(dim, rounds, algos.CTA, func(int) algos.Codec { return algos.Full{} })

@@ -6,46 +6,44 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An outbox keeps the frames of the last Lead+1 slots, one payload per slot
-// for all receivers, and reuses their buffers.
+// An outbox keeps the frames of the last Lead+1 slots, one payload per slot for all receivers, and reuses their
+// buffers.
 //
-// Why no buffer is rewritten while a receiver may still need it: a worker
-// sends slot s after it has mixed slot s−1, and then each worker that it sends
-// to has mixed slot s−1−Lead.
+// It never rewrites a buffer that a receiver may still need. A worker sends slot s after it has mixed slot s−1. Then
+// each worker that it sends to has mixed slot s−1−Lead, for these reasons:
 //
 //   - On an undirected graph, Lead = 1: the neighbour's message of slot s−1 is
 //     there, which it sent after it had mixed slot s−2. A neighbour with
 //     nothing to say in a hop sends an empty message, and has mixed as much.
-//   - On a directed cycle of n workers, Lead = n−1: message s−1 of the worker
-//     before this one was sent after that one had mixed s−2, so the second
-//     before had mixed s−3, and so on around to the one after this worker,
-//     which had mixed s−n.
+//   - On a directed cycle of n workers, Lead = n−1. The worker before this one sent
+//     message s−1 after it had mixed slot s−2. So the second worker before this one
+//     had mixed slot s−3, and so on around the cycle. The worker after this one
+//     therefore had mixed slot s−n.
 //   - An edge that goes on with slot r: its other end reads nothing older than r,
-//     and what is said above holds for all slots from r+1 on. The message of r is a
-//     copy: the other end may refuse the edge, and says nothing that tells that it
-//     has read it.
-//   - An edge that is closed with slot r by both ends: the other end's message of
-//     r does not come, which would tell that it has read r−1. That one is a copy.
-//   - An edge that goes off with slot r was lost with its link, on which the
-//     drivers have let go of all frames. Nobody reads them any more.
+//     and the argument above holds for all slots from r+1 on. The message of r is a
+//     copy, because the other end may refuse the edge and never confirm that it has
+//     read the message.
+//   - An edge that both ends close with slot r: the other end's message of r, which
+//     would confirm that it has read r−1, does not come. So the message of r−1 is a
+//     copy.
+//   - An edge that goes off with slot r lost its link, and the drivers have dropped
+//     all its frames. No worker reads them any more.
 //
-// So slot s may take the buffer of slot s−1−Lead, and a receiver needs none but
-// the Lead+1 last frames. The frame in that buffer was read in full by every
-// receiver, and the drivers have sent it: on the link on which it came in, for
-// those meant for links lost since are given up before Link is called. A frame
-// that is sent again by Link may be a duplicate, on which no progress depends
-// and which may linger in a driver for longer: it has a payload of its own.
+// So slot s may take the buffer of slot s−1−Lead: a receiver needs only the Lead+1 last frames. Every receiver has read
+// the frame in that buffer in full. The drivers have sent it, because they drop frames for a lost link before they call
+// Link. A frame that Link sends again has a payload of its own: it may be a duplicate, which confirms nothing and may
+// stay in a driver for long.
 type outbox struct {
 	self  topology.Rank
 	peers []receiver
 	kept  []Frame // slot s in kept[s mod len(kept)], without a receiver
 	sent  int     // slots sent so far
-	first int     // the oldest that is there, if it is one of the last
+	first int     // the oldest slot that is kept, if it is one of the last
 
 	repaired [][]bool // by kept slot and receiver: whether it got the repair on its present link
 }
 
-// A receiver is told the slots from ≤ s < until.
+// A receiver gets the slots from ≤ s < until.
 type receiver struct {
 	rank        topology.Rank
 	from, until int
@@ -61,7 +59,7 @@ func newOutbox(self topology.Rank, peers []topology.Rank, slots int) outbox {
 	return b
 }
 
-// add enters who is told from now on, in place of the same worker before.
+// add enters a receiver, in place of an earlier entry for the same worker.
 func (b *outbox) add(r receiver) {
 	if i := b.index(r.rank); i >= 0 {
 		b.peers[i] = r
@@ -86,7 +84,7 @@ func (b *outbox) oldest() int { return max(b.first, b.sent-len(b.kept)) }
 // buffer returns the empty buffer of the slot to be sent next.
 func (b *outbox) buffer() []byte { return b.at(b.sent).Payload[:0] }
 
-// keep enters the frames of the slot to be sent next.
+// keep enters the frame of the slot to be sent next.
 func (b *outbox) keep(f Frame) {
 	f.From = b.self
 	*b.at(b.sent) = f
@@ -94,8 +92,8 @@ func (b *outbox) keep(f Frame) {
 	b.sent++
 }
 
-// grant notes that peer gets the repair of a slot, or says why not. It gets one
-// per link, so that requests cannot be used to make this worker send for ever.
+// grant notes that peer gets the repair of a slot, or says why not. Each peer gets one per slot and link, so that
+// requests cannot make this worker send for ever.
 func (b *outbox) grant(slot int, peer topology.Rank) error {
 	i := b.index(peer)
 	switch {
@@ -137,8 +135,8 @@ func (b *outbox) appendLast(dst []Frame) []Frame {
 	return dst
 }
 
-// appendAgain appends copies of all frames kept, as meant for peer, to dst,
-// oldest first. For a worker that is not told anything there are none.
+// appendAgain appends copies of all frames kept, addressed to peer, to dst, oldest first. A worker that is no receiver
+// gets none.
 func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 	i := b.index(peer)
 	if i < 0 {
@@ -155,9 +153,8 @@ func (b *outbox) appendAgain(dst []Frame, peer topology.Rank) []Frame {
 	return dst
 }
 
-// Shared returns how many frames at the beginning of frames are one message to
-// several neighbours: alike but for the receiver, with one payload in memory. A
-// driver that does something to payloads does it once for them.
+// Shared returns the number of frames at the beginning of frames that are one message to several neighbours: alike
+// except for the receiver, with one payload in memory. A driver that processes payloads does so once for them.
 func Shared(frames []Frame) int {
 	if len(frames) == 0 {
 		return 0

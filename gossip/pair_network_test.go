@@ -21,7 +21,7 @@ type ledger struct {
 	t        fataler
 	self     int
 	exchange map[string]int                          // by exchange: the gain of this worker's model in coordinate 0
-	wrong    func(sender, receiver, number int) bool // messages not to be trusted without repair; nil: all are
+	wrong    func(sender, receiver, number int) bool // messages that need a repair; nil: none
 	kept     map[[2]int]encoded                      // by neighbour and the rank that has offered
 	mended   int64                                   // repaired messages used
 }
@@ -258,8 +258,8 @@ func (c *crowd) link(i, j int, up bool) {
 	c.workers[j].Link(topology.Rank(i), up)
 }
 
-// spoil hands worker i a frame that no worker has sent, of a number that is not under
-// way. A sender that can forge a number under way can forge a model as well.
+// spoil hands worker i a frame that no worker has sent, with a number that is not under way. A sender that can forge a
+// number under way can forge a model as well.
 func (c *crowd) spoil(i int, choose func(n int) int) {
 	c.receive(i, gossip.Frame{
 		From: topology.Rank(choose(len(c.rows)+1) - 1), To: topology.Rank(i + choose(2)),

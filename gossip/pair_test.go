@@ -16,9 +16,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Frames in any order, twice, lost with their link; gradients at any time;
-// messages that need repair: the sum of the models is that of the gradients, and
-// both ends use an exchange or neither.
+// Frames arrive in any order or twice, or are lost with their link; gradients come at any time; messages need repair.
+// The sum of the models equals the sum of the gradients, and both ends use an exchange or neither does.
 func TestEveryPairwiseScheduleKeepsTheSum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -226,8 +225,7 @@ func TestNeighboursAreChosenEvenly(t *testing.T) {
 	}
 }
 
-// pairs returns workers with a codec of the product, whose models begin spread
-// apart by so much.
+// pairs returns workers with a codec of the product. Their models begin apart by spread.
 func pairs(t testing.TB, rows []topology.Row, spread, dim, rounds int,
 	codec func(i, j int) algos.Codec) []*gossip.PairWorker {
 	t.Helper()
@@ -264,8 +262,7 @@ func wary(t testing.TB) func(i, j int) algos.Codec {
 
 func fullPair(int, int) algos.Codec { return algos.Full{} }
 
-// pass gives every worker one turn and returns the last one's step; gradients
-// are 0.
+// pass gives every worker one turn and returns the step of the last one. Gradients are 0.
 func pass(t testing.TB, all []*gossip.PairWorker, g [][]float32) (step int) {
 	for i, w := range all {
 		r := w.Ready()

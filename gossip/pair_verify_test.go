@@ -40,12 +40,12 @@ func fixedControl(t fataler, theta float64) *moniqua.PairControl {
 	return control
 }
 
-// A turner lets each message arrive before anything else happens, so that a run
-// with repairs has the order of events of one without.
+// A turner delivers each message before it does anything else. So a run with repairs has the same order of events as
+// one without.
 type turner struct {
 	t       *testing.T
 	all     []*gossip.PairWorker
-	at      [][]float32 // where a gradient is asked for
+	at      [][]float32 // points of the outstanding gradients
 	steps   []int
 	repairs int
 }
@@ -82,8 +82,8 @@ func (s *turner) turn(i int) {
 	}
 }
 
-// run gives turns in an order of its own and returns the models, which begin
-// equal: only the very first offers of a run meet each other.
+// run gives turns in an order of its own and returns the models. They begin equal: only the very first offers of a run
+// meet each other.
 func run(t *testing.T, rows []topology.Row, codec func(i, j int) algos.Codec) ([][]float32, *turner) {
 	t.Helper()
 	n := len(rows)
@@ -101,8 +101,8 @@ func run(t *testing.T, rows []topology.Row, codec func(i, j int) algos.Codec) ([
 	return models, s
 }
 
-// θ ten times too small: the parameters are those of the run in which the same
-// indices were never recovered wrongly.
+// θ is ten times too small: the parameters equal those of the run in which the same indices were never recovered
+// wrongly.
 func TestAPairwiseThetaTooSmallIsRepaired(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -140,8 +140,8 @@ func TestAPairwiseThetaTooSmallIsRepaired(t *testing.T) {
 	}
 }
 
-// Frames in any order, twice, lost with their link, θ chosen while the run goes
-// on: the mean of the models moves by the gradients alone.
+// Frames arrive in any order or twice, or are lost with their link; θ is chosen while the run goes on. The mean of the
+// models moves by the gradients alone.
 func TestEveryPairwiseScheduleWithMoniquaKeepsTheMean(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choose := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
@@ -192,8 +192,7 @@ func anyControl(t fataler, rule int, start float64) *moniqua.PairControl {
 	return control
 }
 
-// offered returns two workers, both of whose messages are wrong, the lower of
-// which holds the offer of the higher.
+// offered returns two workers whose messages are both wrong. The lower rank holds the offer of the higher.
 func offered(t *testing.T) *crowd {
 	t.Helper()
 	c := newDoubters(t, rowsOf(t, topology.Ring, 2), 5, wrongly(3))
@@ -254,7 +253,7 @@ func TestAnExchangeWaitsForItsRepairs(t *testing.T) {
 	}
 }
 
-// Wherever the link breaks, the exchange ends the same way at both ends.
+// The link breaks at each step of an exchange: both ends end it the same way.
 func TestALinkBreaksDuringRepairs(t *testing.T) {
 	for lost, want := range [][]string{
 		{"1→0 kind 0 message 3 of 1", "0→1 kind 0 message 2 of 1"}, // the request for the offer

@@ -198,7 +198,7 @@ func TestGradientsAreRefused(t *testing.T) {
 func TestGradientNobodyAskedFor(t *testing.T) {
 	alg := &script{plan: overlapping}
 	w := newWorker(t, pair, alg, 1)
-	const want = "gossip: worker 5 round 0: gradient: not asked for"
+	const want = "gossip: worker 5 round 0: gradient: not asked for: call Ready first"
 	if err := w.Gradient([]float32{7}, 0, 0); err == nil || err.Error() != want {
 		t.Errorf("before Ready: error %v, want %q", err, want)
 	}

@@ -5,17 +5,15 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A message that a codec recovered wrongly is sound: every other receiver may
-// have recovered it well, and it must mean the same to all of them, or the mean
-// of the models drifts. So it is never sent anew. Its receiver keeps it, asks
-// its sender for what it takes to be certain, and mixes when all repairs of the
-// hop are there: the run is the one in which nothing had been wrong, bit for
-// bit.
+// A message that one receiver recovered wrongly is sound: every other receiver may have recovered it well. It must mean
+// the same to all of them, or the mean of the models drifts. So the sender never sends it again. The receiver keeps it,
+// asks its sender for the repair, and mixes when all repairs of the hop are there. The run equals, bit for bit, one
+// without wrong messages.
 //
-// The sender still knows the answer. It cannot be more than Lead slots ahead of
-// one who has not mixed, as in outbox, and is told when a link broke.
+// The sender still knows the repair. As in outbox, it cannot be more than Lead slots ahead of a worker that has not
+// mixed, and it learns when a link broke.
 
-// Repairs returns what has been counted so far.
+// Repairs returns the counts so far.
 func (w *Worker) Repairs() Repairs {
 	r := w.repair
 	for _, l := range w.lanes {
@@ -55,8 +53,8 @@ func (w *Worker) answer(f Frame) error {
 	if err := w.outbox.grant(w.slotOf(f), f.From); err != nil {
 		return err
 	}
-	// The codec's own copy is not sent: a request that is none, from a worker
-	// that is ahead, would let it be rewritten while it is on its way.
+	// The worker does not send the codec's own copy. A forged request from a worker that is ahead would let the codec
+	// rewrite it while it is on its way.
 	repair, ok := verify.AppendRepair(nil, f.Round)
 	if !ok {
 		return ErrUnasked

@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Frames in any order, twice, lost with their link and sent again, and frames
-// that nobody sent: the parameters are those of lock-step, bit for bit.
+// Frames arrive in any order or twice, or are lost with their link and sent again; some frames no worker has sent. The
+// parameters equal those of lock-step, bit for bit.
 func TestEveryScheduleGivesTheParametersOfLockstep(t *testing.T) {
 	for _, family := range slices.Concat(families, compressed, switching) {
 		t.Run(family.name, func(t *testing.T) {

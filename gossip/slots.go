@@ -1,14 +1,13 @@
 package gossip
 
-// Slots number the exchanges of a synchronous run through, from 0 on.
+// Slots describes how a synchronous run numbers its exchanges, from 0 on.
 type Slots struct {
 	Every int // rounds to one exchange, ≥ 1
 	Hops  int // messages of an exchange to each neighbour, ≥ 0
-	Lead  int // slots that a worker can be ahead of one it sends to, ≥ 1
+	Lead  int // slots that a worker can be ahead of a worker it sends to, ≥ 1
 }
 
-// Of returns the number of the first exchange that is not over at hop hop of
-// round round.
+// Of returns the number of the first exchange that is not over at hop hop of round round.
 func (s Slots) Of(round, hop int) int { return round/s.Every*s.Hops + hop }
 
 // at returns f as a frame about a slot.
@@ -19,13 +18,12 @@ func (s Slots) at(f Frame, slot int) Frame {
 	return f
 }
 
-// Slots says how the exchanges of this worker are numbered.
+// Slots returns the numbering of this worker's exchanges.
 func (w *Worker) Slots() Slots {
 	return Slots{Every: w.schedule.Every, Hops: w.plan.Hops, Lead: w.plan.Lead}
 }
 
-// SlotsOf says how the exchanges of m are numbered. A machine that is not Numbered has a
-// place of its own: its steps.
+// SlotsOf returns the numbering of the exchanges of m. A machine that is not Numbered counts its own steps.
 func SlotsOf(m Machine) Slots {
 	if n, ok := m.(Numbered); ok {
 		return n.Slots()

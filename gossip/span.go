@@ -9,15 +9,15 @@ import (
 	"gossiptrainer/topology"
 )
 
-// forever is the end of an edge that nothing has taken off.
+// forever is the end of an edge without a known end.
 const forever = math.MaxInt
 
 // A span is an edge and the slots from ≤ s < until in which it is on.
 type span struct {
 	topology.Edge
 	from, until int
-	// early is the message of slot from, of a sender that was there long before
-	// this worker; it cannot send another one before it has heard this worker's.
+	// early is the message of slot from, if the sender was there long before this worker. The sender cannot send
+	// another one before it has this worker's message.
 	early *Frame
 }
 
@@ -33,7 +33,7 @@ func (b *inbox) span(peer topology.Rank) *span {
 	return nil
 }
 
-// open puts an edge on from a slot on; current is the oldest that is kept.
+// open adds an edge from a slot on; current is the oldest slot that is kept.
 func (b *inbox) open(e topology.Edge, from, current int) {
 	s := span{Edge: e, from: from, until: forever}
 	if old := b.span(e.Peer); old != nil {
@@ -47,9 +47,8 @@ func (b *inbox) open(e topology.Edge, from, current int) {
 	}
 }
 
-// cut takes an edge off from the first slot whose message is not there, with its
-// repair where it needs one, and returns that slot; current is the oldest that is
-// kept.
+// cut takes an edge off from the first slot whose message, or its repair, is missing, and returns that slot. current is
+// the oldest slot that is kept.
 func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
 	slot := max(current, s.from)
 	for slot < current+len(b.exchanges) && b.has(slot, s.Peer) {
@@ -58,8 +57,7 @@ func (b *inbox) cut(s *span, current int, spent [][]byte) (int, [][]byte) {
 	return slot, b.end(s, slot, current, spent)
 }
 
-// end takes an edge off from a slot on. What came for later ones is appended to
-// spent.
+// end takes an edge off from a slot on. It appends the payloads of later slots to spent.
 func (b *inbox) end(s *span, slot, current int, spent [][]byte) [][]byte {
 	s.until = slot
 	if s.early != nil && !s.is(s.from) {
@@ -91,8 +89,8 @@ func (b *inbox) stash(slot int, f Frame) error {
 	}
 }
 
-// lay makes the place of a slot one for the edges that are on in it. It keeps the
-// messages that are there and appends those of other edges to spent.
+// lay shapes the place of a slot for the edges that are on in it. It keeps the messages that have arrived and appends
+// those of other edges to spent.
 func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 	x := b.at(slot)
 	if b.fits(x, slot) {
@@ -115,15 +113,14 @@ func (b *inbox) lay(slot int, spent [][]byte) [][]byte {
 	}
 	for i := range b.spans {
 		if s := &b.spans[i]; s.early != nil && s.from == slot {
-			_ = b.put(slot, *s.early) // the place is new and empty
+			_ = b.put(slot, *s.early) // cannot fail: the place is new and empty
 			s.early = nil
 		}
 	}
 	return spent
 }
 
-// fits reports whether x has a place for each edge that is on in a slot, and no
-// other.
+// fits reports whether x has a place for exactly the edges that are on in a slot.
 func (b *inbox) fits(x *exchange, slot int) bool {
 	n := 0
 	for _, s := range b.spans {

@@ -11,15 +11,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// The state of a machine is taken at a boundary, before it begins a round: no
-// gradient is outstanding, and nothing of the round has been sent. Of the rounds
-// before it has all that it needs, but a neighbour that runs on may not: the last
-// Lead messages and their repairs are kept for it. A neighbour that goes back to
-// a boundary of its own may lack more, which is for drivers to keep. Messages that
-// were received for later rounds are not kept. Whoever sent them has them still.
+// A checkpoint takes the state of a machine at a boundary, before the machine begins a round. No gradient is
+// outstanding, and the worker has sent nothing of the round. The worker has all messages of earlier rounds, but a
+// neighbour may not. So the state holds the last Lead messages and their repairs. A neighbour that returns to an older
+// boundary may need more, which the layers above keep. The state holds no message of a later round: its sender still
+// has it.
 
-// Resume is NewScheduled for a worker that begins at the boundary at which s was
-// saved, by the name machine. It fails if s is not that of such a worker.
+// Resume is NewScheduled for a worker that begins at the boundary at which s was saved, by the name machine. It fails
+// if s is not the state of such a worker.
 func Resume(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule, s *state.Snapshot) (*Worker,
 	error) {
 	w, err := newWorker(self, row, alg, schedule)
@@ -35,12 +34,11 @@ func Resume(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedu
 	return w, nil
 }
 
-// AtBoundary makes the worker call hook before it begins a round k > 0, and after
-// the last one with k = rounds. What hook may do is to look at the state.
+// AtBoundary makes the worker call hook before it begins a round k > 0, and after the last one with k = rounds. The
+// hook may only look at the state.
 func (w *Worker) AtBoundary(hook func(k int)) { w.boundary = hook }
 
-// State shows the model, what the algorithm, the codec and the choice of bits
-// carry, and the messages that neighbours may lack.
+// State shows the model, the state of algorithm, codec and choice of bits, and the messages that neighbours may lack.
 func (w *Worker) State(v *state.Visit) {
 	state.Int(v, "round", &w.k, 0, w.schedule.Rounds)
 	v.Floats("x", w.alg.Params())
@@ -72,9 +70,8 @@ func (w *Worker) roundOf(slot int) int {
 	return slot/w.plan.Hops*w.schedule.Every + w.schedule.Every - 1
 }
 
-// ResumePair is NewPair for a worker that begins at the step before which s was
-// saved, by the name machine. It fails if s is not that of such a worker.
-// Exchanges that were open then are over: its neighbours are told by Renew.
+// ResumePair is NewPair for a worker that begins at the step before which s was saved, by the name machine. It fails if
+// s is not the state of such a worker. Exchanges that were open then are over: Renew tells the neighbours.
 func ResumePair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan PairPlan, s *state.Snapshot) (*PairWorker,
 	error) {
 	w, err := newPair(self, row, alg, plan)
@@ -91,12 +88,10 @@ func ResumePair(self topology.Rank, row topology.Row, alg *algos.ADPSGD, plan Pa
 	return w, nil
 }
 
-// AtBoundary makes the worker call hook before it begins step k > 0. What hook
-// may do is to look at the state.
+// AtBoundary makes the worker call hook before it begins step k > 0. The hook may only look at the state.
 func (w *PairWorker) AtBoundary(hook func(k int)) { w.boundary = hook }
 
-// State shows the model, the steps that everybody is known to have done, and
-// what the control of theta has learnt.
+// State shows the model, the known step counts of all workers, and the state of the control of theta.
 func (w *PairWorker) State(v *state.Visit) {
 	state.Int(v, "round", &w.step, 0, math.MaxInt)
 	v.Floats("x", w.alg.X)
@@ -112,8 +107,8 @@ func (w *PairWorker) State(v *state.Visit) {
 	v.Part("guard", &w.guard)
 }
 
-// State shows the choice of bits, and of the losses that it looks at all but what
-// the next round brings. Times go on where they were: a driver begins at 0 anew.
+// State shows the choice of bits and the losses that the next choice needs. It leaves out values that the next round
+// sets. Times continue: a driver begins at 0 again.
 func (a *Agreement) State(v *state.Visit) {
 	low, high := a.plan.Low, a.plan.High
 	state.Int(v, "before", &a.before, low, high)
@@ -136,16 +131,14 @@ func (a *Agreement) State(v *state.Visit) {
 	v.Part("chooser", a.choose)
 }
 
-// A Renewer is a machine that has to be told when the process of a neighbour is
-// another one than before, on its new link and before Link says that it is up.
+// A Renewer must learn that a neighbour's process has changed. The new link calls it before Link says that it is up.
 type Renewer interface {
-	// Renew forgets what was open with peer, which knows nothing of it.
+	// Renew forgets the open exchanges with peer, whose new process does not know them.
 	Renew(peer topology.Rank)
 }
 
-// Renew ends what was open with peer without an exchange, even where peer has
-// used its half before it stopped: the mean of the models then moves by that
-// half. Both ends number their exchanges from the beginning.
+// Renew ends the open exchanges with peer without an average. If peer has used its half before it stopped, the mean of
+// the models moves by that half. Both ends number their exchanges from the beginning again.
 func (w *PairWorker) Renew(peer topology.Rank) {
 	p := w.peer(peer)
 	if p == nil {
@@ -157,7 +150,7 @@ func (w *PairWorker) Renew(peer topology.Rank) {
 	}
 	if w.partner == p {
 		w.drop(&w.offer.reply)
-		w.offer = offer{} // the driver may still read the old one: its memory is given away
+		w.offer = offer{} // a new one: the driver may still read the memory of the old one
 		w.stop(seeking)
 	}
 	state := p.state

@@ -17,7 +17,7 @@ type couple struct {
 	t       *testing.T
 	workers [2]*gossip.PairWorker
 	frames  []gossip.Frame // on their way
-	points  [2][]float32   // of the gradient that is wanted, nil if none is
+	points  [2][]float32   // of the outstanding gradient, nil if there is none
 	done    [2]bool
 }
 
@@ -46,7 +46,7 @@ func (c *couple) make(i int, saved *state.Snapshot) {
 	c.points[i] = nil
 }
 
-// look takes what a worker asks for.
+// look collects the requests of a worker.
 func (c *couple) look(i int) {
 	r := c.workers[i].Ready()
 	for _, f := range r.Send {
@@ -59,8 +59,7 @@ func (c *couple) look(i int) {
 	c.done[i] = r.Done
 }
 
-// turn does one thing, the oldest frame or a gradient, and reports whether there
-// was one.
+// turn delivers the oldest frame or a gradient, and reports whether there was one.
 func (c *couple) turn() bool {
 	for i := range c.workers {
 		c.look(i)
@@ -91,8 +90,8 @@ func (c *couple) turn() bool {
 	return true
 }
 
-// Wherever the process of a worker ends, one that begins at its last boundary
-// takes its place, and both finish.
+// The process of a worker ends at each possible place. A worker that begins at its last boundary takes its place, and
+// both finish.
 func TestAPairWorkerTakesThePlaceOfOneThatEnded(t *testing.T) {
 	for turns := 1; ; turns++ {
 		c := &couple{t: t}

@@ -38,7 +38,7 @@ func (g graph) verified(dim, rounds int, order algos.Order, codec moniqua.Codec)
 	return s
 }
 
-// verifiedD2 is the same for D².
+// verifiedD2 does the same for D².
 func (g graph) verifiedD2(dim, rounds int, codec moniqua.Codec) setup {
 	with := func(codec func() algos.Codec) setup {
 		return g.compressing(dim, rounds, func(x []float32, _ topology.Row, _ algos.Compression) gossip.Algorithm {
@@ -54,8 +54,7 @@ func (g graph) verifiedD2(dim, rounds int, codec moniqua.Codec) setup {
 	return s
 }
 
-// exact is the codec of a run without errors on the same grid: what it sends are
-// the indices.
+// exact is the codec of a run without errors on the same grid: it sends the indices themselves.
 type exact struct{ *moniqua.Codec }
 
 func (c exact) Encode(dst []byte, k int, x []float32) ([]byte, error) {
@@ -81,8 +80,7 @@ func (c exact) Mix(acc []float32, k int, x []float32, mine []byte, in []algos.Me
 	return algos.Mixed{}, err
 }
 
-// θ far too small on a ring: messages are repaired, and the parameters are those
-// of the run without errors.
+// θ is far too small on a ring: the workers repair messages, and the parameters equal those of the run without errors.
 func TestThetaTooSmallIsRepaired(t *testing.T) {
 	const dim, rounds = 2000, 10
 	g := graph{{1: true, 3: true}, {0: true, 2: true}, {1: true, 3: true}, {0: true, 2: true}}
@@ -110,8 +108,7 @@ func TestThetaTooSmallIsRepaired(t *testing.T) {
 	}
 }
 
-// A doubter is a script whose first mixing of each hop does not trust the
-// messages of the workers named, and which carries itself.
+// A doubter is a script whose first mixing of each hop rejects the messages of the named workers. It is its own codec.
 type doubter struct {
 	script
 	doubts  []topology.Rank
@@ -332,8 +329,7 @@ func controlled(t fataler, rule func(moniqua.ControlPlan) (*moniqua.Control, err
 	return codec
 }
 
-// θ is the same at all workers in every round, in any order of arrival, and so
-// are the parameters.
+// All workers have the same θ in every round, in any order of arrival, and so the same parameters.
 func TestThetaIsAgreedOnInEverySchedule(t *testing.T) {
 	rules := map[string]func(moniqua.ControlPlan) (*moniqua.Control, error){"adaptive": moniqua.Adaptive,
 		"measured": moniqua.Measured}

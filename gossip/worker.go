@@ -11,20 +11,19 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A phase is what a worker is doing in round k.
+// A phase is the activity of a worker in round k.
 type phase int
 
 const (
 	computing  phase = iota // the gradient is outstanding
-	exchanging              // the gradient is there, messages of the current hop may lack
+	exchanging              // the gradient is there, messages of the current hop may be missing
 	holding                 // round k may not begin
 	done                    // all rounds are over
 )
 
-// A Worker is the machine of a synchronous algorithm: a round ends when the
-// gradient and every neighbour's message of every hop have been used. Of every
-// H rounds the last one exchanges, the others take the gradient step alone. The
-// exchanges of a run are numbered through by slots, ⌊round/H⌋·hops + hop.
+// A Worker is the machine of a synchronous algorithm. A round ends when the worker has used the gradient and every
+// neighbour's message of every hop. The last of every H rounds exchanges; the others take the gradient step alone.
+// Slots number the exchanges of a run: ⌊round/H⌋·hops + hop.
 type Worker struct {
 	self     topology.Rank
 	alg      Algorithm
@@ -49,15 +48,15 @@ type Worker struct {
 type Schedule struct {
 	Rounds int        // of the run, ≥ 0
 	Every  int        // the worker exchanges in the last of so many rounds, ≥ 1
-	Agreed *Agreement // on the bits, which the worker takes over; nil: they do not change
+	Agreed *Agreement // chooses the bits; the worker takes it over; nil: they do not change
 }
 
-// progress is how far a worker is.
+// progress is the place of a worker in the run.
 type progress struct {
 	phase  phase
 	k, hop int  // the exchange to mix next
 	held   bool // no further round may begin
-	ended  bool // there are fewer rounds than there were to be
+	ended  bool // the run has fewer rounds than planned
 	asked  bool // Ready has asked for the gradient of round k
 	g      []float32
 }
@@ -71,15 +70,14 @@ type work struct {
 
 var _ Machine = (*Worker)(nil)
 
-// New returns the machine of worker self, whose place in the graph is row, at
-// the beginning of round 0 of rounds ≥ 0. It fails if the plan of alg makes no
-// sense or its first message cannot be made.
+// New returns the machine of worker self, whose place in the graph is row, at the beginning of round 0 of rounds ≥ 0.
+// It fails if the plan of alg is out of range or its first message cannot be made.
 func New(self topology.Rank, row topology.Row, alg Algorithm, rounds int) (*Worker, error) {
 	return NewScheduled(self, row, alg, Schedule{Rounds: rounds, Every: 1})
 }
 
-// NewScheduled is New for a worker that does not exchange in every round, or with other bits
-// from one round to the next. It fails if Every is more than one and alg is not Local.
+// NewScheduled is New for a worker that does not exchange in every round, or whose bits change from round to round. It
+// fails if Every is more than one and alg is not Local.
 func NewScheduled(self topology.Rank, row topology.Row, alg Algorithm, schedule Schedule) (*Worker, error) {
 	w, err := newWorker(self, row, alg, schedule)
 	if err == nil {
@@ -117,12 +115,12 @@ func newWorker(self topology.Rank, row topology.Row, alg Algorithm, schedule Sch
 	return w, nil
 }
 
-// Ready returns what has to be done since the last call. Frames, spent
-// payloads and the request for a gradient are named once.
+// Ready returns the work that has come up since the last call. It names each frame, each spent payload and each request
+// for a gradient once.
 func (w *Worker) Ready() Ready {
 	w.ready[0], w.ready[1] = w.ready[1], w.ready[0]
 	next, now := &w.ready[0], &w.ready[1]
-	clear(next.send) // frames sent again have payloads of their own: let go of them
+	clear(next.send) // lets payloads of frames that are sent again be freed
 	next.send, next.spent = next.send[:0], next.spent[:0]
 	r := Ready{Send: now.send, Spent: now.spent, Round: w.k, Hop: w.hop, Done: w.phase == done}
 	switch {
@@ -137,15 +135,14 @@ func (w *Worker) Ready() Ready {
 	return r
 }
 
-// Gradient takes the update direction of round k, as long as the model and
-// finite, and goes on as far as the messages received allow. A gradient that is
-// refused changes nothing.
+// Gradient takes the update direction of round k, which must be finite and as long as the model. The worker then goes
+// on as far as the received messages allow. A refused gradient changes nothing.
 func (w *Worker) Gradient(g []float32, loss float32, now time.Duration) error {
 	switch {
 	case w.failed != nil:
 		return w.failed
 	case w.phase != computing || !w.asked:
-		return fmt.Errorf("gossip: worker %d round %d: gradient: not asked for", w.self, w.k)
+		return fmt.Errorf("gossip: worker %d round %d: gradient: not asked for: call Ready first", w.self, w.k)
 	case len(g) != len(w.alg.Params()):
 		return fmt.Errorf("gossip: worker %d round %d: gradient: %d coordinates, want %d",
 			w.self, w.k, len(g), len(w.alg.Params()))
@@ -167,8 +164,8 @@ func (w *Worker) Gradient(g []float32, loss float32, now time.Duration) error {
 	return w.exchange()
 }
 
-// Receive keeps f until its exchange is mixed: at once if it is the last that
-// was missing, at most Plan.Lead slots later. A request is answered.
+// Receive keeps f until its exchange is mixed: at once if f is the last missing one, else at most Plan.Lead slots
+// later. It answers a request.
 func (w *Worker) Receive(f Frame) error {
 	if w.failed != nil {
 		return w.failed
@@ -183,8 +180,8 @@ func (w *Worker) Receive(f Frame) error {
 	return w.exchange()
 }
 
-// Link sends the frames that peer may still need again if up, and asks again
-// for a repair that has not come; a link that went down changes nothing.
+// Link sends the frames again that peer may still need if up, and asks again for a repair that has not come. A link
+// that went down changes nothing.
 func (w *Worker) Link(peer topology.Rank, up bool) {
 	if !up {
 		return
@@ -201,13 +198,13 @@ func (w *Worker) Link(peer topology.Rank, up bool) {
 // Params returns the current model.
 func (w *Worker) Params() []float32 { return w.alg.Params() }
 
-// Mixed returns what the last finished mixing saw.
+// Mixed returns the observations of the last finished mixing.
 func (w *Worker) Mixed() algos.Mixed { return w.mixed }
 
-// Codec returns the codec that carries the messages of a hop, nil where there is none.
+// Codec returns the codec of the messages of a hop, nil where there is none.
 func (w *Worker) Codec(hop int) algos.Codec { return w.lanes.at(hop).codec }
 
-// ExtraMemory returns the algorithm's and that of verification.
+// ExtraMemory returns the bytes of the algorithm and of verification.
 func (w *Worker) ExtraMemory() int {
 	bytes := w.alg.ExtraMemory()
 	for _, l := range w.lanes {
@@ -221,10 +218,10 @@ func (w *Worker) ExtraMemory() int {
 // slot returns the number of the exchange to mix next.
 func (w *Worker) slot() int { return w.k/w.schedule.Every*w.plan.Hops + w.hop }
 
-// exchanges reports whether anything is exchanged in round k.
+// exchanges reports whether the workers exchange in round k.
 func (w *Worker) exchanges() bool { return (w.k+1)%w.schedule.Every == 0 }
 
-// begin starts round k: what overlaps with the gradient is sent now.
+// begin starts round k. It sends the messages that overlap with the gradient.
 func (w *Worker) begin() error {
 	w.hop, w.asked, w.g = 0, false, nil
 	if w.k == w.schedule.Rounds {
@@ -238,8 +235,8 @@ func (w *Worker) begin() error {
 	return nil
 }
 
-// exchange goes through the hops of round k as far as what has arrived allows,
-// and begins the next round after the last.
+// exchange mixes the hops of round k as far as the received messages allow, and begins the next round after the last
+// hop.
 func (w *Worker) exchange() error {
 	for ; w.hop < w.plan.Hops; w.hop++ {
 		if err := w.tell(); err != nil {
@@ -274,7 +271,7 @@ func (w *Worker) next() error {
 	return w.cross()
 }
 
-// step ends a round in which nothing is exchanged.
+// step ends a round without an exchange.
 func (w *Worker) step() error {
 	if err := w.local.Local(w.k, w.g); err != nil {
 		return w.fail(fmt.Errorf("gossip: worker %d round %d: gradient: %w", w.self, w.k, err))
@@ -290,7 +287,7 @@ func (w *Worker) descend() error {
 	return nil
 }
 
-// tell hands out the frames of the current hop, unless that has been done.
+// tell hands out the frames of the current hop once.
 func (w *Worker) tell() error {
 	if w.outbox.sent > w.slot() {
 		return nil
@@ -311,8 +308,8 @@ func (w *Worker) tell() error {
 	return nil
 }
 
-// mix uses the messages of the current hop. It is not done if one of them
-// cannot be used, which is forgotten and waited for again, or needs its repair.
+// mix uses the messages of the current hop. It reports false if a message is unusable or needs its repair. The worker
+// forgets an unusable message and waits for it again.
 func (w *Worker) mix() (done bool, err error) {
 	slot := w.slot()
 	w.inbox.bound(slot, w.guard.limit())
@@ -334,7 +331,7 @@ func (w *Worker) mix() (done bool, err error) {
 	return true, nil
 }
 
-// unmixed deals with what has kept messages from being mixed.
+// unmixed handles the error of a mixing.
 func (w *Worker) unmixed(err error) error {
 	var wrong *algos.MismatchError
 	if errors.As(err, &wrong) {
@@ -352,7 +349,7 @@ func (w *Worker) unmixed(err error) error {
 	return w.located(err)
 }
 
-// admit takes f in or says why not.
+// admit keeps f or says why not.
 func (w *Worker) admit(f Frame) error {
 	switch {
 	case f.To != w.self:
@@ -366,7 +363,7 @@ func (w *Worker) admit(f Frame) error {
 	case f.Round < w.k || f.Round == w.k && f.Hop < w.hop:
 		return ErrStale
 	case f.Round >= w.schedule.Rounds && w.ended:
-		return ErrStale // of a round that will not be
+		return ErrStale // of a round after the end of the run
 	case f.Round >= w.schedule.Rounds:
 		return ErrEarly // before slots are counted, so that no round overflows
 	}
@@ -391,7 +388,7 @@ func (w *Worker) fail(err error) error {
 	return err
 }
 
-// located says at which exchange err happened.
+// located adds the worker, round and hop to err.
 func (w *Worker) located(err error) error {
 	return fmt.Errorf("gossip: worker %d round %d hop %d: %w", w.self, w.k, w.hop, err)
 }

@@ -13,8 +13,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A script is an algorithm that writes down how it is called and fails where
-// it is told to.
+// A script is an algorithm that records its calls and fails in the calls that the test names.
 type script struct {
 	plan  algos.Plan
 	calls []string
@@ -54,13 +53,13 @@ func (a *script) note(format string, args ...any) error {
 var (
 	overlapping = algos.Plan{Hops: 1, Overlap: true, Lead: 1}
 	twoHops     = algos.Plan{Hops: 2, Lead: 1}
-	// Worker 5 hears and tells 2, 4 and 9.
+	// Worker 5 exchanges with 2, 4 and 9.
 	middle = topology.Row{
 		Self: 0.25,
 		In:   []topology.Edge{{Peer: 2, Weight: 0.25}, {Peer: 4, Weight: 0.25}, {Peer: 9, Weight: 0.25}},
 		Out:  []topology.Rank{2, 4, 9},
 	}
-	// Worker 5 hears and tells 2.
+	// Worker 5 exchanges with 2.
 	pair = topology.Row{Self: 0.5, In: []topology.Edge{{Peer: 2, Weight: 0.5}}, Out: []topology.Rank{2}}
 )
 
@@ -250,7 +249,7 @@ func TestLinkSendsAgainWhatThePeerMayNeed(t *testing.T) {
 		gradient(t, w, 7)
 		receive(t, w, frame(2, k, 0, "a"), frame(4, k, 0, "b"), frame(9, k, 0, "c"))
 	}
-	for i := range 2 { // as often as it breaks, and when the worker is done
+	for i := range 2 { // once after the link breaks, and once more after the worker is done
 		if r := w.Ready(); !r.Done || len(r.Send) != 0 {
 			t.Fatalf("before link %d: %+v", i, r)
 		}
@@ -274,8 +273,8 @@ func TestLinkDoesNotDoubleWhatWasNotHandedOut(t *testing.T) {
 	})
 }
 
-// A frame that is sent again may still lie in a driver when the receiver,
-// which had it already, has let the sender go on by many rounds.
+// A frame that is sent again may stay in a driver for long. Its receiver had it already and may have let the sender go
+// on by many rounds.
 func TestFramesSentAgainKeepTheirPayload(t *testing.T) {
 	w := newWorker(t, pair, &script{plan: overlapping}, 5)
 	w.Ready()

@@ -77,7 +77,7 @@ type Elastic struct {
 	pace    pace
 	begun   bool
 	rest    rest
-	say     gossip.Errands
+	say     gossip.Output
 	err     error
 }
 

@@ -63,7 +63,7 @@ type Judge struct {
 	accounts []account
 	round    int
 	used     int
-	say      gossip.Errands
+	say      gossip.Output
 }
 
 var _ gossip.Layer = (*Judge)(nil)

@@ -82,7 +82,7 @@ type Peer struct {
 	clock clock
 	work  phase
 	wait  []topology.Rank
-	say   gossip.Errands
+	say   gossip.Output
 	err   error
 }
 

@@ -113,7 +113,7 @@ type Replay struct {
 	place int          // exchanges finished
 	moved bool         // since places were told
 	owed  []topology.Rank
-	say   gossip.Errands
+	say   gossip.Output
 	err   error // why the log has failed
 }
 
