@@ -9,7 +9,7 @@ import (
 
 const (
 	mostEdges  = 3   // edges of a worker of a ring at a time
-	hasty      = 4   // a link down for 1/hasty of the grace makes a worker call another one, and then one more each time
+	hasty      = 4   // after 1/hasty of the grace without a link a worker calls another one, and then one more each time
 	invitation = 30  // graces that a worker which comes back may take to begin
 	meeting    = 120 // graces that neighbours may take to meet at the beginning
 	held       = 3   // graces that a worker waits for a gap to close, or for its sponsor
@@ -213,7 +213,7 @@ func (m *Membership) closable(s *side) bool {
 // is reports whether the neighbour of a side is that worker.
 func (s *side) is(rank topology.Rank) bool { return s.near > 0 && s.order[s.near-1] == rank }
 
-// cut takes an edge off and leaves it apart, or lost.
+// cut takes an edge off and leaves it in state next, apart or lost.
 func (m *Membership) cut(r *relation, next edgeState) {
 	r.edge = edge{state: next}
 	m.acts = append(m.acts, Act{Kind: Cut, Peer: r.rank})

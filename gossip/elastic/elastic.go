@@ -246,7 +246,7 @@ func (e *Elastic) Host(peer topology.Rank, process uint64) (seat Seat, answer An
 // An Answer is the reply to a worker that asks for a place.
 type Answer uint8
 
-// Answers.
+// Answers to a worker that asks for a place.
 const (
 	NotNow  Answer = iota // there is no place next to this worker now
 	Welcome               // it begins with the state of this worker at its Seat

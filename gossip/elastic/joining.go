@@ -7,12 +7,11 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A lost worker may come back to a ring as another process. A sponsor, which is next
-// to it in the rest of the ring, gives the newcomer its own state as of the beginning
-// of an exchange; the two have an edge from there on. On the other side the newcomer
-// finds its neighbour as every worker does at a gap. The two old neighbours then part.
-// All edges keep their weights, so W stays doubly stochastic. While the old edge is on
-// besides the new ones, its two ends have three edges.
+// A lost worker may come back to a ring as another process. Its sponsor is next to it in the rest of the ring. The
+// sponsor gives the newcomer its own state as of the beginning of an exchange, and the two have an edge from there on.
+// On the other side the newcomer finds its neighbour as every worker does at a gap. The two old neighbours then part.
+// All edges keep their weights, so W stays doubly stochastic. While the old edge is on besides the new ones, its two
+// ends have three edges.
 
 // NewGuest returns the membership of a worker that has come back. Its one edge is to
 // its sponsor, from an exchange on.

@@ -22,7 +22,7 @@ func (w *world) rejoin(rank topology.Rank, rounds int) {
 	process := w.process + 1
 	for _, sponsor := range w.workers {
 		from := sponsor.machine.Next() + 1
-		if from <= old.machine.Next() { // the test could not tell the exchanges of the two processes apart
+		if from <= old.machine.Next() { // the test must be able to tell the exchanges of the two processes apart
 			continue
 		}
 		if sponsor.dead || sponsor.done || sponsor.inviting {

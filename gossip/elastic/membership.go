@@ -7,33 +7,27 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Membership decides which edges one worker has while others are lost and come
-// back. In a ring it also finds the worker that closes a gap. It opens no link and
-// reads no clock: a driver reports events and carries out the acts that Step returns.
+// A Membership decides which edges one worker has while others are lost and come back. In a ring it also finds the
+// worker that closes a gap. It opens no link and reads no clock: a driver reports events and carries out the acts that
+// Step returns.
 //
-// Only the two ends of an edge decide about it. A worker takes an edge off when it
-// waits for the neighbour and their link has been down for a grace; the edge is off
-// from the exchange in which the worker is stuck. If the neighbour lives, it does
-// the same, or learns of it when it calls. So at most Lead + 1 exchanges are mixed
-// by one end only. No other weight changes: W stays symmetric and doubly
-// stochastic, and no agreement of all workers is needed.
+// Only the two ends of an edge decide about it. A worker takes an edge off when it waits for the neighbour and their
+// link has been down for a grace. The edge is off from the exchange in which the worker is stuck. If the neighbour
+// lives, it does the same, or learns of it when it calls. So at most Lead + 1 exchanges are mixed by one end only. No
+// other weight changes: W stays symmetric and doubly stochastic, and no agreement of all workers is needed.
 //
-// In a ring both ends of a gap look for each other. Each calls the workers beyond
-// the lost one, and wants an edge with the nearest that answers. When both want it,
-// the lower rank names the exchange from which it is on: the first that neither has
-// sent. Both are stuck until then, so parts of a ring with several gaps do not
-// drift apart.
+// In a ring both ends of a gap look for each other. Each calls the workers beyond the lost one, and wants an edge with
+// the nearest that answers. When both want it, the lower rank names the exchange from which it is on: the first that
+// neither has sent. Both are stuck until then, so parts of a ring with several gaps do not drift apart.
 //
 //	Want(e)   to both: I want the edge; e is the first exchange that I have not sent
 //	On(e)     to the higher rank: the edge is on from exchange e
 //	Off       to the lower rank: the edge is not on; I am beyond e, or have another neighbour
 //	Part(e)   to a neighbour: our edge is off from exchange e, a worker between us is back
 //
-// After Off the higher rank says Want again if it still wants the edge. A new link
-// forgets the words of the last one, except that On and Part are said again on
-// each new link while the edge is on. So a lost On is answered in the end: either
-// the link stays down and the edge is taken off, or the answer is Off. No worker
-// waits for ever.
+// After Off the higher rank says Want again if it still wants the edge. A new link forgets the words of the last one,
+// except that On and Part are said again on each new link while the edge is on. So a lost On is answered in the end:
+// either the link stays down and the edge is taken off, or the answer is Off. No worker waits for ever.
 type Membership struct {
 	self      topology.Rank
 	weight    float64 // of an edge that closes a gap

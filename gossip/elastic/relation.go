@@ -37,10 +37,10 @@ type relation struct {
 //	lost      the edge is off for good                       another process takes its place        apart
 //	                                                         this worker sponsors the other         hosted
 //
-// A lost edge stays off while the other process lives, even if a link to it comes up again: that
-// link was agreed on before this worker gave up, and the driver is about to end it and to refuse
-// all later ones. So a lost process counts as absent. This worker neither wants an edge with it
-// nor answers its Want, and looks for a neighbour beyond it.
+// A lost edge stays off while the other process lives, even if a link to it comes up again. The two agreed on that link
+// before this worker gave up. The driver is about to end the link and to refuse all later ones. So a lost process
+// counts as absent. This worker neither wants an edge with it nor answers its Want, and looks for a neighbour beyond
+// it.
 type edge struct {
 	state edgeState
 	from  int // the first exchange of an edge that is agreed or hosted

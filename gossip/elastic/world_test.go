@@ -18,8 +18,7 @@ import (
 
 const grace = time.Second
 
-// A world is elastic workers on a virtual clock, over links of random delay, in which
-// workers die.
+// A world has elastic workers on a virtual clock, over links of random delay. Workers die in it.
 type world struct {
 	t       *rapid.T
 	graph   *topology.Graph
@@ -31,12 +30,12 @@ type world struct {
 	initial []float64
 	died    map[topology.Rank]bool
 	deaths  int
-	latest  time.Duration            // death
+	latest  time.Duration            // the last death may happen until then
 	joining map[topology.Rank]uint64 // processes that have a sponsor
-	process uint64                   // the last that came back
+	process uint64                   // the last process that came back
 }
 
-// An event happens at a time, unless it is of a link that was lost since.
+// An event happens at a time, unless its link was lost since.
 type event struct {
 	at     time.Duration
 	serial int
@@ -58,7 +57,7 @@ type mortal struct {
 	done     bool
 	over     time.Duration // when it was done
 	called   map[topology.Rank]bool
-	left     map[topology.Rank]bool // it takes no link from that process
+	left     map[topology.Rank]bool // processes that it refuses links of
 	life     map[topology.Rank]int  // links so far, by neighbour
 	last     map[topology.Rank]time.Duration
 	cuts     map[topology.Rank]int
@@ -157,7 +156,7 @@ func (w *world) after(d time.Duration, do func()) {
 	w.events = append(w.events, event{w.now + d, w.serial, do})
 }
 
-// run lets things happen until nothing does.
+// run processes events until none is left.
 func (w *world) run(until time.Duration) {
 	for len(w.events) > 0 && w.now < until {
 		next := slices.MinFunc(w.events, func(a, b event) int {
@@ -204,7 +203,7 @@ func (w *world) dial(a, b *mortal) {
 	})
 }
 
-// deny tells a worker that another one takes no link from it.
+// deny tells a worker that another one refuses links with it.
 func (w *world) deny(m *mortal, by topology.Rank) {
 	err := m.Parted(by, &gossip.RefusedError{Remote: true, Place: true, Err: errors.New("gone on without it")})
 	if _, behind := errors.AsType[*elastic.LeftBehindError](err); behind { // its process ends
@@ -215,7 +214,7 @@ func (w *world) deny(m *mortal, by topology.Rank) {
 	w.step(m)
 }
 
-// lose breaks the link of two workers; each notices in its time.
+// lose breaks the link of two workers; each notices at a time of its own.
 func (w *world) lose(a, b topology.Rank, again bool) {
 	key := [2]topology.Rank{min(a, b), max(a, b)}
 	if !w.links[key] {
