@@ -11,29 +11,29 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A standing is whether a neighbour is listened to.
+// A standing says whether a worker accepts frames of a neighbour.
 //
 //	state   event                                      next
 //	heard   more offences than are tolerated           banned
-//	banned  another process in its place is met        heard
+//	banned  the worker meets a new process of it       heard
 type standing uint8
 
 const (
 	heard  standing = iota
-	banned          // what still comes from it is thrown away
+	banned          // its remaining frames are thrown away
 )
 
-// An account is what a neighbour has done.
+// An account counts a neighbour's good and bad frames.
 type account struct {
 	rank     topology.Rank
 	state    standing
 	offences int // not forgotten
-	late     int // frames on this link that were over, or too early
-	good     int // frames put to use since the last offence was forgotten
+	late     int // frames on this link that were too late or too early
+	good     int // frames used since the last offence was forgiven
 	by       map[string]int
 }
 
-// account returns that of a worker.
+// account returns the account of a worker.
 func (j *Judge) account(rank topology.Rank) *account {
 	i := slices.IndexFunc(j.accounts, func(a account) bool { return a.rank == rank })
 	if i < 0 {
@@ -43,7 +43,7 @@ func (j *Judge) account(rank topology.Rank) *account {
 	return &j.accounts[i]
 }
 
-// use enters a frame that was put to use.
+// use counts a frame that the layer inside has used.
 func (a *account) use() {
 	if a.offences == 0 {
 		return
@@ -54,8 +54,7 @@ func (a *account) use() {
 	}
 }
 
-// enter enters what was refused with err and its reason, and reports whether it is an
-// offence.
+// enter counts a refusal with err and its reason, and reports whether it is an offence.
 func (a *account) enter(err error, reason string) bool {
 	if mistimed(err) {
 		if a.late++; a.late <= leftOver {
@@ -79,8 +78,7 @@ func (a *account) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// mistimed reports whether err is about a frame that may be honest, but comes at the
-// wrong time.
+// mistimed reports whether err is about a frame that may be honest, but comes at the wrong time.
 func mistimed(err error) bool {
 	for _, reason := range []error{gossip.ErrStale, gossip.ErrDuplicate, gossip.ErrEarly, gossip.ErrUnasked} {
 		if errors.Is(err, reason) {

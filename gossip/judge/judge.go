@@ -22,41 +22,41 @@ import (
 )
 
 const (
-	tolerated = 8    // offences, where Rules do not say
-	forgiven  = 1000 // frames put to use for which an offence is forgotten
-	// leftOver is how many frames that are over, or too early, a link may bring. New
-	// links begin with some; many more are replayed.
+	tolerated = 8    // offences, unless Rules set another number
+	forgiven  = 1000 // used frames for which one offence is forgiven
+	// leftOver is the number of late or early frames that a link may bring. New links begin with some; many more are a
+	// replay attack.
 	leftOver = 1024
 )
 
-// A Sentence is what happens to a neighbour that is cut off.
+// A Sentence says what a worker does with a neighbour that it cuts off.
 type Sentence uint8
 
 // Sentences.
 const (
-	Ban     Sentence = iota // its process is refused from then on; another one in its place is welcome
+	Ban     Sentence = iota // the worker refuses its process from then on; a new process in its place is welcome
 	StopRun                 // the worker ends, with a *CutOffError
 )
 
-// Rules say how a worker judges.
+// Rules are the settings of a Judge.
 type Rules struct {
 	Self      topology.Rank
-	Tolerance int // offences; 0 is 8
+	Tolerance int // offences; 0 means 8
 	Sentence  Sentence
-	// Name names the reason for which a frame was not used.
+	// Name returns the reason for which a frame was refused, in words.
 	Name func(why error) string
 }
 
-// A CutOffError says that a worker ends because of what a neighbour has sent.
+// A CutOffError says that a worker ends because of the frames of a neighbour.
 type CutOffError struct {
 	Peer topology.Rank
-	Text string // who, when and why
+	Text string // worker, time and reason
 }
 
 func (e *CutOffError) Error() string { return e.Text }
 
-// A Judge is the layer that judges what comes from neighbours. It never refuses a frame:
-// what the layer inside refuses is in Notes, and its payload in Spent.
+// A Judge is the layer that judges the frames of neighbours. It never refuses a frame: if the layer inside refuses one,
+// the refusal is in Notes and the payload in Spent.
 type Judge struct {
 	gossip.Layer
 	rules    Rules
@@ -76,7 +76,7 @@ func New(inside gossip.Layer, rules Rules) *Judge {
 	return &Judge{Layer: inside, rules: rules}
 }
 
-// Ready returns that of the layer inside.
+// Ready returns the work of the layer inside and of the judge.
 func (j *Judge) Ready() gossip.Ready {
 	r := j.Layer.Ready()
 	j.round = r.Round
@@ -86,10 +86,10 @@ func (j *Judge) Ready() gossip.Ready {
 	return j.say.Add(r)
 }
 
-// Receive gives the layer inside what its sender may still say.
+// Receive passes on frames of neighbours that are not banned.
 func (j *Judge) Receive(f gossip.Frame) error {
 	a := j.account(f.From)
-	if a.state == banned { // it came before the link ended
+	if a.state == banned { // it arrived before the link ended
 		j.say.Spend(f.Payload)
 		return nil
 	}
@@ -107,7 +107,7 @@ func (j *Judge) Receive(f gossip.Frame) error {
 	return j.judge(err)
 }
 
-// Used returns how many frames were put to use.
+// Used returns the number of frames that the layer inside has used.
 func (j *Judge) Used() int { return j.used }
 
 // Gradient judges messages that are mixed with it.
@@ -115,15 +115,14 @@ func (j *Judge) Gradient(g []float32, loss float32, now time.Duration) error {
 	return j.judge(j.Layer.Gradient(g, loss, now))
 }
 
-// Met gives a neighbour another chance that comes as another process: those that are banned
-// make no link.
+// Met gives a neighbour another chance if its process is new: a banned process cannot make a link.
 func (j *Judge) Met(peer topology.Rank, m gossip.Meeting) error {
 	a := j.account(peer)
 	a.state, a.late = heard, 0
 	return j.judge(j.Layer.Met(peer, m))
 }
 
-// Parted judges a link that ended because of what came over it.
+// Parted judges a link that ended because of the data that it carried.
 func (j *Judge) Parted(peer topology.Rank, cause error) error {
 	err := j.judge(j.Layer.Parted(peer, cause))
 	if err == nil && errors.Is(cause, gossip.ErrForged) {
@@ -132,14 +131,14 @@ func (j *Judge) Parted(peer topology.Rank, cause error) error {
 	return err
 }
 
-// Tick is that of the layer inside.
+// Tick judges the errors of the layer inside.
 func (j *Judge) Tick(now time.Duration) error { return j.judge(j.Layer.Tick(now)) }
 
-// Saved is that of the layer inside.
+// Saved judges the errors of the layer inside.
 func (j *Judge) Saved(round int) error { return j.judge(j.Layer.Saved(round)) }
 
-// judge tells neighbours' bad messages, which they may send again on new links, from an
-// error of this worker, which ends it.
+// judge separates neighbours' bad messages from errors of this worker. A neighbour may send a bad message again on a
+// new link; an error of this worker ends it.
 func (j *Judge) judge(err error) error {
 	all := each(err)
 	for _, one := range all {
@@ -172,7 +171,7 @@ func each(err error) (all []error) {
 	return all
 }
 
-// blame counts what a neighbour has sent and cuts it off when it is too much.
+// blame counts an offence of a neighbour and cuts the neighbour off after too many.
 func (j *Judge) blame(peer topology.Rank, why error) error {
 	reason := j.rules.Name(why)
 	j.say.Note(gossip.Note{Kind: gossip.Blamed, Peer: peer, Text: reason})

@@ -126,7 +126,7 @@ func TestANeighbourThatIsCutOffIsHeardAgainAsAnotherProcess(t *testing.T) {
 	}
 }
 
-// A link begins with frames that its receiver has already; a flood of them is a replay.
+// A link begins with frames that its receiver has already; a flood of them is a replay attack.
 func TestReplaysAreOffencesBeyondWhatANewLinkBrings(t *testing.T) {
 	tr := try(t, Rules{})
 	for range 1 + leftOver + tolerated - 1 {
@@ -153,7 +153,7 @@ func TestOffencesAreForgotten(t *testing.T) {
 	}
 }
 
-// A message that turns out to be of no use costs its sender the link, and nobody else.
+// An unusable message costs its sender the link, and has no effect on other neighbours.
 func TestAnUnusableMessageDropsItsLinkAlone(t *testing.T) {
 	tr := try(t, Rules{})
 	tr.do(tr.Receive(message(0, 3)))
@@ -165,7 +165,7 @@ func TestAnUnusableMessageDropsItsLinkAlone(t *testing.T) {
 	}
 }
 
-// A sick layer fails with what it is told.
+// A sick layer fails with a given error.
 type sick struct {
 	gossip.Layer
 	err error
@@ -179,7 +179,7 @@ func (s *sick) Ready() gossip.Ready {
 	return r
 }
 
-// Several bad messages are judged one by one; any other error ends the worker as it is.
+// The judge judges several bad messages one by one; any other error ends the worker unchanged.
 func TestErrorsAreToldApart(t *testing.T) {
 	tr := try(t, Rules{})
 	s := &sick{Layer: tr.Judge.Layer}
