@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A state is how the link to a neighbour is.
+// A state is the state of the link to a neighbour.
 //
 //	state    meaning                          event                                  next
 //	unmet    there has been no link           they meet                              up
@@ -16,8 +16,8 @@ import (
 //	up       there is one                     it is lost                             down
 //	parting  this worker has said bye         it is lost                             down
 //	down     there was one                    they meet                              up
-//	left     both have said bye, or nobody    they meet: it has come back            up
-//	         waits for the other's word
+//	left     both have said bye, or this      they meet: it has come back            up
+//	         worker needs no bye of it
 //	any                                       both have said bye, or it is given up  left
 type state uint8
 
@@ -29,11 +29,11 @@ const (
 	left
 )
 
-// A neighbour is how a worker stands with another.
+// A neighbour holds this worker's knowledge of another worker.
 type neighbour struct {
 	rank  topology.Rank
 	state state
-	since time.Duration // of being up, or not
+	since time.Duration // time of the last change between up and not up
 }
 
 func (n *neighbour) is(s state, now time.Duration) { n.state, n.since = s, now }
@@ -41,7 +41,7 @@ func (n *neighbour) is(s state, now time.Duration) { n.state, n.since = s, now }
 // linked reports whether there is a link.
 func (n *neighbour) linked() bool { return n.state == up || n.state == parting }
 
-// find returns how a worker stands with another, which may be none of the first neighbours.
+// find returns the entry of a worker, and adds one for a worker that was no neighbour at first.
 func (p *Peer) find(rank topology.Rank) *neighbour {
 	i := slices.IndexFunc(p.peers, func(n neighbour) bool { return n.rank == rank })
 	if i < 0 {
@@ -51,7 +51,7 @@ func (p *Peer) find(rank topology.Rank) *neighbour {
 	return &p.peers[i]
 }
 
-// part says bye on every link that has not heard it, after its last frame.
+// part says bye on every link that has not carried it yet, after its last frame.
 func (p *Peer) part(owed []topology.Rank) {
 	for i := range p.peers {
 		n := &p.peers[i]
@@ -62,7 +62,7 @@ func (p *Peer) part(owed []topology.Rank) {
 	}
 }
 
-// look checks whether something has been missing for too long.
+// look checks for how long progress or neighbours have been missing.
 func (p *Peer) look() error {
 	for i := range p.peers {
 		n := &p.peers[i]
@@ -70,7 +70,7 @@ func (p *Peer) look() error {
 		switch {
 		case n.linked() || n.state == left:
 		case p.start.Asynchronous && !p.Done() && gone >= farewell && p.start.Through(n.rank):
-			// One that died at its own end, and has come back, would wait for ever.
+			// A neighbour that died after its last round, and has come back, would wait for ever.
 			p.warn(n, "ending without a neighbour's last word")
 			if err := p.Layer.Parted(n.rank, gossip.ErrGone); err != nil {
 				return err

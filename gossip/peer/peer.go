@@ -30,9 +30,9 @@ import (
 )
 
 const (
-	patience = 10 * time.Second // without progress before the missing are named, and between two such notes
-	grace    = 10 * time.Second // a neighbour may be gone under Fail
-	farewell = 5 * time.Second  // a neighbour may be gone after the last round
+	patience = 10 * time.Second // without progress before a note names the missing neighbours, and between two such notes
+	grace    = 10 * time.Second // that a neighbour may be gone under Fail
+	farewell = 5 * time.Second  // that a neighbour may be gone after the last round
 )
 
 // A Policy says what a worker does when it loses a neighbour.
@@ -40,26 +40,25 @@ type Policy uint8
 
 // Policies.
 const (
-	Wait     Policy = iota // for as long as it takes
-	Fail                   // with a *LostError, when it has been gone for 10 s
-	Reweight               // it goes on without
+	Wait     Policy = iota // as long as it takes
+	Fail                   // end with a *LostError after 10 s
+	Reweight               // go on without the neighbour
 )
 
-// A Start is what a Peer begins with.
+// A Start has the settings of a Peer.
 type Start struct {
 	Self topology.Rank
 	Row  topology.Row
 	Lost Policy
-	// Asynchronous says that workers are any number of rounds apart.
+	// Asynchronous says that workers may be any number of rounds apart.
 	Asynchronous bool
-	// Place is how many exchanges the worker has finished, Durable how many of them its
-	// checkpoint knows of; gossip.Undurable without one.
+	// Place is the number of exchanges that the worker has finished. Durable is the place of its oldest checkpoint;
+	// gossip.Undurable without one.
 	Place, Durable int
-	Replay         *replay.Start  // nil: nobody comes back to this worker's messages
+	Replay         *replay.Start  // nil: messages are not kept, so no worker can come back
 	Elastic        *elastic.Start // under Reweight
 	Judge          judge.Rules
-	// Through reports whether a worker is known to have ended well, besides those that
-	// say so themselves. Nil: nothing is known.
+	// Through reports whether a worker is known to have ended well without a bye. Nil: nothing is known.
 	Through func(topology.Rank) bool
 }
 
@@ -70,7 +69,7 @@ type LostError struct {
 
 func (e *LostError) Error() string { return fmt.Sprintf("lost worker %d", e.Peer) }
 
-// A Peer is the outermost layer: it knows how the links are, and when the worker may leave.
+// A Peer is the outermost layer: it watches the links, and decides when the worker may leave.
 type Peer struct {
 	gossip.Layer
 	judge *judge.Judge
@@ -86,15 +85,15 @@ type Peer struct {
 	err   error
 }
 
-// A clock is when things happened.
+// A clock holds the times of the latest events.
 type clock struct {
 	now      time.Duration
-	looked   time.Duration // at neighbours
-	progress time.Duration // was made
-	noted    time.Duration // the missing were named
+	looked   time.Duration // last check of the neighbours
+	progress time.Duration // last progress
+	noted    time.Duration // last note about missing neighbours
 }
 
-// A phase is what the worker is doing.
+// A phase is the activity of the worker.
 //
 //	state      event                            next
 //	training   a gradient is asked for          computing
@@ -107,7 +106,7 @@ const (
 	training phase = iota
 	computing
 	done
-	settled // neighbours are told bye
+	settled // neighbours get a bye
 )
 
 // A host gives places to workers that come back.
@@ -116,25 +115,25 @@ type host interface {
 	Missed(peer topology.Rank, process uint64)
 }
 
-// nobody is a host without places.
-type nobody struct{}
+// noHost is a host without places.
+type noHost struct{}
 
-func (nobody) Host(topology.Rank, uint64) (elastic.Seat, elastic.Answer, error) {
+func (noHost) Host(topology.Rank, uint64) (elastic.Seat, elastic.Answer, error) {
 	return elastic.Seat{}, elastic.Over, nil
 }
 
-func (nobody) Missed(topology.Rank, uint64) {}
+func (noHost) Missed(topology.Rank, uint64) {}
 
 var _ gossip.Layer = (*Peer)(nil)
 
-// New returns the machine of a worker with the layers that s asks for. It fails under
-// Reweight if the machine cannot go on without neighbours.
+// New returns the machine of a worker with the layers that s asks for. It fails under Reweight if the machine cannot go
+// on without neighbours.
 func New(m gossip.Machine, s Start) (*Peer, error) {
 	if s.Through == nil {
 		s.Through = func(topology.Rank) bool { return false }
 	}
 	p := &Peer{
-		Layer: gossip.NewLinked(m, s.Self, s.Place, s.Durable), start: s, host: nobody{},
+		Layer: gossip.NewLinked(m, s.Self, s.Place, s.Durable), start: s, host: noHost{},
 		needs: func(topology.Rank) bool { return true }, over: func() bool { return false },
 	}
 	if s.Replay != nil {
@@ -156,7 +155,7 @@ func New(m gossip.Machine, s Start) (*Peer, error) {
 	return p, nil
 }
 
-// Pulse is how often Tick is to be called if nothing else happens.
+// Pulse returns how often the driver must call Tick if nothing else happens.
 func (p *Peer) Pulse() time.Duration {
 	if p.start.Lost == Reweight {
 		return 100 * time.Millisecond
@@ -164,7 +163,7 @@ func (p *Peer) Pulse() time.Duration {
 	return time.Second
 }
 
-// Ready returns what the layers ask for, and says bye when it is time.
+// Ready returns the requests of the layers, and says bye at the end.
 func (p *Peer) Ready() gossip.Ready {
 	r := p.Layer.Ready()
 	p.wait = append(p.wait[:0], r.Waiting...)
@@ -185,7 +184,7 @@ func (p *Peer) Ready() gossip.Ready {
 	return p.say.Add(r)
 }
 
-// Tick notes how late it is.
+// Tick notes the time.
 func (p *Peer) Tick(now time.Duration) error {
 	p.clock.now = now
 	return p.Layer.Tick(now)
@@ -216,7 +215,7 @@ func (p *Peer) Met(peer topology.Rank, m gossip.Meeting) error {
 	return nil
 }
 
-// Parted notes that there is no link, and why.
+// Parted notes that there is no link, and the cause.
 func (p *Peer) Parted(peer topology.Rank, cause error) error {
 	n := p.find(peer)
 	switch {
@@ -229,35 +228,34 @@ func (p *Peer) Parted(peer topology.Rank, cause error) error {
 	return p.Layer.Parted(peer, cause)
 }
 
-// Settle says that the state after the last round is safe, or will never be: no neighbour
-// need keep what would lead to it again.
+// Settle says that the state after the last round is safe, or never will be. Neighbours need not keep the messages that
+// lead to it.
 func (p *Peer) Settle() {
 	if p.work == done {
 		p.work = settled
 	}
 }
 
-// Settled reports whether that is so.
+// Settled reports whether Settle was called.
 func (p *Peer) Settled() bool { return p.work == settled }
 
 // Done reports whether all rounds are over.
 func (p *Peer) Done() bool { return p.work >= done }
 
-// Over reports whether all rounds are over and nobody needs this worker.
+// Over reports whether all rounds are over and no neighbour needs this worker.
 func (p *Peer) Over() bool {
 	needed := func(n neighbour) bool { return n.state != left && p.needs(n.rank) }
 	return p.Done() && !slices.ContainsFunc(p.peers, needed)
 }
 
-// Unneeded reports whether nobody can come back to the messages that a worker has kept which
-// is Over.
+// Unneeded reports whether the messages that the worker has kept can be removed: it is Over, and no neighbour can come
+// back to them.
 func (p *Peer) Unneeded() bool { return p.over() }
 
-// Host gives a worker that comes back a place, see elastic.Elastic. Where workers do not go
-// on without each other there is none.
+// Host gives a place to a worker that comes back, see elastic.Elastic. Without package elastic there is no place.
 func (p *Peer) Host(peer topology.Rank, process uint64) (elastic.Seat, elastic.Answer, error) {
 	return p.host.Host(peer, process)
 }
 
-// Missed notes that a process has not got the state that Host has promised it.
+// Missed notes that a process did not receive the state that Host has promised it.
 func (p *Peer) Missed(peer topology.Rank, process uint64) { p.host.Missed(peer, process) }

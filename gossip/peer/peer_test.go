@@ -25,7 +25,7 @@ type stage struct {
 	ready gossip.Ready
 	sent  []gossip.Frame
 	notes []gossip.Note
-	at    []float32 // where a gradient is asked for, nil: none is
+	at    []float32 // point of the outstanding gradient, nil if there is none
 }
 
 func (s *stage) row() topology.Row { return ringOf(s.t).Rows()[1] }
@@ -135,8 +135,7 @@ func (s *stage) noted(kind gossip.NoteKind) (notes []gossip.Note) {
 	return notes
 }
 
-// Neighbours are told bye when the last state is safe, on each link, and the worker leaves
-// when all have said so.
+// The worker says bye on each link once its last state is safe. It leaves when all neighbours have said bye.
 func TestByeIsSaidWhenTheLastStateIsSafe(t *testing.T) {
 	s := play(t, nil)
 	s.meet(0, 2)
@@ -162,7 +161,7 @@ func TestByeIsSaidWhenTheLastStateIsSafe(t *testing.T) {
 	}
 }
 
-// A neighbour that lacks messages is told bye after them.
+// A neighbour that lacks messages gets the bye after them.
 func TestByeFollowsWhatIsOwed(t *testing.T) {
 	s := play(t, func(m gossip.Machine, s *peer.Start) {
 		slots := gossip.SlotsOf(m)
@@ -308,8 +307,8 @@ func TestAPairEndsWithoutAWord(t *testing.T) {
 	}
 }
 
-// Under Reweight edges are put on record, neighbours that are gone are not needed, and a
-// machine that cannot go on without them is refused.
+// Under Reweight notes record the edges, and the worker does not need neighbours that are gone. New refuses a machine
+// that cannot go on without them.
 func TestReweight(t *testing.T) {
 	s := play(t, func(_ gossip.Machine, s *peer.Start) {
 		s.Lost = peer.Reweight

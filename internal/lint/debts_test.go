@@ -24,7 +24,6 @@ var englishDebts = debt{
 	"docs/format":                           5,
 	"docs/reference":                        10,
 	"docs/results":                          14,
-	"gossip/peer":                           4,
 	"gossip/replay":                         9,
 	"internal/app/machine":                  1,
 	"internal/app/preflight":                1,
