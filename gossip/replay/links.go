@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Met begins to tell a neighbour what it lacks. It may have had what this worker has said
-// since it came back.
+// Met begins to send a neighbour the messages that it lacks. The neighbour may have had every message that this worker
+// has sent since it came back.
 func (r *Replay) Met(peer topology.Rank, m gossip.Meeting) error {
 	n := r.find(peer)
 	if n == nil {
@@ -24,7 +24,7 @@ func (r *Replay) Met(peer topology.Rank, m gossip.Meeting) error {
 	return err
 }
 
-// Saved lets go of what a checkpoint has made it cheap to let go of.
+// Saved trims the log to the messages that neighbours may still need.
 func (r *Replay) Saved(round int) error {
 	if err := r.Layer.Saved(round); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (r *Replay) Saved(round int) error {
 	return r.forget()
 }
 
-// Parted forgets how far a neighbour was.
+// Parted forgets the place of a neighbour.
 func (r *Replay) Parted(peer topology.Rank, cause error) error {
 	if n := r.find(peer); n != nil {
 		n.gets = away
@@ -40,9 +40,8 @@ func (r *Replay) Parted(peer topology.Rank, cause error) error {
 	return r.Layer.Parted(peer, cause)
 }
 
-// Receive takes in what neighbours tell of their places and checkpoints, and answers
-// requests for repairs that are in the log. A message that is early shows that the two
-// ends are out of step: they meet again.
+// Receive takes the places and checkpoints of neighbours, and answers requests for repairs that are in the log. An
+// early message shows that the two ends are out of step: then they make a new link.
 func (r *Replay) Receive(f gossip.Frame) error {
 	n := r.find(f.From)
 	if n == nil {
@@ -65,7 +64,7 @@ func (r *Replay) Receive(f gossip.Frame) error {
 		return err
 	}
 	switch f.Kind {
-	case gossip.Request: // refused, and remembered
+	case gossip.Request: // refused, but kept for later
 		n.early = &gossip.Frame{From: f.From, To: f.To, Kind: f.Kind, Round: f.Round, Hop: f.Hop}
 	case gossip.Data:
 		r.say.Control(gossip.Control{Kind: gossip.DropLink, Peer: n.rank, Why: err})
@@ -73,7 +72,7 @@ func (r *Replay) Receive(f gossip.Frame) error {
 	return err
 }
 
-// recall answers the request for a repair that is in the log, once per link.
+// recall answers a request for a repair that is in the log, once per link.
 func (r *Replay) recall(n *neighbour, f gossip.Frame) (done bool, err error) {
 	slot := r.slotOf(f)
 	repair, ok, err := r.Log.Find(gossip.Repair, slot, n.rank)
@@ -90,7 +89,7 @@ func (r *Replay) recall(n *neighbour, f gossip.Frame) (done bool, err error) {
 	return true, nil
 }
 
-// feed sends a neighbour what it lacks, as far as it can take it.
+// feed sends a neighbour the messages that it lacks, as far as it has room.
 func (r *Replay) feed(n *neighbour) error {
 	if n.gets == away || n.gets == level {
 		return nil
@@ -99,7 +98,7 @@ func (r *Replay) feed(n *neighbour) error {
 	if n.next < base { // a full disk, and memory is short, too
 		r.say.Control(gossip.Control{
 			Kind: gossip.DropLink, Peer: n.rank,
-			Why: fmt.Errorf("messages from exchange %d on are not kept any more", n.next),
+			Why: fmt.Errorf("the log no longer holds messages from exchange %d on", n.next),
 		})
 		return nil
 	}
@@ -118,8 +117,8 @@ func (r *Replay) feed(n *neighbour) error {
 	return nil
 }
 
-// forget lets go of messages that no neighbour will ask for again. One without checkpoints
-// needs what it may not have mixed yet.
+// forget removes messages that no neighbour will ask for again. A neighbour without checkpoints needs the messages that
+// it may not have mixed.
 func (r *Replay) forget() error {
 	_, next := r.Log.Span()
 	before := next
@@ -135,8 +134,8 @@ func (r *Replay) forget() error {
 	return failed(r.Log.Trim(before, everything))
 }
 
-// shorten lets go of what neighbours would need that take no checkpoints, be it that they
-// cannot, so that they do not fill the disk. One that dies then cannot be helped.
+// shorten removes messages that only neighbours without recent checkpoints need, so that they do not fill the disk.
+// Such a neighbour cannot come back after its death.
 func (r *Replay) shorten() error {
 	before, _ := r.Log.Span()
 	if err := failed(r.Log.Trim(before, r.Most)); err != nil {
@@ -155,8 +154,7 @@ func (r *Replay) shorten() error {
 	return nil
 }
 
-// Over reports whether no neighbour can come back to the log of a worker that is done: it
-// may be removed.
+// Over reports whether the log of a worker that is done may be removed, because no neighbour can come back to it.
 func (r *Replay) Over() bool {
 	_, next := r.Log.Span()
 	for i := range r.peers {

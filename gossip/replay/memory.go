@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Memory is a Log in memory, which outlives the machine of a worker that dies in a
-// simulation. The zero value is empty and begins with slot 0.
+// A Memory is a Log in memory. In a simulation it outlives the machine of a worker that dies. The zero value is empty
+// and begins with slot 0.
 type Memory struct {
 	slots   gossip.Slots
 	base    int
@@ -26,14 +26,12 @@ type receipt struct {
 
 var _ Log = (*Memory)(nil)
 
-// NewMemory returns the empty log of a worker that is about to send the message of slot
-// next.
+// NewMemory returns the empty log of a worker whose next message is that of slot next.
 func NewMemory(slots gossip.Slots, next int) *Memory {
 	return &Memory{slots: slots, base: next, repairs: make(map[receipt]gossip.Frame)}
 }
 
-// Rewind makes the log that of a worker that has come back and is about to send the message
-// of slot next: later frames are removed, for it makes them again.
+// Rewind removes the frames from slot next on, because a worker that has come back makes them again.
 func (m *Memory) Rewind(next int) {
 	if base, end := m.Span(); next < base || next > end {
 		*m = *NewMemory(m.slots, next)
@@ -51,7 +49,7 @@ func (m *Memory) Rewind(next int) {
 	}
 }
 
-// Span returns the oldest slot that is there, and the next.
+// Span returns the oldest slot in the log, and the next one to append.
 func (m *Memory) Span() (base, next int) { return m.base, m.base + len(m.sent) }
 
 // Append keeps a copy of a message or of a repair.
@@ -89,8 +87,7 @@ func (m *Memory) Find(kind gossip.FrameKind, slot int, to topology.Rank) (gossip
 	return m.sent[slot-m.base], true, nil
 }
 
-// Trim lets go of the messages before a slot, and of the oldest beyond so many bytes of
-// payload.
+// Trim removes the messages before a slot, and the oldest beyond so many bytes of payload.
 func (m *Memory) Trim(before int, most int64) error {
 	n := 0
 	for ; n < len(m.sent) && (m.base+n < before || m.bytes > most); n++ {

@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// everything is a size that nothing exceeds, and a place that nobody reaches.
+// everything is a size that nothing exceeds; never is a place that no worker reaches.
 const (
 	everything = math.MaxInt64
 	never      = math.MaxInt
@@ -25,7 +25,7 @@ const (
 //	level     a message is sent as soon as it is there
 //	any                                                      the link ends              away
 //
-// One that hears nothing of this worker is level when they meet.
+// A neighbour that receives no messages of this worker is level at once.
 type delivery uint8
 
 const (
@@ -35,16 +35,16 @@ const (
 	level
 )
 
-// A telling is what a neighbour is told of the places of this worker.
+// A telling says which places of this worker a neighbour learns.
 //
 //	state   meaning                                    event                         next
-//	silent  nothing: both are in step, or it is never
-//	        heard                                      they meet                     each, or seldom
+//	silent  none: both are in step, or the neighbour
+//	        never receives messages                    they meet                     each, or seldom
 //	each    every place                                this worker is where both     silent
 //	                                                   are in step
-//	seldom  a place before what it knows of leaves it
-//	        too little room: on an edge that goes one
-//	        way nobody knows to be in step
+//	seldom  a place before the last one told leaves
+//	        it too little room: on an edge that goes
+//	        one way neither end knows to be in step
 type telling uint8
 
 const (
@@ -53,26 +53,26 @@ const (
 	seldom
 )
 
-// A neighbour is how far one has been told what it lacks, in slots.
+// A neighbour is the progress of one neighbour, in slots.
 type neighbour struct {
 	rank          topology.Rank
-	hears, speaks bool // messages of this worker; to this worker
+	hears, speaks bool // it receives messages of this worker; it sends messages to this worker
 
 	gets  delivery
 	had   int // it may have had the messages before this slot, and their repairs, on earlier links
-	next  int // whose message it gets next, unless level
-	room  int // the first that it cannot take yet, while behind
+	next  int // the slot of its next message, unless level
+	room  int // the first slot that it cannot take yet, while behind
 	until int // the place from which on both are in step, or never
 
 	tells telling
-	knows int // the place of this worker that it knows of
+	knows int // the last place of this worker that it was told
 
-	durable    int           // where its oldest checkpoint is, as far as told, or gossip.Undurable
-	unrepaired int           // the first slot whose repair it may still be sent from the log on this link
-	early      *gossip.Frame // its request for the repair of a message that is not there yet
+	durable    int           // the place of its oldest known checkpoint, or gossip.Undurable
+	unrepaired int           // the first slot whose repair the log may still send on this link
+	early      *gossip.Frame // its request for the repair of a message that does not exist yet
 }
 
-// neighbours returns those of a row in increasing rank.
+// neighbours returns the neighbours of a row in increasing rank.
 func neighbours(row topology.Row) []neighbour {
 	var all []neighbour
 	at := func(rank topology.Rank) *neighbour {
@@ -109,7 +109,7 @@ func (n *neighbour) meet(m gossip.Meeting, lead int) {
 	}
 }
 
-// at takes in where it is.
+// at enters the place of the neighbour.
 func (n *neighbour) at(place, lead int) {
 	n.room = max(n.room, place+lead+1)
 	if n.gets == behind && place >= n.until {
@@ -120,12 +120,12 @@ func (n *neighbour) at(place, lead int) {
 // takes reports whether it can take the message of a slot.
 func (n *neighbour) takes(slot int) bool { return n.gets == catching || slot < n.room }
 
-// lacks reports whether messages before slot next are there for it.
+// lacks reports whether the log has messages before slot next for it.
 func (n *neighbour) lacks(next int) bool {
 	return (n.gets == behind || n.gets == catching) && n.next < next
 }
 
-// dueAt reports whether it has to be told of a place of this worker.
+// dueAt reports whether it must learn a place of this worker.
 func (n *neighbour) dueAt(place, lead int, moved bool) bool {
 	switch {
 	case n.gets == away || !moved && n.knows == place:
@@ -136,7 +136,7 @@ func (n *neighbour) dueAt(place, lead int, moved bool) bool {
 	return n.tells == each
 }
 
-// told notes that it knows of a place.
+// told notes that it has learnt a place.
 func (n *neighbour) told(place int) {
 	n.knows = place
 	if place >= n.until {

@@ -41,25 +41,21 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Log keeps the messages that a worker has sent, one per slot whoever its receivers
-// are, and repairs of some of them.
+// A Log keeps the messages that a worker has sent, one per slot for all its receivers, and some of their repairs.
 type Log interface {
-	// Append keeps a message, which must be that of the slot after the last, or a
-	// repair. A repair that is there already is not kept twice.
+	// Append keeps the message of the next slot, or a repair. It keeps each repair once.
 	Append(f gossip.Frame) error
-	// Span returns the oldest slot whose message is there, and the one whose message
-	// is to be appended next: the same if there is none.
+	// Span returns the oldest slot in the log, and the next one to append: the same if the log is empty.
 	Span() (base, next int)
-	// Find returns the message of a slot in Span, or the repair of that message for a
-	// worker, and reports whether it is there. The payload is not to be changed.
+	// Find returns the message of a slot in Span, or the repair of that message for a worker, and reports whether the
+	// log has it. The caller must not change the payload.
 	Find(kind gossip.FrameKind, slot int, to topology.Rank) (f gossip.Frame, ok bool, err error)
-	// Trim lets go of what is older than a slot, where that is cheap; and, whoever
-	// may need it, of the oldest until what is kept takes at most so many bytes, or is
-	// what a checkpoint has not made safe.
+	// Trim removes messages before a slot, where that is cheap. It then removes the oldest messages, even needed ones,
+	// until the rest takes at most so many bytes. It keeps messages that no checkpoint has made safe.
 	Trim(before int, most int64) error
 }
 
-// A LogError says that the log has failed the worker, not its arithmetic.
+// A LogError says that the log has failed, not the worker's arithmetic.
 type LogError struct{ Err error }
 
 func (e *LogError) Error() string { return e.Err.Error() }
@@ -74,53 +70,51 @@ func failed(err error) error {
 	return &LogError{err}
 }
 
-// A Start is what a Replay begins with.
+// A Start has the settings of a Replay.
 type Start struct {
 	Self  topology.Rank
 	Row   topology.Row // of Self
 	Slots gossip.Slots // of the machine
-	Log   Log          // at the place of the machine
-	// Most is how many bytes the log may take, although a neighbour that takes no
-	// checkpoints needs more; 0: no more than it needs.
+	Log   Log          // at the same place as the machine
+	// Most is the limit of the log in bytes, even if a neighbour without recent checkpoints needs more; 0: no limit.
 	Most int64
-	// Repairs says that the codec verifies messages: repairs are kept, too.
+	// Repairs says that the codec verifies messages: then the log also keeps repairs.
 	Repairs bool
-	// Through reports whether a worker is known to have ended well, besides those that
-	// say so themselves. Nil: nothing is known.
+	// Through reports whether a worker is known to have ended well without a bye. Nil: nothing is known.
 	Through func(topology.Rank) bool
 }
 
-// A phase is what the next call of Ready does.
+// A phase says what the next call of Ready does.
 type phase uint8
 
 //	state    Ready                                                        next
-//	passing  hands out what the machine says to neighbours in step        keeping
-//	keeping  keeps it, and hands out what others lack                     passing
+//	passing  hands out the frames for neighbours in step                  keeping
+//	keeping  keeps them, and hands out frames that others lack            passing
 //
-// So keeping costs no message time.
+// So keeping does not delay messages.
 const (
 	passing phase = iota
 	keeping
 )
 
-// A Replay is the layer that keeps what a worker says and tells neighbours that come back.
+// A Replay is the layer that keeps the messages of a worker and sends them to neighbours that come back.
 type Replay struct {
 	gossip.Layer
 	Start
 	peers []neighbour
 	phase phase
-	said  gossip.Ready // what the layer inside has said last
+	said  gossip.Ready // the last work of the layer inside
 	place int          // exchanges finished
-	moved bool         // since places were told
+	moved bool         // since the last places were sent
 	owed  []topology.Rank
 	say   gossip.Output
-	err   error // why the log has failed
+	err   error // the reason why the log has failed
 }
 
 var _ gossip.Layer = (*Replay)(nil)
 
-// New returns a Replay around inside, of a worker that has no links yet. The log has to be
-// where the machine is.
+// New returns a Replay around inside, for a worker that has no links yet. The log and the machine must be at the same
+// place.
 func New(inside gossip.Layer, s Start) *Replay {
 	if s.Through == nil {
 		s.Through = func(topology.Rank) bool { return false }
@@ -129,7 +123,7 @@ func New(inside gossip.Layer, s Start) *Replay {
 	return &Replay{Layer: inside, Start: s, peers: neighbours(s.Row), place: next}
 }
 
-// Ready hands out what the layer inside says, and asks to be called again to keep it.
+// Ready hands out the frames of the layer inside, and asks for another call to keep them.
 func (r *Replay) Ready() gossip.Ready {
 	if r.phase == keeping {
 		r.phase = passing
@@ -150,7 +144,7 @@ func (r *Replay) Ready() gossip.Ready {
 	return r.finished(out)
 }
 
-// finished completes what Ready returns.
+// finished completes the result of Ready.
 func (r *Replay) finished(out gossip.Ready) gossip.Ready {
 	r.owed = r.owed[:0]
 	_, next := r.Log.Span()
@@ -164,8 +158,7 @@ func (r *Replay) finished(out gossip.Ready) gossip.Ready {
 	return r.say.Add(out)
 }
 
-// passes reports whether a frame is sent as it is. Others come from the log when they
-// are wanted, or are only kept there.
+// passes reports whether a frame is sent as it is. The log keeps the others, and sends them when neighbours want them.
 func (r *Replay) passes(f gossip.Frame) bool {
 	n := r.find(f.To)
 	switch {
@@ -192,7 +185,7 @@ func (r *Replay) find(rank topology.Rank) *neighbour {
 	return nil
 }
 
-// keep keeps what was handed out, and sees to those that are behind.
+// keep appends the frames that were handed out to the log, and serves neighbours that are behind.
 func (r *Replay) keep() gossip.Ready {
 	out := gossip.Ready{Round: r.said.Round, Hop: r.said.Hop, Waiting: r.said.Waiting, Done: r.said.Done}
 	_, first := r.Log.Span()
@@ -212,7 +205,7 @@ func (r *Replay) keep() gossip.Ready {
 		}
 	}
 	r.moved = false
-	if !out.More { // else the answers are not in the log yet
+	if !out.More { // otherwise the log lacks the answers
 		out.More, r.err = r.answerEarly()
 	}
 	return r.finished(out)
@@ -235,8 +228,8 @@ func (r *Replay) append(frames []gossip.Frame) error {
 	return nil
 }
 
-// askRepairs asks the machine for the repairs of the messages from slot first on, as a
-// neighbour may have done that has had them before.
+// askRepairs asks the machine for the repairs of the messages from slot first on. The neighbour may have asked for them
+// on an earlier link.
 func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
 	_, next := r.Log.Span()
 	for slot := first; r.Repairs && n.hears && slot < min(next, n.had); slot++ {
@@ -245,13 +238,13 @@ func (r *Replay) askRepairs(n *neighbour, first int) (asked bool, err error) {
 			return asked, failed(err)
 		}
 		asked = true
-		// Refused where nothing can have been wrong.
+		// The machine refuses the request if the message cannot have been wrong.
 		_ = r.Layer.Receive(gossip.Frame{From: n.rank, To: r.Self, Kind: gossip.Request, Round: f.Round, Hop: f.Hop})
 	}
 	return asked, nil
 }
 
-// answerEarly gives the machine requests for what it has said by now.
+// answerEarly gives the machine the early requests for messages that exist by now.
 func (r *Replay) answerEarly() (answered bool, err error) {
 	_, next := r.Log.Span()
 	for i := range r.peers {

@@ -18,7 +18,7 @@ type rehearsal struct {
 	*replay.Replay
 	log     *replay.Memory
 	slots   gossip.Slots
-	ready   gossip.Ready // the last that was not More
+	ready   gossip.Ready // the last without More
 	compute bool
 	at      []float32
 	sent    []gossip.Frame
@@ -39,7 +39,7 @@ func rehearse(t *testing.T, job task, most int64) *rehearsal {
 
 func ring() task { return task{n: 3, dim: 8, rounds: 50} }
 
-// advance does what the layer asks for.
+// advance carries out the requests of the layer.
 func (r *rehearsal) advance() {
 	r.t.Helper()
 	for more := true; more; {
@@ -89,7 +89,7 @@ func (r *rehearsal) round() {
 	}
 }
 
-// step takes the gradient that is asked for.
+// step takes the gradient that the layer asks for.
 func (r *rehearsal) step() {
 	r.t.Helper()
 	if !r.compute {
@@ -99,8 +99,7 @@ func (r *rehearsal) step() {
 	r.do(r.Gradient(make([]float32, r.dim), 0, 0))
 }
 
-// gets returns the rounds of the frames of a kind that a neighbour was sent since the
-// last call for it.
+// gets returns the rounds of the frames of a kind that a neighbour has received since the last call for it.
 func (r *rehearsal) gets(peer topology.Rank, kind gossip.FrameKind) (rounds []int) {
 	r.sent = slices.DeleteFunc(r.sent, func(f gossip.Frame) bool {
 		if f.To == peer && f.Kind == kind {
@@ -160,8 +159,8 @@ func TestANeighbourThatComesBackGetsWhatItCanTakeAndNothingTwice(t *testing.T) {
 	r.expect("one that has said nothing since its link came up", 2, 0, 1)
 }
 
-// A worker of a cycle hears nothing of the one behind it, and never sends more than that
-// one can take, however far those in front let it run.
+// A worker of a cycle receives nothing from the worker behind it. It never sends more than that worker can take,
+// however far the workers in front let it run.
 func TestAlongACycleNobodyIsSentMoreThanItCanTake(t *testing.T) {
 	r := rehearse(t, task{n: 4, dim: 12, rounds: 50, cycle: true}, 0)
 	r.meet(0, 0)
@@ -226,7 +225,7 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	kept(0) // worker 2 has no checkpoint yet
 	r.told(2, gossip.Durable, 4)
 	kept(4)
-	// A neighbour that keeps no checkpoints needs what it may not have mixed.
+	// A neighbour that keeps no checkpoints needs the messages that it may not have mixed.
 	r.do(r.Parted(2, errors.New("cable cut")))
 	r.do(r.Met(2, gossip.Meeting{Theirs: 10, Ours: 10, Durable: gossip.Undurable}))
 	r.told(0, gossip.Durable, 10)
@@ -240,7 +239,7 @@ func TestMessagesAreKeptUntilAllNeighboursAreSafe(t *testing.T) {
 	}
 }
 
-// A checkpoint that is safe between the words of a meeting and the link is told of.
+// The worker reports a checkpoint that becomes safe between the handshake and the link.
 func TestACheckpointIsToldOf(t *testing.T) {
 	r := rehearse(t, ring(), 0)
 	r.meet(2, 0)
@@ -283,8 +282,8 @@ func TestLogsAreBounded(t *testing.T) {
 	}
 }
 
-// An early message shows that the two ends are out of step. An early request is
-// remembered, and answered when the message is there.
+// An early message shows that the two ends are out of step. The worker keeps an early request, and answers it when the
+// message exists.
 func TestWhatIsEarly(t *testing.T) {
 	r := rehearse(t, task{n: 3, dim: 8, rounds: 50, verified: true}, 0)
 	r.meet(0, 0)
@@ -302,8 +301,7 @@ func TestWhatIsEarly(t *testing.T) {
 	}
 }
 
-// A round of a worker that keeps what it sends allocates no more than one of a worker that
-// does not.
+// A round allocates no more in a worker that keeps its messages than in one that does not.
 func TestKeepingAllocatesNothing(t *testing.T) {
 	job := task{n: 3, dim: 1000, rounds: 1 << 30}
 	slots := gossip.Slots{Every: 1, Hops: 1, Lead: 1}
@@ -343,7 +341,7 @@ func TestKeepingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A silent machine says what it is told to say.
+// A silent machine sends only the frames that the test gives it.
 type silent struct {
 	*gossip.Worker
 	frames [2]gossip.Frame

@@ -54,7 +54,7 @@ func (c task) algorithm(t testing.TB, rank topology.Rank) gossip.Algorithm {
 	return &algos.DPSGD{X: x, Alpha: alpha, Codec: codec}
 }
 
-// machine returns that of a worker, at the beginning or where s was saved.
+// machine returns the machine of a worker, at the beginning or at the boundary of s.
 func (c task) machine(t testing.TB, rank topology.Rank, s *state.Snapshot) *gossip.Worker {
 	t.Helper()
 	row, alg := c.rows(t)[rank], c.algorithm(t, rank)
@@ -71,7 +71,7 @@ func (c task) machine(t testing.TB, rank topology.Rank, s *state.Snapshot) *goss
 	return m
 }
 
-// gradient returns that of a worker at x.
+// gradient returns the gradient of a worker at x.
 func (c task) gradient(rank topology.Rank, x []float32) []float32 {
 	g := make([]float32, c.dim)
 	for i := range g {

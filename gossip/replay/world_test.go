@@ -14,18 +14,18 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A world is the workers of a task in memory, of which one does one thing at a time.
+// A world has the workers of a task in memory. One worker acts at a time.
 type world struct {
 	t       *rapid.T
 	tb      *testing.T
 	job     task
 	workers []*worker
 	links   map[[2]topology.Rank]*line // by the lower rank
-	faults  int                        // that are still to come
-	keeps   int                        // checkpoints of a worker
+	faults  int                        // number of faults still to come
+	keeps   int                        // checkpoints that a worker keeps
 }
 
-// A worker is one of a world, through all its lives.
+// A worker is one worker of a world, through all its lives.
 type worker struct {
 	rank  topology.Rank
 	row   topology.Row
@@ -33,12 +33,12 @@ type worker struct {
 	saved []checkpoint // the oldest first; empty: it begins at round 0
 	life  uint64
 
-	layer   *replay.Replay // nil: it is dead
+	layer   *replay.Replay // nil while the process is dead
 	machine *gossip.Worker
-	fresh   []checkpoint // taken, and not safe
+	fresh   []checkpoint // taken, but not safe yet
 	met     map[topology.Rank]uint64
-	said    gossip.Control // what it says on meeting
-	asked   []float32      // where a gradient is asked for, or nil
+	said    gossip.Control // its news for the next handshake
+	asked   []float32      // point of the outstanding gradient, or nil
 	done    bool
 	hangs   int // turns that it misses
 }
@@ -48,10 +48,10 @@ type checkpoint struct {
 	state *state.Snapshot
 }
 
-// A line is a link: what is under way, by receiver's end.
+// A line is a link with the frames under way, by receiving end.
 type line struct{ frames [2][]flying }
 
-// A flying frame is as it was when it was sent.
+// A flying frame has a copy of itself as it was sent.
 type flying struct {
 	gossip.Frame
 	want []byte
@@ -70,8 +70,7 @@ func newWorld(t *rapid.T, tb *testing.T, job task) *world {
 	return w
 }
 
-// start begins a life of a worker where its oldest checkpoint is, as if newer ones were
-// damaged.
+// start begins a life of a worker at its oldest checkpoint, as if newer ones were damaged.
 func (w *world) start(m *worker) {
 	var from checkpoint
 	if len(m.saved) > 0 {
@@ -101,7 +100,7 @@ func (w *world) start(m *worker) {
 	w.advance(m)
 }
 
-// advance does what a worker asks for.
+// advance carries out the requests of a worker.
 func (w *world) advance(m *worker) {
 	for more := true; more; {
 		r := m.layer.Ready()
@@ -145,7 +144,7 @@ func (w *world) must(err error) {
 
 func pair(a, b topology.Rank) [2]topology.Rank { return [2]topology.Rank{min(a, b), max(a, b)} }
 
-// end returns the end of a line to which a frame goes.
+// end returns the end of a line that receives a frame.
 func end(f gossip.Frame) int {
 	if f.To < f.From {
 		return 0
@@ -188,7 +187,7 @@ func (w *world) meet(key [2]topology.Rank) {
 	}
 }
 
-// turns returns what can happen next; nothing of those that hang.
+// turns returns the possible next actions, without those of workers that hang.
 func (w *world) turns() (all []func()) {
 	idle := func(rank topology.Rank) bool { return w.workers[rank].layer == nil || w.workers[rank].hangs > 0 }
 	for _, m := range w.workers {
@@ -244,7 +243,7 @@ func (w *world) deliver(m *worker, l *line, i int) {
 	w.advance(m)
 }
 
-// fault lets something go wrong.
+// fault makes something fail.
 func (w *world) fault() {
 	w.faults--
 	m := rapid.SampledFrom(w.workers).Draw(w.t, "worker")
@@ -264,7 +263,7 @@ func (w *world) fault() {
 	}
 }
 
-// run lets things happen until all are done, and returns the models.
+// run acts until all workers are done, and returns the models.
 func (w *world) run() (models [][]float32) {
 	for {
 		for _, m := range w.workers {
@@ -290,8 +289,7 @@ func (w *world) run() (models [][]float32) {
 	return models
 }
 
-// However workers die, hang and lose links, the models are those of the run in which
-// nothing happened.
+// Workers die, hang and lose links at any time. The models equal those of a run without faults.
 func TestARunWithFaultsEndsAsOneWithout(t *testing.T) {
 	for name, job := range map[string]task{
 		"a pair":               {n: 2, dim: 5, rounds: 12},

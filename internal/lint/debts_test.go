@@ -24,7 +24,7 @@ var englishDebts = debt{
 	"docs/format":                           5,
 	"docs/reference":                        10,
 	"docs/results":                          14,
-	"gossip/replay":                         9,
+	"gossip/replay":                         1,
 	"internal/app/machine":                  1,
 	"internal/app/preflight":                1,
 	"internal/conformance":                  2,
