@@ -5,31 +5,26 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Asynchronous decentralized parallel SGD: Lian et al., "Asynchronous
-// Decentralized Parallel Stochastic Gradient Descent", ICML 2018, algorithm 1.
-// Worker i, which knows no round of the others, takes a gradient g at a
-// snapshot of x_i, averages with one neighbour j meanwhile, and descends:
+// Asynchronous decentralized parallel SGD: Lian et al., "Asynchronous Decentralized Parallel Stochastic Gradient
+// Descent", ICML 2018, algorithm 1. Worker i knows no round of the others. It takes a gradient g at a snapshot of x_i,
+// averages with one neighbour j meanwhile, and descends:
 //
 //	x_i ← x_i + ½ (x̂_j − x̂_i)      x_j ← x_j + ½ (x̂_i − x̂_j)
 //	x_i ← x_i − α g
 //
-// x̂ are the models as the codec carries them, each as it was when it was
-// encoded. Both ends add exact negatives of each other to what their models
-// are by then: gradient steps that come in between are kept, and the mean of
-// the models moves by the gradients alone. With the Moniqua codec this is
-// algorithm 3 of Lu & De Sa, ICML 2020.
+// x̂ are the models as the codec recovers them, each as of its encoding. Both ends add exact negatives of each other to
+// their present models. So gradient steps in between are kept, and the mean of the models moves by the gradients alone.
+// With the Moniqua codec this is algorithm 3 of Lu & De Sa, ICML 2020.
 
-// ADPSGD is one worker of AD-PSGD. It keeps no vector besides X; the snapshot
-// belongs to who decides when to exchange.
+// ADPSGD is one worker of AD-PSGD. It keeps no vector besides X; the caller owns the snapshot.
 //
-// An exchange has a number that no other exchange of the two workers has. The
-// codec takes it for the round: it addresses the rounding noise of both ends.
+// An exchange has a number that no other exchange of the two workers has. The codec uses it as the round: it addresses
+// the rounding noise of both ends.
 type ADPSGD struct {
 	X     []float32 // the model x_i, updated in place
 	Alpha StepSize
 	Codec func(peer topology.Rank) Codec // of the link to peer, the same at both ends
-	// Weight is how much of the way to the other model an exchange goes: ½ in
-	// the paper, γ/2 with slack γ.
+	// Weight is the share of the way to the other model that an exchange goes: ½ in the paper, γ/2 with slack γ.
 	Weight float32
 
 	in [1]Message // the argument of Mix
@@ -38,15 +33,14 @@ type ADPSGD struct {
 // Descend subtracts α_k·g.
 func (a *ADPSGD) Descend(k int, g []float32) { vec.Axpy(a.X, -a.Alpha(k), g) }
 
-// Offer appends the model, as exchange number offers it to peer, to dst.
+// Offer appends the model to dst, encoded for exchange number with peer.
 func (a *ADPSGD) Offer(dst []byte, number int, peer topology.Rank) ([]byte, error) {
 	return a.Codec(peer).Encode(dst, number, a.X)
 }
 
-// Answer appends the model as it is to dst, for the worker that has made the
-// offer, and moves it towards the one offered. On error the model is
-// unchanged; if that is a *MismatchError, the offer wants its Repair and may
-// then be answered anew, with the model as it is by then.
+// Answer appends the present model to dst for the worker that has made the offer, and moves the model towards the
+// offered one. On error the model is unchanged. A *MismatchError means that the offer needs its Repair. The caller may
+// then answer it again, with the model of that time.
 func (a *ADPSGD) Answer(dst []byte, number int, offer Message) ([]byte, Mixed, error) {
 	start := len(dst)
 	dst, err := a.Codec(offer.From).Encode(dst, number, a.X)
@@ -57,9 +51,8 @@ func (a *ADPSGD) Answer(dst []byte, number int, offer Message) ([]byte, Mixed, e
 	return dst, mixed, err
 }
 
-// Settle moves the model in the direction from what was offered to the answer:
-// at is the model that was offered, mine its payload. On error the model is
-// unchanged; if that is a *MismatchError, the answer wants its Repair.
+// Settle moves the model by the difference between the answer and the offered model: at is the offered model, mine its
+// payload. On error the model is unchanged. A *MismatchError means that the answer needs its Repair.
 func (a *ADPSGD) Settle(number int, at []float32, mine []byte, answer Message) (Mixed, error) {
 	return a.move(number, at, mine, answer)
 }

@@ -8,8 +8,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// meet lets a worker at x offer an exchange to one at y, between which and the
-// reply both take a gradient step.
+// meet lets a worker at x offer an exchange to a worker at y. Both take a gradient step between the offer and the
+// reply.
 func meet(t *testing.T, weight float32, x, y, g []float32) (one, other *ADPSGD) {
 	t.Helper()
 	full := func(topology.Rank) Codec { return Full{} }

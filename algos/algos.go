@@ -24,27 +24,27 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A Plan tells the protocol how a round of an algorithm is laid out.
+// A Plan describes a round of an algorithm to the protocol.
 type Plan struct {
 	Hops    int  // exchanges with the neighbours per round, ≥ 0
 	Overlap bool // the message depends on x_k alone: it travels while the gradient is computed
-	Lead    int  // slots (round, hop) a worker may be ahead of one it sends to, ≥ 1: how many sent frames must be kept
+	Lead    int  // slots (round, hop) a worker may be ahead of one it sends to, ≥ 1: the number of sent frames to keep
 }
 
-// A Message is what neighbour From sent in the current hop.
+// A Message is the payload of neighbour From in the current hop.
 type Message struct {
 	From    topology.Rank
 	Weight  float32 // W_ij
 	Payload []byte
-	Repair  []byte  // what makes the message certain, nil unless a MismatchError asked for it
-	Limit   float32 // the largest magnitude that is believed of a value, or of its distance; 0: any
+	Repair  []byte  // data to recover the message for certain, nil unless a MismatchError asked for it
+	Limit   float32 // the largest magnitude allowed for a value, or for its distance; 0: any
 }
 
-// Believe returns an *MessageError that wraps ErrAbsurd if the message holds a
-// value of a magnitude beyond the limit.
+// Believe returns a *MessageError that wraps ErrAbsurd if largest, the largest magnitude in the message, is beyond the
+// limit.
 func (m Message) Believe(largest float32) error {
 	if m.Limit > 0 && !(largest <= m.Limit) {
-		return &MessageError{m.From, fmt.Errorf("%w: %.3g in magnitude, at most %.3g is believed", ErrAbsurd, largest,
+		return &MessageError{m.From, fmt.Errorf("%w: %.3g in magnitude, want at most %.3g", ErrAbsurd, largest,
 			m.Limit)}
 	}
 	return nil
@@ -53,26 +53,24 @@ func (m Message) Believe(largest float32) error {
 // ErrAbsurd is wrapped by the error of a message whose values are beyond its limit.
 var ErrAbsurd = errors.New("absurd values")
 
-// Mixed is what one call of Mix saw of the neighbours.
+// Mixed holds the observations of one call of Mix.
 type Mixed struct {
 	Gap   float32 // max over messages of |x̂_j − x̂_i|_∞ as recovered
 	Moved int     // coordinates in which some x̂_j differs from x̂_i
-	// Largest bounds the magnitudes of the messages' values, or of their distances if they hold
-	// only distances; 0 if it was not measured.
+	// Largest bounds the magnitudes of the messages' values, or of their distances if they hold only distances; 0 if it
+	// was not measured.
 	Largest float32
 }
 
-// A Codec carries a model over a link (full precision, Moniqua). It has no clock
-// and no random source of its own; k is the round.
+// A Codec encodes models for a link (full precision, Moniqua). It has no clock and no random source of its own; k is
+// the round.
 type Codec interface {
 	// Encode appends the payload of model x to dst. It fails on NaN and Inf.
 	Encode(dst []byte, k int, x []float32) ([]byte, error)
-	// Mix adds Σ_j w_j·(x̂_j − x̂_i) over the messages in, in increasing rank,
-	// to acc: all neighbours in one call, so that one pass over memory serves
-	// them all. x is the receiver's model, the reference for recovery, and
-	// mine its own payload of round k. acc may be x itself. On error acc is
-	// unchanged; an error caused by a message is a *MessageError, and a
-	// *MismatchError if messages need their Repair.
+	// Mix adds Σ_j w_j·(x̂_j − x̂_i) over the messages in, in increasing rank, to acc. One call takes all neighbours,
+	// so that one pass over memory is enough. The receiver's model x is the reference for recovery, and mine is its own
+	// payload of round k. The vector acc may be x itself. On error acc is unchanged. An error caused by a message is a
+	// *MessageError, and a *MismatchError if messages need their Repair.
 	Mix(acc []float32, k int, x []float32, mine []byte, in []Message) (Mixed, error)
 }
 
@@ -87,8 +85,8 @@ func (e *MessageError) Error() string {
 }
 func (e *MessageError) Unwrap() error { return e.Err }
 
-// A MismatchError says whose messages were recovered wrongly. They are sound:
-// with their Repair they can be used.
+// A MismatchError names the senders of messages that were recovered wrongly. The messages are sound: with their Repair
+// they can be used.
 type MismatchError struct {
 	From []topology.Rank // in increasing rank; valid until the next Mix
 }

@@ -5,19 +5,16 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// AllGather is one worker of data-parallel SGD with compressed gradients, as in
-// Alistarh et al., "QSGD", NeurIPS 2017, algorithm 1: every worker sends what
-// it has to say to all others, and all take the same step,
+// AllGather is one worker of data-parallel SGD with compressed gradients, as in Alistarh et al., "QSGD", NeurIPS 2017,
+// algorithm 1. Every worker sends its compressed gradient to all others, and all take the same step,
 //
 //	x_{k+1} = x_k − α_k (1/n) Σ_i C(g_{k,i}),
 //
-// on the complete graph. What is received is added in the order of the ranks,
-// the own gradient at its own place and as the others see it, so that the
-// replicas stay equal, bit for bit. A worker sends n−1 copies of its payload:
-// compressed gradients cannot be added on the way, as a ring would.
+// on the complete graph. Each worker adds the compressed gradients in the order of the ranks, its own as the others
+// decode it. So the replicas stay equal, bit for bit. A worker sends n−1 copies of its payload: compressed gradients
+// cannot be added on the way, as a ring would.
 //
-// C is unbiased, or Feedback makes up for what it loses. The weights of the
-// messages play no part.
+// C must be unbiased, or Feedback must correct its errors. The weights of the messages are not used.
 type AllGather struct {
 	X           []float32 // the model x_k, updated in place
 	Alpha       StepSize
@@ -28,13 +25,13 @@ type AllGather struct {
 	part contribution
 }
 
-// Plan lays out one exchange per round. Its message needs the gradient.
+// Plan describes one exchange per round. Its message needs the gradient.
 func (a *AllGather) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
 
 // Params returns x_k.
 func (a *AllGather) Params() []float32 { return a.X }
 
-// Descend takes the gradient in.
+// Descend stores the gradient.
 func (a *AllGather) Descend(_ int, g []float32) error {
 	a.part.descend(g, a.Feedback)
 	return nil

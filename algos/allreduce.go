@@ -12,27 +12,23 @@ import (
 //
 //	x_{k+1} = x_k − α_k (1/n) Σ_i g_{k,i},
 //
-// the centralized baseline. The sum is a ring all-reduce (Patarasuk & Yuan,
-// "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-// JPDC 2009) along topology.Cycle: n−1 hops of reduce-scatter, after which
-// worker i holds the sum of chunk i+1, and n−1 hops of all-gather. A worker
-// sends 2(n−1)/n·4d bytes per round.
+// the centralized baseline. The sum is a ring all-reduce along topology.Cycle (Patarasuk & Yuan, "Bandwidth optimal
+// all-reduce algorithms for clusters of workstations", JPDC 2009). After n−1 hops of reduce-scatter, worker i holds the
+// sum of chunk i+1. Then n−1 hops of all-gather copy the sums. A worker sends 2(n−1)/n·4d bytes per round.
 //
-// A chunk is summed by one worker after the other, along the cycle, and then
-// copied: the order of additions is fixed and the replicas stay equal, bit for
-// bit. The gradient itself is the buffer, so that no vector besides X is kept.
+// The workers sum a chunk one after the other along the cycle, and then copy it. The order of additions is fixed, so
+// the replicas stay equal, bit for bit. The gradient itself is the buffer: no vector besides X is kept.
 type AllReduce struct {
 	X       []float32 // the model x_k, updated in place
 	Alpha   StepSize
 	Rank    int // the worker's place in the cycle, 0..Workers−1
 	Workers int // n ≥ 1
 
-	sum []float32 // the gradient of the round, chunk by chunk replaced by the sum
+	sum []float32 // the gradient of the round; sums replace it chunk by chunk
 }
 
-// Plan lays out 2(n−1) hops. A worker that sends slot s has heard slot s−1 of
-// the one before it, which had heard slot s−2, and so on around to the one
-// that it sends to, which is therefore at most n−1 slots behind.
+// Plan describes 2(n−1) hops. A worker that sends slot s has received slot s−1 of the worker before it. That worker had
+// received slot s−2, and so on around the cycle. So the worker that it sends to is at most n−1 slots behind.
 func (a *AllReduce) Plan() Plan {
 	return Plan{Hops: 2 * (a.Workers - 1), Lead: max(1, a.Workers-1)}
 }
@@ -40,8 +36,7 @@ func (a *AllReduce) Plan() Plan {
 // Params returns x_k.
 func (a *AllReduce) Params() []float32 { return a.X }
 
-// Descend makes g the reduction buffer of the round. A worker alone has the
-// sum already.
+// Descend makes g the reduction buffer of the round. A single worker has the sum already.
 func (a *AllReduce) Descend(k int, g []float32) error {
 	a.sum = g
 	if a.Workers == 1 {
@@ -59,13 +54,13 @@ func (a *AllReduce) Send(k, hop int, dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// Mix adds the chunk received to the own sum or, in the all-gather, copies it,
-// and takes the step after the last hop.
+// Mix adds the received chunk to this worker's sum. In the all-gather it copies the chunk instead, and takes the step
+// after the last hop.
 func (a *AllReduce) Mix(k, hop int, in []Message) (Mixed, error) {
 	if len(in) != 1 {
 		return Mixed{}, fmt.Errorf("allreduce: round %d hop %d: %d messages, want 1", k, hop, len(in))
 	}
-	chunk := a.chunk(a.sent(hop) - 1) // what the worker before this one sent
+	chunk := a.chunk(a.sent(hop) - 1) // the chunk that the worker before this one sent
 	largest, err := checkFloats(in[0], len(chunk))
 	if err != nil {
 		return Mixed{}, err
@@ -84,8 +79,8 @@ func (a *AllReduce) Mix(k, hop int, in []Message) (Mixed, error) {
 // ExtraMemory returns 0.
 func (a *AllReduce) ExtraMemory() int { return 0 }
 
-// sent returns the number, modulo n, of the chunk that this worker sends in a
-// hop: its own first, then each one that it has completed last.
+// sent returns the number, modulo n, of the chunk that this worker sends in a hop: its own first, then the chunk that
+// it completed last.
 func (a *AllReduce) sent(hop int) int {
 	if gather := hop - (a.Workers - 1); gather >= 0 {
 		return a.Rank + 1 - gather

@@ -96,7 +96,7 @@ func TestAllReduceIsATCOnTheCompleteGraph(t *testing.T) {
 	}
 }
 
-// 2(n−1)/n·4d bytes, the least that any all-reduce can do with.
+// The bytes are 2(n−1)/n·4d, the least possible for any all-reduce.
 func TestAllReduceSendsEachChunkTwice(t *testing.T) {
 	const n, d = 4, 100
 	_, bytes := cycle(t, n, d)

@@ -21,7 +21,7 @@ func TestValuesBeyondTheLimitAreRefusedAndChangeNothing(t *testing.T) {
 	if !errors.As(err, &bad) || bad.From != 4 || !errors.Is(err, algos.ErrAbsurd) {
 		t.Errorf("error %v, want one of worker 4's absurd values", err)
 	}
-	const want = "message from worker 4: absurd values: 1e+30 in magnitude, at most 100 is believed"
+	const want = "message from worker 4: absurd values: 1e+30 in magnitude, want at most 100"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
 	}

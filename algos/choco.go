@@ -5,18 +5,16 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// Choco is one worker of ChocoSGD: Koloskova, Stich and Jaggi, "Decentralized
-// Stochastic Optimization and Gossip Algorithms with Compressed Communication",
-// ICML 2019, algorithm 2. Every worker has a public copy h that all its
-// neighbours follow, and sends what brings it closer to the model:
+// Choco is one worker of ChocoSGD: Koloskova, Stich and Jaggi, "Decentralized Stochastic Optimization and Gossip
+// Algorithms with Compressed Communication", ICML 2019, algorithm 2. Every worker has a public copy h, which all its
+// neighbours know. It sends the compressed difference between its model and h:
 //
 //	y = x_k − α_k g_k
 //	q_i = C(y − h_i),  h_i ← h_i + q_i,  s_i ← s_i + Σ_j W_ij q_j     (j = i included)
 //	x_{k+1} = y + γ(s_i − h_i)
 //
-// from h = s = 0. With s = Σ_j W_ij h_j the copies of the neighbours need not be
-// kept: two vectors are enough. C is a contraction, biased or not; the smaller
-// its ω, the smaller γ must be.
+// from h = s = 0. The sum s = Σ_j W_ij h_j replaces the copies of the neighbours: two vectors are enough. C is a
+// contraction, biased or not; the smaller its ω, the smaller γ must be.
 type Choco struct {
 	X           []float32 // the model x_{k,i}, y while a round mixes; updated in place
 	Alpha       StepSize
@@ -28,7 +26,7 @@ type Choco struct {
 	mine []byte    // the payload of this round, owned by the machine
 }
 
-// Plan lays out one exchange per round. Its message needs the gradient.
+// Plan describes one exchange per round. Its message needs the gradient.
 func (a *Choco) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
 
 // Params returns x_{k,i}.
@@ -57,7 +55,7 @@ func (a *Choco) Send(k, _ int, dst []byte) (out []byte, err error) {
 	return out, err
 }
 
-// Mix brings the public copies up to date and takes the consensus step.
+// Mix updates the public copies and takes the consensus step.
 func (a *Choco) Mix(k, _ int, in []Message) (Mixed, error) {
 	c := a.Compression
 	saw, err := c.check(k, len(a.X), in)

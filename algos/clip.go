@@ -8,33 +8,31 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// Clipped mixing: He, Karimireddy and Jaggi, "Byzantine-Robust Decentralized
-// Learning via ClippedGossip", 2022, algorithm 1,
+// Clipped mixing: He, Karimireddy and Jaggi, "Byzantine-Robust Decentralized Learning via ClippedGossip", 2022,
+// algorithm 1,
 //
 //	x_i ← x_i + Σ_j W_ij·clip(x̂_j − x̂_i, τ_i),  clip(z, τ) = z·min(1, τ/|z|_2).
 //
-// What a neighbour sends moves a worker by W_ij·τ_i at most, whatever it is. The
-// paper's τ_i depends on the distances of honest neighbours, whom nobody knows;
-// here f neighbours may lie, the f farthest ones are suspected, and τ_i is the
-// distance of the farthest of the others. So a liar moves a worker no farther
-// than some neighbour that is none, or is closer than one.
+// A message of any content moves a worker by W_ij·τ_i at most. The paper's τ_i depends on the distances of the honest
+// neighbours, which the worker cannot know. Here f neighbours may lie: the f farthest ones are suspected, and τ_i is
+// the distance of the farthest of the others. So a liar moves a worker no farther than the farthest trusted neighbour
+// does.
 //
-// Where messages wrap and nothing verifies them, a lie is recovered as some model
-// within θ of the receiver's own: its pull is noise, the same in each round, which a
-// model follows a radius at a time. What is farther than Wild radii is left out then.
-// (Not elsewhere: the pull of a lie told outright is worth its radius, and honest
-// models may be as far apart where the workers' data differ.)
+// A codec that wraps and does not verify recovers a lie as some model within θ of the receiver's own. The pull of the
+// lie is noise, the same in each round, and the model follows it a radius at a time. Mixing then leaves out values
+// farther than Wild radii. It keeps them in other codecs: there the pull of a lie is at most its radius. Honest models
+// may be as far apart where the workers' data differ.
 //
-// Both ends of an edge clip to radii of their own: the mean of the models is not
-// conserved. Where nothing is clipped the result is that of plain mixing.
+// Both ends of an edge clip to radii of their own, so the mean of the models is not conserved. Without clipped values
+// the result is that of plain mixing.
 
-// Wild is how many radii off a model is too far to be one, where it cannot be verified.
+// Wild is the distance in radii from which an unverified model is left out.
 const Wild = 8
 
 // A Clip is the radius of clipped mixing, and its working memory.
 type Clip struct {
-	Radius float64 // τ > 0 for all; 0: as Liars says
-	Liars  int     // f ≥ 1, less than the worker has neighbours
+	Radius float64 // τ > 0 for all; 0: Liars sets it
+	Liars  int     // f ≥ 1, less than the number of neighbours
 
 	pull      []float32 // x̂_j − x̂_i
 	distances []float64 // its length by message
@@ -44,14 +42,13 @@ type Clip struct {
 	wild      bool // mixing leaves out values farther than Wild radii
 }
 
-// A Verifier is a codec that can recognise messages which it recovered wrongly.
+// A Verifier is a codec that can detect messages that it recovered wrongly.
 type Verifier interface {
-	// Verifies reports whether it does so in this run.
+	// Verifies reports whether the codec detects wrong messages in this run.
 	Verifies() bool
 }
 
-// mix is codec.Mix of in into the model x that mine was encoded from, clipped.
-// On error x is unchanged.
+// mix is codec.Mix with clipping: it mixes in into x, the model that mine encodes. On error x is unchanged.
 func (c *Clip) mix(codec Codec, k int, x []float32, mine []byte, in []Message) (Mixed, error) {
 	c.scaled, c.distances = append(c.scaled[:0], in...), c.distances[:0]
 	if c.pull == nil { // the first call
@@ -79,8 +76,7 @@ func (c *Clip) mix(codec Codec, k int, x []float32, mine []byte, in []Message) (
 	return codec.Mix(x, k, x, mine, c.scaled)
 }
 
-// measure finds the distances of all messages. It returns a *MismatchError for
-// all of those together that need their repair.
+// measure finds the distances of all messages. It returns one *MismatchError for all messages that need their repair.
 func (c *Clip) measure(codec Codec, k int, x []float32, mine []byte) error {
 	c.wrong.From = c.wrong.From[:0]
 	for j := range c.scaled {
@@ -102,7 +98,7 @@ func (c *Clip) measure(codec Codec, k int, x []float32, mine []byte) error {
 	return nil
 }
 
-// radius returns τ_i for the distances measured.
+// radius returns τ_i for the measured distances.
 func (c *Clip) radius() float64 {
 	if c.Radius > 0 {
 		return c.Radius
@@ -112,5 +108,5 @@ func (c *Clip) radius() float64 {
 	if n := len(c.sorted) - c.Liars; n > 0 {
 		return c.sorted[n-1]
 	}
-	return 0 // nobody to be trusted
+	return 0 // no neighbour can be trusted
 }

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// clipped returns what a worker at x, with neighbours at models, has after mixing.
+// clipped returns the model of a worker at x after it has mixed with its neighbours' models.
 func clipped(t *testing.T, clip *algos.Clip, x []float32, models ...[]float32) []float32 {
 	t.Helper()
 	a := &algos.DPSGD{X: slices.Clone(x), Codec: algos.Full{}, Clip: clip}
@@ -50,7 +50,7 @@ func TestPullsAreClippedToTheRadius(t *testing.T) {
 	}
 }
 
-// unsure is a codec whose messages nobody can verify.
+// unsure is a codec that cannot verify messages.
 type unsure struct{ algos.Full }
 
 func (unsure) Verifies() bool { return false }
@@ -88,7 +88,7 @@ func TestWhatIsNotClippedIsMixedAsUsual(t *testing.T) {
 	}
 }
 
-// However far away a liar is, it moves a worker by no more than the others do.
+// However far away a liar is, it moves a worker no farther than the other neighbours do.
 func TestALiarMovesNobodyFar(t *testing.T) {
 	x, honest, lie := vector(1, 300), vector(2, 300), vector(3, 300)
 	vec.Scale(lie, 1e6, lie)

@@ -16,15 +16,15 @@ type Compression struct {
 	In  []quant.Compressor // of the neighbours, in increasing rank as in Row.In
 }
 
-// send appends C(z) and returns which part of the result it is.
+// send appends C(z) and also returns the appended part alone.
 func (c Compression) send(dst []byte, k int, z []float32) (out, mine []byte, err error) {
 	start := len(dst)
 	out, err = c.Own.Compress(dst, k, z)
 	return out, out[start:], err
 }
 
-// check makes sure, before anything changes, that all messages of a round of d
-// coordinates can be decoded and believed. What it returns says how large they are.
+// check makes sure, before any change, that all messages of a round of d coordinates can be decoded and are within
+// their limits. It returns their largest magnitude.
 func (c Compression) check(k, d int, in []Message) (saw Mixed, err error) {
 	if len(in) != len(c.In) {
 		return saw, fmt.Errorf("internal error: round %d: %d messages for %d compressors", k, len(in), len(c.In))
@@ -73,11 +73,11 @@ func replicas(x []float32, row topology.Row) [][]float32 {
 // floatBytes is the size of a coordinate in memory.
 const floatBytes = 4
 
-// State shows the table of the own compressor, if it has one. Those of the
-// neighbours need none: they decode by what a payload says.
+// State shows the table of this worker's compressor, if it has one. The compressors of the neighbours have no state:
+// their payloads contain all that decoding needs.
 func (c Compression) State(v *state.Visit) { v.Part("compressor", c.Own) }
 
-// visitVectors visits n vectors of d coordinates that are there once a run has begun.
+// visitVectors visits n vectors of d coordinates, which exist once a run has begun.
 func visitVectors(v *state.Visit, name string, all *[][]float32, n, d int) {
 	begun := *all != nil
 	v.Bool(name+"s", &begun)

@@ -7,25 +7,21 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// D2 is one worker of D²: Tang et al., "D²: Decentralized Training over
-// Decentralized Data", ICML 2018, algorithm 1,
+// D2 is one worker of D²: Tang et al., "D²: Decentralized Training over Decentralized Data", ICML 2018, algorithm 1,
 //
 //	z_k = 2x_k − x_{k−1} − α_k g_k + α_{k−1} g_{k−1},  x_{k+1,i} = Σ_j W_ij z_{k,j},
 //
-// which removes the error that D-PSGD keeps when the workers' data differ. With
-// r = x_{k−1} − α_{k−1} g_{k−1}, one vector is enough:
+// which removes the error that D-PSGD keeps when the workers' data differ. With r = x_{k−1} − α_{k−1} g_{k−1}, one
+// vector is enough:
 //
 //	z = 2x − α_k g − r,  r ← x − α_k g;  z = x − α_0 g in round 0.
 //
-// What is sent is z, by any Codec: with Moniqua's, x_{k+1} = z + Σ_j W_ij (ẑ_j − ẑ_i)
-// recovers against z. W needs λₙ > −1/3. A round that one worker skips alone
-// breaks the recursion: the rounds are in lock-step.
+// Workers send z, by any Codec: with Moniqua's, x_{k+1} = z + Σ_j W_ij (ẑ_j − ẑ_i) recovers against z. W needs λₙ >
+// −1/3. A round that one worker skips alone breaks the recursion, so the rounds are in lock-step.
 //
-// D² adds to each gradient step the correction c = x − r, which in the end is
-// what the worker's own gradient is off the mean. Of H steps between two
-// exchanges each adds c/H (Alghunaim, "Local Exact-Diffusion for Decentralized
-// Optimization and Learning", 2023), so that the optimum stays a fixed point, and
-// r ← z − c.
+// D² adds the correction c = x − r to each gradient step. In the end c is the difference between the worker's own
+// gradient step and the mean. Of H steps between two exchanges each adds c/H, and then r ← z − c. So the optimum stays
+// a fixed point (Alghunaim, "Local Exact-Diffusion for Decentralized Optimization and Learning", 2023).
 type D2 struct {
 	X     []float32 // the model x_{k,i}, z while a round mixes; updated in place
 	Alpha StepSize
@@ -37,7 +33,7 @@ type D2 struct {
 	mine  []byte // the payload of this round, owned by the machine
 }
 
-// Plan lays out one exchange per round. Its message needs the gradient.
+// Plan describes one exchange per round. Its message needs the gradient.
 func (a *D2) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
 
 // Params returns x_{k,i}.
@@ -96,7 +92,7 @@ func (a *D2) Send(k, _ int, dst []byte) ([]byte, error) {
 	return dst, err
 }
 
-// Mix moves z towards the neighbours' in place.
+// Mix moves z towards the neighbours' z in place.
 func (a *D2) Mix(k, _ int, in []Message) (Mixed, error) {
 	return a.Codec.Mix(a.X, k, a.X, a.mine, in)
 }
@@ -104,11 +100,11 @@ func (a *D2) Mix(k, _ int, in []Message) (Mixed, error) {
 // ExtraMemory returns the bytes of r.
 func (a *D2) ExtraMemory() int { return floatBytes * len(a.r) }
 
-// State shows r and what it holds.
+// State shows r and whether r holds c.
 func (a *D2) State(v *state.Visit) {
 	v.Vector("r", &a.r, len(a.X))
 	v.Bool("local", &a.local)
 	if v.Loading() && a.local && a.r == nil {
-		v.Fail("local", errors.New("steps without the correction that they took"))
+		v.Fail("local", errors.New("local steps, but no correction c"))
 	}
 }

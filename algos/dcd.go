@@ -6,17 +6,15 @@ import (
 	"gossiptrainer/topology"
 )
 
-// DCD is one worker of DCD-PSGD, difference compression: Tang et al.,
-// "Communication Compression for Decentralized Training", NeurIPS 2018,
-// algorithm 1. Models move by compressed steps alone, so that every neighbour
-// can keep an exact replica:
+// DCD is one worker of DCD-PSGD, difference compression: Tang et al., "Communication Compression for Decentralized
+// Training", NeurIPS 2018, algorithm 1. Models move by compressed steps alone, so that every neighbour can keep an
+// exact replica:
 //
 //	z = Σ_j W_ij x̂_j − α_k g_k − x_k,  q_i = C(z)
 //	x_{k+1} = x_k + q_i,  and every replica of i adds the same q_i.
 //
-// It is Σ_j W_ij x_j − α g with C the identity. C must be unbiased with little
-// noise: at one or two bits the models diverge. A replica is the model that it
-// stands for, bit for bit, and takes as much memory.
+// With the identity as C, x_{k+1} is Σ_j W_ij x_j − α g. C must be unbiased with little noise: at one or two bits the
+// models diverge. A replica equals its model, bit for bit, and takes as much memory.
 type DCD struct {
 	X           []float32 // the model x_{k,i}, updated in place; x_0 is the same at all workers
 	Alpha       StepSize
@@ -28,7 +26,7 @@ type DCD struct {
 	mine     []byte      // the payload of this round, owned by the machine
 }
 
-// Plan lays out one exchange per round. Its message needs the gradient.
+// Plan describes one exchange per round. Its message needs the gradient.
 func (a *DCD) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
 
 // Params returns x_{k,i}.

@@ -5,15 +5,14 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// DeepSqueeze is one worker of Tang et al., "DeepSqueeze: Decentralization Meets
-// Error-Compensated Compression", 2019, algorithm 1. The model itself is
-// compressed, and what that lost is added to the next one:
+// DeepSqueeze is one worker of Tang et al., "DeepSqueeze: Decentralization Meets Error-Compensated Compression", 2019,
+// algorithm 1. It compresses the model itself, and adds the compression error to the next model:
 //
 //	y = x_k − α_k g_k,  v = y + e,  c_i = C(v),  e ← v − c_i
 //	x_{k+1} = y + η Σ_j W_ij (c_j − c_i)
 //
-// from e = 0. The error of a C that scales with its input is as large as that
-// of a model, which does not shrink.
+// from e = 0. If the error of C scales with its input, e is as large as the error of a whole model, and does not
+// shrink.
 type DeepSqueeze struct {
 	X           []float32 // the model x_{k,i}, y while a round mixes; updated in place
 	Alpha       StepSize
@@ -24,7 +23,7 @@ type DeepSqueeze struct {
 	mine []byte    // the payload of this round, owned by the machine
 }
 
-// Plan lays out one exchange per round. Its message needs the gradient.
+// Plan describes one exchange per round. Its message needs the gradient.
 func (a *DeepSqueeze) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
 
 // Params returns x_{k,i}.

@@ -2,22 +2,21 @@ package algos
 
 import "gossiptrainer/internal/vec"
 
-// Decentralized parallel SGD: Lian et al., "Can Decentralized Algorithms
-// Outperform Centralized Algorithms?", NeurIPS 2017, algorithm 1,
+// Decentralized parallel SGD: Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NeurIPS
+// 2017, algorithm 1,
 //
 //	x_{k+1,i} = Σ_j W_ij x_{k,j} − α_k g_{k,i}               combine, then adapt
 //	x_{k+1,i} = Σ_j W_ij (x_{k,j} − α_k g_{k,j})             adapt, then combine
 //
-// in the form x_i + Σ_j W_ij (x̂_j − x̂_i), which is the same in full precision
-// and with the Moniqua codec is algorithm 1 of Lu & De Sa, ICML 2020: the mean
-// of the models moves by the gradients alone.
+// in the form x_i + Σ_j W_ij (x̂_j − x̂_i), which is the same in full precision. With the Moniqua codec this form is
+// algorithm 1 of Lu & De Sa, ICML 2020: the mean of the models moves by the gradients alone.
 
 // An Order says whether a round mixes before or after the gradient step.
 type Order int
 
 const (
-	// CTA, combine then adapt, is the order of the paper: the gradient is taken
-	// at the model that is sent, so both happen at the same time.
+	// CTA, combine then adapt, is the order of the paper. The worker takes the gradient at the model that it sends, so
+	// both happen at the same time.
 	CTA Order = iota
 	// ATC, adapt then combine, mixes the models after the gradient step.
 	ATC
@@ -29,12 +28,12 @@ type DPSGD struct {
 	Alpha StepSize
 	Codec Codec
 	Order Order
-	Clip  *Clip // how far each neighbour may move the model; nil: as far as it does
+	Clip  *Clip // limits how far each neighbour moves the model; nil: no limit
 
 	mine []byte // the payload of this round, owned by the machine
 }
 
-// Plan lays out one exchange per round.
+// Plan describes one exchange per round.
 func (a *DPSGD) Plan() Plan { return Plan{Hops: 1, Overlap: a.Order == CTA, Lead: 1} }
 
 // Params returns x_{k,i}.
@@ -61,8 +60,8 @@ func (a *DPSGD) Send(k, _ int, dst []byte) ([]byte, error) {
 	return dst, err
 }
 
-// Mix moves the model towards the neighbours' in place. The codec recovers
-// against the very model that was sent: nothing changes it in between.
+// Mix moves the model towards the neighbours' models in place. The codec recovers against the model that was sent: no
+// step changes it in between.
 func (a *DPSGD) Mix(k, _ int, in []Message) (Mixed, error) {
 	if a.Clip != nil {
 		return a.Clip.mix(a.Codec, k, a.X, a.mine, in)
@@ -70,7 +69,7 @@ func (a *DPSGD) Mix(k, _ int, in []Message) (Mixed, error) {
 	return a.Codec.Mix(a.X, k, a.X, a.mine, in)
 }
 
-// ExtraMemory returns the bytes that clipping works in, 0 without it.
+// ExtraMemory returns the bytes of the working memory of clipping, 0 without it.
 func (a *DPSGD) ExtraMemory() int {
 	if a.Clip == nil {
 		return 0

@@ -77,7 +77,7 @@ func TestDPSGDSendsNoNaN(t *testing.T) {
 	}
 }
 
-// A spy shows what a codec is given.
+// A spy records the arguments of a codec.
 type spy struct {
 	algos.Full
 	acc, x []float32

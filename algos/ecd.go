@@ -7,18 +7,16 @@ import (
 	"gossiptrainer/topology"
 )
 
-// ECD is one worker of ECD-PSGD, extrapolation compression: Tang et al.,
-// "Communication Compression for Decentralized Training", NeurIPS 2018,
-// algorithm 2. What is sent is a point beyond the model, from which all
-// neighbours and the worker itself improve an estimate T, with t = k + 1:
+// ECD is one worker of ECD-PSGD, extrapolation compression: Tang et al., "Communication Compression for Decentralized
+// Training", NeurIPS 2018, algorithm 2. Each worker sends a point beyond its model. All neighbours, and the worker
+// itself, improve an estimate T from it, with t = k + 1:
 //
 //	x_{t+1} = Σ_j W_ij T_j − α g(x_t)                          (j = i included)
 //	z = x_t + t/2·(x_{t+1} − x_t),  sent as C(z)
 //	T_j ← (1 − 2/t)·T_j + 2/t·C(z_j)
 //
-// from T = x_0, in forms that do not cancel. T is the model if C is the
-// identity. C must be unbiased with an error that does not grow with z, for z
-// grows with t: at one or two bits the models diverge.
+// from T = x_0, in forms that do not cancel. T is the model if C is the identity. C must be unbiased with an error that
+// does not grow with z, because z grows with t: at one or two bits the models diverge.
 type ECD struct {
 	X           []float32 // the model x_{k,i}, updated in place; x_0 is the same at all workers
 	Alpha       StepSize
@@ -31,7 +29,7 @@ type ECD struct {
 	mine      []byte      // the payload of this round, owned by the machine
 }
 
-// Plan lays out one exchange per round. Its message needs the gradient.
+// Plan describes one exchange per round. Its message needs the gradient.
 func (a *ECD) Plan() Plan { return Plan{Hops: 1, Lead: 1} }
 
 // Params returns x_{k,i}.
@@ -77,8 +75,7 @@ func (a *ECD) Mix(k, _ int, in []Message) (Mixed, error) {
 	return saw, nil
 }
 
-// improve computes T ← T − 2/t·T + 2/t·C(z): a factor 1 − 2/t would be rounded
-// once and for all, to one side.
+// improve computes T ← T − 2/t·T + 2/t·C(z). A factor 1 − 2/t would always be rounded to the same side.
 func improve(estimate []float32, c quant.Compressor, k int, payload []byte) error {
 	step := 2 / float32(k+1)
 	vec.Axpy(estimate, -step, estimate)

@@ -2,20 +2,19 @@ package algos
 
 import "gossiptrainer/internal/vec"
 
-// A contribution is what one worker adds to a compressed sum of gradients: C(g)
-// or, with error feedback (Karimireddy et al., "Error Feedback Fixes SignSGD",
-// ICML 2019, algorithm 2),
+// A contribution is the part of one worker in a compressed sum of gradients: C(g) or, with error feedback (Karimireddy
+// et al., "Error Feedback Fixes SignSGD", ICML 2019, algorithm 2),
 //
 //	v = g + e,  C(v),  e ← v − C(v)
 //
-// from e = 0: what one message lost, the next ones bring.
+// from e = 0: later messages make up for the loss of earlier ones.
 type contribution struct {
-	g    []float32 // the gradient of the round, from sum on the sum
+	g    []float32 // the gradient of the round; after sum, the sum
 	e    []float32 // the error, v between descend and settle; nil without feedback
 	mine []byte    // the payload of this round, owned by the machine
 }
 
-// descend takes the gradient of the round.
+// descend stores the gradient of the round.
 func (p *contribution) descend(g []float32, feedback bool) {
 	p.g = g
 	if !feedback {
@@ -37,7 +36,7 @@ func (p *contribution) send(c Compression, k int, dst []byte) (out []byte, err e
 	return out, err
 }
 
-// settle keeps the error of what was sent.
+// settle keeps the error of the message sent.
 func (p *contribution) settle(c Compression, k int) error {
 	if p.e == nil {
 		return nil
@@ -45,9 +44,8 @@ func (p *contribution) settle(c Compression, k int) error {
 	return c.Own.AddTo(p.e, -1, k, p.mine)
 }
 
-// sum replaces the gradient by the sum of what all workers have sent, which
-// check has passed, in the order of the ranks whoever adds: this worker's comes
-// after those of as many others as its rank says.
+// sum replaces the gradient by the sum of all workers' messages, which check must have passed. Every worker adds them
+// in the order of the ranks, its own message at its own rank.
 func (p *contribution) sum(c Compression, rank, k int, in []Message) error {
 	clear(p.g)
 	for j := range len(in) + 1 {

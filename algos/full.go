@@ -7,14 +7,13 @@ import (
 	"gossiptrainer/internal/kernel"
 )
 
-// Full carries models in full precision: 4 bytes per parameter, IEEE 754
-// binary32, little-endian, in the order of the vector. What is recovered is
-// what was sent: x̂ = x.
+// Full sends models in full precision: 4 bytes per parameter, IEEE 754 binary32, little-endian, in the order of the
+// vector. It recovers them without error: x̂ = x.
 type Full struct{}
 
 var _ Codec = Full{}
 
-// Encode appends 4·len(x) bytes. On error dst is returned as it was.
+// Encode appends 4·len(x) bytes. On error it returns dst unchanged.
 func (Full) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	dst, err := appendFloats(dst, x)
 	if err != nil {
@@ -23,8 +22,8 @@ func (Full) Encode(dst []byte, k int, x []float32) ([]byte, error) {
 	return dst, nil
 }
 
-// Mix adds Σ_j w_j·(x_j − x) to acc. Both ends of an edge add exact negatives
-// of each other. The own payload is not needed.
+// Mix adds Σ_j w_j·(x_j − x) to acc. Both ends of an edge add exact negatives of each other. The worker's own payload
+// is not needed.
 func (Full) Mix(acc []float32, _ int, x []float32, _ []byte, in []Message) (Mixed, error) {
 	const most = 32 // neighbours without an allocation
 	var (

@@ -62,7 +62,7 @@ func TestFullAddsWeightedDifferences(t *testing.T) {
 		t.Run(fmt.Sprintf("d=%d", d), func(t *testing.T) {
 			x, a, b := vector(1, d), vector(2, d), vector(3, d)
 			for c := range x {
-				if c%3 == 0 { // coordinates in which all agree
+				if c%3 == 0 { // coordinates in which all models are equal
 					a[c], b[c] = x[c], x[c]
 				}
 			}
@@ -108,7 +108,7 @@ func TestFullMixesInPlace(t *testing.T) {
 	}
 }
 
-// What one end of an edge gains the other loses, to the bit.
+// The gain of one end of an edge is the loss of the other, to the bit.
 func TestFullIncrementsOfAnEdgeAreOpposite(t *testing.T) {
 	x, y := vector(1, 500), vector(2, 500)
 	up, down := make([]float32, 500), make([]float32, 500)
@@ -198,7 +198,7 @@ func TestMessageErrorShowsItsCause(t *testing.T) {
 	}
 }
 
-// FuzzFull feeds what a neighbour might send.
+// FuzzFull feeds payloads of a hostile neighbour.
 func FuzzFull(f *testing.F) {
 	f.Add(raw(1, 2, 3))
 	f.Add(raw(nan))

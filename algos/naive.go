@@ -9,17 +9,16 @@ import (
 //
 //	x_{k+1,i} = W_ii x_i + Σ_{j≠i} W_ij C(x_j) − α_k g_k,
 //
-// the baseline that cannot work: Lu and De Sa, "Moniqua", ICML 2020, theorem 1.
-// On a grid of a step δ it stays a distance of the order of δ away from an
-// optimum between two grid points, whatever the step sizes, and the mean of the
-// models moves by the rounding errors. It keeps no vector besides X.
+// the baseline that cannot work: Lu and De Sa, "Moniqua", ICML 2020, theorem 1. On a grid of step δ it stays a distance
+// of the order of δ away from an optimum between two grid points. Smaller step sizes do not help, and the rounding
+// errors move the mean of the models. It keeps no vector besides X.
 type Naive struct {
 	X           []float32 // the model x_{k,i}, updated in place
 	Alpha       StepSize
 	Compression Compression
 }
 
-// Plan lays out one exchange per round, during which the gradient is computed.
+// Plan describes one exchange per round, during which the gradient is computed.
 func (a *Naive) Plan() Plan { return Plan{Hops: 1, Overlap: true, Lead: 1} }
 
 // Params returns x_{k,i}.
@@ -39,7 +38,7 @@ func (a *Naive) Send(k, _ int, dst []byte) (out []byte, err error) {
 	return a.Compression.Own.Compress(dst, k, a.X)
 }
 
-// Mix takes the weighted mean of the own model and the neighbours' as they come.
+// Mix takes the weighted mean of the worker's own model and the neighbours' decoded models.
 func (a *Naive) Mix(k, _ int, in []Message) (Mixed, error) {
 	saw, err := a.Compression.check(k, len(a.X), in)
 	if err != nil {

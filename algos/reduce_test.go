@@ -81,8 +81,7 @@ func (f *field) rounds(t testing.TB, rounds int) [][]float32 {
 	return all
 }
 
-// With the compressor that does nothing, what is received is what was sent: the
-// step is that of the mean gradient.
+// The identity compressor loses nothing: the step is that of the mean gradient.
 func TestReductionsOfEverythingTakeTheMeanGradient(t *testing.T) {
 	const d = 40
 	for _, r := range reductions {
@@ -106,8 +105,7 @@ func TestReductionsOfEverythingTakeTheMeanGradient(t *testing.T) {
 	}
 }
 
-// Replicas are equal whatever is lost: all add the same numbers in the same
-// order.
+// Replicas are equal for every compressor: all add the same numbers in the same order.
 func TestReducedReplicasAreEqualBitForBit(t *testing.T) {
 	for _, r := range reductions {
 		for name, of := range map[string]compressing{"sign": signed, "min-max": drawn} {
@@ -121,8 +119,8 @@ func TestReducedReplicasAreEqualBitForBit(t *testing.T) {
 	}
 }
 
-// Signs alone do not lead to the optimum of workers that want different things;
-// with what they lost added to the next ones they come much closer.
+// Signs alone do not lead to the optimum of workers with different objectives. With error feedback they come much
+// closer.
 func TestFeedbackMakesUpForABiasedCompressor(t *testing.T) {
 	const n, d, rounds = 6, 40, 2000
 	far := map[string]float64{}
@@ -170,7 +168,7 @@ func TestReductionsKeepWhatTheySay(t *testing.T) {
 	}
 }
 
-// A message that cannot be used changes nothing, at any worker in any hop.
+// An unusable message changes no worker in any hop.
 func TestReductionsSurviveBadMessages(t *testing.T) {
 	const n, d, rounds = 4, 20, 3
 	for _, r := range reductions {
@@ -214,7 +212,7 @@ func (p *pestered) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	return p.algorithm.Mix(k, hop, in)
 }
 
-// NaN is not sent, and the frame is as it was.
+// A worker never sends NaN, and the frame stays unchanged.
 func TestReductionsSendNoNaN(t *testing.T) {
 	for _, r := range reductions {
 		f := r.field(t, 2, 3, signed)

@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// algorithm is gossip.Algorithm, which stands above this package.
+// algorithm is gossip.Algorithm, whose package imports this one.
 type algorithm interface {
 	Plan() algos.Plan
 	Params() []float32
@@ -26,7 +26,7 @@ type maker func(x []float32, row topology.Row) algorithm
 
 const stepSize = 0.05
 
-// same gives all workers the same compressor, which none draws at random.
+// same gives all workers the same deterministic compressor.
 func same(c quant.Compressor, row topology.Row) algos.Compression {
 	all := algos.Compression{Own: c}
 	for range row.In {
@@ -211,7 +211,7 @@ func apart(a, b [][]float32) float64 {
 	return most
 }
 
-// With the compressor that does nothing, every algorithm is D-PSGD.
+// With the identity compressor, every algorithm is D-PSGD.
 func TestAlgorithmsWithTheIdentityAreDPSGD(t *testing.T) {
 	const n, d, rounds = 6, 40, 100
 	cta, atc := models(t, n, d, rounds, dpsgd(algos.CTA)), models(t, n, d, rounds, dpsgd(algos.ATC))
@@ -248,8 +248,7 @@ func TestMoniquaD2WithManyBitsIsD2(t *testing.T) {
 	}
 }
 
-// The mean of the models moves by the mean gradient alone, whatever is lost on
-// the way: x̄_{k+1} = x̄_k − α ḡ_k.
+// The mean of the models moves by the mean gradient alone, whatever compression loses: x̄_{k+1} = x̄_k − α ḡ_k.
 func TestErrorFeedbackConservesTheMean(t *testing.T) {
 	const n, d, rounds = 6, 40, 60
 	tests := map[string]maker{
@@ -279,7 +278,7 @@ func TestErrorFeedbackConservesTheMean(t *testing.T) {
 
 func (f *field) params(i int) []float32 { return f.workers[i].Params() }
 
-// gradient returns that of worker i at its model.
+// gradient returns the gradient of worker i at its model.
 func (f *field) gradient(i int) []float32 {
 	g := make([]float32, len(f.grads[i]))
 	for c, v := range f.workers[i].Params() {
@@ -303,8 +302,8 @@ func mean(workers []algorithm, of func(i int) []float32) []float64 {
 	return mean
 }
 
-// Workers that want different things: D-PSGD stays a distance of the order of
-// the step size away from what is best for all, D² does not.
+// Workers have different objectives. D-PSGD stays a distance of the order of the step size away from the common
+// optimum; D² reaches it.
 func TestD2ReachesTheOptimumOfDifferentWorkers(t *testing.T) {
 	const n, d, rounds = 6, 40, 3000
 	codec := &moniqua.Codec{Levels: 256, Theta: func(int) float64 { return 1 }}
@@ -402,8 +401,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 	}
 }
 
-// A message that cannot be decoded changes nothing: the round goes on as if it
-// had never come.
+// A message that cannot be decoded changes no state: the round goes on as if it had never come.
 func TestBadMessagesChangeNothing(t *testing.T) {
 	const n, d = 4, 20
 	for name, m := range map[string]maker{
@@ -448,8 +446,8 @@ func (d *disturbed) Mix(k, hop int, in []algos.Message) (algos.Mixed, error) {
 	return d.algorithm.Mix(k, hop, in)
 }
 
-// After round K the replicas that DCD keeps are the models themselves: a
-// compressor that loses almost everything makes no difference between them.
+// After round K the replicas of DCD equal the models: a compressor that loses almost everything makes no difference
+// between them.
 func TestDCDReplicasAreExact(t *testing.T) {
 	const n, d = 5, 30
 	f := newField(t, n, d, dcd(topK(t, 3)))

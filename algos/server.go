@@ -8,21 +8,20 @@ import (
 	"gossiptrainer/quant"
 )
 
-// Server is one worker of data-parallel SGD with a parameter server and
-// compression both ways, as in Cui et al., "MQGrad", 2018:
+// Server is one worker of data-parallel SGD with a parameter server and compression both ways, as in Cui et al.,
+// "MQGrad", 2018:
 //
 //	v̄ = (1/n) Σ_i C(g_{k,i}),  x_{k+1} = x_k − α_k C(v̄),
 //
-// on the star around worker 0, which serves and is a worker too. All of them,
-// worker 0 included, apply what the server's message says and nothing finer:
-// the replicas stay equal, bit for bit.
+// on the star around worker 0, which is server and worker. All workers, worker 0 included, apply the decoded message of
+// the server. So the replicas stay equal, bit for bit.
 //
-// Feedback makes up for what the workers' own messages lose. The server has no
-// memory: what C(v̄) loses is lost, so C should be unbiased.
+// Feedback corrects the errors of the workers' messages. The server has no memory for the error of C(v̄), so C should
+// be unbiased.
 type Server struct {
 	X           []float32 // the model x_k, updated in place
 	Alpha       StepSize
-	Rank        int              // 0 serves
+	Rank        int              // 0 is the server
 	Feedback    bool             // error feedback of the workers' gradients
 	Compression Compression      // of the gradients; only worker 0 needs those of the others
 	Mean        quant.Compressor // of the server's message, the same at all workers
@@ -37,14 +36,14 @@ const (
 	down        // their mean to the workers
 )
 
-// Plan lays out a hop up and a hop down. Messages travel both ways in both, and
-// are empty where a worker has nothing to say: they tell how far it is.
+// Plan describes a hop up and a hop down. Messages travel both ways in both hops. Empty ones carry no data, but show
+// how far their sender is.
 func (a *Server) Plan() Plan { return Plan{Hops: 2, Lead: 1} }
 
 // Params returns x_k.
 func (a *Server) Params() []float32 { return a.X }
 
-// Descend takes the gradient in.
+// Descend stores the gradient.
 func (a *Server) Descend(_ int, g []float32) error {
 	a.part.descend(g, a.Feedback)
 	return nil
@@ -55,7 +54,7 @@ func (a *Server) Send(k, hop int, dst []byte) (out []byte, err error) {
 	switch {
 	case hop == up && a.serves():
 		out, err = a.part.send(a.Compression, k, dst)
-		return out[:len(dst)], err // the server's own part stays in the buffer, and at home
+		return out[:len(dst)], err // the server's own part stays in its buffer and is not sent
 	case hop == up:
 		return a.part.send(a.Compression, k, dst)
 	case a.serves():
@@ -89,7 +88,7 @@ func (a *Server) Mix(k, hop int, in []Message) (Mixed, error) {
 	return saw, a.Mean.AddTo(a.X, -a.Alpha(k), k, in[0].Payload)
 }
 
-// average leaves v̄ where the gradient was.
+// average replaces the gradient by v̄.
 func (a *Server) average(k int, in []Message) (saw Mixed, err error) {
 	if saw, err = a.Compression.check(k, len(a.X), in); err != nil {
 		return saw, err
@@ -109,7 +108,7 @@ func (a *Server) serves() bool { return a.Rank == 0 }
 // ExtraMemory returns the bytes of the error.
 func (a *Server) ExtraMemory() int { return floatBytes * len(a.part.e) }
 
-// checkEmpty makes sure that messages say nothing.
+// checkEmpty makes sure that messages are empty.
 func checkEmpty(k int, in []Message) error {
 	for _, m := range in {
 		if len(m.Payload) > 0 {
