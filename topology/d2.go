@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// D²: decentralized training over decentralized data (Tang et al. 2018), needs
-// λₙ > −1/3, strictly: x_{k+1} = W·z_k with z_k = 2x_k − x_{k−1} − … is unstable
-// otherwise. Even rings and tori with their Metropolis weights sit exactly on
-// or beyond the bound, so equality has to be told from rounding.
+// D²: decentralized training over decentralized data (Tang et al. 2018), needs λₙ > −1/3, strictly. Otherwise x_{k+1} =
+// W·z_k with z_k = 2x_k − x_{k−1} − … is unstable. Even rings and tori with Metropolis weights lie exactly on or beyond
+// the bound. A tolerance therefore separates equality from rounding errors.
 const (
 	d2Bound     = -1.0 / 3
 	d2Tolerance = 1e-9
@@ -19,27 +18,24 @@ const (
 // D2Admissible reports whether D² converges on W: λₙ > −1/3.
 func (s Spectrum) D2Admissible() bool { return s.LambdaN > d2Bound+d2Tolerance }
 
-// D2MaxSlack returns the slack below which γW + (1−γ)I is admissible for D²,
-// 4/(3(1−λₙ)). It may exceed 1, and counts from W as it is, slack included.
+// D2MaxSlack returns 4/(3(1−λₙ)), the slack below which γW + (1−γ)I is admissible for D². It may exceed 1. It refers to
+// the W of s, which includes slack.
 func (s Spectrum) D2MaxSlack() float64 { return 4 / (3 * s.Beta) }
 
-// D2Rho returns the factor per round at which D² forgets, in [0, 1) if it is
-// admissible: with x_k ∝ μ^k an eigenvalue λ < 1 of W has μ² − 2λμ + λ = 0, hence
-// |μ| = √λ, or |λ| + √(λ² − λ) where λ is negative.
+// D2Rho returns the factor per round by which D² forgets, in [0, 1) if W is admissible. With x_k ∝ μ^k an eigenvalue λ
+// < 1 of W has μ² − 2λμ + λ = 0. Hence |μ| = √λ, or |λ| + √(λ² − λ) where λ is negative.
 func (s Spectrum) D2Rho() float64 {
 	return max(math.Sqrt(max(s.Lambda2, 0)), math.Sqrt(max(s.LambdaN*s.LambdaN-s.LambdaN, 0))-s.LambdaN)
 }
 
-// D2Sums returns the path sums of the certified theta rule for D², the largest
-// over all edges (i, j), with v = e_i − e_j and the recursion x ← W·z,
-// z ← 2x − x_prev:
+// D2Sums returns the path sums of the certified theta rule for D². They are the largest over all edges (i, j), with v =
+// e_i − e_j and the recursion x ← W·z, z ← 2x − x_prev:
 //
 //	Sg = Σ_t |z_t − z_{t−1}|₁ where z_0 = v,         the response to gradients
 //	Se = Σ_t |z_t|₁           where x_0 = (W − I)v,  the response to grid errors
 //
-// s is the spectrum of g. Without edges both are 0. It walks round by round,
-// which takes O(edges/gap) steps on graphs of no symmetry, and gives up on a W
-// that is too close to its bounds.
+// s is the spectrum of g. Without edges both are 0. The computation goes round by round and takes O(edges/gap) steps on
+// graphs without symmetry. It returns an error for a W that is too close to its bounds.
 func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 	if !s.D2Admissible() {
 		return 0, 0, fmt.Errorf("topology: %v: D² needs λₙ > −1/3, and it is %.4g: use slack below %.4g times %.4g",
@@ -66,10 +62,9 @@ func (g *Graph) D2Sums(s Spectrum) (sg, se float64, err error) {
 	return sg, se, nil
 }
 
-// d2Response runs the recursion from x and z, without gradients, until it has
-// died out. It returns Σ_t |z_t|₁ and, with z_{−1} = 0, Σ_t |z_t − z_{t−1}|₁.
-// The mean over the workers is 0 and is kept there, for a rounding error in it
-// would grow with t.
+// d2Response runs the recursion from x and z, without gradients, until it has died out. It returns Σ_t |z_t|₁ and, with
+// z_{−1} = 0, Σ_t |z_t − z_{t−1}|₁. It keeps the mean over the workers at 0, because a rounding error in the mean would
+// grow with t.
 func d2Response(rows []Row, x, z []float64) (values, changes float64, dies bool) {
 	x, z = slices.Clone(x), slices.Clone(z)
 	before, next := make([]float64, len(x)), make([]float64, len(x))

@@ -9,17 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// What fits a page of 80 columns: workers side by side in a loop or line, and
-// workers in a table. Of a torus the labels decide.
+// Limits of a page of 80 columns: workers side by side in a loop or line, and workers in a table. The labels limit a
+// torus.
 const (
 	pageWidth = 80
 	maxRow    = 13
 	maxTable  = 24
 )
 
-// Draw writes a picture of the graph in plain text: a ring as a loop, a torus
-// as a grid, a path as a line, anything else as the table of who is joined to
-// whom. A graph that is too large for 80 columns gets one line that says so.
+// Draw writes a picture of the graph in plain text. It draws a ring as a loop, a torus as a grid, a path as a line, and
+// any other graph as a table of its edges. A graph that is too large for 80 columns gets one line that says so.
 func (g *Graph) Draw(w io.Writer) error {
 	_, err := io.WriteString(w, g.picture())
 	return err
@@ -82,8 +81,8 @@ func drawLoop(n int) string {
 	return upper + "\n" + sides + "\n" + lower + "\n"
 }
 
-// drawTorus draws the grid. A line that leaves it on one side enters it on the
-// opposite one; a side of two has no such lines, for its ends are joined already:
+// drawTorus draws the grid. A line that leaves it on one side enters it on the opposite one. A side of two has no such
+// lines, because its ends are neighbours already:
 //
 //	   │    │    │
 //	── 0 ── 1 ── 2 ──

@@ -13,10 +13,8 @@ const (
 	maxEdgeBytes = 1 << 24
 )
 
-// ReadEdges reads an edge list: two worker numbers per line, blank lines and
-// comments from # to the end of the line apart. Each edge stands once, in
-// either direction. Errors name the line; whether the graph is connected is
-// for New to say.
+// ReadEdges reads an edge list: two worker numbers per line, plus blank lines and comments from # to the end of the
+// line. Each edge stands once, in either direction. Errors name the line. New checks that the graph is connected.
 func ReadEdges(r io.Reader) ([][2]Rank, error) {
 	limited := &io.LimitedReader{R: r, N: maxEdgeBytes + 1}
 	lines := bufio.NewScanner(limited)

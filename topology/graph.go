@@ -8,19 +8,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Graph is a connected undirected graph and its mixing matrix: Metropolis
-// weights with slack,
+// A Graph is a connected undirected graph and its mixing matrix: Metropolis weights with slack,
 //
 //	W_ij = γ/(1 + max(deg i, deg j)) for an edge,  W_ii = 1 − Σ_j W_ij,
 //
-// symmetric and doubly stochastic (Metropolis et al. 1953; Hastings 1970). It
-// does not change once made.
+// symmetric and doubly stochastic (Metropolis et al. 1953; Hastings 1970). A Graph is immutable.
 type Graph struct {
 	spec      Spec
 	neighbors [][]Rank // of each worker, increasing
 }
 
-// New builds the graph that s describes, or says why there is none.
+// New builds the graph that s describes, or returns the reason why there is none.
 func New(s Spec) (*Graph, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -43,7 +41,7 @@ func New(s Spec) (*Graph, error) {
 	return g, nil
 }
 
-// fromEdges builds the graph of an edge list that check has passed.
+// fromEdges builds the graph of an edge list that passes Spec.check.
 func fromEdges(s Spec) (*Graph, error) {
 	g := &Graph{spec: s, neighbors: make([][]Rank, s.N)}
 	for _, e := range s.Edges {
@@ -71,7 +69,7 @@ func fromEdges(s Spec) (*Graph, error) {
 	return g, nil
 }
 
-// Spec returns what g was built from, with N filled in.
+// Spec returns the description of g, with N filled in.
 func (g *Graph) Spec() Spec {
 	s := g.spec
 	s.Edges = slices.Clone(s.Edges)
@@ -120,16 +118,16 @@ func (g *Graph) Rows() []Row {
 	return rows
 }
 
-// A Closing is what worker i of a ring needs to close a gap next to it: whom to
-// look for, and what W has for the edge. Ranks stay, so the edge joins the
-// nearest survivors, and the ring of the survivors has the weights of the old.
+// A Closing holds the data with which worker i of a ring closes a gap next to it: the candidates for an edge, and its
+// weight in W. Ranks stay, so the edge joins the nearest survivors. The ring of the survivors has the weights of the
+// old ring.
 type Closing struct {
-	Up, Down []Rank  // all others, as they follow i upwards and downwards
+	Up, Down []Rank  // all others, in the order in which they follow i upwards and downwards
 	Weight   float64 // W_ij of the new edge
 }
 
-// Closing returns how worker i closes a gap, nil in graphs other than rings, which
-// go on without the edges of those that are lost.
+// Closing returns the data with which worker i closes a gap. It is nil except in rings: other graphs lose the edges of
+// lost workers.
 func (g *Graph) Closing(i Rank) *Closing {
 	n := g.N()
 	if g.spec.Kind != Ring || n < 3 {
@@ -155,8 +153,8 @@ func (g *Graph) W() *mat.SymDense {
 	return w
 }
 
-// Diameter returns the largest number of hops between two workers: after so
-// many rounds, what one worker said has reached all.
+// Diameter returns the largest number of hops between two workers. After so many rounds, news of one worker has reached
+// all.
 func (g *Graph) Diameter() int {
 	starts := g.N()
 	if g.spec.symmetric() {
@@ -180,8 +178,8 @@ func (g *Graph) unreached() []int {
 	return distance
 }
 
-// walk returns the workers that a path joins to start, nearest first, and sets
-// their distance, which must be −1 before, to the number of hops.
+// walk returns the workers that a path joins to start, nearest first. It sets their distance, which must be −1 before,
+// to the number of hops.
 func (g *Graph) walk(start Rank, distance []int) []Rank {
 	distance[start] = 0
 	reached := []Rank{start}

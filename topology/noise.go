@@ -1,11 +1,10 @@
 package topology
 
-// What rounding does to the distance of neighbours is a matter of the spectrum: see
-// docs/slack.md for the derivation of both functions.
+// The effect of rounding on the distance of neighbours depends on the spectrum alone. See docs/slack.md for the
+// derivation of both functions.
 
-// Noise returns A(γ), by which mixing with γW + (1−γ)I amplifies rounding errors:
-// the stationary mean square difference of neighbours is A(γ) times the mean square
-// difference of their errors. With μ = 1 − λ over the eigenvalues λ of W,
+// Noise returns A(γ), by which mixing with γW + (1−γ)I amplifies rounding errors. The stationary mean square difference
+// of neighbours is A(γ) times the mean square difference of their errors. With μ = 1 − λ over the eigenvalues λ of W,
 //
 //	A(γ) = Σ γμ²/(2 − γμ) / Σ μ
 //
@@ -14,18 +13,18 @@ func (s Spectrum) Noise(slack float64) float64 {
 	return s.overEdges(func(mu float64) float64 { return slack * mu / (2 - slack*mu) })
 }
 
-// D2Noise returns the same of D² and its half steps z:
+// D2Noise returns the amplification for D² and its half steps z:
 //
 //	A(γ) = Σ μ·(2 + 3γμ)/(4 − 3γμ) / Σ μ
 //
-// for slacks below D2MaxSlack. It is above 1/2 for every slack: D² keeps all that
-// it has received, rounding errors included.
+// for slacks below D2MaxSlack. It is above 1/2 for every slack, because D² keeps all it has received, rounding errors
+// included.
 func (s Spectrum) D2Noise(slack float64) float64 {
 	return s.overEdges(func(mu float64) float64 { return (2 + 3*slack*mu) / (4 - 3*slack*mu) })
 }
 
-// PairNoise returns the same of workers that meet in pairs and go γ/2 of the way to
-// each other, as in AD-PSGD: γ/(2 − γ) on any graph.
+// PairNoise returns the amplification for workers that meet in pairs and go γ/2 of the way to each other, as in
+// AD-PSGD: γ/(2 − γ) on any graph.
 func PairNoise(slack float64) float64 { return slack / (2 - slack) }
 
 // overEdges returns the mean over the edges, by their weights, of the squared

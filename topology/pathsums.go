@@ -2,15 +2,14 @@ package topology
 
 import "math"
 
-// The path sums S and S1 add |y(t)|₁ over all rounds t, with y(t) = Wᵗ(e_i − e_j).
-// On a long ring or path that takes a round for every digit of a gap of 1/n².
-// So only the first rounds are walked one by one. From there on, each coordinate
-// is a sum of few slowly decaying exponentials
+// The path sums S and S1 add |y(t)|₁ over all rounds t, with y(t) = Wᵗ(e_i − e_j). On a long ring or path the gap is of
+// order 1/n², so the terms vanish slowly. So only the first rounds are walked one by one. From there on, each
+// coordinate is a sum of few slowly decaying exponentials
 //
 //	y_c(2τ) = Σ_m q_m[c]·b_m·μ_mᵗᵃᵘ,  μ_m = λ_m² ∈ [0, 1),
 //
-// and likewise for odd rounds. While its sign lasts, the sum of its absolute
-// values from τ = p to q is |F(p) − F(q)|, where F(τ) = Σ_m q_m[c]·b_m·μ_mᵗᵃᵘ/(1 − μ_m).
+// and likewise for odd rounds. While its sign lasts, the sum of its absolute values from τ = p to q is |F(p) − F(q)|,
+// where F(τ) = Σ_m q_m[c]·b_m·μ_mᵗᵃᵘ/(1 − μ_m).
 const (
 	walked   = 128   // rounds walked one by one
 	settled  = 1e-14 // a term of this size no longer counts
@@ -40,8 +39,8 @@ func (g *Graph) pathSums(m modes) (s, s1 float64) {
 	return s, s1
 }
 
-// typicalEdges returns edges among which every edge of g finds one that a
-// renaming of the workers turns into it.
+// typicalEdges returns edges that represent all others: a renaming of the workers turns every edge of g into one of
+// them.
 func (g *Graph) typicalEdges() [][2]Rank {
 	edges := g.Edges()
 	switch g.spec.Kind {
@@ -113,7 +112,7 @@ func (e exponentials) after(stride int) exponentials {
 	return later
 }
 
-// alive leaves out what no longer counts.
+// alive leaves out exponentials that no longer count.
 func (e exponentials) alive() exponentials {
 	kept := e[:0]
 	for _, mode := range e {
@@ -161,7 +160,7 @@ func (s scalar) at(tau int) (y, f float64) {
 // absSum returns Σ |y(τ)| over 0 ≤ τ < end for a y that changes sign once.
 func (s scalar) absSum(end int) float64 {
 	first, all := s.at(0)
-	low, high := 0, end // y(low) has the sign of first, y(high) has not
+	low, high := 0, end // y(low) has the sign of first, y(high) has the other sign, or high is end
 	for high-low > 1 {
 		middle := (low + high) / 2
 		if y, _ := s.at(middle); y*first >= 0 {

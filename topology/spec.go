@@ -11,8 +11,8 @@ import (
 // A Kind names a family of graphs.
 type Kind string
 
-// The kinds of graphs. All are simple and undirected: a neighbour that a rule
-// names twice, or that is the worker itself, does not count.
+// The kinds of graphs. All are simple and undirected. A neighbour that a rule names twice counts once; the worker
+// itself does not count.
 const (
 	Ring        Kind = "ring"        // i ~ i±1 mod n
 	Torus       Kind = "torus"       // a grid of rows × cols whose sides wrap around
@@ -29,8 +29,8 @@ func Kinds() []Kind {
 	return []Kind{Ring, Torus, Complete, Star, Path, Exponential, Hypercube, EdgeList}
 }
 
-// MaxWorkers is the largest graph that can be built; a complete graph is
-// limited to maxComplete workers, for it has about n²/2 edges.
+// MaxWorkers is the largest graph that can be built. A complete graph has at most maxComplete workers, because it has
+// about n²/2 edges.
 const (
 	MaxWorkers  = 1 << 16
 	maxComplete = 1 << 12
@@ -39,7 +39,7 @@ const (
 // A Spec says which graph to build.
 type Spec struct {
 	Kind       Kind
-	N          int       // workers; 0 = as Rows and Cols or Edges say
+	N          int       // workers; 0: Rows and Cols, or Edges, set the number
 	Rows, Cols int       // torus
 	Edges      [][2]Rank // edges: each pair once, in either order
 	Slack      float64   // γ of γW + (1−γ)I, in (0, 1]
@@ -104,7 +104,7 @@ func (s Spec) size() (int, error) {
 	n := s.N
 	switch s.Kind {
 	case Torus:
-		// Wide enough for sides that check refuses later.
+		// The limit is large enough for sides that check refuses later.
 		n = int(min(uint64(max(s.Rows, 0))*uint64(max(s.Cols, 0)), 1<<40))
 		if s.N != 0 && s.N != n {
 			return n, fmt.Errorf("topology: torus: %d × %d sides: %d workers, not %d", s.Rows, s.Cols, n, s.N)
@@ -119,8 +119,7 @@ func (s Spec) size() (int, error) {
 	return n, nil
 }
 
-// check reports what is wrong with s as far as it can be seen without building
-// the graph.
+// check returns the first error in s that shows without building the graph.
 func (s Spec) check() error {
 	if !slices.Contains(Kinds(), s.Kind) {
 		return fmt.Errorf("topology: unknown kind %q, want one of %s", s.Kind, kindList())
@@ -147,8 +146,7 @@ func (s Spec) check() error {
 	return nil
 }
 
-// rule returns the workers that the rule of s names as neighbours of i among n
-// workers; it may name one twice, or i itself.
+// rule returns the neighbours of i among n workers by the rule of s. It may name one twice, or i itself.
 func (s Spec) rule(n, i int) []int {
 	switch s.Kind {
 	case Ring:
@@ -187,8 +185,8 @@ func (s Spec) rule(n, i int) []int {
 	panic("internal error: topology: no rule for kind " + string(s.Kind))
 }
 
-// symmetric reports whether every worker sees the graph as worker 0 does, so
-// that what holds for its edges holds for all.
+// symmetric reports whether the graph looks the same from every worker. Then its edges at worker 0 represent all
+// others.
 func (s Spec) symmetric() bool {
 	switch s.Kind {
 	case Ring, Torus, Complete, Exponential, Hypercube:

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Spectrum is what the theory asks of W. With one worker there is no second
-// eigenvalue: Lambda2 and LambdaN are then 0, as in a complete graph.
+// A Spectrum holds the numbers of W that the theory needs. With one worker there is no second eigenvalue: Lambda2 and
+// LambdaN are then 0, as in a complete graph.
 type Spectrum struct {
 	Values  []float64 // eigenvalues, decreasing; Values[0] = 1
 	Lambda2 float64   // λ₂, below 1
@@ -26,8 +26,8 @@ type Spectrum struct {
 // maxSpectrum bounds the n³ operations of the eigenvalue solver to minutes.
 const maxSpectrum = 1 << 12
 
-// Spectrum computes the spectrum of W. It costs O(n³) operations and 24·n²
-// bytes or so: a second at a thousand workers, more than 4096 are refused.
+// Spectrum computes the spectrum of W. It costs O(n³) operations and about 24·n² bytes: a second at a thousand workers.
+// It refuses more than 4096 workers.
 func (g *Graph) Spectrum() (Spectrum, error) {
 	n := g.N()
 	if n > maxSpectrum {

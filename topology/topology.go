@@ -26,16 +26,15 @@ type Edge struct {
 	Weight float64
 }
 
-// A Row is what worker i needs to know of the graph: its own weight W_ii,
-// whom it hears (In, in increasing rank) and whom it tells (Out, in increasing
-// rank). In undirected graphs In and Out name the same peers.
+// A Row is worker i's part of the graph: its own weight W_ii, its incoming edges (In) and the peers it sends to (Out),
+// both in increasing rank. In undirected graphs In and Out name the same peers.
 type Row struct {
 	Self float64
 	In   []Edge
 	Out  []Rank
 }
 
-// Neighbours returns the workers that this one hears or tells, in increasing rank.
+// Neighbours returns the workers that this one receives from or sends to, in increasing rank.
 func (r Row) Neighbours() []Rank {
 	all := slices.Clone(r.Out)
 	for _, e := range r.In {
@@ -45,10 +44,8 @@ func (r Row) Neighbours() []Rank {
 	return slices.Compact(all)
 }
 
-// Cycle returns the n rows of the directed cycle i → i+1 mod n along which a
-// ring all-reduce passes its chunks: worker i hears i−1 and tells i+1. Its
-// weights are 1 and have no meaning as a mixing matrix. n = 1 gives one row
-// without edges.
+// Cycle returns the n rows of the directed cycle i → i+1 mod n, along which a ring all-reduce passes its chunks. Worker
+// i receives from i−1 and sends to i+1. Its weights are 1 and are no mixing matrix. n = 1 gives one row without edges.
 func Cycle(n int) []Row {
 	rows := make([]Row, n)
 	if n == 1 {

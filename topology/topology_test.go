@@ -38,7 +38,7 @@ func anySpec(t *rapid.T) Spec {
 	return s
 }
 
-// randomTree joins each worker to one before it.
+// randomTree joins each worker to an earlier one.
 func randomTree(t *rapid.T, n int) [][2]Rank {
 	var edges [][2]Rank
 	for i := 1; i < n; i++ {
@@ -129,7 +129,7 @@ func TestSlackMovesEveryEigenvalueTowardsOne(t *testing.T) {
 	}
 }
 
-// bruteSums is the definition: round by round, all edges.
+// bruteSums computes the sums by their definition: round by round, over all edges.
 func bruteSums(g *Graph) (s, s1 float64) {
 	rows := g.Rows()
 	for _, e := range g.Edges() {
@@ -209,7 +209,7 @@ func TestOneAndTwoWorkers(t *testing.T) {
 	}
 }
 
-// Values of docs/math.md#the-sums-s-and-s1 and others that no vector file has.
+// The values of docs/math.md#the-sums-s-and-s1, and others that no vector file has.
 func TestKnownSums(t *testing.T) {
 	for _, c := range []struct {
 		spec          string
@@ -324,8 +324,7 @@ func TestAGraphCannotBeChangedFromOutside(t *testing.T) {
 	}
 }
 
-// The factor per round of the recursion x ← W(2x − x_prev), found by running it
-// on the eigenvectors: μ² = 2λμ − λ.
+// The test finds the factor per round of x ← W(2x − x_prev) by running the recursion on the eigenvectors: μ² = 2λμ − λ.
 func TestD2RhoIsTheLargestRoot(t *testing.T) {
 	for _, spec := range []Spec{{Kind: Ring, N: 5, Slack: 1}, {Kind: Ring, N: 8, Slack: 0.6},
 		{Kind: Ring, N: 10, Slack: 0.9}, {Kind: Complete, N: 6, Slack: 1}, {Kind: Torus, Rows: 4, Cols: 4, Slack: 0.75}} {

@@ -56,5 +56,4 @@ var englishDebts = debt{
 	"test/digests":                          1,
 	"test/lan":                              3,
 	"test/strangers":                        2,
-	"topology":                              7,
 }
