@@ -40,8 +40,7 @@ func (r result) cells() []string {
 	}
 }
 
-// medianMost writes the median of some times and the largest; "-" where more than half
-// never came.
+// medianMost writes the median and the largest of some times, or "-" if the median is negative, that is, no time.
 func medianMost(times []time.Duration) string {
 	slices.Sort(times)
 	median, most := times[len(times)/2], times[len(times)-1]

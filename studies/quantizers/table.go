@@ -34,8 +34,7 @@ func (r result) cells() []string {
 	}
 }
 
-// accuracy returns its mean over the seeds and the sample standard deviation, 0
-// of a single one.
+// accuracy returns the mean over the seeds and the sample standard deviation, which is 0 for a single seed.
 func (r result) accuracy() (mean, spread float64) {
 	n := float64(len(r.outcomes))
 	for _, o := range r.outcomes {
