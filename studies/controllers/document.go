@@ -79,7 +79,8 @@ again. Each row is a run of %d rounds in the simulator with the settings
     %s
 
 and its own settings below. Time is virtual: %v per gradient (%s), plus the time that payloads take over links of 10
-MB/s. %% is the accuracy of worker 0 on the test set at its last evaluation. Worker 0 is evaluated every %d rounds.
+MB/s. The columns with %% show the accuracy of worker 0 on the test set at its last evaluation. Worker 0 is evaluated
+every %d rounds.
 
 %s
 %s
