@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs comparisons and keeps of each the table, what it concludes, and the figures
-# of loss and of time in a folder below docs/results: comparisons.sh moniqua-fig1-lab.
-# What is finished below runs is not done again.
+# Runs comparisons, for example "comparisons.sh moniqua-fig1-lab". For each it keeps the table, the conclusions and the
+# figures of loss and of time in a folder below docs/results. Runs that are finished below runs/ are not made again.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p runs

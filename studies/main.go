@@ -1,11 +1,11 @@
-// Studies makes what docs/results and docs/performance show: one study, some, or all of them.
+// Studies makes the files of docs/results and docs/performance: one study, some, or all of them.
 //
 //	go run ./studies list
 //	go run ./studies NAME...
 //	go run ./studies all
 //
-// It runs in the root of the repository. Each study is a program or a script of its own. A study that
-// fails does not keep the others from being made; what a script has finished is not done again.
+// It runs in the root of the repository. Each study is a program or a script. If a study fails, the others still run. A
+// script does not repeat runs that it has finished.
 package main
 
 import (
@@ -114,7 +114,7 @@ func main() {
 	}
 }
 
-// list writes what there is to know of studies.
+// list prints the outputs, needs and times of studies.
 func list(w io.Writer, all []study) {
 	for _, s := range all {
 		fmt.Fprintf(w, "%s: about %d minutes", s.name, s.minutes)
@@ -144,7 +144,7 @@ func choose(all []study, names []string) ([]study, error) {
 	return chosen, nil
 }
 
-// makeAll makes studies one after the other and says which failed. Without root it leaves out those that need it.
+// makeAll makes studies one after another and reports which failed. Without root it skips those that need it.
 func makeAll(ctx context.Context, chosen []study, isRoot bool) error {
 	var failed []error
 	for _, s := range chosen {

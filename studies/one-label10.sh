@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares four algorithms on the preset one-label10: ten workers that see one
-# label of Fashion-MNIST each. Writes one-label10.png and one-label10.txt into
-# docs/results. Runs that are finished below runs/one-label10 are not done again.
+# Compares four algorithms on the preset one-label10: ten workers that see one label of Fashion-MNIST each. Writes
+# one-label10.png and one-label10.txt into docs/results. Runs that are finished below runs/one-label10 are not made
+# again.
 set -eu
 cd "$(dirname "$0")/.."
 results=docs/results

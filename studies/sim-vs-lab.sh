@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs the cells of the comparison sim-vs-lab by the simulator and by real peers and
-# keeps how well they agree in docs/results. It means something on an idle machine
-# alone. What is finished below runs is not done again.
+# Runs the cells of the comparison sim-vs-lab by the simulator and by real peers and keeps how well they agree in
+# docs/results. The times are valid only on an idle machine. Runs that are finished below runs/ are not made again.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p runs

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A story is a long run of several algorithms with bands for what they reach.
+// A story is a long run of several algorithms with bounds for their results.
 type story struct {
 	Name     string
 	Problem  problem
@@ -66,7 +66,7 @@ func (s *story) checkAdmissible(t *testing.T, i int) {
 	}
 }
 
-// check runs one algorithm of the story and holds it against its bounds.
+// check runs one algorithm of the story and checks its bounds.
 func (s *story) check(t *testing.T, expect map[string]json.RawMessage) {
 	file := runFile{Name: s.Name, Problem: s.Problem, Topology: s.Topology, X0: s.X0, StepSize: s.StepSize, Steps: s.Steps}
 	decode(t, expect["algorithm"], &file.Algorithm)
@@ -94,15 +94,15 @@ func decode(t *testing.T, text json.RawMessage, v any) {
 	}
 }
 
-// An ending is a run of a story that is over.
+// An ending is a finished run of a story.
 type ending struct {
 	*story
 	run    *run
 	expect map[string]json.RawMessage
-	failed bool // for numbers that are not finite, as the story may expect
+	failed bool // with numbers that are not finite, which the story may expect
 }
 
-// drive takes the run to its end, finite as the story expects.
+// drive runs to the end. It fails the test if the models diverge and the story expects finite ones, or the reverse.
 func (e *ending) drive(t *testing.T) {
 	t.Helper()
 	finite := true
@@ -116,14 +116,13 @@ func (e *ending) drive(t *testing.T) {
 	e.failed = err != nil
 }
 
-// exploded says whether an error is that of models beyond all numbers.
+// exploded reports whether an error says that models are not finite.
 func exploded(err error) bool {
 	return slices.ContainsFunc([]string{"Inf", "not finite", "2³¹"},
 		func(sign string) bool { return strings.Contains(err.Error(), sign) })
 }
 
-// checkBound checks the bound that a key names and returns 1, or 0 if it names
-// none.
+// checkBound checks the bound of a key. It returns the number of bounds checked: 1, or 0 if the key names none.
 func (e ending) checkBound(t *testing.T, key string) int {
 	t.Helper()
 	for suffix, holds := range map[string]func(got, bound float64) bool{
@@ -146,7 +145,7 @@ func (e ending) checkBound(t *testing.T, key string) int {
 	return 0
 }
 
-// measure returns the quantity that a bound is about.
+// measure returns the quantity of a bound.
 func (e ending) measure(t *testing.T, quantity string) float64 {
 	t.Helper()
 	r := e.run
@@ -181,8 +180,8 @@ func (e ending) measure(t *testing.T, quantity string) float64 {
 	return 0
 }
 
-// farthest returns the largest distance of a coordinate of any worker's model
-// to its target, NaN if one is.
+// farthest returns the largest distance of a coordinate of any worker's model to its target, or NaN if any distance is
+// NaN.
 func farthest(models [][]float32, target func(i int) []float64) float64 {
 	most := 0.0
 	for i, x := range models {
@@ -193,7 +192,7 @@ func farthest(models [][]float32, target func(i int) []float64) float64 {
 	return most
 }
 
-// steepness returns |∇f(x)|², f the mean of all workers' objectives.
+// steepness returns |∇f(x)|², where f is the mean of all workers' objectives.
 func (s *story) steepness(x []float32) float64 {
 	sum := make([]float64, len(x))
 	for i := range s.X0 {
@@ -204,8 +203,7 @@ func (s *story) steepness(x []float32) float64 {
 	return dot(sum, sum)
 }
 
-// meanSteepness averages |∇f(x_i)|² over the second half of the rounds, the
-// workers and eight seeds.
+// meanSteepness averages |∇f(x_i)|² over the second half of the rounds, over the workers and over eight seeds.
 func (e ending) meanSteepness(t *testing.T) float64 {
 	t.Helper()
 	const seeds = 8

@@ -89,8 +89,8 @@ func (c *codecCase) codec(t *testing.T) *moniqua.Codec {
 	return codec
 }
 
-// seedOf returns the seed whose worker 0 has the given stream: Mix64 run
-// backwards, as the files name the stream alone.
+// seedOf returns the seed whose worker 0 has the given stream. It inverts Mix64, because the files name only the
+// stream.
 func seedOf(stream uint64) uint64 {
 	z := stream
 	z ^= z>>31 ^ z>>62
@@ -117,8 +117,7 @@ func (c *codecCase) checkGrid(t *testing.T) {
 	relative(t, "step", g.Step(), c.Step)
 }
 
-// checkNoise checks that the listed uniforms are those of the seed, which the
-// codec draws for itself.
+// checkNoise checks that the listed uniforms are those that the codec draws from the seed.
 func (c *codecCase) checkNoise(t *testing.T) {
 	if c.U == nil {
 		return
@@ -194,14 +193,14 @@ func (c *codecCase) checkReceiver(t *testing.T) {
 		t.Errorf("the hashes %s and %s do not tell that %v are wrong", c.HashK, c.HashDecoded, wrong)
 	}
 
-	// The sender's own indices come back with x as the reference.
+	// With x as the reference, decoding returns the sender's own indices.
 	if err := codec.Decode(k, c.Round, c.X, payload); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "own k", k, c.K)
 }
 
-// checkMix checks that mixing uses the very indices of Decode.
+// checkMix checks that mixing uses the same indices as Decode.
 func (c *codecCase) checkMix(t *testing.T) {
 	sender := c.codec(t)
 	receiver := *sender

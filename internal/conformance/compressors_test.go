@@ -17,9 +17,8 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A compressorSpec is how vector files name a compressor. The fields of those
-// that are covered are read strictly: one that is not known here could change
-// the result.
+// A compressorSpec is the form of a compressor in vector files. Unknown fields are errors, because one could change the
+// result.
 type compressorSpec struct {
 	Name     string
 	Bits     int
@@ -44,7 +43,7 @@ func (c *compressorSpec) UnmarshalJSON(text []byte) error {
 	return strict.Decode((*plain)(c))
 }
 
-// compressor builds it for a worker with the given stream.
+// compressor builds the compressor for a worker with the given stream.
 func (c compressorSpec) compressor(t *testing.T, stream uint64) quant.Compressor {
 	t.Helper()
 	if _, ok := registry.FindCompressor(c.Name); !ok {
@@ -57,8 +56,8 @@ func (c compressorSpec) compressor(t *testing.T, stream uint64) quant.Compressor
 	return made
 }
 
-// settings are those of a run file, with the defaults of the vectors. Their random-k is
-// scaled unless it is unbiased.
+// settings returns the settings of a run file, with the defaults of the vectors. Random-k is scaled there unless it is
+// unbiased.
 func (c compressorSpec) settings() registry.CompressorSettings {
 	return registry.CompressorSettings{
 		Name: c.Name, Bits: c.Bits, Levels: c.S, Variant: cmp.Or(c.Variant, "zero"), Table: c.Levels,
@@ -82,7 +81,7 @@ type quantizerCase struct {
 	Round        int
 }
 
-// floats are one number, or several.
+// floats is one number or a list of numbers in JSON.
 type floats []float64
 
 func (f *floats) UnmarshalJSON(text []byte) error {
@@ -163,8 +162,7 @@ func (c *quantizerCase) check(t *testing.T) {
 	}
 }
 
-// listed returns the payload that the listed uniforms give: those of the
-// vectors come from no address.
+// listed returns the payload for the listed uniforms, which do not come from the generator.
 func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 	for i, v := range c.V {
 		payload = binary.LittleEndian.AppendUint32(payload, uint32(int32(l.Index(v, float64(c.U[i])))))
@@ -172,8 +170,8 @@ func (c *quantizerCase) listed(l *quant.Linear) (payload []byte) {
 	return payload
 }
 
-// checkHeaders compares the floats at the beginning of each bucket. Those of a
-// scaled compressor are not the listed ones, for the scaling is in them.
+// checkHeaders compares the floats at the beginning of each bucket. A scaled compressor has other floats than the
+// listed ones, because they include the scale.
 func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte, layout quant.Layout) {
 	t.Helper()
 	if c.Compressor.Scaled {
@@ -200,7 +198,7 @@ func (c *quantizerCase) checkHeaders(t *testing.T, payload []byte, layout quant.
 	}
 }
 
-// bucket returns the coordinates that share a scale, at least 1.
+// bucket returns the number of coordinates that share a scale, at least 1.
 func (c *quantizerCase) bucket() int {
 	if c.Compressor.Bucket == 0 {
 		return max(1, len(c.V))
@@ -208,8 +206,8 @@ func (c *quantizerCase) bucket() int {
 	return c.Compressor.Bucket
 }
 
-// symbols reads them back from a payload, bucket by bucket; the words of one without
-// buckets are symbols where the case has some.
+// symbols reads the symbols of a payload, bucket by bucket. In a payload without buckets the words are the symbols, if
+// the case lists symbols.
 func (c *quantizerCase) symbols(t *testing.T, payload []byte, layout quant.Layout) (symbols []int64) {
 	t.Helper()
 	if layout.Levels == 0 {
@@ -236,7 +234,7 @@ func (c *quantizerCase) symbols(t *testing.T, payload []byte, layout quant.Layou
 	return symbols
 }
 
-// indices returns those that a sparse payload stands for.
+// indices returns the coordinates in a sparse payload.
 func (c *quantizerCase) indices(payload []byte) (indices []uint32) {
 	switch c.Compressor.Name {
 	case "topk":

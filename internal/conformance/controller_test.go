@@ -39,8 +39,7 @@ type controllerFile struct {
 	}
 }
 
-// The bits of every call depend on all that was learned before; what the last
-// calls learned shows in the final net.
+// The bits of every call depend on all earlier learning. The final net shows the learning of the last calls.
 func TestConformanceController(t *testing.T) {
 	var file controllerFile
 	Load(t, "controller.json", &file)
@@ -79,7 +78,7 @@ func TestConformanceController(t *testing.T) {
 	}
 }
 
-// compareRows holds weights against those of the file, to relative 1e-9.
+// compareRows compares weights with those of the file, to relative 1e-9.
 func compareRows(t *testing.T, name string, got, want [][]float64) {
 	t.Helper()
 	for i := range want {

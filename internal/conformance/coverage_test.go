@@ -15,7 +15,7 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// A coverage says which test holds the files of a kind against the code.
+// A coverage names the test that compares the files of a kind with the code.
 type coverage struct{ kind, test string }
 
 var kinds = []coverage{
@@ -32,7 +32,7 @@ var kinds = []coverage{
 	{"behaviour", "TestConformanceBehaviour"},
 }
 
-// elsewhere are rows of package registry without a vector of their own, and why.
+// elsewhere lists rows of package registry without a vector of their own, with the reason.
 var elsewhere = map[string]string{
 	"allreduce by server with error feedback": "the feedback is that of allreduce by allgather, which has one",
 	"full":   "C(z) is z",
@@ -108,8 +108,7 @@ func TestConformanceCoversTheRows(t *testing.T) {
 	}
 }
 
-// checkKind fails if the file is of a kind that is not known, or lies where the
-// tests of its kind do not look.
+// checkKind fails if the kind of a file is unknown, or if the file lies where the tests of its kind do not look.
 func checkKind(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -12,7 +12,7 @@ import (
 	"gossiptrainer/quant/levels"
 )
 
-// A gradientLevelsCase is what several compressors find out about one bucket.
+// A gradientLevelsCase holds the levels that several compressors choose for one bucket.
 type gradientLevelsCase struct {
 	V            []float32
 	BinGradPB    float64   `json:"bingrad_pb"`
@@ -40,8 +40,7 @@ func checkGradientLevels(t *testing.T, text []byte) {
 	near(t, "deviation of r", got.Sigma, c.Stats.Sigma, 1e-9)
 }
 
-// tables compares the levels of ORQ and Linear-s for every number of them that
-// the case has: orq3, linear5, ...
+// tables compares the levels of ORQ and Linear-s for every number of levels in the case: orq3, linear5, ...
 func (c *gradientLevelsCase) tables(t *testing.T, text []byte) {
 	t.Helper()
 	var fields map[string]json.RawMessage
@@ -62,8 +61,7 @@ func (c *gradientLevelsCase) tables(t *testing.T, text []byte) {
 	}
 }
 
-// header compares the floats with which the payload of V begins, and returns
-// the payload.
+// header compares the floats at the beginning of the payload of V, and returns the payload.
 func (c *gradientLevelsCase) header(t *testing.T, of compressorSpec, want ...float64) ([]byte, quant.Compressor) {
 	t.Helper()
 	compressor := of.compressor(t, 0)
@@ -91,8 +89,8 @@ func (c *gradientLevelsCase) twoMeans(t *testing.T, rule string, want []float64)
 	}
 }
 
-// clipping compares what 16 bits leave of the clipped vector, and σ by a limit
-// so low that it is the largest magnitude left.
+// clipping compares the clipped vector after compression to 16 bits. It reads σ from a clip so low that σ times the
+// limit is the largest magnitude left.
 func (c *gradientLevelsCase) clipping(t *testing.T) {
 	t.Helper()
 	low, high := math.Inf(1), math.Inf(-1)
@@ -103,7 +101,7 @@ func (c *gradientLevelsCase) clipping(t *testing.T) {
 	for i, got := range decompress(t, compressor, len(c.V), payload) {
 		near(t, fmt.Sprintf("%v clipped", c.V[i]), float64(got), c.Clipped[i], (high-low)/(1<<16))
 	}
-	const fraction = 0.5 // no vector is below σ throughout
+	const fraction = 0.5 // every vector has a magnitude above this fraction of σ
 	c.header(t, compressorSpec{Name: "terngrad", Clip: fraction}, fraction*c.Sigma)
 }
 

@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/quant/levels"
 )
 
-// levelTests are the computations of levels.json by the name in what.
+// levelTests maps the names in the field "what" of levels.json to tests.
 var levelTests = map[string]func(t *testing.T, text []byte){
 	"mixture":         checkMixture,
 	"alq":             checkALQ,
@@ -46,7 +46,7 @@ func parse(t *testing.T, text []byte, v any) {
 	}
 }
 
-// mixtureSpec is how the vectors write a mixture.
+// mixtureSpec is the form of a mixture in the vectors.
 type mixtureSpec struct{ Mu, Sigma, W []float64 }
 
 func (s mixtureSpec) mixture(t *testing.T) *levels.Mixture {
@@ -99,7 +99,7 @@ func checkALQ(t *testing.T, text []byte) {
 	}
 	table, m := slices.Clone(start), c.Mixture.mixture(t)
 	switch {
-	case c.Init == "uniform" && form == levels.WithZero: // what that means without a zero, the specification leaves open
+	case c.Init == "uniform" && form == levels.WithZero: // the specification leaves this start without a zero undefined
 		nearAll(t, "start", levels.Uniform(form, 1<<(c.Bits-1)), start, 1e-15)
 	case c.Init == "exponential":
 		nearAll(t, "start", levels.Exponential(form, 1<<(c.Bits-1), 0.5), start, 1e-15)
@@ -119,8 +119,8 @@ func checkALQ(t *testing.T, text []byte) {
 	near(t, "bits of a Huffman code", huffmanBits(probabilities), c.Huffman, 1e-7)
 }
 
-// huffmanBits is the mean length of a Huffman code: each merge of the two least
-// likely nodes makes the words below them one bit longer.
+// huffmanBits is the mean length of a Huffman code: each merge of the two least likely nodes makes the code words below
+// them one bit longer.
 func huffmanBits(probabilities []float64) float64 {
 	nodes, bits := slices.Sorted(slices.Values(probabilities)), 0.0
 	for len(nodes) > 1 {
@@ -171,7 +171,7 @@ func checkAMQ(t *testing.T, text []byte) {
 	small(t, "objective", levels.Variance(levels.Symmetric, table, m), c.HalfObjective)
 }
 
-// nearAll compares lists, to an absolute tolerance for numbers up to 1.
+// nearAll compares lists of numbers. The tolerance is absolute for numbers up to 1.
 func nearAll(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {

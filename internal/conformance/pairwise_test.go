@@ -11,9 +11,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An event of a pairwise run: both average, then peer descends along its
-// gradient at its own model as it was delay events earlier, 0 being the one
-// before this averaging.
+// An event of a pairwise run: both peers average their models, then peer takes a step along a gradient. The gradient is
+// taken at its own model of delay events earlier; 0 is the model before this averaging.
 type event struct {
 	Peer, Partner topology.Rank
 	Delay         int
@@ -48,14 +47,14 @@ func TestConformancePairwise(t *testing.T) {
 	}
 }
 
-// A pairwise run counts events where others count rounds.
+// A pairwise run counts events instead of rounds.
 type pairwise struct {
 	run
 	algs  []*algos.ADPSGD
 	gap   float64
 	wrong []decodeError
 
-	caught int // wrong messages that verification has found
+	caught int // wrong messages that verification has caught
 }
 
 func newPairwise(t *testing.T, file runFile) *pairwise {
@@ -80,7 +79,7 @@ func newPairwise(t *testing.T, file runFile) *pairwise {
 	return r
 }
 
-// happen lets event e take place.
+// happen executes event e.
 func (r *pairwise) happen(t *testing.T, e int, event event) {
 	t.Helper()
 	i, j := event.Peer, event.Partner
@@ -111,7 +110,7 @@ func (r *pairwise) happen(t *testing.T, e int, event event) {
 	r.models = append(r.models, now)
 }
 
-// recover lets a message of exchange e be used, with its repair if it needs one.
+// recover passes a message of exchange e to use, with its repair if it needs one.
 func (r *pairwise) recover(t *testing.T, e int, m algos.Message, use func(m algos.Message) error) {
 	t.Helper()
 	err := use(m)
@@ -130,8 +129,7 @@ func (r *pairwise) recover(t *testing.T, e int, m algos.Message, use func(m algo
 	}
 }
 
-// compare notes how far apart the two models of exchange e were, and which
-// indices either end has got wrong.
+// compare notes the distance of the two models of exchange e, and the indices that either end decodes wrongly.
 func (r *pairwise) compare(t *testing.T, e int, i, j topology.Rank) {
 	t.Helper()
 	if r.codecs == nil {

@@ -2,8 +2,8 @@ package conformance
 
 import "math"
 
-// A problem is the objective of a run: worker i minimizes f_i, all of them
-// together the plain mean of the f_i. Everything is in float64.
+// A problem is the objective of a run: worker i has the objective f_i, and all together minimize the plain mean of the
+// f_i. All numbers are float64.
 type problem struct {
 	Kind string
 

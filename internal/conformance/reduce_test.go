@@ -1,9 +1,8 @@
 package conformance
 
-// reduceBytes returns what the workers of an all-reduce send. The reference does
-// not count that of a plain one, and of a server neither what it tells the
-// others, as much as they tell it if it is compressed again, nor that its own
-// gradient stays at home.
+// reduceBytes returns the bytes that each worker of an all-reduce sends. The reference counts 0 for a plain all-reduce.
+// For a server it ignores the bytes from the server to the others, and it counts the server's own gradient although it
+// is not sent.
 func (r *run) reduceBytes() []int {
 	want, d, n := make([]int, len(r.rows)), len(r.X0[0]), len(r.rows)
 	copy(want, r.BytesSent)
@@ -14,7 +13,7 @@ func (r *run) reduceBytes() []int {
 		want[0] = r.Steps * (n - 1) * 4 * d
 	case r.Algorithm.Compressor == nil:
 		for i := range want {
-			for hop := range n - 1 { // all chunks but i+1 are sent while reducing, all but i+2 while gathering
+			for hop := range n - 1 { // worker i sends all chunks but i+1 in the reduction, all but i+2 in the gathering
 				want[i] += r.Steps * (chunkBytes(d, n, i-hop) + chunkBytes(d, n, i+1-hop))
 			}
 		}

@@ -49,8 +49,7 @@ type runFile struct {
 	DecodeErrors []decodeError `json:"decode_errors"`
 }
 
-// A decodeError says in how many coordinates a receiver takes another index
-// than the sender's.
+// A decodeError counts the coordinates in which a receiver decodes another index than the sender's.
 type decodeError struct {
 	Step             int
 	Receiver, Sender topology.Rank
@@ -64,8 +63,7 @@ func inOrder(errors []decodeError) []decodeError {
 	})
 }
 
-// A runAlgorithm is the update rule of a run. Its fields are read strictly: one
-// that is not known here could change the run.
+// A runAlgorithm is the update rule of a run. Unknown fields are errors, because one could change the run.
 type runAlgorithm struct {
 	Name          string
 	Order         string // dpsgd
@@ -96,7 +94,7 @@ func (a *runAlgorithm) UnmarshalJSON(text []byte) error {
 	return strict.Decode((*plain)(a))
 }
 
-// A perRound is a number for all rounds, or one for each.
+// A perRound is one number for all rounds, or a number for each round.
 type perRound []float64
 
 func (p *perRound) UnmarshalJSON(text []byte) error {
@@ -114,7 +112,7 @@ func (p perRound) at(k int) float64 {
 	return p[k]
 }
 
-// A seed is a number, as a string if it needs more than 53 bits.
+// A seed is a number in JSON, written as a string if it needs more than 53 bits.
 type seed uint64
 
 func (s *seed) UnmarshalJSON(text []byte) error {
@@ -137,8 +135,8 @@ func loadRuns(t *testing.T) []runFile {
 	return runs
 }
 
-// row returns the row of the algorithm: the vectors have a name of its own for D-PSGD
-// with Moniqua, and tell the forms of all-reduce by their settings.
+// row returns the row of the algorithm. The vectors call D-PSGD with Moniqua "moniqua", and tell the forms of
+// all-reduce apart by their settings.
 func (a runAlgorithm) row() (registry.Algorithm, bool) {
 	name, form := a.Name, "ring"
 	if name == "moniqua" {
@@ -153,7 +151,7 @@ func (a runAlgorithm) row() (registry.Algorithm, bool) {
 	return registry.Find(name, form)
 }
 
-// variety names what a run of the algorithm covers of its row.
+// variety names the variety of its row that a run of the algorithm covers.
 func (a runAlgorithm) variety() string {
 	row, _ := a.row()
 	codec := registry.Full
@@ -166,7 +164,7 @@ func (a runAlgorithm) variety() string {
 	return variety(row, codec, a.ErrorFeedback)
 }
 
-// variety names a row with the choices that make another algorithm of it.
+// variety names a row together with the choices that change the algorithm.
 func variety(row registry.Algorithm, codec string, feedback bool) string {
 	name := row.String()
 	if codec == registry.Moniqua {

@@ -18,15 +18,14 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Whole runs through the machines of package gossip, with the state in float32
-// and gradients in float64.
+// The test makes whole runs with the machines of package gossip, with models in float32 and gradients in float64.
 func TestConformanceRuns(t *testing.T) {
 	covered := 0
 	for _, file := range loadRuns(t) {
 		if row, ok := file.Algorithm.row(); !ok || !file.Problem.known() {
 			t.Errorf("%s: unknown algorithm %q or problem %q", file.Name, file.Algorithm.Name, file.Problem.Kind)
 			continue
-		} else if row.Asynchronous() { // by events, see TestConformancePairwise
+		} else if row.Asynchronous() { // TestConformancePairwise covers these
 			continue
 		}
 		covered++
@@ -48,12 +47,12 @@ func TestConformanceRuns(t *testing.T) {
 	}
 }
 
-// A run is a run file under way.
+// A run executes a run file.
 type run struct {
 	runFile
 	rows     []topology.Row
 	workers  []*gossip.Worker
-	sent     []*witness       // what each worker has encoded
+	sent     []*witness       // messages that each worker has encoded
 	codecs   []*moniqua.Codec // nil without moniqua
 	momentum [][]float64
 	models   [][][]float32 // by round and worker: x_k, the last is the result
@@ -65,7 +64,7 @@ func newRun(t *testing.T, file runFile) *run {
 	row, _ := file.Algorithm.row()
 	g := file.Topology.graph(t)
 	n := g.N()
-	if row.On.Kind != "" { // the graph of the file plays no part
+	if row.On.Kind != "" { // the row prescribes its graph
 		var err error
 		if g, err = topology.New(topology.Spec{Kind: row.On.Kind, N: n, Slack: 1}); err != nil {
 			t.Fatal(err)
@@ -104,7 +103,7 @@ func (r *run) algorithm(t *testing.T, i int, x []float32) gossip.Algorithm {
 	return made
 }
 
-// parts returns what worker i's update rule is made of, but for its codec.
+// parts returns the parts of worker i's update rule, except for its codec.
 func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 	t.Helper()
 	a := r.Algorithm
@@ -116,7 +115,7 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 		Rank: topology.Rank(i), Workers: len(r.rows), Row: r.rows[i], X: x, Alpha: r.alpha,
 		Compressor: func(of topology.Rank) (quant.Compressor, error) {
 			if int(of) == len(r.rows) && a.Server != "double" {
-				return quant.Full{}, nil // a server that sends the mean as it is
+				return quant.Full{}, nil // the server sends the mean in full precision
 			}
 			return a.Compressor.compressor(t, rng.Stream(uint64(a.Seed), int(of))), nil
 		},
@@ -126,7 +125,7 @@ func (r *run) parts(t *testing.T, i int, x []float32) registry.Parts {
 	}
 }
 
-// codec returns the codec of a lane of worker i, and enters that of lane 0 if it is Moniqua.
+// codec returns the codec of a lane of worker i, and records that of lane 0 if it is Moniqua.
 func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 	t.Helper()
 	m := r.Algorithm.Moniqua
@@ -155,15 +154,14 @@ func (r *run) codec(t *testing.T, i, lane int) algos.Codec {
 // alpha is the step size of round k.
 func (r *run) alpha(k int) float32 { return float32(r.StepSize.at(k)) }
 
-// A witness notes what an algorithm sends.
+// A witness records the messages of an algorithm.
 type witness struct {
 	gossip.Algorithm
 	models   [][]float32 // by round: the model that was encoded
 	payloads [][]byte    // by round
 }
 
-// hashBytes returns the bytes of the index hash, which the reference does not
-// count, nor repairs.
+// hashBytes returns the bytes of the index hash. The reference counts neither hashes nor repairs.
 func (r *run) hashBytes() int {
 	if r.Algorithm.Verify {
 		return 8
@@ -171,7 +169,7 @@ func (r *run) hashBytes() int {
 	return 0
 }
 
-// Carries returns the codecs of an algorithm that has some.
+// Carries returns the codecs of the algorithm, or none.
 func (w *witness) Carries() []algos.Codec {
 	if c, ok := w.Algorithm.(gossip.Carrier); ok {
 		return c.Carries()
@@ -188,7 +186,7 @@ func (w *witness) Send(k, hop int, dst []byte) ([]byte, error) {
 	return out, err
 }
 
-// drive takes all workers to the end.
+// drive runs all workers to the end.
 func (r *run) drive(t *testing.T) {
 	t.Helper()
 	if err := r.advance(); err != nil {
@@ -196,8 +194,7 @@ func (r *run) drive(t *testing.T) {
 	}
 }
 
-// advance takes all workers to the end, delivering each frame at once, or to
-// where one of them fails.
+// advance runs all workers to the end, delivering each frame at once. It stops at the first error.
 func (r *run) advance() error {
 	for done := 0; done < len(r.workers); {
 		done = 0
@@ -285,8 +282,8 @@ func (r *run) checkEnd(t *testing.T) {
 	near(t, "final distance to the mean", spread, r.FinalSpread, r.Tolerance.Float32)
 }
 
-// checkBytes compares the payload that the frames carried. The reference does
-// not count that of a plain all-reduce and of direct quantization.
+// checkBytes compares the payload bytes of the frames. The reference does not count a plain all-reduce or direct
+// quantization.
 func (r *run) checkBytes(t *testing.T) {
 	t.Helper()
 	if r.Algorithm.Name == "naive" {
@@ -337,13 +334,13 @@ func (r *run) checkFirstMessages(t *testing.T) {
 	}
 }
 
-// symbols returns those that worker i sent in round k, packed.
+// symbols returns the packed symbols that worker i sent in round k.
 func (r *run) symbols(i, k int) []byte {
 	payload := r.sent[i].payloads[k]
 	return payload[:len(payload)-r.hashBytes()]
 }
 
-// indices returns those of the model that worker i sent in round k.
+// indices returns the indices of the model that worker i sent in round k.
 func (r *run) indices(t *testing.T, k, i int) []int32 {
 	t.Helper()
 	x := r.sent[i].models[k]
@@ -354,8 +351,7 @@ func (r *run) indices(t *testing.T, k, i int) []int32 {
 	return indices
 }
 
-// decodeErrors lists where receivers take a wrong index: nowhere in full
-// precision.
+// decodeErrors lists the messages that receivers decode to wrong indices. In full precision there are none.
 func (r *run) decodeErrors(t *testing.T) (errors []decodeError) {
 	t.Helper()
 	if r.codecs == nil {
@@ -383,7 +379,7 @@ func (r *run) decodeErrors(t *testing.T) (errors []decodeError) {
 	return errors
 }
 
-// checkDecoding compares where receivers take a wrong index.
+// checkDecoding compares the list of decodeErrors with the reference.
 func (r *run) checkDecoding(t *testing.T) {
 	t.Helper()
 	want := inOrder(r.DecodeErrors)

@@ -61,14 +61,14 @@ type thetaCase struct {
 	Theorem3Gamma float64 `json:"theorem3_gamma_delta_quarter_K1000"`
 }
 
-// checkGraph checks that the numbers which the rules start from are the graph's.
+// checkGraph checks that the spectral numbers of the case are those of its graph.
 func (c *thetaCase) checkGraph(t *testing.T) {
 	g := c.Topology.graph(t)
 	s, err := g.Spectrum()
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "rho", s.Rho, c.Rho, 1e-9) // 0 but for rounding where all workers meet
+	near(t, "rho", s.Rho, c.Rho, 1e-9) // 0 up to rounding on the complete graph
 	near(t, "S", s.S, c.S, 1e-6)
 	near(t, "S1", s.S1, c.S1, 1e-6)
 	sg, se, err := g.D2Sums(s)
@@ -105,7 +105,7 @@ func (c *thetaCase) checkTheorem(t *testing.T) {
 		t.Errorf("the paper's bits: %d, want %d", got, c.PaperBits)
 	}
 
-	// Theorem 3 speaks of the matrix without slack.
+	// Theorem 3 is about the matrix without slack.
 	base := c.Topology
 	base.Slack = 1
 	s, err := base.graph(t).Spectrum()
@@ -141,7 +141,7 @@ func (c *thetaCase) checkCertified(t *testing.T) {
 	}
 }
 
-// relative checks that got is want within 1e-9 of its size.
+// relative checks that got equals want to relative 1e-9.
 func relative(t *testing.T, what string, got, want float64) {
 	t.Helper()
 	if difference := got - want; !(difference <= 1e-9*max(want, -want) && -difference <= 1e-9*max(want, -want)) {

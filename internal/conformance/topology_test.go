@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// topologySpec is how vector files name a graph.
+// topologySpec is the form of a graph in vector files.
 type topologySpec struct {
 	Name          topology.Kind
 	N, Rows, Cols int
@@ -21,7 +21,7 @@ type topologySpec struct {
 	Slack         float64
 }
 
-// graph builds it; a file that says nothing of slack means none.
+// graph builds the graph. A file without slack means no slack.
 func (s topologySpec) graph(t *testing.T) *topology.Graph {
 	t.Helper()
 	g, err := topology.New(topology.Spec{Kind: s.Name, N: s.N, Rows: s.Rows, Cols: s.Cols, Edges: s.Edges,
@@ -134,8 +134,8 @@ func TestConformanceTopologyD2Series(t *testing.T) {
 	}
 }
 
-// near reports a difference beyond tolerance, relative to want or, where want
-// is below 1, absolute: zeros among the vectors are only zero up to rounding.
+// near reports a difference beyond tolerance. The difference is relative to want, or absolute if want is below 1,
+// because zeros in the vectors are zero only up to rounding.
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {

@@ -1,5 +1,5 @@
-// Package conformance holds the reference vectors against the code: one test
-// file per kind of vector file. It contains no product code.
+// Package conformance tests the code against the reference vectors, with one test file per kind of vector file. It
+// contains no product code.
 package conformance
 
 import (

@@ -22,7 +22,7 @@ import (
 
 var checkpoints = map[string]decoder{"manifest": found, "state": found}
 
-// A kept state is that of the example.
+// A kept state stands for the algorithm state of the example.
 type kept struct{}
 
 func (kept) State(v *state.Visit) {
@@ -31,7 +31,7 @@ func (kept) State(v *state.Visit) {
 	v.Floats("x", []float32{1, -0.5, 3})
 }
 
-// found reads the checkpoint of both examples and writes one like it.
+// found reads the checkpoint of both examples and writes the same one.
 func found(t *testing.T, d document, name string) {
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "round-00000012")
@@ -72,7 +72,7 @@ func found(t *testing.T, d document, name string) {
 	}
 }
 
-// A row is one of the tables of names.
+// A row is a row of the tables of names.
 type row struct {
 	name, kind string
 	pattern    *regexp.Regexp
@@ -81,7 +81,7 @@ type row struct {
 
 var cells = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\w+) \\|")
 
-// rows returns those of the tables of names.
+// rows returns the rows of the tables of names.
 func rows(t *testing.T) []row {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(formats, "checkpoints.md"))
@@ -98,7 +98,7 @@ func rows(t *testing.T) []row {
 	return all
 }
 
-// carrying are runs in which everything occurs that the tables name.
+// carrying are settings of runs whose states together hold every name of the tables.
 var carrying = [][]string{
 	{"algorithm={name: dpsgd, controller: {name: mqgrad}}"},
 	{"algorithm={name: dpsgd, controller: {name: oland-raj}}"},

@@ -12,8 +12,8 @@ import (
 // root is the folder of the repository.
 const root = "../../"
 
-// A claim is a sentence with numbers that a study has measured. Its verbs stand for
-// the groups of pattern, which matches a place in a file of docs.
+// A claim is a sentence with numbers that a study has measured. Its format verbs stand for the groups of pattern, which
+// matches a place in a file of docs.
 type claim struct {
 	text    string // Markdown
 	command string // makes the file
@@ -23,18 +23,18 @@ type claim struct {
 
 func study(name string) string { return "go run ./studies " + name }
 
-// sooner matches how much sooner than D-PSGD an algorithm is on a network.
+// sooner returns a pattern for the speedup of an algorithm over D-PSGD on a network.
 func sooner(network, algorithm string) string {
 	return "On " + network + " " + algorithm + ` is the first .*?, ([\d.]+) times sooner ` +
 		`\(95 % interval over 3 seeds: ([\d.]+) to ([\d.]+) times\)`
 }
 
-// accuracy matches bytes and accuracy in the table of algorithms.
+// accuracy returns a pattern for bytes and accuracy in the table of algorithms.
 func accuracy(algorithm string) string {
 	return `\| ` + regexp.QuoteMeta(algorithm) + ` +\| +[\d.]+ \| +(\d+) \|.*\| +([\d.]+) \|`
 }
 
-// claims are those of a page, by its name and the name of the table.
+// claims are the claims of each page, by the name of the page and of its table.
 var claims = map[string][]claim{
 	"README.md measured": {
 		{"ResNet-20 at 100 Mbit/s: Moniqua at 8 bit is %s times sooner at loss 1.9 than D-PSGD (95 %% interval %s to %s)",

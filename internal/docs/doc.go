@@ -1,6 +1,5 @@
-// Package docs holds the documents of the repository against the code, as tests:
-// every worked example in docs/format is decoded and made again, and the numbers
-// in docs/math.md are computed.
+// Package docs tests the documents of the repository against the code. The tests decode and encode every worked example
+// in docs/format, and compute the numbers of docs/math.md.
 //
 // It contains no product code.
 package docs

@@ -134,7 +134,7 @@ func TestEveryFieldOfARecordIsDescribed(t *testing.T) {
 	}
 }
 
-// element returns what a pointer points to, or a list lists.
+// element returns the element type of a pointer or a list.
 func element(of reflect.Type) reflect.Type {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()

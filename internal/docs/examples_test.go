@@ -33,7 +33,7 @@ func read(t *testing.T, name string) document {
 	return d
 }
 
-// parse returns the named blocks of a text, or what is wrong with them.
+// parse returns the named blocks of a text, or their fault.
 func parse(text string) (d document, wrong string) {
 	d = document{}
 	for _, block := range fence.FindAllStringSubmatch(text, -1) {
@@ -45,8 +45,7 @@ func parse(text string) (d document, wrong string) {
 	return d, ""
 }
 
-// bytes returns what an example of bytes spells. A comment goes from # to the end of
-// its line.
+// bytes returns the bytes of an example. A comment goes from # to the end of its line.
 func (d document) bytes(t *testing.T, name string) []byte {
 	t.Helper()
 	text, there := d[name]
@@ -71,7 +70,7 @@ func spelled(text string) ([]byte, error) {
 	return hex.DecodeString(digits.String())
 }
 
-// A decoder holds an example against the code.
+// A decoder compares an example with the code.
 type decoder func(t *testing.T, d document, name string)
 
 // decoders are those of all examples, by document.

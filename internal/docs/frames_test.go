@@ -16,8 +16,8 @@ var frames = map[string]decoder{
 	"member":  frame(wire.Header{Kind: wire.Member, Hop: 1, Round: 40, Epoch: 0x1112131415161718}, ""),
 }
 
-// frame returns the decoder of a frame with that header, which carries an example of
-// docs/format/payloads.md or nothing. The document may leave the payload to that one.
+// frame returns the decoder of a frame with that header. The frame carries an example of docs/format/payloads.md or
+// nothing, and its document may omit the payload.
 func frame(want wire.Header, carried string) decoder {
 	return func(t *testing.T, d document, name string) {
 		var payload []byte
@@ -51,7 +51,7 @@ func frame(want wire.Header, carried string) decoder {
 	}
 }
 
-// The tables of kinds and coders have the names and numbers of the code, and all of them.
+// The tables of kinds and coders have all names and numbers of the code.
 func TestKindsAndCodersAreThoseOfTheCode(t *testing.T) {
 	var kinds, coders [][]string
 	for k := wire.Data; k <= wire.Member; k++ {

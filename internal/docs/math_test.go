@@ -15,8 +15,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// table returns the rows of the table of a document, by its name in docs, whose head
-// this is.
+// table returns the rows of a table. The name is that of a document in docs, and head is the heading of the table.
 func table(t *testing.T, name, head string) [][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs", name))
@@ -62,7 +61,7 @@ func spectrum(t *testing.T, name string, slack float64) (*topology.Graph, topolo
 	return g, s
 }
 
-// short writes a number as the tables do; eigenvalues of 0 come out as 1e-17.
+// short writes a number as the tables do. Numbers near 1e-17 are eigenvalues of 0.
 func short(v float64) string {
 	if v < 1e-9 && v > -1e-9 {
 		v = 0
@@ -130,7 +129,7 @@ func TestGridsAreThoseOfTheTable(t *testing.T) {
 	rows := table(t, "math.md", "| mode | u | δ | B | D | smallest N |")
 	formula := regexp.MustCompile(`^(\d*)θ?N?/\(?(\d*)N(?: − (\d))?\)?$`)
 	for _, row := range rows {
-		mode, _, _ := strings.Cut(row[0], "`") // what follows is for people
+		mode, _, _ := strings.Cut(row[0], "`") // the rest of the cell is text
 		rounding, err := moniqua.ParseRounding(mode)
 		if err != nil {
 			t.Fatal(err)

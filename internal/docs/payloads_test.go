@@ -17,8 +17,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// The examples of compressors are those of worker 2 of a run with seed 1, in this
-// round, for this vector.
+// The examples of compressors are messages of worker 2 of a run with seed 1, in this round, for this vector.
 var (
 	round  = 3
 	stream = rng.Stream(1, 2)
@@ -68,7 +67,7 @@ func alq() (quant.Compressor, error) {
 	return quant.NewAdaptive(quant.AdaptiveOptions{Fit: quant.ALQ, Bits: 3, Norm: quant.LInf, Form: quant.Zero}, stream)
 }
 
-// compressed returns the decoder of a payload that means the vector want.
+// compressed returns the decoder of a payload that decodes to the vector want.
 func compressed(build func() (quant.Compressor, error), want ...float64) decoder {
 	return func(t *testing.T, d document, name string) {
 		c, err := build()
@@ -108,12 +107,12 @@ func group(t *testing.T, d document, name string) {
 	}
 }
 
-// codec returns that of a worker in the example of two bits.
+// codec returns the codec of a worker in the example of two bits.
 func codec(rank topology.Rank) *moniqua.Codec {
 	return &moniqua.Codec{Levels: 4, Theta: func(int) float64 { return 0.75 }, Seed: 1, Rank: rank, Verify: true}
 }
 
-// The models of the example: the sender's, a near one, and one that is too far away.
+// The models of the example: the sender's, one near it, and one that is too far away.
 var (
 	sent    = []float32{0.3, -1.1, 2.25, 0.05, -0.4}
 	near    = []float32{0.2, -0.6, 1.75, 0.35, -0.2}

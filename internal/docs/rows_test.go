@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of algorithms and compressors into the documents")
 
-// The documents have the rows of package registry:
+// The tables of the documents have the rows of package registry:
 //
 //	go test ./internal/docs -run Rows -update
 //

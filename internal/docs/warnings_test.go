@@ -48,7 +48,7 @@ func name(e ast.Expr) string {
 	return ""
 }
 
-// passedOn are arguments that are no texts: what they carry is found where it is made.
+// passedOn are arguments that are no constant texts. The test finds their texts where they are created.
 var passedOn = map[string]string{
 	"internal/node/audience.go":        "a Note of the core",
 	"internal/node/socket/refusals.go": "an argument of Tell",
@@ -65,8 +65,7 @@ var speakers = map[string][]string{
 	"internal/app/session/summary.go": {"Summary"},
 }
 
-// warnings returns what a file warns of. A text is unknown that is not constant, or that
-// is printed without its section.
+// warnings returns the warnings of a file. A text is unknown if it is not constant or is printed without its section.
 func warnings(path string, file *ast.File) (said []string, unknown bool) {
 	hear := func(e ast.Expr) {
 		if text := spoken(e); text != "" {
@@ -105,13 +104,13 @@ func warnings(path string, file *ast.File) (said []string, unknown bool) {
 	return said, unknown
 }
 
-// logger reports whether a method is one of a log.
+// logger reports whether a method belongs to a logger.
 func logger(method ast.Expr) bool {
 	of, ok := method.(*ast.SelectorExpr)
 	return ok && strings.EqualFold(name(of.X), "log")
 }
 
-// value returns that of a field in a literal.
+// value returns the value of a field in a literal.
 func value(lit *ast.CompositeLit, field string) ast.Expr {
 	for _, e := range lit.Elts {
 		if kv, ok := e.(*ast.KeyValueExpr); ok && name(kv.Key) == field {
@@ -179,7 +178,7 @@ func printed(t *testing.T) map[string]string {
 	return all
 }
 
-// sections returns those of a Markdown text by the names of their headings.
+// sections returns the sections of a Markdown text by their headings.
 func sections(text string) map[string]string {
 	all := map[string]string{}
 	starts := regexp.MustCompile(`(?m)^#+ (.*)\n`).FindAllStringSubmatchIndex(text, -1)

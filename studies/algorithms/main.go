@@ -1,11 +1,9 @@
-// Algorithms trains Fashion-MNIST once with each algorithm, eight peers on a
-// ring, and writes what each costs and reaches as a Markdown table, with the
-// command of every row.
+// Algorithms trains Fashion-MNIST once with each algorithm on eight peers in a ring. It writes the cost and the
+// accuracy of each as a Markdown table, with the command of every row.
 //
 //	go run ./studies/algorithms -o docs/results/algorithms.md
 //
-// It judges nothing: a run that fails is a row that says so. Times are those
-// of the machine it runs on, and of what else runs there.
+// It judges nothing: a run that fails becomes a row with its exit code. Times depend on the machine and its load.
 package main
 
 import (

@@ -20,9 +20,8 @@ func (r row) command() []string {
 	return args
 }
 
-// rows are the runs of the table. D² needs all eigenvalues of the mixing matrix
-// above −1/3, which is the least of a ring of eight: hence the slack. The
-// coarser a compressor, the smaller its consensus step γ.
+// rows are the runs of the table. D² needs slack, because it needs all eigenvalues of the mixing matrix above −1/3,
+// which is the least eigenvalue of a ring of eight. The coarser a compressor, the smaller its consensus step γ.
 func rows() []row {
 	full := "bits=32"
 	sign, topK := "compressor.name=sign", "compressor.name=topk compressor.ratio=0.01"
@@ -57,8 +56,7 @@ func rows() []row {
 	}
 }
 
-// algorithm returns settings of the section algorithm; each of settings may be
-// several, with spaces between.
+// algorithm returns settings of the section algorithm. Each argument may hold several, separated by spaces.
 func algorithm(name string, settings ...string) []string {
 	keys := []string{"algorithm.name=" + name}
 	for _, s := range strings.Fields(strings.Join(settings, " ")) {

@@ -20,29 +20,28 @@ import (
 // floatBytes are the bytes of one parameter.
 const floatBytes = 4
 
-// patience is how long an interrupted run may take to end its peers.
+// patience bounds the time in which an interrupted run must end its peers.
 const patience = 10 * time.Second
 
-// A result is what one run came to: costs if it ended well, and otherwise why
-// it did not.
+// A result is the outcome of one run: its costs, or the reason for its failure.
 type result struct {
 	row
 	costs
-	code int    // what peer exited with
-	why  string // its complaint, one line
+	code int    // exit code of peer
+	why  string // its error, one line
 }
 
-// costs are those of one worker and round, unless they say otherwise.
+// costs are per worker and round, except where noted.
 type costs struct {
 	vectors        float64       // of the model's length, held beyond model and gradient
 	payload        float64       // bytes sent
-	compute, codec time.Duration // where nothing disturbs
-	all            time.Duration // mean, on the machine as it is
-	accuracy       *float64      // mean over the replicas at the end, nil if it has no meaning
+	compute, codec time.Duration // with a core to itself
+	all            time.Duration // mean, with all peers on one machine
+	accuracy       *float64      // mean over the replicas at the end, nil without test data
 }
 
-// run makes the run in the new folder dir. A run that fails is a result; an
-// error is what kept it from being made or read.
+// run makes the run in the new folder dir. A run that fails is a result. An error says that the run could not start or
+// its files could not be read.
 func (r row) run(ctx context.Context, program, dir string) (result, error) {
 	got := result{row: r}
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -53,7 +52,7 @@ func (r row) run(ctx context.Context, program, dir string) (result, error) {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaints
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
-	if data := os.Getenv("PEER_DATA"); data != "" { // perhaps relative to where we are
+	if data := os.Getenv("PEER_DATA"); data != "" { // it may be relative to the current folder
 		data, err := filepath.Abs(data)
 		if err != nil {
 			return got, err
@@ -75,7 +74,7 @@ func (r row) run(ctx context.Context, program, dir string) (result, error) {
 	return got, err
 }
 
-// complaint returns the error among the lines that peer printed.
+// complaint finds the error among the lines that peer printed.
 func complaint(text string) string {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "peer: ") {
@@ -115,12 +114,11 @@ func measure(summary []byte, runs string) (costs, error) {
 	return c, nil
 }
 
-// undisturbed is the share of rounds in which a worker has a core to itself even
-// where there are many more workers than cores.
+// undisturbed is a share of rounds in which a worker has a core to itself, even with many more workers than cores.
 const undisturbed = 0.1
 
-// typical returns the times of a round that nothing disturbs, over the recorded
-// rounds of all workers: what the work takes, not what others take from it.
+// typical returns the times of a round in which the worker has a core to itself, from the recorded rounds of all
+// workers.
 func typical(events []record.Event) costs {
 	var compute, codec []time.Duration
 	for _, e := range events {
@@ -132,8 +130,7 @@ func typical(events []record.Event) costs {
 	return costs{compute: quantile(compute, undisturbed), codec: quantile(codec, undisturbed)}
 }
 
-// quantile returns the value that a share p < 1 of the others lies below, 0 of
-// nothing.
+// quantile returns the value at share p < 1 of the sorted values, or 0 if there are none.
 func quantile(of []time.Duration, p float64) time.Duration {
 	if len(of) == 0 {
 		return 0

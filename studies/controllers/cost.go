@@ -11,19 +11,17 @@ import (
 	"gossiptrainer/studies/markdown"
 )
 
-// A cost is measured so many times, over so many calls: the least is what nothing
-// disturbs.
+// Each of tries measures the mean time of calls. The least counts, because the load of the machine only adds time.
 const tries, calls = 500, 10
 
-// A cost is what a controller takes.
+// A cost is the time that a controller takes.
 type cost struct {
 	name  string
 	call  time.Duration
 	every int // rounds per call
 }
 
-// controllerCosts measures what the controllers take with the model and the
-// graph that all rows share.
+// controllerCosts measures the controllers on the model and the graph that all rows share.
 func controllerCosts(p plan) ([]cost, error) {
 	run, err := rows()[0].assemble(p)
 	if err != nil {
@@ -58,7 +56,7 @@ func controllerCosts(p plan) ([]cost, error) {
 	}, nil
 }
 
-// costTable sets the costs against the time of a gradient and that of a round.
+// costTable compares the costs with the time of a gradient and of a round.
 func costTable(costs []cost, compute, round time.Duration) string {
 	table := [][]string{{"controller", "a call, µs", "rounds per call", "share of a gradient, %", "share of a round, %"}}
 	for _, c := range costs {

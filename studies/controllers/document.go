@@ -9,11 +9,10 @@ import (
 	"gossiptrainer/studies/markdown"
 )
 
-// shares are the times of the table, as shares of the time of the shortest run.
+// shares are the times of the table in units of the time of the shortest run.
 var shares = []float64{0.25, 0.5, 1}
 
-// shortest returns the time of the run that is over first, of those that do not
-// diverge.
+// shortest returns the time of the fastest run that does not diverge.
 func shortest(results []result) time.Duration {
 	least := time.Duration(0)
 	for _, r := range results {
@@ -24,7 +23,7 @@ func shortest(results []result) time.Duration {
 	return least
 }
 
-// at returns the last score that a run had at a time.
+// at returns the last score of a run before a time.
 func (r result) at(now time.Duration) (last score, ok bool) {
 	for _, s := range r.scores {
 		if s.time <= now {
@@ -34,8 +33,7 @@ func (r result) at(now time.Duration) (last score, ok bool) {
 	return last, ok
 }
 
-// cells returns the row of a result: its bits, what it reached by the times, and
-// its end.
+// cells returns the row of a result: its bits, its accuracy at the times, and its end.
 func (r result) cells(times []time.Duration) []string {
 	cells := []string{r.name, fmt.Sprintf("%.2f", r.bits)}
 	for _, now := range times {
@@ -81,7 +79,8 @@ again. Each row is a run of %d rounds in the simulator with the settings
     %s
 
 and its own settings below. Time is virtual: %v per gradient (%s), plus the time that payloads take over links of 10
-MB/s. %% is the accuracy of worker 0 on the test set at its last evaluation. Worker 0 is evaluated every %d rounds.
+MB/s. The columns with %% show the accuracy of worker 0 on the test set at its last evaluation. Worker 0 is evaluated
+every %d rounds.
 
 %s
 %s

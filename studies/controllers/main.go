@@ -1,11 +1,9 @@
-// Controllers trains Fashion-MNIST in the simulator under a network of 10 MB/s,
-// once with each way to choose the bits, and writes what each reaches in which
-// time, and what choosing costs, as Markdown and a picture.
+// Controllers trains Fashion-MNIST in the simulator on a network of 10 MB/s, once with each way to choose the bits. It
+// writes the accuracy over time and the cost of choosing as Markdown and a picture.
 //
 //	go run ./studies/controllers -o docs/results/controllers.md
 //
-// It judges nothing: a run that diverges is a row that says so. It skips, and
-// says so, where the data set is not there.
+// It judges nothing: a run that diverges becomes a row. If the data set is missing, it prints that it is skipped.
 package main
 
 import (
@@ -29,7 +27,7 @@ func main() {
 	})
 }
 
-// A plan is what all runs have in common.
+// A plan holds the settings that all runs share.
 type plan struct {
 	rounds, every int
 	compute       time.Duration

@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// smoothing is over how many rounds a loss is averaged: mini-batch losses jump.
+// smoothing is the number of rounds over which losses are averaged, because mini-batch losses are noisy.
 const smoothing = 20
 
 // sketch draws loss and bits against time, a line per run, into a PNG file.
@@ -78,7 +78,7 @@ func sans(p *plot.Plot) {
 	}
 }
 
-// points sets values against the times of the steps.
+// points pairs values with the times of the steps.
 func (r result) points(values []float64) plotter.XYs {
 	points := make(plotter.XYs, len(values))
 	for i, v := range values {

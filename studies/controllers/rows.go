@@ -1,8 +1,7 @@
 package main
 
-// base is the situation that all rows share, that of MQGrad: a server and
-// workers, four in all, and the min-max quantizer both ways, for a model of about
-// 270,000 parameters.
+// base are the settings that all rows share. They follow the MQGrad paper: a server and workers, four in all, the
+// min-max quantizer both ways, and a model of about 270,000 parameters.
 func base() []string {
 	return []string{
 		"name=controllers",

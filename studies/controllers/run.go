@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A result is what one run came to.
+// A result is the outcome of one run.
 type result struct {
 	row
 	steps  []record.Step // of worker 0
@@ -24,10 +24,10 @@ type result struct {
 	bits   float64       // mean over the exchanges
 
 	diverged bool
-	why      string // of the end: how long it took, or that it diverged
+	why      string // how the run ended: its time, or that it diverged
 }
 
-// A score is how well a replica does at a virtual time.
+// A score is the accuracy and loss of a replica at a virtual time.
 type score struct {
 	time           time.Duration
 	loss, accuracy float64
@@ -97,8 +97,7 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 	return got, nil
 }
 
-// measureGradient returns the time of a gradient on this machine, the least of
-// some.
+// measureGradient returns the time of a gradient on this machine, the least of several tries.
 func measureGradient(p plan) (time.Duration, error) {
 	run, err := rows()[0].assemble(p)
 	if err != nil {

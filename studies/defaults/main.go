@@ -4,8 +4,7 @@
 //
 //	go run ./studies/defaults -o docs/results/defaults.md
 //
-// It fails if a run diverges that theory does not expect to diverge, and of which the
-// program does not warn.
+// It fails if a run diverges although theory expects it to train and the program does not warn of it.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"gossiptrainer/internal/registry"
 )
 
-// bits are the columns of the table for what has bits.
+// bits are the columns of codecs and compressors that have bits.
 var bits = []int{1, 2, 4, 8}
 
 // A row is an algorithm with one codec or compressor.
@@ -56,8 +56,8 @@ func byCodec(a registry.Algorithm) []row {
 	return []row{moniqua, full}
 }
 
-// byCompressor returns the row of an algorithm with a compressor. Those whose errors
-// are not fed back need fine ones, as their remedy says.
+// byCompressor returns the row of an algorithm with a compressor. Algorithms without error feedback need fine
+// compressors.
 func byCompressor(a registry.Algorithm, compressor string) row {
 	r := row{name: a.String(), messages: compressor, mayDiverge: a.Remedy != "" || amplifies(a, compressor)}
 	widths := []int{0}
@@ -77,8 +77,8 @@ func byCompressor(a registry.Algorithm, compressor string) row {
 	return r
 }
 
-// amplifies says whether a server multiplies noise beyond what any step size of the
-// preset bears: random-k of 1 % has 99 times the variance, on the way up and down.
+// amplifies reports whether a server multiplies noise so much that the preset's step size is too large. Random-k of 1 %
+// has 99 times the variance, on the way up and on the way down.
 func amplifies(a registry.Algorithm, compressor string) bool {
 	return a.String() == "allreduce by server" && compressor == "randomk"
 }

@@ -16,18 +16,17 @@ import (
 // preset is what all runs share.
 const preset = "ring8"
 
-// An end is what became of a run.
+// An end is how a run ended.
 type end int
 
 const (
-	broken end = iota // by an error that says nothing of the settings
+	broken end = iota // by an error other than a refusal of the settings
 	trained
 	diverged
 	refused
 )
 
-// chance is the accuracy, and lost a loss, of a run that learns nothing: it counts as
-// diverged.
+// chance is the accuracy, and lost the loss, of a run that learns nothing. Such a run counts as diverged.
 const (
 	chance = 0.5
 	lost   = 2
@@ -38,7 +37,7 @@ type cell struct {
 	set      []string
 	end      end
 	accuracy float64 // mean over the replicas
-	why      string  // of what did not train
+	why      string  // reason, if the run did not train
 	warned   bool    // the program says before the run that the compressor does not suit
 }
 

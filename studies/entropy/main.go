@@ -1,6 +1,5 @@
-// Entropy trains Fashion-MNIST for a short while with several quantizers, keeps
-// some of the payloads, and writes how many bits a parameter takes after each
-// entropy coder, and how long that takes, as a Markdown table.
+// Entropy trains Fashion-MNIST for a short while with several quantizers and keeps some of the payloads. It writes a
+// Markdown table of the bits per parameter after each entropy coder, and of the coding times.
 //
 //	go run ./studies/entropy -o docs/results/entropy.md
 //

@@ -24,8 +24,8 @@ type row struct {
 	settings []string // key=value
 }
 
-// rows are the runs of the table. A theta that the run chooses is tight; one of
-// 0.5 is far above what neighbours differ by.
+// rows are the runs of the table. A theta that the run chooses is tight; 0.5 is far above the differences between
+// neighbours.
 func rows() []row {
 	var all []row
 	for _, bits := range []int{8, 4, 3, 1} {
@@ -45,17 +45,17 @@ func rows() []row {
 	)
 }
 
-// A payload is one that was sent, and how it is cut.
+// A payload is a sent payload with its layout.
 type payload struct {
 	bytes  []byte
 	layout quant.Layout
 }
 
-// kept is the number of payloads of a run that are looked at.
+// kept is the number of payloads of a run that are measured.
 const kept = 5
 
-// payloads runs r on the simulator and returns some of what worker 0 sent, spread
-// over the second half of the run, and the number of parameters.
+// payloads runs r on the simulator. It returns some payloads of worker 0, spread over the second half of the run, and
+// the number of parameters.
 func (r row) payloads(ctx context.Context, rounds int) (sent []payload, parameters int, err error) {
 	loaded, err := configs.Load(configs.Source{File: preset,
 		Set: append(r.settings, fmt.Sprintf("train.rounds=%d", rounds))})
@@ -83,13 +83,13 @@ func (r row) payloads(ctx context.Context, rounds int) (sent []payload, paramete
 	return sent, run.Parameters(), err
 }
 
-// A recorder shows what a machine sends, each message once.
+// A recorder passes each message that a machine sends to a function, once.
 type recorder struct {
 	gossip.Machine
 	keep func(f gossip.Frame)
 }
 
-// Ready is that of the machine.
+// Ready calls the machine's Ready.
 func (r *recorder) Ready() gossip.Ready {
 	ready := r.Machine.Ready()
 	for rest := ready.Send; len(rest) > 0; rest = rest[gossip.Shared(rest):] {
@@ -107,7 +107,7 @@ type result struct {
 	decoding    float64
 }
 
-// measure runs r and codes what it has sent.
+// measure runs r and codes its payloads.
 func (r row) measure(ctx context.Context, rounds int) ([]result, error) {
 	sent, parameters, err := r.payloads(ctx, rounds)
 	if err != nil {

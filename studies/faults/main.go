@@ -1,11 +1,10 @@
-// Faults plays scripts of faults in the simulator, thousands of them a minute, and writes
-// what comes of them as a Markdown table: how soon others notice, how long it takes until
-// all train on, and whether the run ends with the digest of the run in which nothing happens.
+// Faults plays scripts of faults in the simulator, thousands of faults a minute, and writes a Markdown table. The table
+// shows how soon other workers notice a fault and how soon all train again. It also shows whether the run ends with the
+// digest of the run without faults.
 //
 //	go run ./studies/faults -o docs/results/faults-sim.md
 //
-// The program fails if a digest differs. The faults of real processes are those of
-// test/chaos.
+// The program fails if a digest differs. Package test/chaos plays faults on real processes.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A row is a run on a ring, and what happens to it.
+// A row is a run on a ring with its faults.
 type row struct {
 	name   string
 	lasts  time.Duration
@@ -16,7 +16,7 @@ type row struct {
 	peers  int
 	rounds int
 	apart  int // rounds between the first rounds of two faults
-	// draw returns a fault of some worker; it may be several at once.
+	// draw returns a fault of a random worker, or several faults at once.
 	draw func(r *rand.Rand, n int) []fault.Fault
 }
 
@@ -93,7 +93,7 @@ func halves(r *rand.Rand, n int) []fault.Fault {
 	return []fault.Fault{{Kind: fault.Split, Sides: [][]topology.Rank{side}}}
 }
 
-// mixed kills, cuts and hangs in turn, for times that are drawn.
+// mixed kills, cuts and hangs in turn, for random times.
 func mixed(r *rand.Rand, n int) []fault.Fault {
 	faults := []func(r *rand.Rand, n int) []fault.Fault{one(fault.Kill), cut, one(fault.Hang)}[r.IntN(3)](r, n)
 	for i := range faults {

@@ -16,11 +16,11 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A result is what came of the script of a row.
+// A result is the outcome of the script of a row.
 type result struct {
 	row
 	effects []sim.Effect
-	same    bool // the digest is that of the run in which nothing happens
+	same    bool // the digest is that of the run without faults
 	digest  string
 	virtual time.Duration
 	wall    time.Duration

@@ -40,8 +40,7 @@ func (r result) cells() []string {
 	}
 }
 
-// medianMost writes the median of some times and the largest; "-" where more than half
-// never came.
+// medianMost writes the median and the largest of some times, or "-" if the median is negative, that is, no time.
 func medianMost(times []time.Duration) string {
 	slices.Sort(times)
 	median, most := times[len(times)/2], times[len(times)-1]
@@ -73,8 +72,8 @@ with the same faults. [faults.md](faults.md) shows faults of real processes.
   which round.
 * Noticed in: from the fault until a worker that it does not hit has lost a link. A dash says that no worker lost one,
   which is right for a worker that is only slow, or hangs for less than node.detect.
-* Recovered in: from the end of the fault (of a kill: from the start of the new process) until all workers have finished
-  a round that none had finished at that time. In the last row other faults happen meanwhile.
+* Recovered in: from the end of the fault until all workers have finished a round that none had finished then. After a
+  kill it counts from the start of the new process. In the last row other faults happen meanwhile.
 * Digest kept: the models are, bit for bit, those of the run without faults.
 * Faults a minute: in real time on this machine.
 

@@ -5,7 +5,7 @@ import (
 	"gossiptrainer/quant"
 )
 
-// Lost is what messages of a compressor C lose. It keeps the memory it works in.
+// Lost measures the relative error of messages of a compressor C. It reuses its buffers.
 type Lost struct {
 	C quant.Compressor
 
@@ -13,8 +13,8 @@ type Lost struct {
 	rest    []float32
 }
 
-// Of returns |C(g) − g|²/|g|² of a message of round k, 0 for no g, and its
-// payload, which changes with the next call.
+// Of returns |C(g) − g|²/|g|² of a message of round k, 0 for an empty g, and its payload, which the next call
+// overwrites.
 func (l *Lost) Of(k int, g []float32) (float64, []byte, error) {
 	var err error
 	if l.payload, err = l.C.Compress(l.payload[:0], k, g); err != nil {

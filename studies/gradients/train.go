@@ -1,5 +1,5 @@
-// Package gradients trains runs in the simulator and shows what their workers
-// compute to those who measure compressors on it. It judges and writes nothing.
+// Package gradients trains runs in the simulator and passes the gradients of their workers to studies that measure
+// compressors. It judges and writes nothing.
 package gradients
 
 import (
@@ -23,8 +23,8 @@ func Assemble(preset string, settings []string) (*experiment.Run, error) {
 	return run, loaded.Locate(err)
 }
 
-// AllGather returns the settings of an all-reduce that gathers what a compressor
-// makes of gradients: its name, then its settings, as in "qsgd bits=3".
+// AllGather returns the settings of an all-reduce that gathers compressed gradients. The compressor is a name with
+// settings behind it, as in "qsgd bits=3".
 func AllGather(compressor string) []string {
 	settings := []string{"algorithm.name=allreduce", "algorithm.reduce=allgather"}
 	for s := range strings.FieldsSeq("name=" + compressor) {
@@ -33,13 +33,12 @@ func AllGather(compressor string) []string {
 	return settings
 }
 
-// A Look is shown the update direction g that a worker takes at x in round k.
-// Both change after it has returned.
+// A Look receives the update direction g that a worker takes at x in round k. Training overwrites both slices after it
+// returns.
 type Look func(k int, x, g []float32) error
 
-// Train drives the workers of a run from its beginning to its end, in no time of
-// the virtual clock. Each Look sees one worker, in its order of rounds, and an
-// error of it ends the training.
+// Train drives the workers of a run from the first round to the last; gradients take no virtual time. Each Look sees
+// the rounds of one worker in order. An error of a Look ends the training.
 func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Look) ([]*experiment.Worker, sim.Result,
 	error) {
 	workers, err := run.Workers()
@@ -58,7 +57,7 @@ func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Loo
 	return workers, result, err
 }
 
-// at returns the gradient of a worker that is looked at.
+// at returns the gradient function of a worker, which also calls the Look.
 func (look Look) at(w *experiment.Worker) func(g []float32, k int, x []float32) (float32, error) {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		loss, err := w.Gradient(g, k, x)

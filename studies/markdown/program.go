@@ -37,8 +37,7 @@ func Run(name string, work func(ctx context.Context) error) {
 	}
 }
 
-// Write writes a document to a file, in folders that it makes, or to standard
-// output if file is empty.
+// Write writes a document to a file, or to standard output if file is empty. It creates missing folders.
 func Write(file, text string) error {
 	if file == "" {
 		_, err := os.Stdout.WriteString(text)

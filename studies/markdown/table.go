@@ -1,5 +1,5 @@
-// Package markdown has what the programs share that make documents: their frame,
-// and the tables, in which it escapes nothing.
+// Package markdown is shared by the programs that write documents: their main function and Markdown tables. It escapes
+// nothing in cells.
 package markdown
 
 import (

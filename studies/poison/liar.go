@@ -9,14 +9,13 @@ import (
 	"gossiptrainer/moniqua"
 )
 
-// A liar is a worker that trains as all do and tells its neighbours −x wherever
-// it should tell x, in the form that the run has for it: with Moniqua symbols,
-// hash and repairs all fit −x.
+// A liar is a worker that trains like the others but sends −x to its neighbours wherever it should send x. With
+// Moniqua, its symbols, hash and repairs all fit −x.
 type liar struct {
 	*gossip.Worker
 	codec algos.Codec
 	flip  []float32
-	lie   []byte // of round told
+	lie   []byte // payload of −x in round told
 	told  int
 	err   error
 }
@@ -35,8 +34,8 @@ func newLiar(w *gossip.Worker) (*liar, error) {
 	return l, nil
 }
 
-// Ready tells lies. What is sent depends on the model of the round alone, which
-// is the machine's present one: the exchange comes before the gradient step.
+// Ready replaces the payloads of x by those of −x. They depend only on the model of the round, which is the machine's
+// present model, because the exchange comes before the gradient step.
 func (l *liar) Ready() gossip.Ready {
 	r := l.Worker.Ready()
 	r.Send = slices.Clone(r.Send)

@@ -1,12 +1,11 @@
-// Poison trains Fashion-MNIST in the simulator with one peer of eight that sends
-// its model with all signs flipped, mixed as usual and clipped, and writes what
-// the honest peers reach as a Markdown table, with the settings of every row.
+// Poison trains Fashion-MNIST in the simulator while one peer of eight sends its model with all signs flipped. The
+// others mix models as usual or clip them. It writes the accuracy of the honest peers as a Markdown table, with the
+// settings of every row.
 //
 //	go run ./studies/poison -o docs/results/poison.md
 //
-// It judges nothing: a run that diverges is a cell that says so. It skips, and
-// says so, where the data set is not there. The liar is made here; the product
-// has no such option.
+// It judges nothing: a run that diverges becomes a cell. If the data set is missing, it prints that it is skipped. Only
+// this study contains the liar; the product has no such option.
 package main
 
 import (

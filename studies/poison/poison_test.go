@@ -37,7 +37,7 @@ func TestOneSeedIsNoRange(t *testing.T) {
 	}
 }
 
-// On quadratics, which need no data and have no accuracy.
+// The rows run on quadratics, which need no data and have no accuracy.
 func TestEveryRowRuns(t *testing.T) {
 	for _, r := range rows() {
 		r.settings = append(r.settings, "model={name: quadratic, dim: 300}")
@@ -47,7 +47,7 @@ func TestEveryRowRuns(t *testing.T) {
 	}
 }
 
-// The liar's neighbours recover the very lie, and nothing is refused for it.
+// The liar's neighbours recover exactly −x and refuse nothing.
 func TestTheLieIsTheModelWithItsSignsFlipped(t *testing.T) {
 	run, err := gradients.Assemble(preset, []string{"model={name: quadratic, dim: 40}", "algorithm.codec=full"})
 	if err != nil {

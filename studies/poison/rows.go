@@ -15,10 +15,10 @@ import (
 	"gossiptrainer/topology"
 )
 
-// preset is the situation that all rows share.
+// preset is the run file that all rows share.
 const preset = "ring8-fashion"
 
-// poisoned is the rank of the liar where there is one.
+// poisoned is the rank of the liar in rows that have one.
 const poisoned = 3
 
 // A row is the preset with some settings changed, with or without a liar.
@@ -28,8 +28,7 @@ type row struct {
 	settings    []string
 }
 
-// rows are those of the table: each codec on each graph, plain and clipped, among
-// honest peers and with a liar.
+// rows returns the rows of the table: each codec on each graph, with plain and clipped mixing, without and with a liar.
 func rows() []row {
 	var all []row
 	for _, graph := range []string{"ring", "complete"} {
@@ -51,13 +50,13 @@ const fixed = "algorithm.theta={rule: fixed, value: 0.05"
 
 const none, one = "no peer", "one peer"
 
-// An outcome is what one run came to.
+// An outcome is the result of one run.
 type outcome struct {
 	diverged    bool
 	mean, least float64 // accuracy of the honest peers' models on the test set
 }
 
-// run makes the run of a seed. One that diverges is an outcome, too.
+// run makes the run of a seed. A run that diverges is an outcome, too.
 func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 	run, err := gradients.Assemble(preset, append([]string{fmt.Sprint("seed=", seed), fmt.Sprint("train.rounds=", rounds)},
 		r.settings...))

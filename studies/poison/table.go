@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/studies/markdown"
 )
 
-// A result is what the runs of one row came to.
+// A result holds the outcomes of one row.
 type result struct {
 	row
 	outcomes []outcome // by seed
@@ -31,9 +31,8 @@ func (r result) mean() (mean, least float64, ok bool) {
 	return mean, least, true
 }
 
-// cells returns the row of a result under heading. The cost is what is lost
-// against plain, the row of the same graph and codec with plain mixing where
-// nobody lies.
+// cells returns the row of a result under heading. The cost is the accuracy lost against plain, the row of the same
+// graph and codec with plain mixing and no liar.
 func (r result) cells(plain result) []string {
 	mean, least, ok := r.mean()
 	if !ok {

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Writes the figures of docs/performance.md about rounds and the simulator to
-# docs/performance/. The machine should be idle: link and sim measure the time
-# that passes. With a commit as argument, the profile of a round is also made
-# of that commit, for comparison.
+# Writes the figures of docs/performance.md about rounds and the simulator to docs/performance/. The machine should be
+# idle: link and sim measure the time that passes. With a commit as argument, it also writes the profile of a round of
+# that commit, for comparison.
 set -eu
 cd "$(dirname "$0")/../.."
 out=$PWD/docs/performance

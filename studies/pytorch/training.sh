@@ -1,8 +1,6 @@
 #!/bin/sh
-# Writes the figures of docs/performance.md about training to docs/performance/.
-# They are made for a machine that may be busy: rates are per second of the
-# processor's own time, or of the fastest call. PyTorch is compared where
-# /usr/bin/python3 has it.
+# Writes the figures of docs/performance.md about training to docs/performance/. The machine may be busy: rates are per
+# second of CPU time, or of the fastest call. The comparison with PyTorch needs PyTorch for /usr/bin/python3.
 set -eu
 cd "$(dirname "$0")/../.."
 out=docs/performance

@@ -1,11 +1,9 @@
-// Quantizers trains Fashion-MNIST by all-gather of quantized gradients, once
-// with each quantizer and seed, in the simulator, and writes what each reaches
-// as a Markdown table, with the settings of every row.
+// Quantizers trains Fashion-MNIST in the simulator by all-gather of quantized gradients, once with each quantizer and
+// seed. It writes the accuracy of each as a Markdown table, with the settings of every row.
 //
 //	go run ./studies/quantizers -o docs/results/quantizers.md
 //
-// It judges nothing: a run that diverges is a cell that says so. It skips, and
-// says so, where the data set is not there.
+// It judges nothing: a run that diverges becomes a cell. If the data set is missing, it prints that it is skipped.
 package main
 
 import (

@@ -5,15 +5,14 @@ import (
 	"gossiptrainer/studies/gradients"
 )
 
-// A probe compresses every gradient of worker 0 once more, to see what is lost.
-// Its compressor is one like the worker's, and sees what that one sees where
-// there is no error feedback.
+// A probe compresses every gradient of worker 0 once more, to measure the loss. Its compressor is a copy of the
+// worker's and sees the same gradients, unless the run has error feedback.
 type probe struct {
-	gradients.Lost         // by nothing in full precision
+	gradients.Lost         // without a compressor in full precision
 	bits           float64 // of a message per parameter
 
 	lost float64 // Σ |C(g) − g|²/|g|²
-	seen int     // over so many rounds
+	seen int     // rounds so far
 }
 
 func newProbe(r *experiment.Run) (*probe, error) {

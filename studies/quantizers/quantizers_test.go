@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/experiment"
 )
 
-// Every row is a run of the levels that it says.
+// Every row is a valid run with the number of levels that the row names.
 func TestSettingsAreAccepted(t *testing.T) {
 	for _, r := range rows() {
 		loaded, err := configs.Load(configs.Source{File: preset, Set: r.settings})
@@ -46,7 +46,7 @@ func TestDocumentHasMeanAndSpread(t *testing.T) {
 	}
 }
 
-// On quadratics, which need no data.
+// The rows run on quadratics, which need no data.
 func TestEveryRowRuns(t *testing.T) {
 	for _, r := range rows() {
 		r.settings = append(r.settings, "model={name: quadratic, dim: 300}", "topology.size=3")

@@ -8,8 +8,7 @@ import (
 	"gossiptrainer/studies/gradients"
 )
 
-// preset is the situation that all rows share, but for the settings of common:
-// steps that are large enough for noise in them to show.
+// preset is the run file that all rows share, apart from the settings of common: step sizes so large that noise shows.
 const preset = "ring8-fashion"
 
 var common = []string{"train.step_size=0.2"}
@@ -21,9 +20,8 @@ type row struct {
 	settings []string
 }
 
-// rows are the quantizers of the table, by the number of levels. With b bits and
-// a level 0 there are 2^b − 1 of them, for the sign of 0 is not used. The norm
-// is that of a bucket: its length unless the name says more.
+// rows are the quantizers of the table, ordered by the number of levels. With b bits and a level 0 there are 2^b − 1
+// levels, because the sign of 0 is not used. The norm is that of a bucket: its length unless the name says more.
 func rows() []row {
 	var all []row
 	add := func(name string, levels int, settings []string) {
@@ -59,34 +57,32 @@ func rows() []row {
 	return all
 }
 
-// plain makes what workers compress a gradient.
+// plain switches momentum off, so that workers compress plain gradients.
 const plain = "train.momentum=0"
 
-// feedback adds what was lost to the next gradient.
+// feedback adds the rounding error to the next gradient.
 const feedback = "algorithm.error_feedback=true"
 
-// adaptive returns the settings of ALQ and AMQ, which are fitted early here, for
-// the runs are short.
+// adaptive returns the settings of ALQ and AMQ, which fit their levels early here, because the runs are short.
 func adaptive(compressor string) []string {
 	return quantized(compressor + " bits=3 refit_at=[0,10,50,100,200]")
 }
 
-// quantized returns the settings of an all-gather with a compressor: its name,
-// then its settings.
+// quantized returns the settings of an all-gather with a compressor, given as its name with settings behind it.
 func quantized(compressor string) []string { return gradients.AllGather(compressor) }
 
-// algorithm returns those of an all-reduce.
+// algorithm returns the settings of an all-reduce.
 func algorithm(setting string) []string {
 	return []string{"algorithm.name=allreduce", "algorithm." + setting}
 }
 
-// command returns the line that makes the run of seed 1 again.
+// command returns the command line of the run of seed 1.
 func (r row) command(rounds int) string {
 	var b strings.Builder
 	b.WriteString("peer sim " + preset)
 	for _, s := range append(slices.Clone(r.settings), fmt.Sprint("train.rounds=", rounds), "seed=1") {
 		if strings.Contains(s, "[") {
-			s = "'" + s + "'" // no pattern of file names
+			s = "'" + s + "'" // keep the shell from expanding it
 		}
 		b.WriteString(" --set " + s)
 	}

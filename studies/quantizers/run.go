@@ -14,13 +14,13 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A result is what the runs of one row came to.
+// A result holds the outcomes of one row.
 type result struct {
 	row
 	outcomes []outcome // by seed
 }
 
-// An outcome is what one run came to.
+// An outcome is the result of one run.
 type outcome struct {
 	diverged bool
 	accuracy float64 // of the replicas, which are equal, on the test set
@@ -29,8 +29,7 @@ type outcome struct {
 	lost     float64 // mean of |C(g) − g|²/|g|² over the rounds of worker 0
 }
 
-// runAll makes all runs, as many at a time as there are cores: what a simulator
-// does besides gradients takes one.
+// runAll makes all runs, as many at a time as there are cores, because a simulator uses one core except for gradients.
 func runAll(ctx context.Context, rows []row, rounds, seeds int) ([]result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -61,7 +60,7 @@ func runAll(ctx context.Context, rows []row, rounds, seeds int) ([]result, error
 	return results, context.Cause(ctx)
 }
 
-// run makes the run of a seed. One that diverges is an outcome, too.
+// run makes the run of a seed. A run that diverges is an outcome, too.
 func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 	set := append([]string{fmt.Sprint("seed=", seed), fmt.Sprint("train.rounds=", rounds)}, r.settings...)
 	assembled, err := gradients.Assemble(preset, set)

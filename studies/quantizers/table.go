@@ -34,8 +34,7 @@ func (r result) cells() []string {
 	}
 }
 
-// accuracy returns its mean over the seeds and the sample standard deviation, 0
-// of a single one.
+// accuracy returns the mean over the seeds and the sample standard deviation, which is 0 for a single seed.
 func (r result) accuracy() (mean, spread float64) {
 	n := float64(len(r.outcomes))
 	for _, o := range r.outcomes {
@@ -57,9 +56,10 @@ func document(results []result, rounds, seeds int) string {
 	}
 	return fmt.Sprintf(`# Quantized gradients on Fashion-MNIST
 
-Eight workers train the network of the preset %s by all-reduce, %d rounds with %s: in full precision around a ring, and
-with each quantizer by all-gather. The bucket is the default; the commands below show all other differences from the
-preset. `+"`go run ./studies/quantizers -rounds %d -seeds %d -o docs/results/quantizers.md`"+` makes this file again.
+Eight workers train the network of the preset %s by all-reduce, %d rounds with %s. In full precision the all-reduce runs
+around a ring, with each quantizer it is an all-gather. The bucket is the default; the commands below show all other
+differences from the preset. `+"`go run ./studies/quantizers -rounds %d -seeds %d -o docs/results/quantizers.md`"+`
+makes this file again.
 
 %s
 * Levels: the values that a coordinate can have in a bucket, signs and zero counted. The norm is that of a bucket: its

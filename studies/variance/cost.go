@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A cost is what the messages of a compressor cost: means over the samples.
+// A cost holds the costs of the messages of a compressor, as means over the samples.
 type cost struct {
 	name string
 	// Bits per parameter: packed, coded by the two coders, and in an ideal code
@@ -20,9 +20,8 @@ type cost struct {
 	timed                   int           // parameters
 }
 
-// measure returns the cost of a messenger. It sees the samples in the order of
-// their rounds, so that levels that adapt follow. What counts are those that
-// the plan looks at, and for the times those in which nothing is fitted.
+// measure returns the cost of a messenger. It passes the samples in the order of their rounds, so that adaptive levels
+// follow. Only the rounds that the plan looks at count. Times also exclude the rounds in which levels are fitted.
 func measure(name string, m messenger, p plan, samples []sample, spend time.Duration) (cost, error) {
 	c := cost{name: name}
 	looked, fits := p.looked(), p.fits()
@@ -61,8 +60,8 @@ func (c *cost) add(other cost, share float64) {
 	c.lost += share * other.lost
 }
 
-// clock takes the shortest of several times for each sample: what disturbs the
-// machine makes times longer, never shorter. All times are taken in turn.
+// clock takes the shortest of several times for each sample, because the load of the machine only adds time. It takes
+// all times in turn.
 func (c *cost) clock(m messenger, samples []sample, spend time.Duration) error {
 	type times struct{ encode, decode, copying time.Duration }
 	least := make([]times, len(samples))
@@ -102,8 +101,7 @@ func (c *cost) clock(m messenger, samples []sample, spend time.Duration) error {
 // perParameter returns nanoseconds.
 func (c cost) perParameter(all time.Duration) float64 { return float64(all) / float64(c.timed) }
 
-// fastestCopy returns the nanoseconds per parameter of the fastest copies: all
-// compressors copy the same.
+// fastestCopy returns the nanoseconds per parameter of the fastest copy. All compressors copy the same vectors.
 func fastestCopy(costs []cost) float64 {
 	least := math.Inf(1)
 	for _, c := range costs {

@@ -15,8 +15,8 @@ type curve struct {
 	variance []float64 // E |C(g) − g|²/|g|² in those rounds
 }
 
-// follow returns the variance in the rounds that the plan looks at. Levels that
-// adapt see the gradients of the rounds in which they are fitted.
+// follow returns the variance in the rounds that the plan looks at. Adaptive levels are fitted to the gradients of the
+// plan's fitting rounds.
 func (r row) follow(p plan, samples []sample) (curve, error) {
 	c := curve{row: r}
 	run, err := r.run(p.fits(), p.more)
@@ -44,7 +44,7 @@ func (r row) follow(p plan, samples []sample) (curve, error) {
 	return c, nil
 }
 
-// adapt fits the levels of a compressor that adapts, if its schedule says so.
+// adapt fits the levels of an adaptive compressor in the rounds of its schedule.
 func adapt(c quant.Compressor, s sample) error {
 	if _, adapts := c.(*quant.Adaptive); !adapts {
 		return nil
@@ -65,7 +65,7 @@ func (c curve) mean() float64 {
 // last returns the variance at the end.
 func (c curve) last() float64 { return c.variance[len(c.variance)-1] }
 
-// above returns in how many rounds the variance exceeds that of another.
+// above counts the rounds in which the variance exceeds that of another curve.
 func (c curve) above(other curve) int {
 	count := 0
 	for i, v := range c.variance {

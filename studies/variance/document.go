@@ -11,7 +11,7 @@ import (
 	"gossiptrainer/studies/markdown"
 )
 
-// panels returns those of the picture: all quantizers, and the best.
+// panels returns the two panels of the picture: all quantizers, and the best.
 func panels(curves []curve) (all, some report.Lines) {
 	all = report.Lines{X: "round", Y: "E |C(g) − g|² / |g|²"}
 	some = report.Lines{X: "round", Y: "the same, of the best"}
@@ -110,22 +110,22 @@ Those of `+"`algorithm.compressor`"+` in a run file. All others have their defau
 %s`, p.looks, p.training(), p.rounds, p.looks, spend, markdown.Table(table), digits(copying), spend, sentence(p.fits()), digits(theta), made(), settings.String())
 }
 
-// training says what is trained.
+// training describes the training run.
 func (p plan) training() string {
 	return fmt.Sprintf("Four workers train LeNet-5 on Fashion-MNIST, %d rounds of the preset %s with\n`%s`.", p.rounds,
 		preset, strings.Join(network, " "))
 }
 
-// made says where the numbers come from.
+// made describes the machine that made the numbers.
 func made() string {
 	return fmt.Sprintf("Made on %s/%s with %s; numbers may differ a little with the type of the CPU.", runtime.GOOS,
 		runtime.GOARCH, runtime.Version())
 }
 
-// bits writes those per parameter.
+// bits writes a number of bits per parameter.
 func bits(v float64) string { return fmt.Sprintf("%.3f", v) }
 
-// digits writes three of them.
+// digits writes a number with three significant digits.
 func digits(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 // sentence lists rounds in a sentence.

@@ -1,15 +1,13 @@
-// Variance trains a small CNN on Fashion-MNIST in the simulator and measures, on
-// the gradients and models of that run, what compressors make of them: the
-// expected rounding error of quantizers over the run as a picture, as in figures
-// 4 and 5 of Faghri et al., "Adaptive Gradient Quantization for Data-Parallel
-// SGD", NeurIPS 2020, and what messages of every compressor cost as a table.
+// Variance trains a small CNN on Fashion-MNIST in the simulator and measures compressors on the gradients and models of
+// that run. A picture shows the expected rounding error of quantizers over the run, as figures 4 and 5 of Faghri et al.
+// do ("Adaptive Gradient Quantization for Data-Parallel SGD", NeurIPS 2020). A table shows the cost of the messages of
+// every compressor.
 //
 //	go run ./studies/variance -o docs/results/variance.md
 //	go run ./studies/variance -table docs/results/compressors.md
 //
-// Both may be asked for at once: they look at the same run. The table has times
-// in it and wants an idle machine. The program judges nothing. It skips, and
-// says so, where the data set is not there.
+// One call can write both from the same run. The table has times and needs an idle machine. The program judges nothing.
+// If the data set is missing, it prints that it is skipped.
 package main
 
 import (
@@ -39,7 +37,7 @@ func main() {
 	markdown.Run("variance", func(ctx context.Context) error { return f.write(ctx, p, *spend) })
 }
 
-// files are what to make, "" for what not to.
+// files names the documents to write; "" skips one.
 type files struct{ figure, table string }
 
 // write trains and writes the files.

@@ -15,11 +15,11 @@ import (
 type messenger interface {
 	// encode appends the message of a round.
 	encode(dst []byte, s sample) ([]byte, error)
-	// decode does what the receiver of a message does with it.
+	// decode processes a message as its receiver does.
 	decode(s sample, payload []byte) error
 	// lost returns |C(z) − z|²/|z|² for the vector z that is sent.
 	lost(s sample) (float64, error)
-	// layout returns how the payloads of a round are cut.
+	// layout returns the layout of the payloads of a round.
 	layout(s sample) quant.Layout
 	// ideal returns the bits of a payload in an ideal code of order 0, 0 if it
 	// has no symbols.
@@ -32,7 +32,7 @@ type compressed struct {
 	acc []float32 // of the receiver
 }
 
-// messenger returns what sends by the compressor of r.
+// messenger returns the messenger for the compressor of r.
 func (r row) messenger(p plan) (messenger, error) {
 	run, err := r.run(p.fits(), p.more)
 	if err != nil {
@@ -76,8 +76,8 @@ type modular struct {
 	in   [1]algos.Message
 }
 
-// thetaOf returns twice the largest difference between the two models of the
-// samples: what the rule "measured" would have found in them.
+// thetaOf returns twice the largest difference between the two models of the samples, which is the theta of the rule
+// "measured".
 func thetaOf(samples []sample) float64 {
 	gap := float32(0)
 	apart := make([]float32, len(samples[0].own))
@@ -88,7 +88,7 @@ func thetaOf(samples []sample) float64 {
 	return 2 * float64(gap)
 }
 
-// newModular returns one of so many bits.
+// newModular returns a modular messenger with the given bits.
 func newModular(bits int, samples []sample) (*modular, error) {
 	theta, err := moniqua.Fixed(thetaOf(samples))
 	if err != nil {

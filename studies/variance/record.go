@@ -10,11 +10,11 @@ import (
 	"gossiptrainer/topology"
 )
 
-// A sample is what two neighbours computed with in a round.
+// A sample holds the vectors of two neighbours in a round.
 type sample struct {
 	round    int
 	gradient []float32 // of worker 0
-	own      []float32 // the model of worker 0 that it was taken at
+	own      []float32 // the model of worker 0 at which it took the gradient
 	other    []float32 // that of worker 1
 }
 
@@ -41,8 +41,7 @@ func (p plan) looked() []int {
 	return rounds
 }
 
-// fits returns the rounds in which levels are fitted: at first and early, as in
-// the paper, then in every quarter.
+// fits returns the rounds in which levels are fitted: round 0 and early rounds, as in the paper, then each quarter.
 func (p plan) fits() []int {
 	at := []int{0, p.rounds / 40, p.rounds / 8, p.rounds / 4, p.rounds / 2, 3 * p.rounds / 4}
 	return slices.Compact(at)

@@ -9,8 +9,7 @@ import (
 	"gossiptrainer/studies/gradients"
 )
 
-// preset is the training run whose gradients are looked at, with the settings
-// of network.
+// preset is the training run that provides the gradients, with the settings of network.
 const preset = "ring8-fashion"
 
 // network is a small CNN and plain gradients: no momentum, four workers.
@@ -34,7 +33,7 @@ func figured() []row {
 	}
 }
 
-// best are the names of those that adapt, and the best of the others.
+// best names the adaptive quantizers and the best of the others.
 func best() []string {
 	return []string{"ALQ", "ALQ-N", "AMQ", "AMQ-N", "ORQ-9", "ORQ-5", "QSGD-inf", "NUQSGD-inf"}
 }
@@ -62,8 +61,8 @@ func tabulated() []row {
 	}
 }
 
-// run returns a run that sends by the compressor; levels that adapt are fitted
-// in the rounds fits. The settings of a test come last.
+// run returns a run with the compressor of r. Adaptive levels are fitted in the rounds fits. The settings in more come
+// last.
 func (r row) run(fits []int, more []string) (*experiment.Run, error) {
 	set := slices.Concat(network, gradients.AllGather(r.settings))
 	if strings.HasPrefix(r.settings, "alq") || strings.HasPrefix(r.settings, "amq") {

@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/moniqua"
 )
 
-// tiny is a run that needs no data set.
+// tiny is a plan that needs no data set.
 func tiny() plan {
 	return plan{rounds: 25, looks: 6, more: []string{"data.name=glyphs", "topology.size=2", "train.batch=16",
 		"train.step_size=0.02"}}
@@ -31,8 +31,8 @@ func samplesOf(t *testing.T) []sample {
 	return samples
 }
 
-// The sentence of the paper: fitted levels have less variance than those of
-// QSGD with the largest magnitude, NUQSGD and TernGrad, here at 3 bits.
+// As the paper claims, fitted levels have less variance than those of QSGD with the largest magnitude, NUQSGD and
+// TernGrad, here at 3 bits.
 func TestFittedLevelsHaveLeastVariance(t *testing.T) {
 	p := tiny()
 	curves, err := followAll(p, samplesOf(t))
@@ -97,7 +97,7 @@ func TestCostsOfEveryCompressor(t *testing.T) {
 	}
 }
 
-// What worker 0 recovers from a message of worker 1 is off by half a step at most.
+// Worker 0 recovers the model of worker 1 from its message to within half a step.
 func TestModularMessagesAreRecovered(t *testing.T) {
 	s := sample{round: 3, gradient: make([]float32, 3), own: []float32{1, -2, 0.5}, other: []float32{1.1, -2.2, 0.4}}
 	for _, bits := range []int{8, 4, 1} {

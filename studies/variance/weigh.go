@@ -5,14 +5,14 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A weigher measures the bits of messages and what they lose.
+// A weigher measures the bits and the relative error of messages.
 type weigher struct {
 	messenger
 	huff0, auto *entropy.Encoder
 	coded       []byte
 }
 
-// everything is the cost of a link so slow that the time of a coder does not count.
+// everything is the cost of a link so slow that the time of a coder does not matter.
 const everything entropy.LinkCost = 1
 
 func newWeigher(m messenger) (*weigher, error) {
@@ -47,7 +47,7 @@ func (w *weigher) weigh(s sample) (cost, error) {
 	return c, err
 }
 
-// size returns the bytes that are sent of a payload.
+// size returns the bytes of a payload after entropy coding.
 func (w *weigher) size(by *entropy.Encoder, payload []byte, layout quant.Layout) (float64, error) {
 	coded, coder, err := by.Encode(w.coded[:0], payload, layout, everything)
 	w.coded = coded

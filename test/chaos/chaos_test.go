@@ -17,16 +17,15 @@ import (
 // fullVariable, when set, has the tests play the scenarios whose names it matches, for minutes.
 const fullVariable = "CHAOS"
 
-// quick are scenarios of seconds, for every test run: bounds of time only tell a
-// run that hangs.
+// quick are scenarios that take seconds, for every test run. Their time bounds only detect a run that hangs.
 func quick() []scenario {
 	return []scenario{
 		{name: "quick-hung", place: lab, peers: 4, rounds: 600, noticed: whenever(), within: time.Minute,
-			faults: []fault{{freeze, anybody, 20, 500 * time.Millisecond}}},
+			faults: []fault{{freeze, anyRank, 20, 500 * time.Millisecond}}},
 		{name: "quick-lan", place: lan, peers: 4, rounds: 600, noticed: whenever(), within: time.Minute,
 			faults: []fault{
-				{cable, anybody, 20, 500 * time.Millisecond}, {corrupt, anybody, 100, 300 * time.Millisecond},
-				{split, anybody, 200, 500 * time.Millisecond}, {garbage, anybody, 300, 300 * time.Millisecond},
+				{cable, anyRank, 20, 500 * time.Millisecond}, {corrupt, anyRank, 100, 300 * time.Millisecond},
+				{split, anyRank, 200, 500 * time.Millisecond}, {garbage, anyRank, 300, 300 * time.Millisecond},
 			}},
 	}
 }
@@ -94,7 +93,7 @@ func TestTheSeedDecidesWhomAFaultStrikes(t *testing.T) {
 	draw := func(seed uint64) (all []fault) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for range 20 {
-			all = append(all, fault{kind: kill, rank: anybody, round: 5}.drawn(r, 8))
+			all = append(all, fault{kind: kill, rank: anyRank, round: 5}.drawn(r, 8))
 		}
 		return all
 	}

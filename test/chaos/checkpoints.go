@@ -12,9 +12,8 @@ import (
 	"path/filepath"
 )
 
-// damaged returns what is wrong with the checkpoints below a folder. It knows of
-// them only that a manifest holds the length and the SHA-256 of the state beside
-// it: the program under test does not judge itself.
+// damaged lists the faults of the checkpoints below a folder. It relies only on the manifest, which holds the length
+// and the SHA-256 of the state beside it, so that the program under test does not judge itself.
 func damaged(dir string) []string {
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -35,7 +34,7 @@ func damaged(dir string) []string {
 	return found
 }
 
-// verify holds a state against its manifest.
+// verify compares a state with its manifest.
 func verify(manifest string) error {
 	text, err := os.ReadFile(manifest)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// An exchange passes the bytes between peers on. It knows nothing of what they
-// mean.
+// An exchange forwards bytes between peers without parsing them.
 type exchange struct {
 	hub    string
 	peers  int
@@ -24,7 +23,7 @@ type exchange struct {
 	mu      sync.Mutex
 	apart   func(i, j int) bool // no byte passes between the two; nil: all pass
 	rotten  func(i, j int) bool // bits flip between the two; nil: none do
-	changed chan struct{}       // closed and made anew
+	changed chan struct{}       // closed and replaced at each change
 	rand    *rand.Rand
 }
 
@@ -69,7 +68,7 @@ func (x *exchange) accept(in net.Listener, i, j int) {
 	}
 }
 
-// join passes bytes on between a and a new connection to peer j.
+// join forwards bytes between a and a new connection to peer j.
 func (x *exchange) join(a net.Conn, i, j int) {
 	defer a.Close()
 	if !x.pass(i, j) {
@@ -89,7 +88,7 @@ func (x *exchange) join(a net.Conn, i, j int) {
 	back.Wait()
 }
 
-// copy passes bytes on in one direction.
+// copy forwards bytes in one direction.
 func (x *exchange) copy(to io.Writer, from io.Reader, i, j int) {
 	piece := make([]byte, 4<<10)
 	for {
@@ -109,7 +108,7 @@ func (x *exchange) copy(to io.Writer, from io.Reader, i, j int) {
 	}
 }
 
-// pass waits until bytes pass between two peers; false at the end.
+// pass waits until bytes may pass between two peers. It returns false when the exchange closes.
 func (x *exchange) pass(i, j int) bool {
 	for {
 		x.mu.Lock()
@@ -145,7 +144,7 @@ func (x *exchange) set(change func()) {
 	x.changed = make(chan struct{})
 }
 
-// harm begins a fault between peers and returns what ends it.
+// harm begins a fault between peers and returns a function that ends it.
 func (x *exchange) harm(f fault) (heal func() error) {
 	switch f.kind {
 	case split:
@@ -159,8 +158,7 @@ func (x *exchange) harm(f fault) (heal func() error) {
 	}
 }
 
-// flood has strangers connect to a peer, one after the other, and send random
-// bytes until they are cut off.
+// flood lets strangers connect to a peer, one after another. Each sends random bytes until the peer cuts it off.
 func (x *exchange) flood(rank int) (heal func() error) {
 	ctx, cancel := context.WithCancel(x.ctx)
 	x.wg.Go(func() {

@@ -11,7 +11,7 @@ import (
 // A kind of fault.
 type kind string
 
-// What can happen to a peer.
+// The kinds of fault that can hit a peer.
 const (
 	kill    kind = "kill -9"             // the process is gone and comes back
 	storm   kind = "restart storm"       // killed again as soon as it trains again, several times
@@ -26,32 +26,31 @@ const (
 	full    kind = "disk full"           // nothing more fits where it writes
 )
 
-// anybody stands for a rank that the seed draws.
-const anybody = -1
+// anyRank stands for a rank that the seed draws.
+const anyRank = -1
 
-// A fault is something that happens to a peer once all have finished some
-// rounds.
+// A fault hits a peer once all peers have finished a given round.
 type fault struct {
 	kind  kind
-	rank  int // anybody before draw
+	rank  int // anyRank before draw
 	round int
 	lasts time.Duration
 }
 
-// spread is how many rounds later than it says a fault is, at most.
+// spread bounds the random delay of a fault, in rounds.
 const spread = 40
 
-// drawn returns f with what it leaves open: whom it strikes, and when exactly.
+// drawn returns f with the peer and the round that the seed draws.
 func (f fault) drawn(r *rand.Rand, peers int) fault {
-	if f.rank == anybody {
+	if f.rank == anyRank {
 		f.rank = r.IntN(peers)
 	}
 	f.round += r.IntN(spread)
 	return f
 }
 
-// strikes reports whether the fault touches the peer itself: what that says of
-// its neighbours is not how the others notice.
+// strikes reports whether the fault hits the peer itself. Log lines of such a peer do not count as notice by the
+// others.
 func (f fault) strikes(rank, peers int) bool {
 	switch {
 	case rank < 0:
@@ -64,7 +63,7 @@ func (f fault) strikes(rank, peers int) bool {
 	return rank == f.rank
 }
 
-// deadly reports whether processes end of the fault.
+// deadly reports whether the fault ends processes.
 func (f fault) deadly() bool { return f.kind == kill || f.kind == storm || f.kind == outage }
 
 func (f fault) String() string {

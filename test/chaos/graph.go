@@ -11,11 +11,11 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// perCut is in how many exchanges only one end of an edge that is lost may mix: the
-// two ends are at most Lead = 1 apart when each takes it off.
+// perCut bounds the exchanges in which only one end of a lost edge mixes. The two ends are at most Lead = 1 round apart
+// when they remove the edge.
 const perCut = 2
 
-// edges returns what each peer has put on record of its own edges.
+// edges returns the edge events of all peers, each from the record of its own peer.
 func (t *trial) edges() ([]record.Event, error) {
 	var all []record.Event
 	for rank := range t.peers {
@@ -40,9 +40,9 @@ func (t *trial) edges() ([]record.Event, error) {
 	return all, nil
 }
 
-// misweighed says what is wrong with the mixing matrices of a run that has gone on
-// without some: each must be symmetric and doubly stochastic but for what is counted,
-// so that mixing leaves the mean where it is, and the last must connect who is left.
+// misweighed lists the faults of the mixing matrices of a run that went on without some peers. Each matrix
+// must be symmetric and doubly stochastic, except for perCut exchanges per lost edge, so that mixing preserves the
+// mean. The last one must connect all peers that are left.
 func misweighed(edges []record.Event, peers int, gone map[int]bool) []string {
 	lost := func(rank int) bool { return gone[rank] }
 	views, err := record.Views(edges, peers, lost)
@@ -74,7 +74,7 @@ func misweighed(edges []record.Event, peers int, gone map[int]bool) []string {
 	return wrong
 }
 
-// unreached returns the peers that are left and have no way to the first of them.
+// unreached returns the surviving peers that have no path to the first survivor.
 func unreached(w [][]float64, gone map[int]bool) []int {
 	var reached, left []int
 	for rank := range w {

@@ -31,15 +31,15 @@ func TestMatricesThatAreWrongAreFound(t *testing.T) {
 		more []record.Event
 		want string // "": nothing
 	}{
-		"the gap is closed":  {closed, ""},
-		"nobody has noticed": {nil, "no edge is on record as gone"},
+		"the gap is closed":   {closed, ""},
+		"no peer has noticed": {nil, "no edge is on record as gone"},
 		"the gap is open": {[]record.Event{on(1, 2, 20, 0), on(3, 2, 21, 0), on(0, 4, 30, 0), on(4, 0, 30, 0)},
 			"nothing connects peers [3 4]"},
-		"of two weights":          {append(closed, on(0, 1, 30, 0.2)), "W[0][1] = 0.2, W[1][0] = 0.333"},
-		"more than everything":    {append(closed, on(0, 1, 30, 0.9), on(1, 0, 30, 0.9)), "= -0.2"},
+		"of two weights":          {append(closed, on(0, 1, 30, 0.2)), "W[0][1] is 0.2 but W[1][0] is 0.333"},
+		"more than everything":    {append(closed, on(0, 1, 30, 0.9), on(1, 0, 30, 0.9)), "W[0][0] is -0.2"},
 		"one end, for long":       {append(closed, on(0, 4, 30, 0), on(4, 0, 99, 0)), "only one end mixed in"},
 		"one end, for an instant": {append(closed, on(0, 4, 30, 0), on(4, 0, 32, 0)), ""},
-		"of a peer that is none":  {[]record.Event{on(1, 7, 20, w)}, "there are workers 0 to 4"},
+		"of a peer that is none":  {[]record.Event{on(1, 7, 20, w)}, "the run has workers 0 to 4"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// judgeNotice finds when the others have noticed a fault, and whether that was
-// in time.
+// judgeNotice finds when the others noticed a fault, and whether that was in time.
 func (t *trial) judgeNotice(e *effect, began time.Time) {
 	l, told := t.watch.said(began, func(l line) bool {
 		return !e.strikes(l.rank, t.peers) &&
@@ -26,7 +25,7 @@ func (t *trial) judgeNotice(e *effect, began time.Time) {
 	case t.noticed == span{} && told:
 		e.broken = append(e.broken, "taken for dead, which it was not: "+l.text)
 	case t.noticed != span{} && !told:
-		e.broken = append(e.broken, "nobody has noticed")
+		e.broken = append(e.broken, "no other peer has noticed the fault")
 	case told && (e.noticed < t.noticed.from || e.noticed > t.noticed.to):
 		e.broken = append(e.broken, fmt.Sprintf("noticed after %v, want %v to %v", e.noticed, t.noticed.from, t.noticed.to))
 	}
@@ -61,10 +60,10 @@ func (t *trial) conclude(ctx context.Context, want record.Summary) {
 	}
 }
 
-// tolerance is how much less accurate peers may be without whom they lost.
+// tolerance is how much accuracy the survivors may lose.
 const tolerance = 0.02
 
-// misses says what a program that has ended should have come to, and did not.
+// misses describes the first expectation that an ended program does not meet.
 func (t *trial) misses(p *program, want record.Summary) string {
 	code, got := p.cmd.ProcessState.ExitCode(), p.summary()
 	switch {
@@ -79,7 +78,7 @@ func (t *trial) misses(p *program, want record.Summary) string {
 	case t.ends == survived && got.Accuracy.Mean == nil:
 		return fmt.Sprintf("process of rank %d: no accuracy", p.rank)
 	case t.ends == survived && *got.Accuracy.Mean < *want.Accuracy.Mean-tolerance:
-		return fmt.Sprintf("process of rank %d: accuracy %.4f, of the undisturbed run %.4f", p.rank, *got.Accuracy.Mean,
+		return fmt.Sprintf("process of rank %d: accuracy %.4f, of the run without faults %.4f", p.rank, *got.Accuracy.Mean,
 			*want.Accuracy.Mean)
 	}
 	return ""

@@ -21,10 +21,9 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A lanSite is peers in network namespaces. Each has a cable to a hub of its
-// own subnet, and there is no way from one to another but through the
-// exchange, which listens in the hub: so every byte between two peers can be
-// held up or changed, and every cable pulled.
+// A lanSite runs peers in network namespaces. Each peer has a cable to a hub in a subnet of its own. The only way from
+// one peer to another is the exchange, which listens in the hub. So the exchange can delay or change every byte, and
+// the test can pull every cable.
 //
 //	peer i: 10.79.i.2  ──cable──  10.79.i.1: port 5000+j  ──exchange──  10.79.j.1  ──cable──  10.79.j.2: port 4001
 type lanSite struct {
@@ -81,7 +80,7 @@ func (s *lanSite) start(ctx context.Context, w *watch) error {
 	return nil
 }
 
-// lay makes the namespaces and the cables.
+// lay creates the namespaces and the cables.
 func (s *lanSite) lay() error {
 	steps := []error{ip("netns add %s", s.hub()), ip("-n %s link set lo up", s.hub())}
 	for i := range s.scenario.peers {
@@ -97,7 +96,7 @@ func (s *lanSite) lay() error {
 	return errors.Join(steps...)
 }
 
-// furnish gives a peer a disk of its own and an identity.
+// furnish gives a peer its own disk and identity.
 func (s *lanSite) furnish(rank int) error {
 	if err := os.Mkdir(s.home(rank), 0o777); err != nil {
 		return err
@@ -135,8 +134,7 @@ func (s *lanSite) run(rank int, more ...string) error {
 	return err
 }
 
-// roster is the list of all peers as one sees it: the others behind the
-// exchange.
+// roster returns the peer list of one peer, with the addresses of the others at the exchange.
 func (s *lanSite) roster(rank int) string {
 	var entries []string
 	for j, id := range s.ids {
@@ -156,7 +154,7 @@ func (s *lanSite) pid(rank int) int {
 	return 0
 }
 
-// goroutines asks the metrics of a peer.
+// goroutines reads the goroutine count from the metrics of a peer.
 func (s *lanSite) goroutines(rank int) int {
 	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -177,8 +175,7 @@ func (s *lanSite) goroutines(rank int) int {
 	return 0
 }
 
-// revive starts a peer that is gone at its newest checkpoint, or at the beginning
-// where it was killed before it had one.
+// revive restarts a dead peer at its newest checkpoint, or at the beginning if it has none.
 func (s *lanSite) revive(rank int) error {
 	<-s.running[rank].ended
 	if kept, _ := filepath.Glob(filepath.Join(s.output(rank), "*", "checkpoints", "rank-*", "round-*")); len(kept) == 0 {
@@ -204,7 +201,7 @@ func (s *lanSite) harm(f fault) (func() error, error) {
 	return nil, fmt.Errorf("%s: unknown here", f.kind)
 }
 
-// throttle leaves a cable 100 kbit/s in both directions.
+// throttle limits a cable to 100 kbit/s in both directions.
 func (s *lanSite) throttle(rank int) (func() error, error) {
 	const limit = "root tbf rate 100kbit burst 4k latency 400ms"
 	ends := [][2]string{{s.space(rank), "eth0"}, {s.hub(), fmt.Sprintf("port%d", rank)}}
@@ -228,7 +225,7 @@ func (s *lanSite) throttle(rank int) (func() error, error) {
 	}, nil
 }
 
-// fill leaves no byte on the disk of a peer.
+// fill fills the disk of a peer to the last byte.
 func (s *lanSite) fill(rank int) (func() error, error) {
 	path := filepath.Join(s.home(rank), "filling")
 	file, err := os.Create(path)
@@ -236,7 +233,7 @@ func (s *lanSite) fill(rank int) (func() error, error) {
 		return nil, err
 	}
 	defer file.Close()
-	block := make([]byte, 1<<12) // as the disk counts
+	block := make([]byte, 1<<12) // the block size of the disk
 	for {
 		if _, err = file.Write(block); err != nil {
 			break
@@ -259,7 +256,7 @@ func (s *lanSite) close() {
 		s.exchange.close()
 	}
 	for rank := range s.scenario.peers {
-		_ = ip("netns delete %s", s.space(rank)) // what was never made cannot be removed
+		_ = ip("netns delete %s", s.space(rank)) // an error is expected: the namespace may not exist
 		_ = syscall.Unmount(s.home(rank), syscall.MNT_DETACH)
 	}
 	_ = ip("netns delete %s", s.hub())

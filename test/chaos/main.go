@@ -1,14 +1,13 @@
 //go:build linux
 
-// Chaos breaks what running peers rely on, on purpose, and checks what they
-// promise about it.
+// Chaos injects faults into running peers and checks that they keep their promises.
 //
 //	go run ./test/chaos -o docs/results/faults.md       all scenarios: the fault table
 //	go run ./test/chaos -run 'cable|partition'          some of them
 //	go run ./test/chaos -soak 10m -seed 1               random faults for a time
 //
-// A scenario is a row of rows.go. Whom a fault strikes, and in which round, follows from the
-// seed. What needs network namespaces needs root; without, it is skipped and said to be.
+// A scenario is a row of rows.go. The seed decides which peer a fault hits and in which round. Scenarios in network
+// namespaces need root; without root the program skips them and reports that.
 package main
 
 import (
@@ -45,7 +44,7 @@ func main() {
 type options struct {
 	rig
 	output, pattern string
-	length          time.Duration // of a soak; 0: the scenarios are played
+	length          time.Duration // of a soak; 0 plays the scenarios
 }
 
 func (o options) run(ctx context.Context) error {
@@ -89,11 +88,10 @@ func build(ctx context.Context, dir string) (string, error) {
 	return program, nil
 }
 
-// say writes a line of talk.
+// say writes a progress line.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// playAll plays the scenarios whose names match and returns the document; an
-// error says that a promise was not kept.
+// playAll plays the scenarios whose names match and returns the document. The error lists broken promises.
 func (r rig) playAll(ctx context.Context, chosen *regexp.Regexp) (string, error) {
 	var effects []effect
 	var skipped []string

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Ports of a peer, and of its way to another.
+// Ports of a peer, and of the exchange in its hub.
 const (
 	listenPort   = 4001
 	exchangePort = 5000 // + rank of the other
 )
 
-// address is a peer's end of its cable, gate the end in the hub.
+// address is the peer's end of its cable, gate the hub's end.
 func address(rank int) string { return fmt.Sprintf("10.79.%d.2", rank) }
 func gate(rank int) string    { return fmt.Sprintf("10.79.%d.1", rank) }
 
-// ip runs the command of this name.
+// ip runs the command ip.
 func ip(words string, args ...any) error {
 	return command("ip", strings.Fields(fmt.Sprintf(words, args...))...)
 }
@@ -35,12 +35,12 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// within calls f in a network namespace; what it opens stays there.
+// within calls f in a network namespace. Sockets that f opens stay in it.
 func within[T any](space string, f func() (T, error)) (T, error) {
 	var result T
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for ever: the thread ends with the goroutine, since it is where no other may be
+		runtime.LockOSThread() // never unlocked: the thread keeps the namespace and ends with the goroutine
 		file, err := os.Open("/run/netns/" + space)
 		if err == nil {
 			err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
@@ -54,10 +54,10 @@ func within[T any](space string, f func() (T, error)) (T, error) {
 	return result, <-done
 }
 
-// errNoNamespaces is why nothing that needs the network can be done.
+// errNoNamespaces is the reason to skip scenarios that need a network.
 var errNoNamespaces = errors.New("needs root, ip and tc")
 
-// available reports whether a lan can be made on this machine.
+// available returns nil if this machine can create network namespaces.
 func available() error {
 	if os.Geteuid() != 0 {
 		return errNoNamespaces

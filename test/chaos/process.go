@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A footprint is what a process holds.
+// A footprint counts the resources of a process.
 type footprint struct {
 	handles    int
 	threads    int
-	goroutines int   // 0: nobody says
+	goroutines int   // 0: unknown
 	rss        int64 // bytes
 }
 
-// measure returns what a process holds; false if it is gone.
+// measure returns the footprint of a process, or false if the process is gone.
 func measure(pid int) (footprint, bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	handles, err := os.ReadDir(filepath.Join(dir, "fd"))
@@ -45,7 +45,7 @@ func measure(pid int) (footprint, bool) {
 	return f, true
 }
 
-// worksIn reports whether a process is there and works in a folder or below it.
+// worksIn reports whether a process is alive and works in a folder or below it.
 func worksIn(pid int, dir string) bool {
 	at, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 	return err == nil && (at == dir || strings.HasPrefix(at, dir+"/"))
@@ -61,9 +61,9 @@ func processesIn(dir string) map[int][]string {
 		if !worksIn(pid, dir) {
 			continue
 		}
-		text, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // it may be gone meanwhile
+		text, _ := os.ReadFile(filepath.Join(proc, "cmdline")) // the process may end meanwhile
 		if len(text) == 0 {
-			continue // a process that has ended and is not yet waited for
+			continue // a zombie: the process has ended, and its parent has not waited for it
 		}
 		found[pid] = strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
 	}

@@ -13,8 +13,7 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// play runs a scenario with the faults that the seed draws. An error is what
-// kept it from being played.
+// play runs a scenario with the faults that the seed draws. It returns an error if it cannot play it.
 func (r rig) play(ctx context.Context, s scenario) ([]effect, error) {
 	t, err := r.trial(s)
 	if err != nil {
@@ -38,7 +37,7 @@ func (r rig) play(ctx context.Context, s scenario) ([]effect, error) {
 		e := t.strike(ctx, f.drawn(t.rand, s.peers))
 		effects = append(effects, e)
 		if len(e.broken) > 0 {
-			return effects, nil // what comes after would be a consequence
+			return effects, nil // later effects would only follow from this one
 		}
 	}
 	t.conclude(ctx, want)
@@ -47,8 +46,7 @@ func (r rig) play(ctx context.Context, s scenario) ([]effect, error) {
 	return effects, nil
 }
 
-// strike waits for the round of a fault, brings it about, and sees what comes of
-// it.
+// strike waits for the round of a fault, injects it and observes its effect.
 func (t *trial) strike(ctx context.Context, f fault) effect {
 	e := effect{fault: f, scenario: t.name, noticed: -1, recovered: -1, lost: "nothing"}
 	if !t.watch.until(ctx, func() bool { return t.watch.least() >= f.round || t.allOver() }) || t.allOver() {
@@ -77,7 +75,7 @@ func (t *trial) strike(ctx context.Context, f fault) effect {
 	return e
 }
 
-// inflict brings a fault about and ends it. It returns when it was over.
+// inflict injects a fault and ends it. It returns the time of the end.
 func (t *trial) inflict(ctx context.Context, e *effect) (healed time.Time, err error) {
 	f := e.fault
 	switch f.kind {
@@ -105,7 +103,7 @@ func (t *trial) inflict(ctx context.Context, e *effect) (healed time.Time, err e
 // stormTimes is how often a restart storm kills a peer.
 const stormTimes = 5
 
-// murder kills peers and has them come back, unless the run ends of it.
+// murder kills peers and revives them, unless the kill ends the run.
 func (t *trial) murder(ctx context.Context, e *effect) (back time.Time, err error) {
 	times, victims := 1, []int{e.rank}
 	switch e.kind {
@@ -125,7 +123,7 @@ func (t *trial) murder(ctx context.Context, e *effect) (back time.Time, err erro
 	return back, nil
 }
 
-// massacre kills peers at once, has them come back, and waits until they train.
+// massacre kills peers at once, revives them, and waits until they train.
 func (t *trial) massacre(ctx context.Context, e *effect, victims []int) (back time.Time, err error) {
 	reached := t.watch.rounds()
 	old := make(map[int]int)
@@ -164,13 +162,13 @@ func (t *trial) massacre(ctx context.Context, e *effect, victims []int) (back ti
 	for _, rank := range victims {
 		again = max(again, reached[rank]-t.watch.rounds()[rank]+1)
 	}
-	if t.place == lan { // the record of a lab leaves out rounds that it has
+	if t.place == lan { // the record of a lab omits rounds that are on record already
 		e.lost = fmt.Sprintf("%d rounds done again", again)
 	}
 	return back, nil
 }
 
-// reborn waits until a peer has another process.
+// reborn waits until a peer has a new process.
 func (t *trial) reborn(ctx context.Context, rank, old int) (time.Time, error) {
 	for ctx.Err() == nil && !t.allOver() {
 		if pid := t.site.pid(rank); pid != 0 && pid != old {
@@ -182,15 +180,14 @@ func (t *trial) reborn(ctx context.Context, rank, old int) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("peer %d does not come back:\n%s", rank, t.watch.words(20))
 }
 
-// further is how many rounds beyond those at a fault's end all peers finish
-// before they count as recovered.
+// further is how many more rounds all peers finish after a fault's end before they count as recovered.
 const further = 2
 
 // recover waits until all peers train again, and looks for leaks.
 func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before map[int]footprint) {
 	goal := min(slices.Max(t.watch.rounds())+further, t.rounds)
 	if e.deadly() {
-		goal = 0 // it trains again when it has finished its first round
+		goal = 0 // a new process counts from its first round
 	}
 	within, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
@@ -205,19 +202,16 @@ func (t *trial) recover(ctx context.Context, e *effect, healed time.Time, before
 	t.leaks(ctx, e, before)
 }
 
-// settle is how many rounds after a fault the peers are held against what they
-// were before it.
+// settle is how many rounds after a fault the leak check waits.
 const settle = 50
 
-// spare is how many handles more than before are no leak: a connection that is
-// being made or let go.
+// spare is the number of extra handles that do not count as a leak: a connection may be opening or closing.
 const spare = 4
 
 // spareGoroutines is the same for goroutines: a connection has several.
 const spareGoroutines = 5 * spare
 
-// leaks holds the peers that have lived through a fault against what they held
-// before it.
+// leaks compares the footprints of the peers that survived a fault with those before it.
 func (t *trial) leaks(ctx context.Context, e *effect, before map[int]footprint) {
 	goal := min(t.watch.atLeast()+settle, t.rounds-1)
 	t.watch.until(ctx, func() bool { return t.watch.least() >= goal || t.allOver() })

@@ -19,13 +19,13 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A site is where the peers of a run live, and what can be done to them there.
+// A site runs the peers of a scenario and injects faults there.
 type site interface {
 	house
 	view
-	// harm begins a fault of the network or the disk and returns what ends it.
+	// harm begins a fault of the network or the disk and returns a function that ends it.
 	harm(f fault) (heal func() error, err error)
-	// revive sees to it that a peer that was killed comes back.
+	// revive makes sure that a killed peer comes back.
 	revive(rank int) error
 }
 
@@ -33,10 +33,9 @@ type site interface {
 type house interface {
 	// start starts all peers; w follows them until ctx ends.
 	start(ctx context.Context, w *watch) error
-	// programs are the processes that were started here and not by others, with
-	// their last lives.
+	// programs returns the last process of each program that the site itself started.
 	programs() []*program
-	// close kills what is left and removes what was made.
+	// close kills the remaining processes and removes all that the site created.
 	close()
 }
 
@@ -44,9 +43,9 @@ type house interface {
 type view interface {
 	// pid returns the process of a peer, 0 if it has none.
 	pid(rank int) int
-	// goroutines returns how many a peer says it has, 0 if it does not say.
+	// goroutines returns the number of goroutines that a peer reports, 0 if it reports none.
 	goroutines(rank int) int
-	// record matches the files where a peer records what it does.
+	// record returns the pattern of a peer's record files.
 	record(rank int) string
 }
 
@@ -55,10 +54,10 @@ type program struct {
 	cmd   *exec.Cmd
 	rank  int // −1: of all peers
 	out   bytes.Buffer
-	ended chan struct{} // closed when it is gone and all that it said was heard
+	ended chan struct{} // closed when the process has ended and all its output was read
 }
 
-// launch starts a program whose standard error w listens to.
+// launch starts a program; w reads its standard error.
 func launch(cmd *exec.Cmd, rank int, w *watch) (*program, error) {
 	p := &program{cmd: cmd, rank: rank, ended: make(chan struct{})}
 	cmd.Stdout = &p.out
@@ -71,7 +70,7 @@ func launch(cmd *exec.Cmd, rank int, w *watch) (*program, error) {
 	var listening sync.WaitGroup
 	listening.Go(func() { w.listen(rank, words) })
 	go func() {
-		_ = cmd.Wait() // the state of the process says how it ended
+		_ = cmd.Wait() // the process state tells how it ended
 		said.Close()
 		listening.Wait()
 		w.update(func() { close(p.ended) })
@@ -89,10 +88,9 @@ func (p *program) over() bool {
 	}
 }
 
-// summary returns what the program says came of the run, nothing if it says
-// nothing.
+// summary returns the summary that the program printed, or an empty one.
 func (p *program) summary() (s record.Summary) {
-	_ = json.Unmarshal(p.out.Bytes(), &s) // which then lacks what is asked for
+	_ = json.Unmarshal(p.out.Bytes(), &s) // a program without a summary leaves it empty
 	return s
 }
 
@@ -115,8 +113,8 @@ func (s *labSite) start(ctx context.Context, w *watch) error {
 	return err
 }
 
-// pid looks for all peers where it does not find one that it knows: there are
-// many processes to look through.
+// pid caches the ids of all peers, because a search must read all processes. It searches again when the cached one is
+// gone.
 func (s *labSite) pid(rank int) int {
 	if pid := s.pids[rank]; pid != 0 && worksIn(pid, s.dir) {
 		return pid
@@ -134,17 +132,17 @@ func (s *labSite) pid(rank int) int {
 	return s.pids[rank]
 }
 
-// record is one for all.
+// record returns the pattern of the one record that all peers share.
 func (s *labSite) record(int) string { return filepath.Join(s.dir, "runs", "*", record.EventsFile) }
 
-// goroutines are not asked for: the metrics of a lab need ports of this machine.
+// goroutines are unknown: the metrics of a lab would need ports of this machine.
 func (s *labSite) goroutines(int) int { return 0 }
 
 func (s *labSite) harm(f fault) (func() error, error) {
 	return nil, fmt.Errorf("%s: not in a lab, whose peers share the loopback interface", f.kind)
 }
 
-// revive does nothing: that is the supervisor's duty.
+// revive does nothing, because the supervisor restarts peers.
 func (s *labSite) revive(int) error { return nil }
 
 func (s *labSite) programs() []*program { return []*program{s.main} }
@@ -167,10 +165,10 @@ func (s scenario) sets() []string {
 	return args
 }
 
-// undisturbed returns what comes of the run where nothing happens.
+// undisturbed returns the result of a run without faults.
 func (s scenario) undisturbed(ctx context.Context, peer, dir string) (record.Summary, error) {
 	var sum record.Summary
-	// not among the records that are watched
+	// outside the records that the watch follows
 	args := append([]string{"sim", "ring8", "--json", "--quiet", "--set", "output.dir=undisturbed"}, s.sets()...)
 	cmd := exec.CommandContext(ctx, peer, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
@@ -179,7 +177,7 @@ func (s scenario) undisturbed(ctx context.Context, peer, dir string) (record.Sum
 		err = json.Unmarshal(out, &sum)
 	}
 	if err != nil {
-		return sum, fmt.Errorf("the undisturbed run: %w", err)
+		return sum, fmt.Errorf("the run without faults: %w", err)
 	}
 	return sum, nil
 }

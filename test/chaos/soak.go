@@ -14,8 +14,8 @@ import (
 	"gossiptrainer/studies/markdown"
 )
 
-// A soak is one run at a steady pace whose peers meet one random fault after the
-// other. About so many rounds are done in a second of it, faults included.
+// A soak is one run at a steady pace whose peers meet one random fault after another. soakPace is about the number of
+// rounds per second, faults included.
 const (
 	soakPace    = 15
 	soakLatency = "20ms"
@@ -23,8 +23,8 @@ const (
 	soakRest    = 50 // rounds between two faults, on average
 )
 
-// soakKinds are the faults that a soak draws from, with the longest they last.
-// What a lab has no means for needs a lan.
+// soakKinds are the faults that a soak draws from, with their longest durations. Faults that a lab cannot inject need a
+// lan.
 func soakKinds(p place) []fault {
 	kinds := []fault{{kind: freeze, lasts: 8 * time.Second}}
 	if p == lan {
@@ -37,8 +37,7 @@ func soakKinds(p place) []fault {
 	return kinds
 }
 
-// soak plays random faults for about so long and returns what came of them; an
-// error says that a promise was not kept.
+// soak plays random faults for about the duration d and returns the document. The error lists broken promises.
 func (r rig) soak(ctx context.Context, d time.Duration) (string, error) {
 	s := scenario{
 		name: "soak", place: lan, peers: 8, rounds: max(4*soakRest, int(d.Seconds()*soakPace)), noticed: whenever(),
@@ -94,7 +93,7 @@ func (t *trial) torment(ctx context.Context) []effect {
 		f := kinds[t.rand.IntN(len(kinds))]
 		victims := t.peers
 		if f.deadly() {
-			victims /= 2 // the others live to the end, so that it can be seen what they hold
+			victims /= 2 // the others live to the end, so that the leak check can judge them
 		}
 		f.rank, f.lasts = t.rand.IntN(victims), f.lasts/16+time.Duration(t.rand.Int64N(int64(f.lasts)))
 		f.round = t.watch.atLeast() + 1 + t.rand.IntN(2*soakRest)
@@ -109,7 +108,7 @@ func (t *trial) torment(ctx context.Context) []effect {
 	}
 }
 
-// A history is what a process has held over its life, in samples.
+// A history samples the footprint of a process over its life.
 type history []footprint
 
 // sample watches all peers until ctx ends.
@@ -124,28 +123,27 @@ func (t *trial) sample(ctx context.Context) map[int]history {
 	return lives
 }
 
-// Shares of a life: what it holds when it has warmed up is compared with what
-// it holds in the end.
+// Shares of a life. The leak check compares the footprint after warm-up with that at the end.
 const (
 	warm     = 0.3 // of its samples are warm-up
 	compared = 0.2 // of its samples are compared with as many
 	growth   = 1.05
 )
 
-// shortLife is how many samples a life has at least that can be judged: a heap takes
-// four minutes or so to grow to its size, as long as gossipsub remembers what it has seen.
+// shortLife is the least number of samples of a life that the leak check judges. A heap grows for about four minutes,
+// as long as gossipsub remembers messages.
 const shortLife = 360
 
 // short reports whether a life is too short to be judged.
 func (h history) short() bool { return len(h) < shortLife }
 
-// ends returns what the process held when it was warm, and in the end.
+// ends returns the footprints after warm-up and at the end.
 func (h history) ends() (first, last footprint) {
 	n := int(compared * float64(len(h)))
 	return h[int(warm*float64(len(h))):][:n].typical(), h[len(h)-n:].typical()
 }
 
-// leaks returns what a process holds more of in the end than once it was warm.
+// leaks lists the resources that grew between warm-up and the end.
 func (h history) leaks(who string) []string {
 	if h.short() {
 		return nil

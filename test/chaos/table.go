@@ -12,8 +12,7 @@ import (
 	"gossiptrainer/studies/markdown"
 )
 
-// A tally is what came of the faults of one kind in a scenario: a row of the
-// table.
+// A tally is a row of the table: the effects of the faults of one kind in a scenario.
 type tally []effect
 
 // cells returns the row under heading.
@@ -37,7 +36,7 @@ func heading() []string {
 	return []string{"fault", "scenario", "times", "lasts", "noticed in", "recovered in", "lost", "promise kept"}
 }
 
-// tallies groups effects, in their order.
+// tallies groups successive effects of one kind in one scenario.
 func tallies(effects []effect) []tally {
 	var all []tally
 	for _, e := range effects {

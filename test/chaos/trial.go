@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// A rig is what scenarios are played with.
+// A rig holds the settings of all scenarios.
 type rig struct {
 	peer string // the program
-	seed uint64 // draws whom a fault strikes, and when
+	seed uint64 // decides which peer a fault hits and when
 	log  func(format string, args ...any)
 }
 
-// A trial is one scenario as it is played once.
+// A trial is one run of a scenario.
 type trial struct {
 	scenario
-	dir   string // of its own
+	dir   string // its own folder
 	site  site
 	watch *watch
 	rand  *rand.Rand
@@ -31,11 +31,11 @@ type trial struct {
 	broken []string // invariants that did not hold
 }
 
-// An effect is what came of one fault: a row of the table.
+// An effect is the observed effect of one fault.
 type effect struct {
 	fault
 	scenario  string
-	noticed   time.Duration // until a neighbour said so; < 0: none did
+	noticed   time.Duration // until a neighbour logged it; < 0: none did
 	recovered time.Duration // from the fault's end until all train again; < 0: never
 	lost      string
 	broken    []string
@@ -55,7 +55,7 @@ func (r rig) trial(s scenario) (*trial, error) {
 	return t, nil
 }
 
-// site makes the place of a scenario in a folder.
+// site creates the site of a scenario in a folder.
 func (r rig) site(s scenario, dir string) site {
 	if s.place == lab {
 		return &labSite{scenario: s, peer: r.peer, dir: dir}
@@ -63,9 +63,8 @@ func (r rig) site(s scenario, dir string) site {
 	return &lanSite{scenario: s, peer: r.peer, dir: dir, prefix: fmt.Sprintf("chaos%d-", os.Getpid()), seed: r.seed}
 }
 
-// total bounds a whole run, which does not hang: the faults and what peers may
-// take to get over them, and three times what the rounds take where the machine
-// has other things to do.
+// total bounds the time of a whole run, to detect a run that hangs. It adds the faults, the recovery times and three
+// times the time of the rounds on a busy machine.
 func (s scenario) total() time.Duration {
 	total := 60*time.Second + time.Duration(s.rounds)*30*time.Millisecond
 	for _, f := range s.faults {
@@ -74,7 +73,7 @@ func (s scenario) total() time.Duration {
 	return total
 }
 
-// footprints returns what the peers hold, by process.
+// footprints returns the footprints of the peers by process id.
 func (t *trial) footprints() map[int]footprint {
 	all := make(map[int]footprint)
 	for rank := range t.peers {
@@ -87,8 +86,7 @@ func (t *trial) footprints() map[int]footprint {
 	return all
 }
 
-// anyOver reports whether a program of the run has ended that should not. The caller
-// holds the lock of the watch.
+// anyOver reports whether a program of the run has ended too early. The caller holds the lock of the watch.
 func (t *trial) anyOver() bool {
 	return slices.ContainsFunc(t.site.programs(),
 		func(p *program) bool { return p != nil && p.over() && !t.watch.gone[p.rank] })

@@ -20,17 +20,16 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A watch follows what the peers of a run record and say, with the time at
-// which this process learns it.
+// A watch follows the records and log lines of all peers of a run, with the times at which they arrive here.
 type watch struct {
 	mu      sync.Mutex
-	round   []int        // finished, as last heard; −1: nothing since the process began
+	round   []int        // last finished round on record; −1: none since the process began
 	gone    map[int]bool // ranks that do not come back
 	lines   []line
-	changed chan struct{} // closed and made anew
+	changed chan struct{} // closed and replaced at each change
 }
 
-// A line is what a peer, or a supervisor of rank −1, has said.
+// A line is a log line of a peer, or of a supervisor with rank −1.
 type line struct {
 	at   time.Time
 	rank int
@@ -45,7 +44,7 @@ func newWatch(peers int) *watch {
 	return w
 }
 
-// update changes what is known and wakes who waits for it.
+// update changes the state and wakes all waiters.
 func (w *watch) update(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,8 +53,7 @@ func (w *watch) update(change func()) {
 	w.changed = make(chan struct{})
 }
 
-// until waits for a condition on what is known; it reports whether it came
-// about before ctx ended.
+// until waits until met holds. It reports false if ctx ends first.
 func (w *watch) until(ctx context.Context, met func() bool) bool {
 	for {
 		w.mu.Lock()
@@ -72,8 +70,7 @@ func (w *watch) until(ctx context.Context, met func() bool) bool {
 	}
 }
 
-// least returns the rounds that all peers that are left have finished. The caller
-// holds mu.
+// least returns the last round that all surviving peers have finished. The caller holds mu.
 func (w *watch) least() int {
 	least := slices.Max(w.round)
 	for rank, round := range w.round {
@@ -84,18 +81,17 @@ func (w *watch) least() int {
 	return least
 }
 
-// rounds returns how far each peer is.
+// rounds returns the last finished round of each peer.
 func (w *watch) rounds() []int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]int(nil), w.round...)
 }
 
-// forget waits for the next life of a peer: what its last one has recorded may
-// still be on its way, so it is called when the new process is there.
+// forget clears the round of a peer. Call it when the new process runs, because records of the old one may arrive late.
 func (w *watch) forget(rank int) { w.update(func() { w.round[rank] = -1 }) }
 
-// said returns the first line since a time that match accepts.
+// said returns the first line since a time that match accepts, and whether there is one.
 func (w *watch) said(since time.Time, match func(l line) bool) (line, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +103,7 @@ func (w *watch) said(since time.Time, match func(l line) bool) (line, bool) {
 	return line{}, false
 }
 
-// words returns the last lines, for people.
+// words returns the last lines for a report.
 func (w *watch) words(count int) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,8 +115,8 @@ func (w *watch) words(count int) string {
 	return b.String()
 }
 
-// listen takes in the standard error of a peer; rank is −1 for that of a
-// supervisor, whose lines begin with the rank in brackets where a peer spoke.
+// listen reads the standard error of a peer. Rank −1 stands for a supervisor, which puts a peer's rank in brackets
+// before the peer's lines.
 func (w *watch) listen(rank int, from io.Reader) {
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
@@ -132,8 +128,7 @@ func (w *watch) listen(rank int, from io.Reader) {
 	}
 }
 
-// lost returns the rank of the neighbour to which the line says the link is down,
-// −1 if it says no such thing.
+// lost returns the rank of the neighbour whose link the line reports as down, or −1.
 func (l line) lost() int {
 	_, after, ok := strings.Cut(l.text, "neighbour=")
 	if !ok || !strings.Contains(l.text, "link down") {
@@ -147,7 +142,7 @@ func (l line) lost() int {
 	return rank
 }
 
-// bracketed reads the rank at the beginning of "[3] text", −1 if there is none.
+// bracketed reads the rank at the beginning of "[3] text". It returns −1 if there is none.
 func bracketed(text string) int {
 	var rank int
 	var mark byte
@@ -164,13 +159,12 @@ func bracketed(text string) int {
 	return rank
 }
 
-// pollPeriod is how often records are looked at: with what a peer takes to
-// write one it bounds the error of the times in the table.
+// pollPeriod is the time between two reads of the records. It bounds the error of the times in the table, together with
+// the delay of a peer's writes.
 const pollPeriod = 10 * time.Millisecond
 
-// follow reads the records that match a pattern, as they grow, until ctx ends.
-// own is the rank whose events count, −1 for all: a peer's record holds what the
-// others have told it as well.
+// follow reads the growing records that match a pattern until ctx ends. Only events of the rank own count, because a
+// peer's record also holds events of others; −1 counts all.
 func (w *watch) follow(ctx context.Context, pattern string, own int) {
 	read := make(map[string]int64)
 	for tick := time.NewTicker(pollPeriod); ; {
@@ -187,8 +181,7 @@ func (w *watch) follow(ctx context.Context, pattern string, own int) {
 	}
 }
 
-// readMore takes in the whole lines of a record from an offset on and returns
-// their length.
+// readMore reads the complete lines of a record from an offset on and returns their length.
 func (w *watch) readMore(path string, offset int64, own int) int64 {
 	file, err := os.Open(path)
 	if err != nil {
@@ -215,7 +208,7 @@ func (w *watch) readMore(path string, offset int64, own int) int64 {
 	return int64(len(text))
 }
 
-// atLeast returns the rounds that all peers have finished.
+// atLeast returns the last round that all peers have finished.
 func (w *watch) atLeast() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

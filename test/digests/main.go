@@ -1,12 +1,12 @@
-// Digests makes short runs of every algorithm, codec, compressor, graph and preset, and compares the
-// digests of their final models with those in test/digests/digests.txt. A change of the program that is
-// not meant to change what is computed leaves all of them as they are.
+// Digests makes short runs of every algorithm, codec, compressor, graph and preset, and compares the digests of their
+// final models with those in test/digests/digests.txt. A change that is not meant to alter results leaves all digests
+// as they are.
 //
 //	go run ./test/digests            compares
 //	go run ./test/digests -write     writes the file
 //
-// Digests are those of one kind of processor: other vector units round gradients in another order. On
-// another kind, write the file before a change and compare after it.
+// Digests depend on the kind of processor, because vector units round gradients in different orders. On another kind,
+// write the file before a change and compare after it.
 package main
 
 import (
@@ -66,7 +66,7 @@ func check(ctx context.Context, write bool) error {
 	return compare(string(want), got.String())
 }
 
-// compare says which runs have another digest, or stand in one of the two lists alone.
+// compare lists the runs whose digests differ or that stand in only one of the two lists.
 func compare(want, got string) error {
 	was := digests(want)
 	var differ []string

@@ -85,7 +85,7 @@ func rows() []row {
 		add("sim", "ring8", "entropy "+coder, "wire.entropy="+coder)
 	}
 	add("sim", "ring8", "limited", "limit={rate: 20mbit, latency: 2ms, jitter: 1ms, loss: 0.01}")
-	for _, a := range algorithms { // without those that repeat nothing
+	for _, a := range algorithms { // one run per setting
 		if strings.HasPrefix(a, "name: adpsgd") {
 			continue
 		}

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# Four peers in network namespaces are interrupted at random times, and go on. Each try ends with the digest of the
-# simulator, or the script fails. Needs root and iproute2. It removes at the end what it has made.
+# Interrupts four peers in network namespaces at random times and resumes them. Each try must end with the digest of the
+# simulator, or the script fails. Needs root and iproute2. The script removes everything that it creates.
 #
 #   test/lan/interrupt.sh [PEER [TRIES [KIND...]]]
 #
 # PEER is the binary to test, - builds it. TRIES is how often each kind is tried, half of the times with eight busy
-# loops beside the peers. The kinds are: one (SIGINT to one peer), all (to all at once), first (to one peer, in its
-# first round), crash (SIGKILL to one peer, then SIGINT to the rest), again (SIGINT once more while they resume),
-# choco, d2, allreduce and adpsgd (as one, with that algorithm). Without a kind it is: one.
+# loops beside the peers. The kind "one" sends SIGINT to one peer, "all" to all at once, and "first" to one peer in its
+# first round. The kind "crash" sends SIGKILL to one peer, then SIGINT to the rest; "again" sends SIGINT once more while
+# they resume. The kinds choco, d2, allreduce and adpsgd are like "one", with that algorithm. The default is "one".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 readonly prefix="halt$$"
 readonly peers=4
 readonly deadline=200 # seconds for one run to its end
-readonly leave=2500  # milliseconds from the signal to the end of the last process; the others add to it
+readonly leave=2500  # milliseconds from the signal to the end of the last process; other kinds add to it
 work=$(mktemp -d)
 peer=${1:--}
 tries=${2:-100}
@@ -44,7 +44,7 @@ cleanup() {
 trap cleanup EXIT
 trap "exit 1" INT TERM
 
-# fail shows what the peers have said.
+# fail shows the output of the peers.
 fail() {
   local i
   say "FAIL: $*"
@@ -102,7 +102,7 @@ $roster
 END
 }
 
-# start PEER FILE NAME ARGUMENT... starts a peer; what it says is in NAME.out and NAME.err of the try.
+# start PEER FILE NAME ARGUMENT... starts a peer; its output goes to NAME.out and NAME.err of the try.
 start() {
   local i=$1 file=$2 name=$3
   shift 3
@@ -131,7 +131,7 @@ in_first_round() { grep -qs . "$work/try/runs$1"/*/checkpoints/rank-*/round-*/ma
 random() { awk -v seed=$RANDOM$RANDOM -v low="$1" -v high="$2" 'BEGIN {srand(seed); printf "%.3f", low + rand() * (high - low)}'; }
 now() { echo $(($(date +%s%N) / 1000000)); }
 
-# interrupt KIND makes the peers of a try leave.
+# interrupt KIND sends the signals of a kind.
 interrupt() {
   local kind=$1 i victim=$((RANDOM % peers))
   case $kind in
@@ -151,7 +151,7 @@ interrupt() {
     esac
     kill -INT "${pids[$i]}" 2>/dev/null || true
   done
-  if ! until_true 5 gone; then # who had no link yet has not been told, and waits
+  if ! until_true 5 gone; then # a peer without a link was not told, and waits
     for i in "${!pids[@]}"; do kill -INT "${pids[$i]}" 2>/dev/null || true; done
     until_true 20 gone || fail "$kind: a peer does not leave"
     untold=$((untold + 1))
@@ -160,7 +160,7 @@ interrupt() {
   pids=()
 }
 
-# named KIND NAME collects the rounds that the peers name as safe.
+# named KIND NAME collects the rounds that the peers report as safe.
 named() {
   local i round
   rounds=""
@@ -188,7 +188,7 @@ one_try() {
   for ((i = 0; i < peers; i++)); do start $i "$work/$file.yaml" $i; done
   interrupt "$kind"
   named "$kind" ""
-  case $rounds in *end*) return 1 ;; esac # over before the signal
+  case $rounds in *end*) return 1 ;; esac # the run ended before the signal
   first="left after $took ms, rounds$rounds"
   if [ "$kind" = again ]; then
     resume "$file" .again

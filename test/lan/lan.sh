@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Peers in network namespaces on one bridge, as on a LAN: they find each other without an address, train, and refuse
-# who does not belong. Needs root and iproute2. Everything it makes has the prefix below and is removed at the end.
+# strangers. Needs root and iproute2. Everything the script creates has the prefix below, and it removes all of it at
+# the end.
 #
 #   test/lan/lan.sh [PEER]       PEER is the binary to test; without it, it is built
 set -euo pipefail
@@ -153,7 +154,7 @@ strangers_are_refused() {
   stop first
 }
 
-# Files of a user's own: a label that differs is refused, and the partition local takes what each machine has.
+# The user's own files: peers refuse a label that differs, and the partition "local" takes the data of each machine.
 own_files() {
   local set=(--set topology.size=2 --set train.rounds=50 --set data.name=libsvm --set model.name=logistic
     --set train.batch=2 --set "node.join_secret_file=$work/secret") i
@@ -181,7 +182,7 @@ own_files() {
   say "the partition local: each machine trains on its own rows"
 }
 
-# Where multicast does not pass, a peer says so: on an interface without it, and at a switch that drops it.
+# A peer reports missing multicast: on an interface without it, and behind a switch that drops it.
 alone() {
   local small=(--set topology.size=2 --set "node.join_secret_file=$work/secret") name
   ip -n "$prefix-0" link set eth0 multicast off

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The limits of a run file against the kernel's: two peers in network namespaces train once behind "limit" and once behind
-# tc tbf of the same rate and burst, and must take the same time per round up to what tbf counts beyond the socket: headers and acknowledgements, as the interface counts them. Needs root, iproute2 and
-# the tbf queue; says so and ends with 0 where one is missing. Everything it makes has the prefix below and is removed at the end.
+# Compares the limits of a run file with the kernel's. Two peers in network namespaces train once behind "limit" and
+# once behind tc tbf of the same rate and burst. Both runs must take the same time per round, apart from headers and
+# acknowledgements, which only tbf counts. The interface counts these bytes. Needs root, iproute2 and the tbf queue;
+# without one of them the script prints that and exits with 0. Everything it creates has the prefix below, and the
+# script removes it at the end.
 #
 #   test/lan/shaper.sh [PEER]       PEER is the binary to test; without it, it is built
 set -euo pipefail
@@ -9,7 +11,7 @@ cd "$(dirname "$0")/../.."
 
 readonly prefix="shaper$$"
 readonly rates=(5 20 100)   # Mbit/s
-readonly least=10240        # bytes of burst, which leave at once after a pause: tbf cannot do without
+readonly least=10240        # bytes of burst, which leave at once after a pause: tbf needs a burst
 readonly deadline=60        # seconds for a run
 readonly tolerance=0.03
 
@@ -37,7 +39,7 @@ for i in 0 1; do
   ip -n "$prefix-$i" link set lo up
   ip -n "$prefix-$i" link set eth0 up
 done
-# With a timer that is later than the burst lasts, tbf loses rate: 4 ms of it at least.
+# If the kernel's timer fires after the burst is used up, tbf loses rate, so the burst lasts at least 4 ms.
 burst() { echo $(($1 < 20 ? least : 512 * $1)); }
 # Offloads would make packets of 64 KiB, which tbf drops.
 gso() { ip -n "$prefix-$1" link set eth0 gso_max_size 1514 2>/dev/null || ip -n "$prefix-$1" link set eth0 gso_max_segs 1; }
@@ -56,8 +58,9 @@ roster="peers=[{id: $(name 0), addrs: [/ip4/10.78.0.1/tcp/4001]}, {id: $(name 1)
 sent() { ip netns exec "$prefix-0" cat /sys/class/net/eth0/statistics/tx_bytes; }
 field() { sed -n "s/.*\"$1\": *\([0-9.e-]*\).*/\1/p" "$work/0.out"; }
 
-# seconds ROUNDS SETTING... runs both peers and prints the seconds of a round, after the first five: links are made in these.
-# Messages are long, so that pauses in which nobody sends, of half a millisecond or so, matter little.
+# seconds ROUNDS SETTING... runs both peers and prints the seconds of a round. The first five do not count, because the
+# peers connect in them. Messages are long, so that pauses of about half a millisecond, in which neither peer sends,
+# matter little.
 seconds() {
   local rounds=$1 i pids=()
   shift

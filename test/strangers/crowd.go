@@ -17,9 +17,8 @@ import (
 	"gossiptrainer/internal/node/socket"
 )
 
-// A crowd is strangers that call. Most of them only know where a peer listens
-// and send garbage; every hundredth speaks libp2p, has an identity of its own,
-// and sends its garbage in the place of frames.
+// A crowd is a number of strangers that call. Most of them know only the address of a peer and send garbage. Every
+// hundredth speaks libp2p with an identity of its own and sends garbage instead of frames.
 type crowd struct {
 	calls, garbage   int
 	made, met, taken atomic.Int64
@@ -62,7 +61,7 @@ func (c *crowd) come(ctx context.Context, targets []target) {
 	wg.Wait()
 }
 
-// shout sends garbage at once. A call counts when somebody has listened.
+// shout sends garbage at once. A call counts if the peer accepts the connection.
 func (c *crowd) shout(ctx context.Context, at target, text []byte) {
 	for ctx.Err() == nil {
 		dialer := net.Dialer{Timeout: patient}
@@ -80,7 +79,7 @@ func (c *crowd) shout(ctx context.Context, at target, text []byte) {
 	}
 }
 
-// speak does a handshake and sends garbage in place of a link's first words.
+// speak completes a handshake and sends garbage instead of a link's first message.
 func (c *crowd) speak(ctx context.Context, at target, text []byte) {
 	defer c.made.Add(1)
 	key, _, err := crypto.GenerateEd25519Key(nil)
@@ -110,6 +109,6 @@ func (c *crowd) speak(ctx context.Context, at target, text []byte) {
 }
 
 func multiaddr(at string) string {
-	host, port, _ := net.SplitHostPort(at) // what a listener said
+	host, port, _ := net.SplitHostPort(at) // a listener's address always splits
 	return "/ip4/" + host + "/tcp/" + port
 }

@@ -1,13 +1,11 @@
 //go:build unix
 
-// Strangers trains a small run twice, as processes on this machine: alone, and
-// while strangers call at the listen ports of all peers and send garbage. It
-// writes what that costs a peer as a Markdown table, and fails if the digest
-// changes.
+// Strangers trains a small run twice, as processes on this machine: alone, and while strangers send garbage to the
+// ports of all peers. It writes the cost per peer as a Markdown table, and fails if the digest changes.
 //
 //	go run ./test/strangers
 //
-// It judges no time: the shares are those of the machine it runs on.
+// It judges no time, because the shares depend on the machine.
 package main
 
 import (
@@ -37,7 +35,7 @@ func main() {
 	}
 }
 
-// compare does both runs in turns and writes the table.
+// compare makes both runs in turns and writes the table.
 func compare(ctx context.Context, binary string, rounds, times int, c *crowd) error {
 	dir, err := os.MkdirTemp("", "strangers-*")
 	if err != nil {
@@ -75,7 +73,7 @@ func compare(ctx context.Context, binary string, rounds, times int, c *crowd) er
 	return nil
 }
 
-// least keeps the outcome that took less CPU time; the first has nothing before it.
+// least keeps the outcome that took less CPU time. The first outcome (i = 0) has none to compare with.
 func least(i int, best, next outcome) outcome {
 	if i > 0 && best.cpu <= next.cpu {
 		return best

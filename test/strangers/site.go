@@ -19,19 +19,19 @@ import (
 
 const peers = 4
 
-// A site has all that the runs need.
+// A site holds the folders, identities and addresses of the runs.
 type site struct {
 	dir, binary, file string
 	targets           []target // by rank
 }
 
-// An outcome is what a run took.
+// An outcome is the cost of a run.
 type outcome struct {
 	digest string
 	cpu    time.Duration // of all peers
 	peak   int64         // bytes, of the largest peer
 	wall   time.Duration
-	met    int   // strangers that were let in as far as a handshake
+	met    int   // strangers that completed a handshake
 	taken  int64 // bytes of garbage
 }
 
@@ -125,7 +125,7 @@ func (s *site) run(ctx context.Context, c *crowd) (outcome, error) {
 	return o, nil
 }
 
-// largest returns the most memory that a process has held.
+// largest returns the peak memory of a process, in bytes.
 func largest(p *os.ProcessState) int64 {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -20,11 +20,11 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// A result is what one run measured; rates are samples per second.
+// A result holds the measurements of one run. Rates are samples per second.
 type result struct {
 	Tier string  `json:"tier"`
 	Wall float64 `json:"wall"` // median over windows of the time that passed
-	CPU  float64 `json:"cpu"`  // and of the thread's own time, 0 where nobody counts it
+	CPU  float64 `json:"cpu"`  // and of the thread's own time, 0 where the system does not count it
 	Best float64 `json:"best"` // fastest step, by the time that passed
 	Peak float64 `json:"peak"` // billions of operations per second that the tier can do, by the thread's own time
 	Loss float32 `json:"loss"` // of the last step
@@ -77,7 +77,7 @@ func run(name string, batch int, length time.Duration) error {
 	return json.NewEncoder(os.Stdout).Encode(found)
 }
 
-// specOf describes a model by its name.
+// specOf returns the layers of a model by its name.
 func specOf(name string, batch int) (model.Spec, error) {
 	s := model.Spec{Shape: sample.Shape{H: 32, W: 32, C: 3}, Classes: 10, Batch: batch, Norm: "batch"}
 	switch name {

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// threadTime returns 0: here nobody counts it.
+// threadTime returns 0, because this system does not count it.
 func threadTime() time.Duration { return 0 }
