@@ -46,7 +46,7 @@ const reminder = time.Minute
 type plain struct {
 	mu    sync.Mutex
 	w     io.Writer
-	board *Board
+	dashboard *Dashboard
 	heard bool                 // something since the last line
 	line  string               // the last one, without the time that was left
 	told  map[string]time.Time // causes of waits that last, and when they were explained
@@ -58,7 +58,7 @@ type plain struct {
 // Plain returns a display for files and pipes: a line when training begins
 // and one per interval, and one for every wait that needs an explanation.
 func Plain(w io.Writer, run Run) Display {
-	p := &plain{w: w, board: NewBoard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}),
+	p := &plain{w: w, dashboard: NewDashboard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}),
 		done: make(chan struct{})}
 	go p.tickLoop()
 	return p
@@ -85,7 +85,7 @@ func (p *plain) print(now time.Time) {
 		p.printLine(now)
 	}
 	lasting := map[string]time.Time{}
-	for _, wait := range p.board.explain(now) {
+	for _, wait := range p.dashboard.explain(now) {
 		at, told := p.told[wait.cause]
 		if !told || now.Sub(at) >= reminder {
 			io.WriteString(p.w, wait.line+"\n")
@@ -99,7 +99,7 @@ func (p *plain) print(now time.Time) {
 // printLine says how the run stands, unless only the time that is left has changed.
 func (p *plain) printLine(now time.Time) {
 	p.heard = false
-	line := p.board.Line(now)
+	line := p.dashboard.Line(now)
 	stand, _, _ := strings.Cut(line, " eta=")
 	if stand != p.line {
 		p.line = stand
@@ -112,9 +112,9 @@ func (p *plain) Event(e record.Event) {
 	defer p.mu.Unlock()
 	p.heard = true
 	now := time.Now()
-	before := p.board.started
-	p.board.Add(e, now)
-	if before != p.board.started {
+	before := p.dashboard.started
+	p.dashboard.Add(e, now)
+	if before != p.dashboard.started {
 		p.printLine(now)
 	}
 }

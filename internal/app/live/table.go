@@ -62,20 +62,20 @@ const linesAround = 5 + maxExplained + 1
 
 // Table draws the board at time now. No line is wider than the terminal, and
 // the whole is not higher: peers that find no room are counted.
-func (b *Board) Table(now time.Time, size Size) string {
+func (d *Dashboard) Table(now time.Time, size Size) string {
 	shown := fitting(size.Width)
-	lines := []string{b.head(), b.progress(now, size.Width), "", faint.Render(titles(shown))}
-	rows := len(b.peers)
+	lines := []string{d.head(), d.progress(now, size.Width), "", faint.Render(titles(shown))}
+	rows := len(d.peers)
 	if room := max(size.Height-linesAround, 1); rows > room {
 		rows = room
 	}
 	for rank := range rows {
-		lines = append(lines, b.row(rank, shown))
+		lines = append(lines, d.row(rank, shown))
 	}
-	if hidden := len(b.peers) - rows; hidden > 0 {
+	if hidden := len(d.peers) - rows; hidden > 0 {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more peers", hidden)))
 	}
-	for _, wait := range b.Waiting(now) {
+	for _, wait := range d.Waiting(now) {
 		lines = append(lines, alarm.Render(wait))
 	}
 	fit := lipgloss.NewStyle().MaxWidth(size.Width)
@@ -102,18 +102,18 @@ func fitting(width int) []column {
 	}
 }
 
-func (b *Board) head() string {
-	return bold.Render(b.run.Name) + "  " + b.run.Algorithm + "  " + b.run.Topology
+func (d *Dashboard) head() string {
+	return bold.Render(d.run.Name) + "  " + d.run.Algorithm + "  " + d.run.Topology
 }
 
-func (b *Board) progress(now time.Time, width int) string {
-	text := fmt.Sprintf("round %d/%d", b.Round(), b.run.Rounds)
-	share := b.share()
-	if t, what, ok := b.testing(); ok {
+func (d *Dashboard) progress(now time.Time, width int) string {
+	text := fmt.Sprintf("round %d/%d", d.Round(), d.run.Rounds)
+	share := d.share()
+	if t, what, ok := d.testing(); ok {
 		text, share = what, t.share
 	}
-	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", b.Present(), b.run.Peers), ""
-	if left, ok := b.left(now); ok {
+	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", d.Present(), d.run.Peers), ""
+	if left, ok := d.left(now); ok {
 		eta = "  eta " + Clock(left)
 	}
 	if len(text)+gutter+len(tail+here+eta) <= width {
@@ -132,9 +132,9 @@ func (b *Board) progress(now time.Time, width int) string {
 
 // share returns how much of the run is done, 0 to 1. Asynchronous workers do
 // the steps of those that are lost besides their own.
-func (b *Board) share() float64 {
-	rounds, peers := b.count()
-	return min(1, float64(rounds)/max(1, float64(b.run.Rounds*peers)))
+func (d *Dashboard) share() float64 {
+	rounds, peers := d.count()
+	return min(1, float64(rounds)/max(1, float64(d.run.Rounds*peers)))
 }
 
 func titles(shown []column) string {
@@ -146,8 +146,8 @@ func titles(shown []column) string {
 	return s.String()
 }
 
-func (b *Board) row(rank int, shown []column) string {
-	p := &b.peers[rank]
+func (d *Dashboard) row(rank int, shown []column) string {
+	p := &d.peers[rank]
 	name := string(p.state)
 	if p.state == record.Testing && p.test.share > 0 {
 		name = p.test.percent()

@@ -25,7 +25,7 @@ type terminal struct {
 	done    chan struct{} // closed when the program has ended
 
 	mu       sync.Mutex
-	board    *Board
+	dashboard    *Dashboard
 	log      []string
 	printing int    // lines at the head of log that the program has been given
 	last     string // table drawn
@@ -39,7 +39,7 @@ type terminal struct {
 func Terminal(in *os.File, out TTY, run Run) Display { return newTerminal(in, out, run) }
 
 func newTerminal(in *os.File, out TTY, run Run, more ...tea.ProgramOption) *terminal {
-	t := &terminal{out: out, board: NewBoard(run, time.Now()), done: make(chan struct{})}
+	t := &terminal{out: out, dashboard: NewDashboard(run, time.Now()), done: make(chan struct{})}
 	options := append(more, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	t.program = tea.NewProgram(&screen{terminal: t}, options...)
 	go t.run()
@@ -63,7 +63,7 @@ func (t *terminal) run() {
 func (t *terminal) Event(e record.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.board.Add(e, time.Now())
+	t.dashboard.Add(e, time.Now())
 }
 
 func (t *terminal) Write(lines []byte) (int, error) {
@@ -86,7 +86,7 @@ func (t *terminal) draw(size Size) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed && size.Width > 0 {
-		t.last = t.board.Table(time.Now(), size)
+		t.last = t.dashboard.Table(time.Now(), size)
 	}
 	return t.last
 }

@@ -31,15 +31,15 @@ func (t test) left(now time.Time) (time.Duration, bool) {
 
 // testing returns the test that goes on, of the peers together or of their average model. There is
 // none while a peer trains, and when all is done.
-func (b *Board) testing() (all test, what string, ok bool) {
+func (d *Dashboard) testing() (all test, what string, ok bool) {
 	n := 0
-	for i := range b.peers {
-		p := &b.peers[i]
+	for i := range d.peers {
+		p := &d.peers[i]
 		if p.gone() {
 			continue
 		}
 		trains := p.state != record.Testing && p.state != record.Finished
-		if trains && (p.step.Round == 0 || p.step.Round < b.run.Rounds) {
+		if trains && (p.step.Round == 0 || p.step.Round < d.run.Rounds) {
 			return test{}, "", false
 		}
 		if s := p.test.since; !s.IsZero() && (all.since.IsZero() || s.Before(all.since)) {
@@ -55,16 +55,16 @@ func (b *Board) testing() (all test, what string, ok bool) {
 	case all.share < 1:
 		return all, "tested", true
 	}
-	return b.average, "average tested", !b.average.since.IsZero() && b.average.share < 1
+	return d.average, "average tested", !d.average.since.IsZero() && d.average.share < 1
 }
 
 // left returns the time that the run takes to the end of its rounds, and then to the end of its
 // last test. It returns false where the pace is not known.
-func (b *Board) left(now time.Time) (time.Duration, bool) {
-	if t, _, ok := b.testing(); ok {
+func (d *Dashboard) left(now time.Time) (time.Duration, bool) {
+	if t, _, ok := d.testing(); ok {
 		return t.left(now)
 	}
-	left, ok := b.Remaining(now)
+	left, ok := d.Remaining(now)
 	return left, ok && left > 0
 }
 

@@ -31,9 +31,9 @@ type wait struct {
 // Waiting explains the waits that last, a line each: who waits, for whom, and
 // why. Waits for a peer that does not itself wait come first: they are the
 // cause of the others.
-func (b *Board) Waiting(now time.Time) []string {
+func (d *Dashboard) Waiting(now time.Time) []string {
 	var lines []string
-	for _, e := range b.explain(now) {
+	for _, e := range d.explain(now) {
 		lines = append(lines, e.line)
 	}
 	return lines
@@ -43,12 +43,12 @@ func (b *Board) Waiting(now time.Time) []string {
 // changes. The cause holds no durations, because they change all the time.
 type explanation struct{ line, cause string }
 
-func (b *Board) explain(now time.Time) []explanation {
-	if b.notice != "" && b.started.IsZero() {
-		return []explanation{{b.notice, reason(b.notice)}} // before ranks are known there is no more to say
+func (d *Dashboard) explain(now time.Time) []explanation {
+	if d.notice != "" && d.started.IsZero() {
+		return []explanation{{d.notice, reason(d.notice)}} // before ranks are known there is no more to say
 	}
-	waits := b.waits(now)
-	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
+	waits := d.waits(now)
+	slices.SortStableFunc(waits, func(x, y wait) int { return d.blame(y) - d.blame(x) })
 	var all []explanation
 	for i, w := range waits {
 		if i == maxExplained {
@@ -62,11 +62,11 @@ func (b *Board) explain(now time.Time) []explanation {
 }
 
 // waits returns the waits that have lasted, equal ones together, in rank order.
-func (b *Board) waits(now time.Time) []wait {
+func (d *Dashboard) waits(now time.Time) []wait {
 	var waits []wait
-	for rank := range b.peers {
-		p := &b.peers[rank]
-		if !p.waits(now) || p.state == record.Starting && b.allFound() {
+	for rank := range d.peers {
+		p := &d.peers[rank]
+		if !p.waits(now) || p.state == record.Starting && d.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
@@ -87,7 +87,7 @@ func (b *Board) waits(now time.Time) []wait {
 
 // allFound reports whether the run goes on with all its peers: then one that has told nothing yet is
 // not starting.
-func (b *Board) allFound() bool { return !b.started.IsZero() && b.here == len(b.peers) }
+func (d *Dashboard) allFound() bool { return !d.started.IsZero() && d.here == len(d.peers) }
 
 // waits reports whether what a peer waits for needs an explanation.
 func (p *peer) waits(now time.Time) bool {
@@ -101,10 +101,10 @@ func (p *peer) waits(now time.Time) bool {
 }
 
 // blame counts the missing peers of a wait that do not wait for anybody.
-func (b *Board) blame(w wait) int {
+func (d *Dashboard) blame(w wait) int {
 	n := 0
 	for _, rank := range w.missing {
-		if b.has(rank) && b.peers[rank].state != record.Waiting {
+		if d.has(rank) && d.peers[rank].state != record.Waiting {
 			n++
 		}
 	}

@@ -24,7 +24,7 @@ type Run struct {
 
 // A Board keeps the present state of every peer: a pure function of the events
 // and of the times at which they came.
-type Board struct {
+type Dashboard struct {
 	run     Run
 	peers   []peer
 	notice  string    // of the run as a whole, before ranks are known
@@ -48,40 +48,40 @@ type peer struct {
 }
 
 // NewBoard returns the board of a run that starts now.
-func NewBoard(run Run, now time.Time) *Board {
-	b := &Board{run: run, here: run.Here, peers: make([]peer, run.Peers)}
-	for i := range b.peers {
-		b.peers[i].first = run.From
-		b.peers[i].enter(record.Starting, now)
+func NewDashboard(run Run, now time.Time) *Dashboard {
+	d := &Dashboard{run: run, here: run.Here, peers: make([]peer, run.Peers)}
+	for i := range d.peers {
+		d.peers[i].first = run.From
+		d.peers[i].enter(record.Starting, now)
 	}
-	return b
+	return d
 }
 
 // Add notes an event that came at time now. A status of a negative rank is of
 // the run as a whole; other events of ranks that the run does not have are
 // ignored.
-func (b *Board) Add(e record.Event, now time.Time) {
+func (d *Dashboard) Add(e record.Event, now time.Time) {
 	switch {
-	case e.Step != nil && b.has(e.Step.Rank):
-		b.addStep(*e.Step, now)
+	case e.Step != nil && d.has(e.Step.Rank):
+		d.addStep(*e.Step, now)
 	case e.Status != nil && e.Status.State == record.Testing && e.Status.Rank == record.Average:
-		b.average.reach(e.Status.Share, now)
+		d.average.reach(e.Status.Share, now)
 	case e.Status != nil && e.Status.Rank < 0:
-		b.notice, b.here = e.Status.Detail, max(e.Status.Here, b.run.Here)
-	case e.Status != nil && b.has(e.Status.Rank):
-		b.addStatus(*e.Status, now)
-	case e.Final != nil && b.has(e.Final.Rank):
-		p := &b.peers[e.Final.Rank]
+		d.notice, d.here = e.Status.Detail, max(e.Status.Here, d.run.Here)
+	case e.Status != nil && d.has(e.Status.Rank):
+		d.addStatus(*e.Status, now)
+	case e.Final != nil && d.has(e.Final.Rank):
+		p := &d.peers[e.Final.Rank]
 		p.enter(record.Finished, now)
 		p.test.reach(1, now)
 		p.step.Round = e.Final.Rounds
 	}
 }
 
-func (b *Board) has(rank int) bool { return rank >= 0 && rank < len(b.peers) }
+func (d *Dashboard) has(rank int) bool { return rank >= 0 && rank < len(d.peers) }
 
-func (b *Board) addStep(s record.Step, now time.Time) {
-	p := &b.peers[s.Rank]
+func (d *Dashboard) addStep(s record.Step, now time.Time) {
+	p := &d.peers[s.Rank]
 	if s.Round < p.step.Round {
 		return // telemetry that was overtaken
 	}
@@ -98,13 +98,13 @@ func (b *Board) addStep(s record.Step, now time.Time) {
 	p.codec.add(s.Codec)
 	p.out.add(s.Time, s.Sent.Wire)
 	p.in.add(s.Time, s.Received.Wire)
-	if b.started.IsZero() {
-		b.started, p.first = now, s.Round
+	if d.started.IsZero() {
+		d.started, p.first = now, s.Round
 	}
 }
 
-func (b *Board) addStatus(s record.Status, now time.Time) {
-	p := &b.peers[s.Rank]
+func (d *Dashboard) addStatus(s record.Status, now time.Time) {
+	p := &d.peers[s.Rank]
 	p.enter(s.State, now)
 	p.detail, p.missing = s.Detail, s.Missing
 	if s.State == record.Testing {
@@ -125,19 +125,19 @@ func (p *peer) enter(state record.State, now time.Time) {
 func (p *peer) gone() bool { return p.state == record.Lost || p.state == record.Failed }
 
 // round returns the rounds that the peer has finished. Until its first step is heard, that is where the run began.
-func (b *Board) round(p *peer) int {
+func (d *Dashboard) round(p *peer) int {
 	if p.step.Round == 0 {
-		return b.run.From
+		return d.run.From
 	}
 	return p.step.Round
 }
 
 // count returns the rounds that those who take part have finished, and how many
 // they are.
-func (b *Board) count() (rounds, peers int) {
-	for i := range b.peers {
-		if p := &b.peers[i]; !p.gone() {
-			rounds += b.round(p)
+func (d *Dashboard) count() (rounds, peers int) {
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.gone() {
+			rounds += d.round(p)
 			peers++
 		}
 	}
@@ -145,11 +145,11 @@ func (b *Board) count() (rounds, peers int) {
 }
 
 // Round returns the rounds that every peer has finished that takes part.
-func (b *Board) Round() int {
-	least, any := b.run.Rounds, false
-	for i := range b.peers {
-		if p := &b.peers[i]; !p.gone() {
-			least, any = min(least, b.round(p)), true
+func (d *Dashboard) Round() int {
+	least, any := d.run.Rounds, false
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.gone() {
+			least, any = min(least, d.round(p)), true
 		}
 	}
 	if !any {
@@ -160,34 +160,34 @@ func (b *Board) Round() int {
 
 // Present returns how many peers take part: those that have been found or heard of, without those
 // that are lost.
-func (b *Board) Present() int {
+func (d *Dashboard) Present() int {
 	heard, gone := 0, 0
-	for i := range b.peers {
-		switch p := &b.peers[i]; {
+	for i := range d.peers {
+		switch p := &d.peers[i]; {
 		case p.gone():
 			gone++
 		case p.state != record.Starting:
 			heard++
 		}
 	}
-	return max(heard, b.here-gone)
+	return max(heard, d.here-gone)
 }
 
 // Remaining returns the time that the rest of the run will take at the pace
 // since its first step; false while there is no pace to go by.
-func (b *Board) Remaining(now time.Time) (time.Duration, bool) {
-	finished, peers := b.count()
+func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
+	finished, peers := d.count()
 	done := finished
-	for i := range b.peers {
-		if p := &b.peers[i]; !p.gone() {
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.gone() {
 			done -= p.first
 		}
 	}
-	if b.started.IsZero() || done <= 0 {
+	if d.started.IsZero() || done <= 0 {
 		return 0, false
 	}
-	pace := float64(now.Sub(b.started)) / float64(done)
-	return time.Duration(pace * float64(max(0, b.run.Rounds*peers-finished))), true
+	pace := float64(now.Sub(d.started)) / float64(done)
+	return time.Duration(pace * float64(max(0, d.run.Rounds*peers-finished))), true
 }
 
 // Means are averages over the peers that take part and have finished a round; Out and In are
@@ -199,10 +199,10 @@ type Means struct {
 }
 
 // Means returns the averages of the last steps heard.
-func (b *Board) Means() Means {
+func (d *Dashboard) Means() Means {
 	var m Means
-	for i := range b.peers {
-		p := &b.peers[i]
+	for i := range d.peers {
+		p := &d.peers[i]
 		if p.step.Round == 0 || p.gone() {
 			continue
 		}
