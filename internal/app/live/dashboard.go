@@ -1,8 +1,7 @@
-// Package live shows a run while it goes on: a table on a terminal, a line per
-// interval elsewhere. Its only input is a stream of record.Events, so that it
-// serves a real run, a lab and a simulation alike.
+// Package live shows a running run: a table on a terminal, a line per interval elsewhere. Its only input is a stream of
+// record.Events, so that it serves a real run, a lab and a simulation alike.
 //
-// It decides nothing, and a run does not notice when it is gone.
+// It makes no decisions, and a run does not depend on it.
 package live
 
 import (
@@ -11,19 +10,18 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A Run is what does not change while a run goes on.
+// A Run holds the constants of a run.
 type Run struct {
 	Name      string
 	Algorithm string // for people: dpsgd, moniqua 8 bit
 	Topology  string // for people: ring of 8
 	Peers     int
 	Rounds    int
-	Here      int // peers that are there from the start: all of a simulation
-	From      int // the first round of a run that goes on; 0 for a new one
+	Here      int // peers present from the start: all of a simulation
+	From      int // the first round of a resumed run; 0 for a new one
 }
 
-// A Board keeps the present state of every peer: a pure function of the events
-// and of the times at which they came.
+// A Dashboard keeps the present state of every peer: a pure function of the events and of their times.
 type Dashboard struct {
 	run     Run
 	peers   []peer
@@ -33,7 +31,7 @@ type Dashboard struct {
 	average test      // of the average model, after those of the peers
 }
 
-// A peer is one row of the board.
+// A peer is one row of the table.
 type peer struct {
 	state   record.State
 	since   time.Time // of the state
@@ -47,7 +45,7 @@ type peer struct {
 	compute, wait, codec smooth
 }
 
-// NewBoard returns the board of a run that starts now.
+// NewDashboard returns the dashboard of a run that starts now.
 func NewDashboard(run Run, now time.Time) *Dashboard {
 	d := &Dashboard{run: run, here: run.Here, peers: make([]peer, run.Peers)}
 	for i := range d.peers {
@@ -57,9 +55,8 @@ func NewDashboard(run Run, now time.Time) *Dashboard {
 	return d
 }
 
-// Add notes an event that came at time now. A status of a negative rank is of
-// the run as a whole; other events of ranks that the run does not have are
-// ignored.
+// Add takes an event that came at time now. A status of a negative rank concerns the run as a whole. Other events of
+// ranks outside the run are ignored.
 func (d *Dashboard) Add(e record.Event, now time.Time) {
 	switch {
 	case e.Step != nil && d.has(e.Step.Rank):
@@ -83,7 +80,7 @@ func (d *Dashboard) has(rank int) bool { return rank >= 0 && rank < len(d.peers)
 func (d *Dashboard) addStep(s record.Step, now time.Time) {
 	p := &d.peers[s.Rank]
 	if s.Round < p.step.Round {
-		return // telemetry that was overtaken
+		return // late telemetry
 	}
 	if p.step.Round == 0 {
 		p.first = min(p.first, s.Round) // a peer may begin before the others: without its state
@@ -112,7 +109,7 @@ func (d *Dashboard) addStatus(s record.Status, now time.Time) {
 	}
 }
 
-// enter puts the peer into a state; it keeps since if it is in it already.
+// enter puts the peer into a state; since does not change if it is in that state already.
 func (p *peer) enter(state record.State, now time.Time) {
 	if p.state != state || p.since.IsZero() {
 		p.since = now
@@ -120,11 +117,10 @@ func (p *peer) enter(state record.State, now time.Time) {
 	p.state, p.detail, p.missing = state, "", nil
 }
 
-// gone reports whether the run is without this peer, for good or until it comes
-// back.
+// gone reports whether the run goes on without this peer, for good or until it comes back.
 func (p *peer) gone() bool { return p.state == record.Lost || p.state == record.Failed }
 
-// round returns the rounds that the peer has finished. Until its first step is heard, that is where the run began.
+// round returns the rounds that the peer has finished. Before its first step it returns the first round of the run.
 func (d *Dashboard) round(p *peer) int {
 	if p.step.Round == 0 {
 		return d.run.From
@@ -132,8 +128,7 @@ func (d *Dashboard) round(p *peer) int {
 	return p.step.Round
 }
 
-// count returns the rounds that those who take part have finished, and how many
-// they are.
+// count returns the rounds that the present peers have finished, and their number.
 func (d *Dashboard) count() (rounds, peers int) {
 	for i := range d.peers {
 		if p := &d.peers[i]; !p.gone() {
@@ -144,7 +139,7 @@ func (d *Dashboard) count() (rounds, peers int) {
 	return rounds, peers
 }
 
-// Round returns the rounds that every peer has finished that takes part.
+// Round returns the rounds that every present peer has finished.
 func (d *Dashboard) Round() int {
 	least, any := d.run.Rounds, false
 	for i := range d.peers {
@@ -158,8 +153,7 @@ func (d *Dashboard) Round() int {
 	return least
 }
 
-// Present returns how many peers take part: those that have been found or heard of, without those
-// that are lost.
+// Present returns the number of peers that have been found or heard, without lost ones.
 func (d *Dashboard) Present() int {
 	heard, gone := 0, 0
 	for i := range d.peers {
@@ -173,8 +167,7 @@ func (d *Dashboard) Present() int {
 	return max(heard, d.here-gone)
 }
 
-// Remaining returns the time that the rest of the run will take at the pace
-// since its first step; false while there is no pace to go by.
+// Remaining returns the time for the rest of the run at the pace since its first step; false before the pace is known.
 func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
 	finished, peers := d.count()
 	done := finished
@@ -190,15 +183,14 @@ func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
 	return time.Duration(pace * float64(max(0, d.run.Rounds*peers-finished))), true
 }
 
-// Means are averages over the peers that take part and have finished a round; Out and In are
-// in bits per second.
+// Means are averages over the present peers that have finished a round; Out and In are in bits per second.
 type Means struct {
 	Loss, Out, In float64
 	Gap           float64 // the largest, not the mean
-	Peers         int     // how many they are of
+	Peers         int     // number of averaged peers
 }
 
-// Means returns the averages of the last steps heard.
+// Means returns the averages of the last steps.
 func (d *Dashboard) Means() Means {
 	var m Means
 	for i := range d.peers {

@@ -137,7 +137,7 @@ func TestRemainingIsWithinAFifthAfterATenthOfTheRun(t *testing.T) {
 	}
 }
 
-// A run that goes on has its pace from the rounds that it does, not from those that were done before.
+// A resumed run has its pace from its own rounds, not from earlier ones.
 func TestARunThatGoesOnCountsFromItsRound(t *testing.T) {
 	run := ringOf(4)
 	run.From = 60

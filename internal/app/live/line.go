@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Line says in one line how the run stands at time now, for logs and for
-// programs: key=value, numbers in the units that the keys name.
+// Line describes the run at time now in one line, for logs and for programs: key=value, numbers in the units that the
+// keys name.
 func (d *Dashboard) Line(now time.Time) string {
 	m := d.Means()
 	s := fmt.Sprintf("round=%d/%d", d.Round(), d.run.Rounds)
@@ -24,13 +24,13 @@ func (d *Dashboard) Line(now time.Time) string {
 	return s
 }
 
-// A Standing is how far a run is, as its line says it.
+// A Progress is the progress of a run, read from its line.
 type Progress struct {
 	Text  string  // for people: round 120/600
 	Share float64 // of its rounds, 0 to 1
 }
 
-// ReadLine reads what Line has written; false for other lines.
+// ReadLine reads a line that Line has written; it returns false for other lines.
 func ReadLine(line string) (s Progress, ok bool) {
 	var round, rounds int
 	if n, _ := fmt.Sscanf(line, "round=%d/%d", &round, &rounds); n != 2 || rounds <= 0 || round < 0 {
