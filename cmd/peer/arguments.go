@@ -9,7 +9,7 @@ import (
 	"gossiptrainer/internal/app/advice"
 )
 
-// parent makes cmd a command that only has others below it.
+// parent makes cmd a command that only groups others.
 func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(children...)
 	cmd.Args = cobra.ArbitraryArgs
@@ -35,7 +35,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 		case len(args) < least:
 			return advice.Usage(fmt.Errorf("%s: an argument is missing", words(cmd)), hint)
 		case len(args) > most:
-			return advice.Usage(fmt.Errorf("%s: argument %q is one too many", words(cmd), args[most]), hint)
+			return advice.Usage(fmt.Errorf("%s: unexpected argument %q", words(cmd), args[most]), hint)
 		}
 		return nil
 	}

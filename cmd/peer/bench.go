@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/bench"
 	"gossiptrainer/internal/experiment"
 )
@@ -38,9 +37,6 @@ instructions.`,
 		Example: "  peer bench codec --size 1000000 --bits 8\n  PEER_SIMD=avx2 peer bench codec --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			if err := checkCodecs(sizes, widths, rounds); err != nil {
-				return err
-			}
 			report, err := bench.Codec(sizes, widths, rounds)
 			if err != nil {
 				return err
@@ -50,27 +46,9 @@ instructions.`,
 	}
 	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 1_000_000, 10_000_000}, "coordinates of a `model`")
 	cmd.Flags().IntSliceVar(&widths, "bits", []int{8, 4, 2, 1}, "`bits` per coordinate")
-	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` that everything is measured")
+	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` to measure everything")
 	c.addJSON(cmd)
 	return cmd
-}
-
-// checkCodecs refuses sizes that Moniqua's codec does not have.
-func checkCodecs(sizes, widths []int, rounds int) error {
-	if rounds < 1 {
-		return advice.Usagef("bench codec: --rounds %d: must be at least 1", rounds)
-	}
-	for _, d := range sizes {
-		if d < 1 {
-			return advice.Usagef("bench codec: --size %d: must be at least 1", d)
-		}
-		for _, bits := range widths {
-			if bits < 1 || bits > 16 {
-				return advice.Usagef("bench codec: --bits %d: must be 1 to 16", bits)
-			}
-		}
-	}
-	return nil
 }
 
 func newBenchCompressors(c *console) *cobra.Command {
@@ -86,12 +64,6 @@ one neighbour.`,
 		Example: "  peer bench compressors\n  PEER_SIMD=avx2 peer bench compressors --size 270000 --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			switch {
-			case rounds < 1:
-				return advice.Usagef("bench compressors: --rounds %d: must be at least 1", rounds)
-			case size < 1:
-				return advice.Usagef("bench compressors: --size %d: must be at least 1", size)
-			}
 			report, err := bench.Compressors(size, bucket, rounds)
 			if err != nil {
 				return err
@@ -101,7 +73,7 @@ one neighbour.`,
 	}
 	cmd.Flags().IntVar(&size, "size", 1_000_000, "coordinates of the `vector`")
 	cmd.Flags().IntVar(&bucket, "bucket", 8192, "`coordinates` with a scale of their own")
-	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` that everything is measured")
+	cmd.Flags().IntVar(&rounds, "rounds", 31, "`times` to measure everything")
 	c.addJSON(cmd)
 	return cmd
 }
@@ -121,19 +93,12 @@ same length between as many pairs of plain sockets, in turns with them, in one p
 		Example: "  peer bench link\n  peer bench link --size 270000 --bits 8 --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if times < 1 {
-				return advice.Usagef("bench link: --times %d: must be at least 1", times)
+			tasks, err := bench.NewLinkTasks(sizes, widths)
+			if err != nil {
+				return err
 			}
-			var tasks []bench.LinkTask
-			for _, d := range sizes {
-				for _, bits := range widths {
-					task, err := bench.NewLinkTask(d, bits)
-					if err != nil {
-						return err
-					}
-					task.Verify = verify
-					tasks = append(tasks, task)
-				}
+			for i := range tasks {
+				tasks[i].Verify = verify
 			}
 			result, err := bench.Link(cmd.Context(), tasks, times)
 			if err != nil {
@@ -144,7 +109,7 @@ same length between as many pairs of plain sockets, in turns with them, in one p
 	}
 	cmd.Flags().IntSliceVar(&sizes, "size", []int{270_000, 25_500_000}, "coordinates of a `model`")
 	cmd.Flags().IntSliceVar(&widths, "bits", []int{32, 8}, "`bits` per coordinate")
-	cmd.Flags().IntVar(&times, "times", 3, "`times` that everything is measured")
+	cmd.Flags().IntVar(&times, "times", 3, "`times` to measure everything")
 	cmd.Flags().BoolVar(&verify, "verify", false, "messages of fewer than 32 bits end with a hash that receivers check")
 	c.addJSON(cmd)
 	cmd.AddCommand(newBenchLinkPeer(c))
@@ -166,18 +131,9 @@ gradients of a round one after another. Digests and model files are left out.`,
 		Example: "  peer bench sim\n  peer bench sim --size 1000x10000 --bits 8 --json",
 		Args:    arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rounds < 1 || times < 1 {
-				return advice.Usagef("bench sim: --rounds %d, --times %d: must be at least 1", rounds, times)
-			}
-			var tasks []bench.SimTask
-			for _, size := range sizes {
-				for _, bits := range widths {
-					task, err := bench.NewSimTask(size, bits, rounds)
-					if err != nil {
-						return err
-					}
-					tasks = append(tasks, task)
-				}
+			tasks, err := bench.NewSimTasks(sizes, widths, rounds)
+			if err != nil {
+				return err
 			}
 			result, err := bench.Sim(cmd.Context(), tasks, times)
 			if err != nil {
@@ -189,7 +145,7 @@ gradients of a round one after another. Digests and model files are left out.`,
 	cmd.Flags().StringSliceVar(&sizes, "size", []string{"1000x10000", "10000x100"}, "`workers x coordinates`")
 	cmd.Flags().IntSliceVar(&widths, "bits", []int{32, 8}, "`bits` per coordinate")
 	cmd.Flags().IntVar(&rounds, "rounds", 20, "rounds of one run")
-	cmd.Flags().IntVar(&times, "times", 3, "`times` that everything is measured")
+	cmd.Flags().IntVar(&times, "times", 3, "`times` to measure everything")
 	c.addJSON(cmd)
 	return cmd
 }
@@ -207,9 +163,6 @@ gradients of worker 0: mini-batch, forward and backward pass, momentum. The refe
 does nothing but multiply and add in registers, in turns with it.`,
 		Example: "  peer bench step ring8-cifar\n  peer bench step ring8-fashion ring8-cifar --json",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if times < 1 {
-				return advice.Usagef("bench step: --times %d: must be at least 1", times)
-			}
 			if len(args) == 0 {
 				args = []string{defaultPreset}
 			}
@@ -229,12 +182,12 @@ does nothing but multiply and add in registers, in turns with it.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "override a key of the run files, as in `key=value`; may be repeated")
-	cmd.Flags().IntVar(&times, "times", 31, "`gradients` that are timed")
+	cmd.Flags().IntVar(&times, "times", 31, "`gradients` to time")
 	c.addJSON(cmd)
 	return cmd
 }
 
-// newBenchLinkPeer is one process of "bench link", which starts it.
+// newBenchLinkPeer returns the command of one process of "bench link", which starts it.
 func newBenchLinkPeer(c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:    "peer RANK SIZE BITS ROUNDS VERIFY",

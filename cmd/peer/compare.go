@@ -15,7 +15,7 @@ import (
 
 func newCompare(c *console) *cobra.Command {
 	var o compare.Options
-	var faults []string // are refused
+	var faults []string // refused
 	cmd := &cobra.Command{
 		Use:   "compare FILE",
 		Short: "run algorithms against each other on several networks",
@@ -67,7 +67,7 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("compare: where is this program: %w", err)
+		return fmt.Errorf("compare: cannot find the path of this program: %w", err)
 	}
 	o.Process = compare.Process{
 		Program: program, Version: inspect.ReadBuild().Version, Command: compare.CommandLine(os.Args),
@@ -83,10 +83,10 @@ func runCompare(ctx context.Context, c *console, name string, o compare.Options)
 		return err
 	}
 	defer unlock()
-	c.loses(func() string { return "the cells at work are lost; the same command goes on with the others" })
+	c.loses(func() string { return "the running cells are lost; the same command continues with the others" })
 	if err := m.Run(ctx); err != nil {
 		if ctx.Err() != nil {
-			if err := m.Save(); err != nil { // which names the cells, also before the first has ended
+			if err := m.Save(); err != nil { // names the cells even before the first has ended
 				c.complain(err)
 			}
 			m.SayStopped(advice.Command(append([]string{"peer"}, os.Args[1:]...)...))

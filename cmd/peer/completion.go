@@ -34,11 +34,11 @@ func newCompletion(c *console) *cobra.Command {
 	}
 }
 
-// A suggestion is a word that completes another, and what it means.
+// suggestion returns a word that completes another, and its meaning.
 func suggestion(word, meaning string) string { return word + "\t" + meaning }
 
-// completeKeys completes key=value of a run file: first the key, then its values, or its default where there is no list
-// of them.
+// completeKeys completes key=value of a run file: first the key, then its values, or its default if it has no list of
+// values.
 func completeKeys(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	key, _, valued := strings.Cut(word, "=")
 	var all []string
@@ -63,7 +63,7 @@ func completeUntil(_ *cobra.Command, _ []string, word string) ([]string, cobra.S
 	key, _, valued := strings.Cut(word, "=")
 	var all []string
 	for _, end := range [][3]string{
-		{"time=", "10m", "virtual in sim, on the clock in lab"},
+		{"time=", "10m", "virtual time in sim, wall clock in lab"},
 		{"loss=", "0.5", "training loss, as a report sees it"},
 		{"accuracy=", "0.9", "on the test set; needs output.evaluate"},
 	} {
@@ -77,7 +77,7 @@ func completeUntil(_ *cobra.Command, _ []string, word string) ([]string, cobra.S
 	return all, completing(valued)
 }
 
-// completing says that no file is meant, and that a key is followed by its value.
+// completing returns a directive without file names, in which a value follows a key.
 func completing(valued bool) cobra.ShellCompDirective {
 	if valued {
 		return cobra.ShellCompDirectiveNoFileComp

@@ -66,7 +66,7 @@ func newConfigShow(c *console) *cobra.Command {
 		Long: `print a run file with every key that has an effect
 
 The comments of the file are kept. With --origin it prints where every value comes from.
-A comparison file is printed as it is written.`,
+A comparison file is printed unchanged.`,
 		Example: `  peer config show ring8 > my-run.yaml
   peer config show moniqua-fig1 > my-comparison.yaml
   peer config show my-run.yaml --origin`,
@@ -100,7 +100,7 @@ A comparison file is printed as it is written.`,
 // showComparison prints a comparison file.
 func (c *console) showComparison(name string, set []string, origin bool) error {
 	if len(set) > 0 || origin || c.json {
-		return advice.Usagef("config show: %s is a comparison, which is printed as it is written: leave out --set, "+
+		return advice.Usagef("config show: %s is a comparison, which is printed unchanged: leave out --set, "+
 			"--origin and --json", name)
 	}
 	text, err := configs.ComparisonText(name)
@@ -197,7 +197,7 @@ over the run file, --set wins over both; config show --origin says where each va
 	return cmd
 }
 
-// checkComparison says what the cells of a comparison will send.
+// checkComparison prints what the cells of a comparison will send.
 func checkComparison(c *console, name string, set []string) error {
 	file, err := configs.LoadComparison(name, os.Environ())
 	if err != nil {

@@ -24,15 +24,15 @@ import (
 
 // The rules of the terminal:
 //
-//   - Results go to standard output, talk goes to standard error. With --json a
+//   - Results go to standard output, messages go to standard error. With --json a
 //     result is one JSON object and nothing else is on standard output.
 //   - Errors begin with "peer: ", are lower case without a final period, and say
 //     what, where and why. Advice has a line of its own that begins with "hint: ", and
 //     "see: " names the section of docs/troubleshooting.md.
-//   - A command that leads somewhere ends with "next: " and a command that works.
+//   - A command with a useful next step ends with "next: " and a command that works.
 //   - Escape codes are written only to a terminal that knows them, and colours
-//     only where NO_COLOR is not set.
-//   - -q leaves errors alone, -v adds what the peers log.
+//     only if NO_COLOR is not set.
+//   - -q prints errors alone, -v adds the logs of the peers.
 //   - Where the locale is not UTF-8, our signs are written in ASCII: see output.
 //     JSON, run files and scripts for shells are UTF-8 everywhere.
 
@@ -45,7 +45,7 @@ type console struct {
 	quiet   bool
 	verbose int
 
-	lost *atomic.Pointer[func() string] // describes the loss if the command is broken off; to nil: none
+	lost *atomic.Pointer[func() string] // describes the loss if the command is interrupted; points to nil: no loss
 }
 
 func newConsole() *console {
@@ -53,14 +53,14 @@ func newConsole() *console {
 		lost: new(atomic.Pointer[func() string])}
 }
 
-// say writes one line of talk.
+// say writes one message to the user.
 func (c *console) say(format string, args ...any) {
 	if !c.quiet {
 		fmt.Fprintf(c.err, format+"\n", args...)
 	}
 }
 
-// talk is where lines of talk go.
+// talk returns the writer of messages to the user.
 func (c *console) talk() io.Writer {
 	if c.quiet {
 		return io.Discard
@@ -68,7 +68,7 @@ func (c *console) talk() io.Writer {
 	return c.err
 }
 
-// next names a command that leads on from here.
+// next names a command for the next step.
 func (c *console) next(command string, why string) {
 	c.say("%s", advice.Next(command, why))
 }
@@ -102,13 +102,13 @@ func (c *console) complain(err error) {
 	}
 }
 
-// loses sets the description of the loss if the command is broken off from now on.
+// loses sets the description of the loss for an interruption from now on.
 func (c *console) loses(describe func() string) { c.lost.Store(&describe) }
 
-// breakOff says in one line that a command ends before it has put things in order.
+// breakOff says in one line that a command ends without cleaning up.
 func (c *console) breakOff(err error) {
 	if lost := c.lost.Load(); lost != nil {
-		err = fmt.Errorf("%w, before it had ended in order: %s", err, (*lost)())
+		err = fmt.Errorf("%w, before it could clean up: %s", err, (*lost)())
 	}
 	c.complain(err)
 }
@@ -127,12 +127,12 @@ func (c *console) logger(w io.Writer) *slog.Logger {
 	return slog.New(advice.Pointing(tint.NewTextHandler(w, &tint.Options{Level: level, NoColor: !c.colours()})))
 }
 
-// colours reports whether standard error may be coloured.
+// colours reports whether standard error may have colours.
 func (c *console) colours() bool {
 	return os.Getenv("NO_COLOR") == "" && c.escapes()
 }
 
-// escapes reports whether standard error is a terminal that knows escape codes.
+// escapes reports whether standard error is a terminal that understands escape codes.
 func (c *console) escapes() bool {
 	return os.Getenv("TERM") != "dumb" && term.IsTerminal(int(c.err.Fd()))
 }
@@ -142,7 +142,7 @@ func (c *console) addJSON(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.json, "json", false, "print the result as one JSON object")
 }
 
-// session starts the session of a run; dir is the folder of one that goes on, else "".
+// session starts the session of a run; dir is the folder of a run that resumes, else "".
 func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir string) (*session.Session, error) {
 	return session.Start(ctx, run, session.Options{
 		Mode: mode, Dir: dir, Version: inspect.ReadBuild().Version,
@@ -150,7 +150,7 @@ func (c *console) session(ctx context.Context, run *experiment.Run, mode, dir st
 	})
 }
 
-// newDisplay returns what shows a run while it goes on.
+// newDisplay returns the display of a running run.
 func (c *console) newDisplay(run live.Run) live.Display {
 	switch {
 	case c.quiet:
@@ -161,8 +161,8 @@ func (c *console) newDisplay(run live.Run) live.Display {
 	return live.Plain(c.err, run)
 }
 
-// summarize ends a run that went well: it prints the summary below a table of the peers, and keeps it. The models are
-// the final ones by rank, nil if they are not here.
+// summarize ends a successful run: it prints the summary below a table of the peers, and keeps it. The models are the
+// final ones by rank, nil if they are not on this machine.
 func (c *console) summarize(s *session.Session, models [][]float32) error {
 	summary, finals, err := s.Summary(models)
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *console) summarize(s *session.Session, models [][]float32) error {
 	return nil
 }
 
-// sayStopped says how a run that was stopped goes on. Nothing more is lost when it is broken off.
+// sayStopped says how to resume a stopped run. An interruption loses nothing more.
 func (c *console) sayStopped(s *session.Session, again string) {
 	c.lost.Store(nil)
 	s.SayStopped(again)

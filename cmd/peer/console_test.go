@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/internal/app/terminal"
 )
 
-// silentConsole is one whose words go to files.
+// silentConsole returns a console that writes to files.
 func silentConsole(t *testing.T) *console {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "talk"))

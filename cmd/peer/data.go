@@ -24,7 +24,7 @@ func newDataList(c *console) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "list the data sets and which of them are here",
+		Short:   "list the data sets and their state on this machine",
 		Example: "  peer data list",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {

@@ -28,27 +28,27 @@ const (
 	exitOK       = 0
 	exitOther    = 1
 	exitUsage    = 2   // unknown command, flag or argument
-	exitConfig   = 3   // run file or override, or a secret file it names
+	exitConfig   = 3   // run file or override, or its secret file
 	exitNetwork  = 4   // peers could not meet, or lost each other
-	exitTraining = 5   // not a number, diverged, a bound broken
-	exitData     = 6   // data missing, damaged or not the published ones
-	exitState    = 7   // no checkpoint to go on from, one of something else, or one in use
+	exitTraining = 5   // NaN, divergence, or a violated bound
+	exitData     = 6   // data missing, damaged or not the published files
+	exitState    = 7   // checkpoint missing, of another run, or in use
 	exitCells    = 9   // some cells of a comparison failed
 	exitSignal   = 128 // plus the signal's number
 )
 
-// A signalError ends a command that got a signal.
+// A signalError ends a command after a signal.
 type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string { return "stopped by signal: " + e.signal.String() }
 
-// A reportedError has already been printed or sent: the process only has to exit with its code.
+// A reportedError has already been printed or sent: the process only exits with its code.
 type reportedError struct{ err error }
 
 func (e *reportedError) Error() string { return e.err.Error() }
 func (e *reportedError) Unwrap() error { return e.err }
 
-// exitCode returns what the process exits with because of err.
+// exitCode returns the exit code for err.
 func exitCode(err error) int {
 	if signal, ok := errors.AsType[*signalError](err); ok {
 		if number, ok := signal.signal.(syscall.Signal); ok {
@@ -87,15 +87,15 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// A complaint is an error as it is shown.
+// A complaint is an error in its printed form.
 type complaint struct {
 	text    string
-	context []string // lines that show what happened
+	context []string // lines of context
 	hint    string
 	see     string // the section that explains the exit code
 }
 
-// describe finds the words for an error. A signal needs no explanation: a user sent it.
+// describe returns the printed form of an error. A signal needs no explanation, because a user sent it.
 func describe(err error) complaint {
 	c := complaint{text: "peer: " + err.Error()}
 	if code := exitCode(err); code < exitSignal {
@@ -116,7 +116,7 @@ func describe(err error) complaint {
 	return c
 }
 
-// inOurVoice makes the lines that begin with "error: " begin as all our errors.
+// inOurVoice rewrites lines that begin with "error: " to begin as all our errors.
 func inOurVoice(detail string) string {
 	lines := strings.Split(detail, "\n")
 	for i, line := range lines {
@@ -127,8 +127,7 @@ func inOurVoice(detail string) string {
 	return strings.Join(lines, "\n")
 }
 
-// stopped returns the signal that ended ctx, if one did, and otherwise err: what breaks while everything is being
-// stopped is a consequence.
+// stopped returns the signal that ended ctx, or else err: after a signal, other errors are consequences.
 func stopped(ctx context.Context, err error) error {
 	if cause, ok := errors.AsType[*signalError](context.Cause(ctx)); ok {
 		return cause

@@ -27,9 +27,8 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// writeHelp writes one screen: the purpose, examples, then the rest. It is no template of
-// cobra, which calls methods by name: with one in the program, the linker keeps every
-// exported method of all packages.
+// writeHelp writes one screen: the purpose, examples, then the rest. It does not use cobra's templates. They call
+// methods by name, so that the linker keeps every exported method of all packages.
 func writeHelp(w io.Writer, cmd *cobra.Command) {
 	purpose := cmd.Long
 	if purpose == "" {

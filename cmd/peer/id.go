@@ -13,7 +13,7 @@ import (
 	"gossiptrainer/internal/node/identity"
 )
 
-// A shownIdentity is what the id commands print.
+// A shownIdentity is the output of the id commands.
 type shownIdentity struct {
 	ID  string `json:"id"`
 	Key string `json:"key"` // file of the private key
@@ -40,7 +40,7 @@ node.join_secret_file.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			err := identity.CreateSecret(args[0])
 			if errors.Is(err, fs.ErrExist) {
-				err = fmt.Errorf("id: %s: there is a file already", args[0])
+				err = fmt.Errorf("id: %s: the file exists already", args[0])
 				return advice.Usage(err, "name another file, or use this one")
 			}
 			if err != nil {
@@ -61,7 +61,7 @@ func newIDNew(c *console) *cobra.Command {
 	}, func(path string) (*identity.Identity, error) {
 		who, err := identity.Create(path)
 		if errors.Is(err, fs.ErrExist) {
-			return nil, advice.Usage(fmt.Errorf("id: %s: there is a key already", path),
+			return nil, advice.Usage(fmt.Errorf("id: %s: the key exists already", path),
 				advice.Command("peer", "id", "show", "--key", path))
 		}
 		return who, err
@@ -76,7 +76,7 @@ func newIDShow(c *console) *cobra.Command {
 	}, func(path string) (*identity.Identity, error) {
 		who, err := identity.Read(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, advice.Usage(fmt.Errorf("id: %s: there is no key", path),
+			return nil, advice.Usage(fmt.Errorf("id: %s: no key there: peer id new makes one", path),
 				advice.Command("peer", "id", "new", "--key", path))
 		}
 		return who, err

@@ -92,7 +92,7 @@ func TestRunsInWhichPeersAreKilledEndEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, set := range append(killedAlgorithms[:2:2], []string{"algorithm.name=adpsgd"}) {
-		// Latency keeps frames on their way when somebody dies, and the processor idle.
+		// Latency keeps frames in flight when a peer dies, and the processor idle.
 		set = append(slices.Clone(set), "train.schedule=constant", "limit.latency=4ms")
 		run := &killedLab{t: t, dir: filepath.Join(dir, strconv.Itoa(i)), random: random, within: 20,
 			spare: 2500 * time.Millisecond}

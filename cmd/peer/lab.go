@@ -96,7 +96,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	return nil
 }
 
-// words are the flags with which another process says as much as this one.
+// words returns the flags with which another process prints as much as this one.
 func (c *console) words() (words []string) {
 	if c.quiet {
 		words = append(words, "--quiet")

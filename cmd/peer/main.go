@@ -1,6 +1,6 @@
 // Command peer trains models by gossip: one peer of a run, all of them on this machine, or the same run in a simulator.
 //
-// It parses, assembles and prints; what it runs is in the packages it calls.
+// It parses flags, assembles runs and prints. Other packages do the work.
 package main
 
 import "os"

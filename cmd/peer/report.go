@@ -78,7 +78,7 @@ how well they agree.`,
 	return cmd
 }
 
-// newestRun returns the folder of the run in output.dir that was written to last, and says which.
+// newestRun returns the folder of the newest run in output.dir, and prints it.
 func (c *console) newestRun() (string, error) {
 	loaded, err := configs.Load(configs.Source{Env: os.Environ()})
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *console) sumUp(runs []*record.Run) error {
 	var finished []*record.Summary
 	for _, run := range runs {
 		if run.Summary == nil {
-			c.say("%s: no summary: the run goes on or was stopped", run.Dir)
+			c.say("%s: no summary: the run is still running or was stopped", run.Dir)
 			continue
 		}
 		finished = append(finished, run.Summary)
@@ -119,7 +119,7 @@ func (c *console) sumUp(runs []*record.Run) error {
 	return nil
 }
 
-// draw writes the figure of a run, or of a comparison of several; a figure that cannot be drawn replaces nothing.
+// draw writes the figure of a run, or of a comparison of several. A figure that fails replaces no file.
 func (c *console) draw(runs []*record.Run, file string) error {
 	var figure bytes.Buffer
 	var err error
@@ -128,7 +128,7 @@ func (c *console) draw(runs []*record.Run, file string) error {
 	case len(runs) == 1:
 		err = report.WriteFigure(&figure, runs[0], report.Format(file))
 	case unscored >= 0:
-		c.say("%s was not evaluated while it trained: the figure shows training losses; set output.evaluate for those of "+
+		c.say("%s was not evaluated during training: the figure shows training losses; set output.evaluate for losses on "+
 			"the test set", runs[unscored].Dir)
 		err = report.WriteLossFigure(&figure, runs, report.Format(file))
 	default:
@@ -140,7 +140,7 @@ func (c *console) draw(runs []*record.Run, file string) error {
 	return c.saveFigure(file, figure.Bytes())
 }
 
-// saveFigure writes a figure, whole or not at all.
+// saveFigure writes a figure completely or not at all.
 func (c *console) saveFigure(file string, figure []byte) error {
 	if err := atomicfile.Write(file, figure, runfolder.Readable); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -8,12 +8,12 @@ import (
 	"gossiptrainer/internal/experiment"
 )
 
-// addResume adds the flag of commands that can go on with a run.
+// addResume adds the flag of commands that can resume a run.
 func (f *runFile) addResume(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.resume, "resume", false, "go on where the run stopped; FILE is its run file or its folder")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "resume the run where it stopped; FILE is its run file or its folder")
 }
 
-// start is where the workers of the command begin.
+// start returns where the workers of the command begin.
 func (f *runFile) start() checkpoints.Start {
 	if f.resume {
 		return checkpoints.Resume
@@ -21,9 +21,9 @@ func (f *runFile) start() checkpoints.Start {
 	return checkpoints.Fresh
 }
 
-// folderOf returns the folder of the run to continue. It is "" for a new run, and for one whose checkpoints are
-// elsewhere: the caller then makes a folder. The folder belongs to the peer with this id, or is ofLab. It fails, before
-// anything in the folder changes, if the run cannot continue from its checkpoints.
+// folderOf returns the folder of the run to resume: that of the peer with this id, or of a lab for ofLab. It is "" for
+// a new run, and for a run whose checkpoints are elsewhere: the caller then makes a folder. It fails, without changing
+// the folder, if the run cannot resume from its checkpoints.
 func (f *runFile) folderOf(run *experiment.Run, id string) (string, error) {
 	if !f.resume {
 		return "", nil

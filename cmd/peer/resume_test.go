@@ -39,7 +39,7 @@ func TestARunThatIsBrokenOffSaysWhatIsLost(t *testing.T) {
 	}
 	c.breakOff(signal)
 	said, err := os.ReadFile(c.err.File.Name())
-	const begin = "peer: stopped by signal: interrupt, before it had ended in order: "
+	const begin = "peer: stopped by signal: interrupt, before it could clean up: "
 	want := begin + "the run is lost, no state is safe: the run ended before its first checkpoint\n" +
 		begin + "what came after is lost, the state at the beginning of round 7 is safe in " +
 		filepath.Join(s.Folder.Dir, runfolder.Checkpoints) + "; go on with: peer run my.yaml --resume\n"

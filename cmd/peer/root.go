@@ -47,12 +47,12 @@ func newRoot(c *console) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
-	root.CompletionOptions.DisableDefaultCmd = true // there is one of our own
+	root.CompletionOptions.DisableDefaultCmd = true // we have our own
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().SortFlags = false
 	root.PersistentFlags().BoolVarP(&c.quiet, "quiet", "q", false, "print errors and results alone")
-	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print what peers log; twice for more")
+	root.PersistentFlags().CountVarP(&c.verbose, "verbose", "v", "print the logs of the peers; twice for more")
 	root.AddGroup(&cobra.Group{ID: "train", Title: "Train:"}, &cobra.Group{ID: "look", Title: "Look and prepare:"})
 	for _, cmd := range []*cobra.Command{newLab(c), newRun(c), newSim(c), newCompare(c)} {
 		cmd.GroupID = "train"
@@ -70,11 +70,11 @@ func newRoot(c *console) *cobra.Command {
 	return root
 }
 
-// flagError adds to the error of a wrong flag which one may have been meant.
+// flagError adds to the error of a wrong flag the flag that may have been meant.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := "see " + cmd.CommandPath() + " --help"
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
-	if cmd.HasParent() { // the program is named by every error
+	if cmd.HasParent() { // every error names the program
 		err = fmt.Errorf("%s: %w", words(cmd), err)
 	}
 	if !ok {

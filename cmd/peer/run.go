@@ -44,7 +44,7 @@ the same command, without --resume, brings it back.`,
 	}
 	file.addFlags(cmd)
 	file.addFaults(cmd)
-	_ = cmd.Flags().MarkHidden("fault") // is refused with what to do instead
+	_ = cmd.Flags().MarkHidden("fault") // refused with advice
 	file.addResume(cmd)
 	c.addJSON(cmd)
 	cmd.Flags().IntVar(&rank, "rank", peer.AnyRank, "the `rank` that this peer must get")
@@ -100,8 +100,8 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, rank
 	return c.summarize(s, nil)
 }
 
-// advise handles that the others refuse this peer. A folder that it has made for this start goes, so that --resume does
-// not find it. A peer that has come without its state learns where that is.
+// advise handles the refusal of this peer by the others. It removes a folder that this start has made, so that --resume
+// does not find it. A peer that came without its state learns where the state is.
 func (f *runFile) advise(s *session.Session, id string, err error) error {
 	refused, ok := errors.AsType[*node.RefusedError](err)
 	if !ok {
@@ -111,7 +111,7 @@ func (f *runFile) advise(s *session.Session, id string, err error) error {
 	if refused.Reason != node.LostState || f.resume {
 		return err
 	}
-	hint := "no checkpoint of this peer is in " + s.Run.Config().Output.Dir +
+	hint := "this peer has no checkpoint in " + s.Run.Config().Output.Dir +
 		": stop the run on all machines, and start it on all of them without --resume"
 	again := runFile{name: f.name, set: f.set, resume: true}
 	if dir, gone := again.folderOf(s.Run, id); gone == nil {

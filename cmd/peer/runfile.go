@@ -25,7 +25,7 @@ type runFile struct {
 	faults []string
 
 	resume bool
-	folder string // of the run to go on with, if it was named
+	folder string // of the run to resume, if the user named it
 }
 
 // addFlags adds the flags and completes the argument with the presets.
@@ -46,7 +46,7 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 		f.folder, file = file, filepath.Join(file, runfolder.RunFile)
 		if err := regular.Check(file); err != nil {
 			return nil, advice.Usage(
-				fmt.Errorf("--resume: %s is no run folder: %w", f.folder, err),
+				fmt.Errorf("--resume: %s is not a run folder: %w", f.folder, err),
 				"name a folder that peer lab or peer run has printed, or the run file",
 			)
 		}
@@ -54,10 +54,10 @@ func (f *runFile) load(args []string) (*configs.Loaded, error) {
 	return configs.Load(configs.Source{File: file, Env: os.Environ(), Set: f.set, Faults: f.faults})
 }
 
-// defaultPreset is the run of commands that get no run file.
+// defaultPreset is the run file of commands without one.
 const defaultPreset = "ring8"
 
-// command returns the command line that does something else with the same run. It shows no secret.
+// command returns a command line for the same run with other words. It shows no secret.
 func (f *runFile) command(words ...string) string {
 	words = append([]string{"peer"}, words...)
 	words = append(words, f.name)
@@ -88,7 +88,7 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 	return preflight.Assemble(loaded)
 }
 
-// assembleOwn is assemble for a peer on a LAN, which may have files of its own and has a secret.
+// assembleOwn is assemble for a peer on a LAN, which has a secret and may have data of its own.
 func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string, err error) {
 	loaded, err := f.load(args)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *runFile) assembleOwn(args []string) (run *experiment.Run, secret string
 	return run, secret, err
 }
 
-// again returns the command that does the run that is over in another mode.
+// again returns the command that repeats a finished run in another mode.
 func (f *runFile) again(s *session.Session, mode string) string {
 	rounds := s.Shorter()
 	if rounds == 0 || s.Run.Asynchronous() {
@@ -116,14 +116,14 @@ func (f *runFile) again(s *session.Session, mode string) string {
 	cfg := s.Run.Config()
 	shorter := cfg.Shortened(rounds)
 	as := runFile{name: f.name, set: slices.Concat(f.set, shorter)}
-	if len(shorter) == 1 { // the script is the same
+	if len(shorter) == 1 { // with the same script
 		as.faults = f.faults
 	}
 	return as.command(mode)
 }
 
-// addFaults adds the flag of commands that play a script.
+// addFaults adds the flag of commands that play scripts of faults.
 func (f *runFile) addFaults(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.faults, "fault", nil,
-		"a fault made on purpose, an `entry` like 'at=40 kill=3'; may be repeated")
+		"an injected fault, an `entry` like 'at=40 kill=3'; may be repeated")
 }

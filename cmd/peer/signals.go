@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// lastResort is how long after a signal the process ends whatever it is doing: people wait two seconds.
+// lastResort is how long after a signal the process ends in any case: users expect an end within two seconds.
 const lastResort = 1900 * time.Millisecond
 
-// withSignals returns a context that the first interrupt or termination signal cancels with a *signalError. The second
-// one ends the process at once, and so does time. giveUp is then called with the error of that signal; it must not
+// withSignals returns a context that the first interrupt or termination signal cancels with a *signalError. A second
+// signal, or the time lastResort, calls giveUp with the error of that signal. giveUp must end the process and not
 // return.
 func withSignals(parent context.Context, giveUp func(error)) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)

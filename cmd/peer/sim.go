@@ -92,7 +92,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	sims, talks := make([]*simulate.Run, len(runs)), make([]console, len(runs))
 	for i, run := range runs {
 		talks[i] = *c
-		talks[i].quiet = c.quiet || i > 0 // one run is enough to look at
+		talks[i].quiet = c.quiet || i > 0 // one run is enough to watch
 		s, err := talks[i].session(ctx, run, "sim", "")
 		if err != nil {
 			return err
@@ -113,8 +113,8 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 	return nil
 }
 
-// assembleAlso builds the run of the run file and those beside it on other networks, whose limits take the place of
-// those of --set.
+// assembleAlso builds the run of the run file and the runs beside it on other networks. Their limits replace those of
+// --set.
 func (f *runFile) assembleAlso(args, networks []string) ([]*experiment.Run, error) {
 	first, err := f.assembleFor("sim", args)
 	if err != nil {

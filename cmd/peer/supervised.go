@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// runSupervised is a peer whose supervisor is "peer lab": it takes orders on standard input and reports on standard
-// output. The run file is resolved, so neither environment nor flags count again.
+// runSupervised is a peer under the supervisor "peer lab": it takes commands on standard input and reports on standard
+// output. The run file is resolved, so that neither environment nor flags count again.
 func runSupervised(ctx context.Context, c *console, file *runFile, path string, rank int) error {
 	from := checkpoints.Fresh
 	if file.resume {
@@ -23,13 +23,12 @@ func runSupervised(ctx context.Context, c *console, file *runFile, path string, 
 	return supervised(ctx, c, rank, one.Run)
 }
 
-// supervised leads the life of a process that a supervisor has started, up to the end of the work, and tells it of a
-// failure.
-func supervised(ctx context.Context, c *console, rank int, life func(context.Context, *lab.Client) error) error {
+// supervised runs the work of a process that a supervisor has started, and reports a failure to it.
+func supervised(ctx context.Context, c *console, rank int, work func(context.Context, *lab.Client) error) error {
 	client := lab.Attach(c.in, c.out.File)
 	ctx, cancel := client.Context(ctx)
 	defer cancel()
-	err := life(ctx, client)
+	err := work(ctx, client)
 	if cause := context.Cause(ctx); errors.Is(cause, lab.ErrStopped) || errors.Is(cause, lab.ErrParentGone) {
 		return &reportedError{cause}
 	}

@@ -59,7 +59,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// findGraph builds the graph of a short form or of a run file.
+// findGraph builds the graph of a short form, such as ring:8, or of a run file.
 func findGraph(file *runFile, spec, slack string) (*topology.Graph, error) {
 	if !strings.Contains(spec, ":") {
 		if slack != "" {

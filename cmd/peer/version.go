@@ -11,7 +11,7 @@ import (
 func newVersion(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "print which program this is",
+		Short:   "print the version of this program",
 		Example: "  peer version --json",
 		Args:    arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
@@ -29,7 +29,7 @@ func newVersion(c *console) *cobra.Command {
 // addVersion gives the program the flag that says the same as the command. Cobra's own
 // flag would need a template.
 func addVersion(root *cobra.Command) {
-	wanted := root.Flags().Bool("version", false, "print which program this is")
+	wanted := root.Flags().Bool("version", false, "print the version of this program")
 	run := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if !*wanted {

@@ -6,8 +6,8 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// glyphsSeed is part of the definition of the built-in set: it does not change
-// with the seed of a run, as no other data set does.
+// glyphsSeed is part of the definition of the built-in set. It does not change with the seed of a run, because no data
+// set does.
 const glyphsSeed = 1
 
 func glyphsInfo() Info {

@@ -14,7 +14,7 @@ import (
 	"gossiptrainer/internal/rng"
 )
 
-// Range of alpha. At its ends workers differ as much, or as little, as they can.
+// Range of alpha. At its ends workers differ as much, or as little, as possible.
 const minAlpha, maxAlpha = 1e-6, 1e6
 
 // Dirichlet deals out the rows of every class by shares drawn from a symmetric Dirichlet
@@ -47,7 +47,7 @@ func Dirichlet(y Labels, workers int, alpha float64, seed uint64) (Partition, er
 	return newPartition(y, shards), nil
 }
 
-// feedEmpty moves one row of the largest shard, the first of equals, to each empty one.
+// feedEmpty moves one row of the largest shard, the first among equals, to each empty shard.
 func feedEmpty(shards [][]int) {
 	for i := range shards {
 		if len(shards[i]) > 0 {

@@ -2,7 +2,7 @@ package data
 
 import "fmt"
 
-// A MissingError says that a file of a data set is not there.
+// A MissingError says that a file of a data set does not exist.
 type MissingError struct {
 	Set  string // name of the set
 	File string
@@ -13,7 +13,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("data: %s: %s: not found in %s or its folder %s", e.Set, e.File, e.Dir, e.Set)
 }
 
-// Hint returns what to do about it: a command, or what to put where.
+// Hint returns a command, or the files to put into the folder.
 func (e *MissingError) Hint() string {
 	if e.Set == libsvmName {
 		return fmt.Sprintf("put %s and %s into %s", libsvmTrain, libsvmTest, e.Dir)
@@ -21,7 +21,7 @@ func (e *MissingError) Hint() string {
 	return "peer data fetch " + e.Set
 }
 
-// A ChecksumError says that a file is not the published one.
+// A ChecksumError says that a file differs from the published one.
 type ChecksumError struct {
 	Set, File string
 	Got       string // SHA-256, hex
@@ -32,7 +32,7 @@ func (e *ChecksumError) Error() string {
 	return fmt.Sprintf("data: %s: %s: sha256 is %s, want %s", e.Set, e.File, e.Got, e.Want)
 }
 
-// A FormatError says where a file does not have the form that it should have.
+// A FormatError says where a file violates its format.
 type FormatError struct {
 	File  string
 	Place string // like "offset 16", of the decompressed content, or "line 3"

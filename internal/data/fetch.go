@@ -13,16 +13,15 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// Progress tells how far a download is.
+// Progress is the state of a download.
 type Progress struct {
 	Set, File   string
 	Done, Total int64 // bytes
 }
 
-// Fetch downloads the files of a set that are missing or wrong from the publisher
-// or a mirror into dir/name, and tells progress, which may be nil, about it. It
-// continues a download that was cut. A file appears under its name only when it is
-// complete and has the known checksum; *ChecksumError says that none had.
+// Fetch downloads the missing or wrong files of a set from the publisher or a mirror into dir/name. It reports to
+// progress, which may be nil. It continues an interrupted download. A file appears under its name only when it is
+// complete and has the known checksum; *ChecksumError says that no source had it.
 func Fetch(ctx context.Context, name, dir string, progress func(Progress)) error {
 	info, err := Lookup(name)
 	if err != nil {
@@ -39,7 +38,7 @@ type fetcher struct {
 	progress func(Progress)
 }
 
-// set fetches what folder lacks of a set.
+// set fetches the missing files of a set into folder.
 func (f fetcher) set(ctx context.Context, info Info, folder string) error {
 	var lacking []File
 	for _, file := range info.Files {
@@ -91,7 +90,7 @@ func (f fetcher) archive(ctx context.Context, info Info, folder string) error {
 	return os.Remove(part)
 }
 
-// partSuffix marks a file that is not complete yet.
+// partSuffix marks an incomplete file.
 const partSuffix = ".part"
 
 // file downloads a file under its name with partSuffix, checks its checksum, flushes it to
@@ -128,10 +127,10 @@ func (f fetcher) checked(ctx context.Context, path string, p Progress, url, want
 	return nil
 }
 
-// stalls is how many requests in a row may bring no byte before a URL is given up.
+// stalls is the number of requests in a row without a byte after which a URL is given up.
 const stalls = 3
 
-// download makes path p.Total bytes long with what url has.
+// download extends path to p.Total bytes from url.
 func (f fetcher) download(ctx context.Context, path string, p Progress, url string) error {
 	out, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -163,8 +162,8 @@ func (f fetcher) download(ctx context.Context, path string, p Progress, url stri
 	}
 }
 
-// more requests the rest of the file from byte p.Done on and appends the answer to out. The
-// result again says that a further request may bring more.
+// more requests the rest of the file from byte p.Done on and appends the answer to out. The result again says whether a
+// further request may bring more.
 func (f fetcher) more(ctx context.Context, out *os.File, p Progress, url string) (again bool, err error) {
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -187,9 +186,9 @@ func (f fetcher) more(ctx context.Context, out *os.File, p Progress, url string)
 		}
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable || resp.StatusCode == http.StatusPartialContent:
 		_, err = restart(out)
-		return err == nil, errors.Join(err, fmt.Errorf("the server answers another range than asked for: %s", resp.Status))
+		return err == nil, errors.Join(err, fmt.Errorf("the server sends another range: %s", resp.Status))
 	default:
-		return false, fmt.Errorf("the server answers %s", resp.Status)
+		return false, fmt.Errorf("the server replies %s", resp.Status)
 	}
 	return f.copy(ctx, out, p, resp.Body)
 }

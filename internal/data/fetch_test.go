@@ -22,8 +22,7 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// A publisher serves one file and misbehaves as told: misbehave[i] handles request
-// i, later ones are served properly.
+// A publisher serves one file. misbehave[i] handles request i; later requests are served properly.
 type publisher struct {
 	content   []byte
 	misbehave []http.HandlerFunc
@@ -99,7 +98,7 @@ func TestFetch(t *testing.T) {
 	content := someBytes(1 << 20)
 	tests := []struct {
 		name   string
-		part   []byte // what an earlier try left
+		part   []byte // content of an earlier try
 		server func(p *publisher) []http.HandlerFunc
 		ranges []string
 		want   []string // parts of the error

@@ -13,8 +13,7 @@ import (
 // zstdWindow bounds the memory that a .zst file may ask for, in bytes.
 const zstdWindow = 8 << 20
 
-// withFile opens a file of a set, decompresses it after its suffix (.gz, .zst)
-// and has read consume it.
+// withFile opens a file of a set, decompresses it according to its suffix (.gz, .zst) and passes it to read.
 func withFile(path string, read func(*cursor) error) error {
 	if strings.HasSuffix(path, ".gz") {
 		return withGzip(path, read)
@@ -49,7 +48,7 @@ func withGzip(path string, read func(*cursor) error) error {
 	return read(&cursor{r: z, file: path})
 }
 
-// A cursor reads a file and knows how far it got, for error messages.
+// A cursor reads a file and counts the bytes, for error messages.
 type cursor struct {
 	r      io.Reader
 	file   string
@@ -80,7 +79,7 @@ func (c *cursor) end() error {
 	var b [1]byte
 	n, err := io.ReadFull(c, b[:])
 	if n > 0 {
-		return atOffset(c.file, c.offset-1, "the file goes on where it should end")
+		return atOffset(c.file, c.offset-1, "the file continues where it should end")
 	}
 	if err != io.EOF {
 		return atOffset(c.file, c.offset, "%w", err)

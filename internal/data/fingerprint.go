@@ -10,8 +10,8 @@ import (
 	"gossiptrainer/internal/vec"
 )
 
-// Fingerprint returns a digest of sets: their shape, classes, labels and values, in order, as 16 hexadecimal digits.
-// It depends on the values alone: neither the place of the files nor their compression counts.
+// Fingerprint returns a digest of sets, as 16 hexadecimal digits: their shape, classes, labels and values, in order. It
+// depends on the values alone: neither the location of the files nor their compression counts.
 func Fingerprint(sets ...Set) string {
 	sum := sha256.New()
 	for _, s := range sets {

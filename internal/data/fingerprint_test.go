@@ -33,7 +33,7 @@ func ownFingerprint(t *testing.T, train, test string) string {
 	return Fingerprint(a, b)
 }
 
-// A fingerprint tells rows, labels, values, classes, dimension and order apart, and nothing else.
+// A fingerprint depends on rows, labels, values, classes, dimension and order, and on nothing else.
 func TestFingerprintIsOfTheContent(t *testing.T) {
 	const train, test = "1 1:0.5 3:2\n2 2:1\n", "1 1:1\n"
 	base := ownFingerprint(t, train, test)
@@ -130,7 +130,7 @@ func TestConcatKeepsOrder(t *testing.T) {
 	}
 }
 
-// The fingerprint is to cost little beside reading the files.
+// The fingerprint must cost little compared with reading the files.
 func BenchmarkFingerprint(b *testing.B) {
 	train, test, err := Load("glyphs", "")
 	if err != nil {

@@ -58,7 +58,7 @@ func TestReadIDXLabels(t *testing.T) {
 		{"count that would overflow", idx("", 2049, 0xffffffff), []string{"offset 4", "4294967295"}},
 		{"header cut", idx("\x00\x00", 2049), []string{"offset 6", "2 bytes too early"}},
 		{"truncated", idx("\x02\x00", 2049, 3), []string{"offset 10", "1 bytes too early"}},
-		{"goes on", idx("\x02\x00\x01\x00", 2049, 3), []string{"offset 11", "goes on"}},
+		{"continues", idx("\x02\x00\x01\x00", 2049, 3), []string{"offset 11", "continues"}},
 		{"label out of range", idx("\x02\x03\x01", 2049, 3), []string{"offset 9", "label 3", "0..2"}},
 	}
 	for _, tt := range tests {
@@ -91,7 +91,7 @@ func TestReadIDXImages(t *testing.T) {
 		{"other height", idx("abcdefghijkl", 2051, 2, 2, 2), []string{"offset 8", "2 rows, want 3"}},
 		{"other width", idx("abcdefghijkl", 2051, 2, 3, 3), []string{"offset 12", "3 columns, want 2"}},
 		{"truncated", idx("abcdefghijk", 2051, 2, 3, 2), []string{"offset 27", "1 bytes too early"}},
-		{"goes on", idx("abcdefghijklm", 2051, 2, 3, 2), []string{"offset 28", "goes on"}},
+		{"continues", idx("abcdefghijklm", 2051, 2, 3, 2), []string{"offset 28", "continues"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestReadCIFAR(t *testing.T) {
 		{"right", two, nil},
 		{"truncated within a record", two[:6000], []string{"offset 6000", "146 bytes too early"}},
 		{"a record missing", two[:3073], []string{"offset 3073", "3073 bytes too early"}},
-		{"goes on", append(slices.Clone(two), 0), []string{"offset 6146", "goes on"}},
+		{"continues", append(slices.Clone(two), 0), []string{"offset 6146", "continues"}},
 		{"label out of range", append(record(3, 1), record(10, 2)...), []string{"offset 3073", "label 10", "0..9"}},
 	}
 	for _, tt := range tests {
@@ -165,7 +165,7 @@ func TestReadDigitsCSV(t *testing.T) {
 		{"too many fields", "0,16,3,4,7,1\n1,2,3,4,0\n", []string{"line 1", "field 6"}},
 		{"empty line", "0,16,3,4,7\n\n", []string{"line 2"}},
 		{"truncated", "0,16,3,4,7\n", []string{"line 2", "after 1 rows, want 2"}},
-		{"goes on", "0,16,3,4,7\n1,2,3,4,0\n1,2,3,4,0\n", []string{"line 3", "goes on"}},
+		{"continues", "0,16,3,4,7\n1,2,3,4,0\n1,2,3,4,0\n", []string{"line 3", "continues"}},
 		{"garbage", "\x00\xff\x12", []string{"line 1"}},
 		{"line without end", strings.Repeat("1,", 50_000), []string{"line 1"}},
 	}
@@ -285,7 +285,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		{"third label", "a9a", map[string]string{"a9a": "+1 1:1\n0 1:1\n"}, []string{"line 2", "label 0", "-1, +1"}},
 		{"index beyond 123", "a9a", map[string]string{"a9a": "+1 124:1\n"}, []string{"line 1", "index 124", "1..123"}},
 		{"rows missing", "a9a", map[string]string{"a9a": "+1 1:1\n"}, []string{"line 2", "after 1 rows, want 32561"}},
-		{"rows too many", "a9a", map[string]string{"a9a": long + "+1 1:1\n"}, []string{"line 32562", "goes on"}},
+		{"rows too many", "a9a", map[string]string{"a9a": long + "+1 1:1\n"}, []string{"line 32562", "continues"}},
 		{"empty user file", "libsvm", map[string]string{"train.libsvm": ""}, []string{"line 1", "empty"}},
 		{"user file missing", "libsvm", map[string]string{"train.libsvm": "1 1:1\n"}, []string{"test.libsvm", "not found"}},
 	}

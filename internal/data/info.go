@@ -19,7 +19,7 @@ type Info struct {
 	Test    int            `json:"test"`
 	Norm    *Normalization `json:"normalization"`     // nil: values are used as they are
 	Files   []File         `json:"files"`             // empty: built in
-	Archive *File          `json:"archive,omitempty"` // what the publisher packs Files into
+	Archive *File          `json:"archive,omitempty"` // the publisher's archive of Files
 }
 
 // A File is one file of a set.
@@ -48,7 +48,7 @@ type Content struct {
 	Note   string `json:"note,omitempty"`
 }
 
-// A set of the user's has this name and two files, and is in no list.
+// A set of the user has this name and two files, and is in no list.
 const (
 	libsvmName  = "libsvm"
 	libsvmTrain = "train.libsvm"

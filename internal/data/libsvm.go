@@ -79,7 +79,7 @@ func (r *libsvmReader) scan(p part, visit func(i int, label uint8, features []fe
 				return fmt.Errorf("index %d: want 1..%d", features[n-1].index+1, r.info.Shape.C)
 			}
 			if i >= want {
-				return fmt.Errorf("the file goes on where it should end")
+				return fmt.Errorf("the file continues where it should end")
 			}
 			visit(i, uint8(class), features)
 			return nil

@@ -64,7 +64,7 @@ func readDigitsCSV(c *cursor, rows, features int, visit func(i int, label uint8,
 	row := 0
 	for lines.Scan() {
 		if row == rows {
-			return atLine(c.file, row+1, "the file goes on where it should end")
+			return atLine(c.file, row+1, "the file continues where it should end")
 		}
 		values = values[:0]
 		for field := range bytes.SplitSeq(lines.Bytes(), []byte{','}) {

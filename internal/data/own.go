@@ -9,14 +9,14 @@ import (
 	"gossiptrainer/model/sample"
 )
 
-// A Form is what sets of the user's have in common. Zero values stand for what the files hold.
+// A Form is the common form of a user's sets. Zero values stand for the values in the files.
 type Form struct {
 	Features int       // of a sample; an index beyond it is an error
 	Labels   []float64 // ascending; any other label is an error
 }
 
-// OpenOwn opens the user's own sets, each the two files of a folder. All get one form: the given one, or the
-// most features and all labels of their files.
+// OpenOwn opens the user's own sets, each from the two files of a folder. All get one form: the given one, or the most
+// features and all labels of their files.
 func OpenOwn(dirs []string, form Form) ([]*Source, error) {
 	own := make([]*ownSet, len(dirs))
 	common := form
@@ -47,14 +47,14 @@ func OpenOwn(dirs []string, form Form) ([]*Source, error) {
 	return sources, nil
 }
 
-// An ownSet is a set of the user's while its form is found out.
+// An ownSet is a set of the user while its form is determined.
 type ownSet struct {
 	dir        string
 	want, held Form
 	rows       [2]int // by part
 }
 
-// scan finds out what the two files hold: features, labels, rows.
+// scan determines features, labels and rows of the two files.
 func (o *ownSet) scan() error {
 	for p, name := range ownFiles() {
 		path, err := locate(libsvmName, o.dir, name)
@@ -98,7 +98,7 @@ func (o *ownSet) see(_ int, label float64, features []feature) error {
 	return nil
 }
 
-// source returns the set as one of a form.
+// source returns the set in a form.
 func (o *ownSet) source(f Form) (*Source, error) {
 	if most := max(o.rows[0], o.rows[1]); most*f.Features > libsvmDenseSize {
 		return nil, fmt.Errorf("data: %s: %d and %d rows of %d features: more than %d values, too many to keep dense",

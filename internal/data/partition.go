@@ -8,7 +8,7 @@ import (
 )
 
 // partitionDomain separates the numbers of partitions from all others under a seed.
-const partitionDomain = 0x7368617264732020 // "shards  "
+const partitionDomain = 0x7368617264732020 // the letters "shards  "
 
 // Labels are the labels of a split, 0..len(Classes)−1.
 type Labels struct {
@@ -24,7 +24,7 @@ type Partition struct {
 	Unused  []int    `json:"unused"` // by class: rows in no shard
 }
 
-// IID deals all rows out at random; shard sizes differ by at most one.
+// IID deals out all rows at random; shard sizes differ by at most one.
 func IID(y Labels, workers int, seed uint64) (Partition, error) {
 	if err := checkWorkers(y, workers); err != nil {
 		return Partition{}, err
@@ -110,7 +110,7 @@ func rowsByLabel(y Labels, seed uint64) [][]int {
 	return rows
 }
 
-// shuffle is Fisher and Yates'.
+// shuffle is the shuffle of Fisher and Yates.
 func shuffle(rows []int, seed uint64) {
 	draw := rng.At(seed, 0)
 	for i := len(rows) - 1; i > 0; i-- {

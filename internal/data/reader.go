@@ -18,7 +18,7 @@ type reader interface {
 	fill(part, *builder) error
 }
 
-// A builder puts rows of a file into a set, the wanted ones.
+// A builder copies the wanted rows of a file into a set.
 type builder struct {
 	set Set
 	at  []int // by row of the file: position in the set, or −1
@@ -42,10 +42,10 @@ func newBuilder(info Info, n int, rows []int) (*builder, error) {
 	}
 	for k, i := range rows {
 		if i < 0 || i >= n {
-			return nil, fmt.Errorf("data: %s: row %d: there are %d", info.Name, i, n)
+			return nil, fmt.Errorf("data: %s: row %d: the set has only %d rows", info.Name, i, n)
 		}
 		if b.at[i] >= 0 {
-			return nil, fmt.Errorf("data: %s: row %d: asked for twice", info.Name, i)
+			return nil, fmt.Errorf("data: %s: row %d: requested twice", info.Name, i)
 		}
 		b.at[i] = k
 	}
@@ -53,8 +53,7 @@ func newBuilder(info Info, n int, rows []int) (*builder, error) {
 	return b, nil
 }
 
-// bytes returns the place for row i of the file, nil if it is not wanted, and
-// notes its label.
+// bytes returns the memory for row i of the file, nil if it is not wanted, and notes its label.
 func (b *builder) bytes(i int, label uint8) []uint8 {
 	k := b.at[i]
 	if k < 0 {

@@ -12,7 +12,7 @@ const samplerDomain = 0x73616d706c657273 // "samplers"
 
 // A Sampler draws the mini-batches of one worker: without replacement within an epoch, and in
 // another order every epoch. Round k takes the positions k·batch .. (k+1)·batch − 1 of the
-// endless sequence of epochs. So a batch may end one epoch and begin the next, and may be
+// endless sequence of epochs. A batch may thus end one epoch and begin the next, and may be
 // larger than the shard. The rows of a round are a function of (seed, worker, round, batch,
 // samples) alone.
 type Sampler struct {
@@ -63,8 +63,8 @@ type permutation struct {
 	maskL, maskR uint32
 }
 
-// feistelRounds is the number of half rounds. Four are a pseudorandom permutation
-// if halves are wide (Luby and Rackoff); halves here can be one bit.
+// feistelRounds is the number of half rounds. Four suffice for a pseudorandom permutation if halves are wide (Luby and
+// Rackoff); halves here can be one bit.
 const feistelRounds = 8
 
 func newPermutation(key rng.Key, n uint64) permutation {
@@ -73,7 +73,7 @@ func newPermutation(key rng.Key, n uint64) permutation {
 	return permutation{key: key, n: n, low: low, maskL: 1<<(width-low) - 1, maskR: 1<<low - 1}
 }
 
-// at returns where position i < n goes.
+// at returns the new position of position i < n.
 func (p permutation) at(i uint64) uint64 {
 	for {
 		i = p.network(i)

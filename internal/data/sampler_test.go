@@ -72,8 +72,7 @@ func TestSamplersDiffer(t *testing.T) {
 	}
 }
 
-// TestOrdersAreUniform counts where samples go over many epochs: positions by
-// chi-squared, at about 6 standard deviations.
+// TestOrdersAreUniform tests the positions of samples over many epochs by chi-squared, at about 6 standard deviations.
 func TestOrdersAreUniform(t *testing.T) {
 	const epochs = 4000
 	for _, n := range []int{2, 3, 5, 16, 17} {
@@ -95,7 +94,7 @@ func TestOrdersAreUniform(t *testing.T) {
 	}
 }
 
-// TestAllOrdersOfThreeOccurEquallyOften looks at whole permutations.
+// TestAllOrdersOfThreeOccurEquallyOften tests whole permutations.
 func TestAllOrdersOfThreeOccurEquallyOften(t *testing.T) {
 	const epochs = 6000
 	counts := make(map[[3]uint64]int)

@@ -25,9 +25,8 @@ func (n Normalization) table() []float32 {
 	return t
 }
 
-// A Set is a list of labelled samples in memory. Pixels stay bytes and are
-// normalised on the way out; features of LIBSVM files are float32 and are given
-// out as they are.
+// A Set is a list of labelled samples in memory. Pixels stay bytes and are normalised when they are read. Features of
+// LIBSVM files are float32 and are not normalised.
 type Set struct {
 	Shape   sample.Shape
 	Classes []string // names; class c has label c
@@ -69,8 +68,7 @@ func (s Set) Sample(dst []float32, i int) {
 	}
 }
 
-// Gather makes b the samples of the given rows, in that order. It allocates only
-// when b has never been that large.
+// Gather fills b with the samples of the given rows, in that order. It allocates only when b has never been that large.
 func (s Set) Gather(b *sample.Batch, rows []int) {
 	s.resize(b, len(rows))
 	f := s.Shape.Features()
@@ -80,7 +78,7 @@ func (s Set) Gather(b *sample.Batch, rows []int) {
 	}
 }
 
-// Range makes b the samples from..to−1, as Gather does.
+// Range fills b with the samples from..to−1, as Gather does.
 func (s Set) Range(b *sample.Batch, from, to int) {
 	s.resize(b, to-from)
 	f := s.Shape.Features()
@@ -96,8 +94,7 @@ func (s Set) resize(b *sample.Batch, n int) {
 	b.Y = slices.Grow(b.Y[:0], n)[:n]
 }
 
-// Subset returns a set of its own memory that holds the given rows, in that
-// order, so that the rest can be dropped.
+// Subset returns a copy of the given rows, in that order, so that the other rows can be freed.
 func (s Set) Subset(rows []int) Set {
 	sub := s.empty(len(rows))
 	for k, i := range rows {

@@ -68,7 +68,7 @@ func TestBuilderRefusesBadRows(t *testing.T) {
 	for _, tt := range []struct {
 		rows []int
 		want string
-	}{{[]int{0, 3}, "row 3: there are 3"}, {[]int{-1}, "row -1"}, {[]int{2, 2}, "row 2: asked for twice"}} {
+	}{{[]int{0, 3}, "row 3: the set has only 3 rows"}, {[]int{-1}, "row -1"}, {[]int{2, 2}, "row 2: requested twice"}} {
 		_, err := newBuilder(tiny(sample.Shape{H: 1, W: 1, C: 1}, 3), 3, tt.rows)
 		wantError(t, err, "tiny", tt.want)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Lookup returns the set of that name; "libsvm" is none of them.
+// Lookup returns the set of a name other than "libsvm".
 func Lookup(name string) (Info, error) {
 	sets := Sets()
 	for _, s := range sets {
@@ -20,15 +20,14 @@ func Lookup(name string) (Info, error) {
 	return Info{}, fmt.Errorf("data: set %q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// Sets returns all sets known by name. Sums and sizes are those that publishers
-// and data loaders in wide use give; means and deviations are over the train split.
+// Sets returns all sets with a name. Checksums and sizes are those of publishers and of common data loaders; means and
+// deviations are over the train split.
 func Sets() []Info {
 	return []Info{glyphsInfo(), mnistInfo(), fashionInfo(), cifarInfo(), a9aInfo(), optdigitsInfo()}
 }
 
-// Load reads a whole set: the sets of Sets, or "libsvm". dir is the folder of
-// Root; the files lie in its folder `name` or directly in it. It returns
-// *MissingError for a missing file, *FormatError for a bad one.
+// Load reads a whole set: one of Sets, or "libsvm". dir is the folder of Root; the files lie in its folder `name` or
+// directly in it. It returns *MissingError for a missing file, *FormatError for a bad one.
 func Load(name, dir string) (train, test Set, err error) {
 	s, err := Open(name, dir)
 	if err != nil {
@@ -41,8 +40,7 @@ func Load(name, dir string) (train, test Set, err error) {
 	return train, test, err
 }
 
-// Open finds a set, see Load. It reads no samples, except of "libsvm", whose
-// dimension and labels are what its files hold.
+// Open finds a set, see Load. It reads no samples, except of "libsvm", whose files determine dimension and labels.
 func Open(name, dir string) (*Source, error) {
 	if name == libsvmName {
 		own, err := OpenOwn([]string{dir}, Form{})

@@ -32,7 +32,7 @@ func (s *Source) read(p part, n int, rows []int) (Set, error) {
 	return b.set, nil
 }
 
-// Find returns *MissingError if a file of the set is not there. It reads none.
+// Find returns *MissingError if a file of the set does not exist. It reads no file.
 func (s *Source) Find() error {
 	for _, f := range s.Info.Files {
 		if _, err := locate(s.Info.Name, s.dir, f.names()...); err != nil {

@@ -12,8 +12,8 @@ import (
 	"gossiptrainer/internal/atomicfile"
 )
 
-// unpack takes the files of a set out of a .tar.gz of the publisher, whatever
-// folder they have in it, and puts those with the right checksum into folder.
+// unpack extracts the files of a set from the publisher's .tar.gz, from any folder in it. It puts files with the right
+// checksum into folder.
 func unpack(archive string, info Info, folder string) error {
 	wanted := make(map[string]Content)
 	for _, f := range info.Files {
@@ -40,8 +40,7 @@ func unpack(archive string, info Info, folder string) error {
 	})
 }
 
-// writeChecked makes path the content read from r, or leaves it as it was if r
-// holds something else.
+// writeChecked replaces the content of path by r, or leaves it unchanged if r has another checksum.
 func writeChecked(path string, r io.Reader, set string, want Content) error {
 	out, err := atomicfile.New(path, 0o644)
 	if err != nil {

@@ -8,19 +8,18 @@ import (
 	"os"
 )
 
-// A FileReport says what Verify found out about one file.
+// A FileReport is the result of Verify for one file.
 type FileReport struct {
 	File   string `json:"file"`             // publisher's name
 	Path   string `json:"path,omitempty"`   // empty: missing
 	Size   int64  `json:"size"`             // bytes
 	SHA256 string `json:"sha256,omitempty"` // hex
-	Note   string `json:"note,omitempty"`   // what form of the file it is, if not the publisher's
+	Note   string `json:"note,omitempty"`   // form of the file, if not the publisher's
 	Err    error  `json:"-"`                // nil, *MissingError, *ChecksumError, or an error of reading
 }
 
-// Verify compares the files of a set below dir with the known sums. The report
-// has one entry per file, none for the built-in set; the error joins those of the
-// entries.
+// Verify compares the files of a set below dir with the known checksums. The report has one entry per file, none for
+// the built-in set; the error joins those of the entries.
 func Verify(name, dir string) ([]FileReport, error) {
 	info, err := Lookup(name)
 	if err != nil {
@@ -64,4 +63,32 @@ func fileSum(path string) (int64, string, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	return n, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// Sums returns the files of a set below dir with their sizes and actual checksums. A built-in set has no files.
+func Sums(name, dir string) ([]FileReport, error) {
+	names := [][]string{{libsvmTrain}, {libsvmTest}}
+	if name != libsvmName {
+		info, err := Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		names = nil
+		for _, f := range info.Files {
+			names = append(names, f.names())
+		}
+	}
+	var all []FileReport
+	for _, known := range names {
+		path, err := locate(name, dir, known...)
+		if err != nil {
+			return nil, err
+		}
+		size, sum, err := fileSum(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, FileReport{File: known[0], Path: path, Size: size, SHA256: sum})
+	}
+	return all, nil
 }

@@ -86,7 +86,7 @@ func Open(dir string) (*Run, error) {
 	path := filepath.Join(dir, EventsFile)
 	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("record: %s is no run folder: %w", dir, err)
+		return nil, fmt.Errorf("record: %s is not a run folder: %w", dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)

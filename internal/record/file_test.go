@@ -95,7 +95,7 @@ func TestAccuracyWithoutMeaningIsNull(t *testing.T) {
 
 func TestOpenReadsARunFolder(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "no run folder") {
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a run folder") {
 		t.Errorf("empty folder: %v", err)
 	}
 	write(t, filepath.Join(dir, EventsFile), record(t, sample()).Bytes())

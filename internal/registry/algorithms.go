@@ -137,8 +137,7 @@ var algorithms = []Algorithm{
 			Noise: func(_ topology.Spectrum, slack float64) float64 { return topology.PairNoise(slack) },
 		},
 		Vector: Vectors{Own: 1, Kind: "snapshot"},
-		// Slack γ makes the half of the way that an exchange goes γ/2: that is what
-		// γW + (1−γ)I does to its matrix.
+		// With slack γ a pair moves by γ/2 instead of 1/2, because γW + (1−γ)I changes its matrix so.
 		Pair: func(p Parts) *algos.ADPSGD {
 			return &algos.ADPSGD{X: p.X, Alpha: p.Alpha, Weight: float32(p.Slack / 2), Codec: p.Link}
 		},
@@ -192,7 +191,7 @@ var algorithms = []Algorithm{
 			if err != nil {
 				return nil, err
 			}
-			mean, err := p.Compressor(topology.Rank(p.Workers)) // the server's messages have a stream of their own
+			mean, err := p.Compressor(topology.Rank(p.Workers)) // the server's messages have a separate stream
 			return &algos.Server{
 				X: p.X, Alpha: p.Alpha, Rank: int(p.Rank), Feedback: p.Feedback, Compression: c, Mean: mean,
 			}, err
@@ -216,11 +215,10 @@ func finer(name string) string {
 }
 
 const (
-	// safeChoco is the gamma of Choco as a share of the one at which it stops to
-	// converge.
+	// safeChoco is the gamma of Choco as a share of the gamma at which it stops converging.
 	safeChoco = 0.8
-	// safeSqueeze is how far the errors that DeepSqueeze feeds back may move a model
-	// in one exchange, as a share of its length.
+	// safeSqueeze bounds the movement of a model by DeepSqueeze's error feedback in one exchange, as a share of its
+	// length.
 	safeSqueeze = 0.08
 )
 
@@ -232,7 +230,7 @@ func toNeighbours(hops int) func(rows []topology.Row) Frames {
 	}
 }
 
-// inPairs: an offer of one's own, and on the mean an answer.
+// inPairs: a worker sends one offer and, on average, one answer.
 func inPairs(rows []topology.Row) Frames {
 	most, _ := degrees(rows)
 	each := min(2, 2*most)
@@ -251,7 +249,7 @@ func overTheServer(rows []topology.Row) Frames {
 	return Frames{Most: []int{min(1, most), most}, All: all}
 }
 
-// degrees returns the largest number of workers that one tells, and the sum over all.
+// degrees returns the largest number of receivers of a worker, and the sum over all workers.
 func degrees(rows []topology.Row) (most, all int) {
 	for _, row := range rows {
 		most, all = max(most, len(row.Out)), all+len(row.Out)
@@ -259,12 +257,12 @@ func degrees(rows []topology.Row) (most, all int) {
 	return most, all
 }
 
-// pathSums are those of plain mixing.
+// pathSums returns the path sums of plain mixing.
 func pathSums(_ *topology.Graph, s topology.Spectrum) (Sums, error) {
 	return Sums{S: s.S, S1: s.S1, Rho: s.Rho}, nil
 }
 
-// d2Sums are those of the response of z.
+// d2Sums returns the path sums of the response of z.
 func d2Sums(g *topology.Graph, s topology.Spectrum) (Sums, error) {
 	of, one, err := g.D2Sums(s)
 	return Sums{S: of, S1: one, Rho: s.D2Rho()}, err

@@ -207,8 +207,7 @@ var compressors = []Compressor{
 
 const tabled = "variant `zero`: as for `qsgd`; variant `sym`: number of the level"
 
-// adaptive is the row of a compressor that fits its levels. The levels of AMQ are
-// symmetric whatever the variant.
+// adaptive returns the row of a compressor that fits its levels. The levels of AMQ are symmetric in any variant.
 func adaptive(fit quant.Fit) Compressor {
 	symmetric := fit == quant.AMQ || fit == quant.AMQN
 	takes := []string{"bits", "norm", "bucket", "clip", "refit_at", "refit_every"}

@@ -8,14 +8,12 @@ import (
 	"gossiptrainer/quant"
 )
 
-// A Compressor is one row: a value of algorithm.compressor.name. The zero value of a
-// field forbids. Bits, layout and properties depend on the settings: the compressor
-// itself knows them.
+// A Compressor is one row: a value of algorithm.compressor.name. The zero value of a field forbids. Bits, layout and
+// properties depend on the settings, so the built compressor has them.
 type Compressor struct {
 	Name string
 	Text CompressorText
-	// Takes are the settings that mean something to it, of those below
-	// algorithm.compressor; name and scaled belong to all.
+	// Takes lists the keys below algorithm.compressor that have an effect. All compressors take name and scaled.
 	Takes []string
 	Bits  Range // of rows that take bits
 	// Fixed: its error does not scale with the input, so error feedback cannot make it grow.
@@ -23,13 +21,13 @@ type Compressor struct {
 	// Check names an invalid setting and the reason, or returns "" if all are valid. Nil
 	// accepts every setting.
 	Check func(s CompressorSettings) (setting, why string)
-	// Build makes the C(·) of vectors of d parameters; stream is the sender's.
-	// Clipping and scaling are common to all, see New.
+	// Build makes the C(·) of vectors of d parameters; stream is the sender's. All compressors share clipping and
+	// scaling, see New.
 	Build func(s CompressorSettings, d int, stream uint64) (quant.Compressor, error)
 }
 
-// CompressorText is what the documents say of a row: C(z), and how a payload is made.
-// Rows next to each other with the same text are one row there.
+// CompressorText describes a row for the documents: C(z), and the payload. Neighbouring rows with the same text become
+// one row.
 type CompressorText struct {
 	Paper       string
 	Value       string // of a bucket, or of the vector
@@ -43,7 +41,7 @@ type CompressorText struct {
 // A Range is from Least to Most.
 type Range struct{ Least, Most int }
 
-// CompressorSettings are those of a run file, by its keys below algorithm.compressor.
+// CompressorSettings are the keys of a run file below algorithm.compressor.
 type CompressorSettings struct {
 	Name       string
 	Bits       int
@@ -75,8 +73,7 @@ func FindCompressor(name string) (Compressor, bool) {
 	return compressors[i], true
 }
 
-// CompressorNames returns the names of the rows that take a setting, in the order of
-// the table; of all rows for "".
+// CompressorNames returns the names of the rows that take a setting, in the order of the table; "" stands for all rows.
 func CompressorNames(setting string) []string {
 	var names []string
 	for _, c := range compressors {
@@ -87,20 +84,20 @@ func CompressorNames(setting string) []string {
 	return names
 }
 
-// Has says whether a setting means something to the compressor.
+// Has says whether a setting has an effect on the compressor.
 func (c Compressor) Has(setting string) bool { return slices.Contains(c.Takes, setting) }
 
-// A SettingError names a setting that a compressor cannot have.
+// A SettingError names an invalid setting of a compressor.
 type SettingError struct {
 	Setting string
-	Related []string // other settings that may be to blame
+	Related []string // other settings that may be the cause
 	Why     string
 }
 
 func (e *SettingError) Error() string { return e.Why }
 
-// New returns the C(·) of vectors of d parameters, clipped and scaled as s says;
-// stream is the sender's random stream. A setting that cannot be is a *SettingError.
+// New returns the C(·) of vectors of d parameters, clipped and scaled as s says; stream is the sender's random stream.
+// An invalid setting is a *SettingError.
 func New(s CompressorSettings, d int, stream uint64) (quant.Compressor, error) {
 	row, ok := FindCompressor(s.Name)
 	if !ok {
@@ -135,7 +132,7 @@ func New(s CompressorSettings, d int, stream uint64) (quant.Compressor, error) {
 	return made, nil
 }
 
-// kept returns how many of d parameters a sparse compressor sends.
+// kept returns the number of d parameters that a sparse compressor sends.
 func (s CompressorSettings) kept(d int) int {
 	if s.K > 0 {
 		return s.K

@@ -1,10 +1,9 @@
-// Package registry says what a run file can choose from: one row per algorithm and
-// per compressor, with everything that is true of it. The schema of run files, their
-// rules, the assembly of runs, the tables of the documents and the check of the
+// Package registry lists the choices of a run file: one row per algorithm and per compressor, with all its properties.
+// The schema of run files, their rules, the assembly of runs, the tables of the documents and the check of the
 // reference vectors are made from these rows.
 //
-// Defaults are closed: what a row does not allow is refused. The package builds
-// update rules and compressors from their parts; it knows no run file.
+// Defaults are closed: a run file may only use what its row allows. The package builds update rules and compressors
+// from their parts; it knows no run file.
 package registry
 
 import (
@@ -16,8 +15,8 @@ import (
 	"gossiptrainer/topology"
 )
 
-// An Algorithm is one row: a value of algorithm.name, or of those that have several
-// forms one of these. The zero value of a field forbids.
+// An Algorithm is one row: a value of algorithm.name, or one form of a name that has several. The zero value of a field
+// forbids.
 type Algorithm struct {
 	Name string
 	Form string // value of algorithm.reduce that chooses among the rows of a name; "": there is one row
@@ -31,36 +30,36 @@ type Algorithm struct {
 	// compressor of fidelity f on a graph with β = 1 − λₙ.
 	Gamma  func(f Fidelity, beta float64) float64
 	Vector Vectors
-	Remedy string // what may help a run that diverges; <compressor> and <bits> stand for those of the run
+	Remedy string // advice for a run that diverges; <compressor> and <bits> stand for its settings
 
-	// Build makes the update rule of one worker. Pair makes that of workers that meet
-	// in pairs and share no rounds. A row has one of the two.
+	// Build makes the update rule of one worker. Pair makes the rule of workers that meet in pairs and share no rounds.
+	// A row has one of the two.
 	Build func(Parts) (gossip.Algorithm, error)
 	Pair  func(Parts) *algos.ADPSGD
 }
 
-// AlgorithmText is what the documents say of a row.
+// AlgorithmText describes a row for the documents.
 type AlgorithmText struct {
 	Title string // in papers
 	Paper string
 	Sent  string // per round
-	Mean  string // does the mean of the models move by gradients alone?
+	Mean  string // whether the mean of the models moves by gradients alone
 }
 
-// Sends says what travels.
+// Sends describes the messages.
 type Sends struct {
 	Codecs     []string // values of algorithm.codec; none: models do not travel by a codec
-	Lanes      []Lane   // what the codecs carry, by hop; nil: models, in one hop
-	Compressor Want     // which compressors suit; NoCompressor: none is used
-	Feedback   Want     // the same with algorithm.error_feedback; NoCompressor: there is no such choice
-	// Spans returns the parameters that a message speaks for; nil: all of the model.
+	Lanes      []Lane   // values that the codecs carry, by hop; nil: models, in one hop
+	Compressor Want     // suitable compressors; NoCompressor: it uses none
+	Feedback   Want     // the same with algorithm.error_feedback; NoCompressor: no choice
+	// Spans returns the number of parameters that a message covers; nil: the whole model.
 	Spans  func(dim, workers int) int
 	Frames func(rows []topology.Row) Frames
 	Label  string // in tables, with models by Moniqua
 }
 
-// A Lane is one of the messages of an exchange that codecs carry. Each has a codec of its
-// own, with noise and a bound of its own; lane 0 has the seed of the run.
+// A Lane is one of an exchange's messages that codecs carry. Each lane has its own codec with its own noise and bound;
+// lane 0 has the seed of the run.
 type Lane struct {
 	// Models: its values differ between neighbours in proportion to the step size.
 	Models bool
@@ -72,13 +71,13 @@ const (
 	Full    = "full"
 )
 
-// Frames are the messages of one round that exchanges, but for empty ones.
+// Frames counts the messages of a round that exchanges, without empty ones.
 type Frames struct {
-	Most []int // by hop: of the worker that sends most
+	Most []int // by hop: of the worker that sends the most
 	All  int   // of all workers in all hops
 }
 
-// Takes says which settings and policies go with a row.
+// Takes says which settings and policies a row supports.
 type Takes struct {
 	Order      bool       // algorithm.order is a choice
 	Clip       bool       // algorithm.clip
@@ -87,10 +86,10 @@ type Takes struct {
 	Controller Permission // algorithm.controller other than fix
 }
 
-// A Permission says whether something goes with a row, or why not.
+// A Permission says whether a row supports a setting, or why not.
 type Permission struct {
 	Given bool
-	Why   string // not, as the rest of a sentence that begins with the name of the row
+	Why   string // why not: the rest of a sentence that begins with the row's name
 }
 
 // Reason returns why the permission is not given.
@@ -101,45 +100,44 @@ func (p Permission) Reason() string {
 	return p.Why
 }
 
-// A Graph says on what graphs a row runs.
+// A Graph says on which graphs a row runs.
 type Graph struct {
 	Kind topology.Kind                        // its own graph; "": that of the run file
-	Rows func(*topology.Graph) []topology.Row // who hears whom; nil: neighbours of the graph
-	Need string                               // of W; "": any W will do
-	Met  func(topology.Spectrum) bool         // whether W is so; nil with no need
-	Most func(topology.Spectrum) float64      // the slack below which it is, as a factor; nil with no need
+	Rows func(*topology.Graph) []topology.Row // senders and receivers by worker; nil: neighbours of the graph
+	Need string                               // condition on W; "": none
+	Met  func(topology.Spectrum) bool         // whether W meets it; nil without Need
+	Most func(topology.Spectrum) float64      // the slack below which W meets it, as a factor; nil without Need
 }
 
 // Theta describes the rules for Moniqua's bound θ.
 type Theta struct {
 	// Certificate returns the sums of the certified rule; nil: there is none.
 	Certificate func(*topology.Graph, topology.Spectrum) (Sums, error)
-	// Uncertified says why there is none, "" if there is one.
+	// Uncertified says why there is no certificate, "" if there is one.
 	Uncertified string
 	Theorem     bool // the theorem gives constants
-	// Noise returns by how much W with a slack amplifies the noise of rounding: the mean
-	// square of the differences of neighbours, for noise of variance 1. Each row with
-	// Moniqua has it, for topology.slack: auto.
+	// Noise returns the factor by which W with a slack amplifies the noise of rounding. It is the mean square of the
+	// differences of neighbours, for noise of variance 1. Each row with Moniqua has it, for topology.slack: auto.
 	Noise func(s topology.Spectrum, slack float64) float64
-	// ByDegree: on any graph Noise is below the largest degree, which is quick to know.
+	// ByDegree: on any graph Noise is below the largest degree, which is quick to compute.
 	ByDegree bool
 }
 
-// Sums are what the certified rule needs to know of a graph.
+// Sums are the values of a graph that the certified rule uses.
 type Sums struct{ S, S1, Rho float64 }
 
 // A Fidelity says how C(z) relates to z, as measured on a normal vector.
 type Fidelity struct {
-	Share float64 // s = ⟨C(z), z⟩/|z|²: of z that arrives
+	Share float64 // s = ⟨C(z), z⟩/|z|²: the part of z that is kept
 	Gain  float64 // t = |C(z)|²/⟨C(z), z⟩: 1 for a projection, above 1 with noise
 }
 
-// Vectors counts the vectors that a worker keeps besides those of D-PSGD.
+// Vectors counts the vectors that a worker keeps beyond those of D-PSGD.
 type Vectors struct {
 	Own       int
 	Neighbour int    // for each neighbour
 	Feedback  int    // with error feedback
-	Kind      string // "snapshot" where they are none that the algorithm keeps
+	Kind      string // "snapshot" for vectors that the algorithm does not keep
 }
 
 // Of returns the vectors of a worker with so many neighbours.
@@ -148,8 +146,8 @@ func (v Vectors) Of(neighbours int) int { return v.Own + v.Neighbour*neighbours 
 // Algorithms returns all rows, those of one name next to each other.
 func Algorithms() []Algorithm { return slices.Clone(algorithms) }
 
-// Names returns the names of the rows of which fits is true, each once, in the order
-// of the table; of all rows for nil.
+// Names returns the names of the rows for which fits is true, each once, in the order of the table; nil stands for all
+// rows.
 func Names(fits func(Algorithm) bool) []string {
 	var names []string
 	for _, a := range algorithms {
@@ -160,7 +158,7 @@ func Names(fits func(Algorithm) bool) []string {
 	return names
 }
 
-// Forms returns the forms of all names that have several.
+// Forms returns the forms of all names with several.
 func Forms() []string {
 	var forms []string
 	for _, a := range algorithms {
@@ -171,7 +169,7 @@ func Forms() []string {
 	return forms
 }
 
-// Find returns the row of a name and, if that has several, a form.
+// Find returns the row of a name and, where the name has several, a form.
 func Find(name, form string) (Algorithm, bool) {
 	for _, a := range algorithms {
 		if a.Name == name && (a.Form == "" || a.Form == form) {
@@ -195,7 +193,7 @@ func (a Algorithm) ByCodec() bool { return len(a.Sends.Codecs) > 0 }
 // ByMoniqua says whether models can travel by Moniqua.
 func (a Algorithm) ByMoniqua() bool { return slices.Contains(a.Sends.Codecs, Moniqua) }
 
-// Lanes returns what codecs carry, by hop; nil where there are none.
+// Lanes returns the lanes that codecs carry, by hop; nil where there are none.
 func (a Algorithm) Lanes() []Lane {
 	if a.ByCodec() && len(a.Sends.Lanes) == 0 {
 		return []Lane{{Models: true}}
@@ -203,13 +201,13 @@ func (a Algorithm) Lanes() []Lane {
 	return a.Sends.Lanes
 }
 
-// Compresses says whether messages are made by algorithm.compressor.
+// Compresses says whether algorithm.compressor makes the messages.
 func (a Algorithm) Compresses() bool { return a.Sends.Compressor != NoCompressor }
 
 // Asynchronous says whether workers share no rounds.
 func (a Algorithm) Asynchronous() bool { return a.Pair != nil }
 
-// Neighbours returns who hears whom on g.
+// Neighbours returns, by worker, the senders and receivers on g.
 func (a Algorithm) Neighbours(g *topology.Graph) []topology.Row {
 	if a.On.Rows != nil {
 		return a.On.Rows(g)
@@ -217,7 +215,7 @@ func (a Algorithm) Neighbours(g *topology.Graph) []topology.Row {
 	return g.Rows()
 }
 
-// Parts are what the update rule of one worker is made of. Rows take what they need.
+// Parts are the components of one worker's update rule. A row uses those that it needs.
 type Parts struct {
 	Rank    topology.Rank
 	Workers int
@@ -228,8 +226,8 @@ type Parts struct {
 	// Codecs carry the lanes, by hop; Link carries models between this worker and one other.
 	Codecs []algos.Codec
 	Link   func(peer topology.Rank) algos.Codec
-	// Compressor returns another instance of the C(·) of what a worker sends. The
-	// rank after the last has a random stream that no worker has.
+	// Compressor returns another instance of a worker's C(·). The rank after the last one has a random stream that no
+	// worker uses.
 	Compressor func(of topology.Rank) (quant.Compressor, error)
 	Settings
 }

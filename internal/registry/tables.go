@@ -52,7 +52,7 @@ func ChoiceTable() string {
 	return markdown([]string{"algorithm", "`algorithm.name`", "what travels", "graph"}, rows)
 }
 
-// CompressorTable describes what compressors make of a vector.
+// CompressorTable describes the result of each compressor.
 func CompressorTable() string {
 	head := []string{"name", "C(z), per bucket", "unbiased", "contraction", "paper"}
 	return described(head, func(t CompressorText) []string {
@@ -60,7 +60,7 @@ func CompressorTable() string {
 	})
 }
 
-// BucketTable describes the payloads that are cut into buckets.
+// BucketTable describes the payloads with buckets.
 func BucketTable() string {
 	return described([]string{"name", "header of a bucket", "N", "symbol"}, func(t CompressorText) []string {
 		if t.Header == "" {
@@ -70,7 +70,7 @@ func BucketTable() string {
 	})
 }
 
-// PlainTable describes the payloads that are not.
+// PlainTable describes the payloads without buckets.
 func PlainTable() string {
 	return described([]string{"name", "payload"}, func(t CompressorText) []string {
 		if t.Header != "" {
@@ -80,7 +80,7 @@ func PlainTable() string {
 	})
 }
 
-// described has a row for those next to each other with the same cells; nil leaves out.
+// described has one row for neighbouring rows with the same cells; nil leaves a row out.
 func described(head []string, cells func(CompressorText) []string) string {
 	var rows [][]string
 	var names []string

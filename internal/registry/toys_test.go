@@ -45,7 +45,7 @@ func readToy(t *testing.T, name string) toy {
 // A bench is a program with toys.
 type bench struct {
 	t       *testing.T
-	dir     string // of what replaces or joins the files of the repository
+	dir     string // of the files that replace or join those of the repository
 	replace map[string]string
 }
 
@@ -76,7 +76,7 @@ func (b *bench) write(name, text string) string {
 	return full
 }
 
-// overlay makes a file of the repository another one, or adds it.
+// overlay replaces a file of the repository, or adds one.
 func (b *bench) overlay(name, text string) {
 	b.t.Helper()
 	real, err := filepath.Abs(filepath.Join("../..", name))
@@ -106,7 +106,7 @@ func (b *bench) addRow(one toy) {
 
 func (b *bench) addVector(one toy) { b.write(path.Join("vectors", one.vector), one.values) }
 
-// goes runs the go command with the overlay and returns what it prints.
+// goes runs the go command with the overlay and returns its output.
 func (b *bench) goes(command string, args ...string) (string, error) {
 	b.t.Helper()
 	text, err := json.Marshal(map[string]any{"Replace": b.replace})
@@ -144,7 +144,7 @@ func TestToysNeedAFileARowAndAVector(t *testing.T) {
 	b.train(t)
 }
 
-// train builds the command line with the toys and lets them learn.
+// train builds the program with the toys and trains with them.
 func (b *bench) train(t *testing.T) {
 	t.Helper()
 	peer := filepath.Join(b.dir, "peer")
@@ -174,7 +174,7 @@ func (b *bench) train(t *testing.T) {
 	}
 }
 
-// A file without a row, and a row without a vector, do not go unnoticed.
+// The tests notice a file without a row, and a row without a vector.
 func TestToysThatLackAPartAreFound(t *testing.T) {
 	for lacks, test := range map[string]struct {
 		add  func(*bench, toy)

@@ -10,12 +10,12 @@ const (
 	NoCompressor Want = iota
 	// AnyCompressor: the algorithm shows what goes wrong.
 	AnyCompressor
-	// Unbiased: errors move the mean of the models.
+	// Unbiased: biased errors move the mean of the models.
 	Unbiased
 	// Contraction: error feedback amplifies the variance of compressors without this
 	// property. A deterministic compressor has no variance.
 	Contraction
-	// UnbiasedSum: there is a choice of error feedback, without which a bias stays.
+	// UnbiasedSum: error feedback is a choice, and without it a bias stays.
 	UnbiasedSum
 	// UnbiasedReturn: error feedback on the way to a server, none on the way back.
 	UnbiasedReturn
@@ -26,8 +26,8 @@ func (w Want) String() string {
 	return [...]string{"–", "any", "unbiased", "a contraction", "unbiased", "unbiased"}[w]
 }
 
-// Unsuited returns why a compressor with settings s and properties p does not suit,
-// and the fix; "" if it does.
+// Unsuited returns why a compressor with settings s and properties p does not suit, and the fix. It returns "" if it
+// does.
 func (w Want) Unsuited(s CompressorSettings, p quant.Properties) string {
 	switch w {
 	case Unbiased:

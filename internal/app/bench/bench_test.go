@@ -95,7 +95,7 @@ func TestEveryCompressorIsMeasured(t *testing.T) {
 }
 
 func TestSimulatedRoundsAreMeasured(t *testing.T) {
-	task, err := NewSimTask("4x50", 8, 3)
+	task, err := newSimTask("4x50", 8, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestSimulatedRoundsAreMeasured(t *testing.T) {
 
 func TestSizesOfSimulationsAreChecked(t *testing.T) {
 	for _, size := range []string{"", "4", "2x10", "4x0", "x", "4x5x6", "four x five"} {
-		_, err := NewSimTask(size, 8, 3)
+		_, err := newSimTask(size, 8, 3)
 		if _, ok := errors.AsType[*advice.UsageError](err); !ok {
 			t.Errorf("%q: error %v", size, err)
 		}
@@ -159,7 +159,7 @@ func TestPlainSocketsCarryARound(t *testing.T) {
 }
 
 func TestATaskSurvivesTheArgumentsOfItsProcess(t *testing.T) {
-	task, err := NewLinkTask(1000, 8)
+	task, err := newLinkTask(1000, 8)
 	if err != nil || task.Rounds != 600 {
 		t.Fatalf("%+v, error %v", task, err)
 	}
@@ -171,11 +171,11 @@ func TestATaskSurvivesTheArgumentsOfItsProcess(t *testing.T) {
 	if _, _, err := ParseLinkTask([]string{"0", "x", "8", "6", "true"}); err == nil {
 		t.Error("x is a number")
 	}
-	if huge, err := NewLinkTask(1<<30, 32); err != nil || huge.Rounds != 6 {
+	if huge, err := newLinkTask(1<<30, 32); err != nil || huge.Rounds != 6 {
 		t.Errorf("%+v, error %v: want 6 rounds of a large model", huge, err)
 	}
 	for _, wrong := range [][2]int{{0, 8}, {10, 0}, {10, 17}, {10, 33}} {
-		if _, err := NewLinkTask(wrong[0], wrong[1]); err == nil {
+		if _, err := newLinkTask(wrong[0], wrong[1]); err == nil {
 			t.Errorf("size %d with %d bits is a task", wrong[0], wrong[1])
 		}
 	}

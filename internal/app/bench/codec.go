@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"gossiptrainer/algos"
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
@@ -33,9 +34,12 @@ type CodecRow struct {
 	Checked     Figure  `json:"mix_3_verified"` // all three hashes first
 }
 
-// Codec measures Moniqua's codec with models of all sizes, at least 1, and symbols of
-// all widths, 1 to 16 bits, each so many times, at least once.
+// Codec measures Moniqua's codec with models of all sizes, at least 1, and symbols of all widths, 1 to 16 bits,
+// each so many times, at least once. Other arguments are a usage error.
 func Codec(sizes, widths []int, rounds int) (*CodecReport, error) {
+	if err := checkCodecs(sizes, widths, rounds); err != nil {
+		return nil, err
+	}
 	report := &CodecReport{Tier: kernel.Best().String(), Rounds: rounds}
 	for _, d := range sizes {
 		for _, bits := range widths {
@@ -47,6 +51,23 @@ func Codec(sizes, widths []int, rounds int) (*CodecReport, error) {
 		}
 	}
 	return report, nil
+}
+
+func checkCodecs(sizes, widths []int, rounds int) error {
+	if rounds < 1 {
+		return advice.Usagef("bench codec: --rounds %d: must be at least 1", rounds)
+	}
+	for _, d := range sizes {
+		if d < 1 {
+			return advice.Usagef("bench codec: --size %d: must be at least 1", d)
+		}
+	}
+	for _, bits := range widths {
+		if bits < 1 || bits > 16 {
+			return advice.Usagef("bench codec: --bits %d: must be 1 to 16", bits)
+		}
+	}
+	return nil
 }
 
 // A codecBench is the data of one row.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/quant"
 )
@@ -66,6 +67,12 @@ func benchedCompressors() []benched {
 // Compressors measures all compressors with a vector of size coordinates, of which
 // bucket have a scale of their own, so many times. All are at least 1.
 func Compressors(size, bucket, rounds int) (*CompressorReport, error) {
+	switch {
+	case rounds < 1:
+		return nil, advice.Usagef("bench compressors: --rounds %d: must be at least 1", rounds)
+	case size < 1:
+		return nil, advice.Usagef("bench compressors: --size %d: must be at least 1", size)
+	}
 	report := &CompressorReport{Tier: kernel.Best().String(), Rounds: rounds}
 	for _, b := range benchedCompressors() {
 		row, err := b.measure(size, bucket, rounds)

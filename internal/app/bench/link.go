@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/app/machine"
 	"gossiptrainer/internal/lab"
 	"gossiptrainer/internal/record"
@@ -33,8 +34,11 @@ type LinkRow struct {
 	Allocs      float64 `json:"allocs_per_round"` // of one peer, the least
 }
 
-// Link measures all tasks so many times each, at least once.
+// Link measures all tasks so many times each. Less than once is a usage error.
 func Link(ctx context.Context, tasks []LinkTask, times int) (*LinkReport, error) {
+	if times < 1 {
+		return nil, advice.Usagef("bench link: --times %d: must be at least 1", times)
+	}
 	result := &LinkReport{Peers: linkPeers}
 	for _, task := range tasks {
 		row, err := measureLink(ctx, task, times)
@@ -74,7 +78,7 @@ func measureLink(ctx context.Context, task LinkTask, times int) (LinkRow, error)
 func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return linkMeasure{}, fmt.Errorf("bench link: where is this program: %w", err)
+		return linkMeasure{}, fmt.Errorf("bench link: cannot find the path of this program: %w", err)
 	}
 	var slowest linkMeasure
 	heard := 0

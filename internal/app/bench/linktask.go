@@ -19,9 +19,23 @@ type LinkTask struct {
 	Verify bool // messages of fewer than 32 bits end with a hash that receivers check
 }
 
-// NewLinkTask returns a task of so many rounds that its measurement takes some seconds.
+// NewLinkTasks returns the tasks of all sizes with all bits.
+func NewLinkTasks(sizes, widths []int) (tasks []LinkTask, err error) {
+	for _, d := range sizes {
+		for _, bits := range widths {
+			task, err := newLinkTask(d, bits)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, nil
+}
+
+// newLinkTask returns a task of so many rounds that its measurement takes some seconds.
 // Sizes and bits that a task cannot have are a usage error.
-func NewLinkTask(dim, bits int) (LinkTask, error) {
+func newLinkTask(dim, bits int) (LinkTask, error) {
 	t := LinkTask{Dim: dim, Bits: bits, Rounds: min(max(80_000_000/max(dim, 1), 6), 600)}
 	return t, t.check()
 }

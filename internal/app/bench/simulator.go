@@ -45,8 +45,25 @@ type SimTask struct {
 	Rounds      int
 }
 
-// NewSimTask reads a size like 1000x10000, workers x coordinates.
-func NewSimTask(size string, bits, rounds int) (SimTask, error) {
+// NewSimTasks returns the tasks of all sizes with all bits. Less than one round is a usage error.
+func NewSimTasks(sizes []string, widths []int, rounds int) (tasks []SimTask, err error) {
+	if rounds < 1 {
+		return nil, advice.Usagef("bench sim: --rounds %d: must be at least 1", rounds)
+	}
+	for _, size := range sizes {
+		for _, bits := range widths {
+			task, err := newSimTask(size, bits, rounds)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, nil
+}
+
+// newSimTask reads a size like 1000x10000, workers x coordinates.
+func newSimTask(size string, bits, rounds int) (SimTask, error) {
 	workers, dim, ok := strings.Cut(size, "x")
 	n, err1 := strconv.Atoi(workers)
 	d, err2 := strconv.Atoi(dim)
@@ -70,6 +87,9 @@ func (t SimTask) config() configs.Config {
 
 // Sim measures all tasks so many times each, at least once.
 func Sim(ctx context.Context, tasks []SimTask, times int) (*SimReport, error) {
+	if times < 1 {
+		return nil, advice.Usagef("bench sim: --times %d: must be at least 1", times)
+	}
 	result := &SimReport{Cores: runtime.GOMAXPROCS(0)}
 	for _, task := range tasks {
 		row, err := task.measure(ctx, times)

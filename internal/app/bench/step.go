@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"gossiptrainer/internal/app/advice"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/kernel"
 )
@@ -35,6 +36,9 @@ const multiplyAdds = 1 << 26
 
 // Step takes so many gradients of worker 0 of each run, at least one.
 func Step(runs []*experiment.Run, times int) (*StepReport, error) {
+	if times < 1 {
+		return nil, advice.Usagef("bench step: --times %d: must be at least 1", times)
+	}
 	result := &StepReport{Tier: kernel.Best().String()}
 	for _, run := range runs {
 		row, err := measureStep(run, times)

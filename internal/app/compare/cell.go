@@ -113,7 +113,7 @@ func (m *Matrix) child(ctx context.Context, mode string, cells []configs.Cell) (
 	var out bytes.Buffer
 	shown := m.Progress()
 	cmd := exec.Command(m.Process.Program, args...)
-	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Standing) {
+	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(log, &listener{tell: func(at live.Progress) {
 		m.pace.share = at.Share
 		shown.Tell("  "+at.Text+m.pace.words(time.Now()), time.Now())
 	}})

@@ -94,7 +94,7 @@ func (p *pace) words(now time.Time) string {
 
 // A listener hears from the process of a cell how far it is.
 type listener struct {
-	tell func(live.Standing)
+	tell func(live.Progress)
 	line []byte
 }
 

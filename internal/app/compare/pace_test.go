@@ -57,12 +57,12 @@ func TestPaceOfCellsThatRunTogether(t *testing.T) {
 }
 
 func TestAListenerReadsLinesHoweverTheyAreCut(t *testing.T) {
-	var heard []live.Standing
-	l := &listener{tell: func(s live.Standing) { heard = append(heard, s) }}
+	var heard []live.Progress
+	l := &listener{tell: func(s live.Progress) { heard = append(heard, s) }}
 	for _, b := range []byte("run folder: x\nround=3/6 loss=1\nwarning\nround=6/6 peers=2/2\nround=") {
 		fmt.Fprintf(l, "%c", b)
 	}
-	want := []live.Standing{{Text: "round 3/6", Share: 0.5}, {Text: "round 6/6", Share: 1}}
+	want := []live.Progress{{Text: "round 3/6", Share: 0.5}, {Text: "round 6/6", Share: 1}}
 	if !slices.Equal(heard, want) {
 		t.Errorf("heard %+v, want %+v", heard, want)
 	}

@@ -39,26 +39,26 @@ func Interactive(in *os.File, out TTY) bool {
 // interval is the time between two lines of a plain display.
 const interval = 5 * time.Second
 
-// reminder is the time after which a wait that lasts is explained once more.
+// reminder is the time after which a lasting wait is explained again.
 const reminder = time.Minute
 
-// A plain display prints a line per interval.
+// A plain display prints one line per interval.
 type plain struct {
-	mu    sync.Mutex
-	w     io.Writer
-	board *Board
-	heard bool                 // something since the last line
-	line  string               // the last one, without the time that was left
-	told  map[string]time.Time // causes of waits that last, and when they were explained
-	close sync.Once
-	stop  chan struct{}
-	done  chan struct{}
+	mu        sync.Mutex
+	w         io.Writer
+	dashboard *Dashboard
+	heard     bool                 // an event came since the last line
+	line      string               // the last line, without the remaining time
+	told      map[string]time.Time // causes of lasting waits, and when they were explained
+	close     sync.Once
+	stop      chan struct{}
+	done      chan struct{}
 }
 
-// Plain returns a display for files and pipes: a line when training begins
-// and one per interval, and one for every wait that needs an explanation.
+// Plain returns a display for files and pipes: a line when training begins, one per interval, and one for every wait
+// that needs an explanation.
 func Plain(w io.Writer, run Run) Display {
-	p := &plain{w: w, board: NewBoard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}),
+	p := &plain{w: w, dashboard: NewDashboard(run, time.Now()), told: map[string]time.Time{}, stop: make(chan struct{}),
 		done: make(chan struct{})}
 	go p.tickLoop()
 	return p
@@ -85,7 +85,7 @@ func (p *plain) print(now time.Time) {
 		p.printLine(now)
 	}
 	lasting := map[string]time.Time{}
-	for _, wait := range p.board.explain(now) {
+	for _, wait := range p.dashboard.explain(now) {
 		at, told := p.told[wait.cause]
 		if !told || now.Sub(at) >= reminder {
 			io.WriteString(p.w, wait.line+"\n")
@@ -96,10 +96,10 @@ func (p *plain) print(now time.Time) {
 	p.told = lasting
 }
 
-// printLine says how the run stands, unless only the time that is left has changed.
+// printLine prints the state of the run, unless only the remaining time has changed.
 func (p *plain) printLine(now time.Time) {
 	p.heard = false
-	line := p.board.Line(now)
+	line := p.dashboard.Line(now)
 	stand, _, _ := strings.Cut(line, " eta=")
 	if stand != p.line {
 		p.line = stand
@@ -112,9 +112,9 @@ func (p *plain) Event(e record.Event) {
 	defer p.mu.Unlock()
 	p.heard = true
 	now := time.Now()
-	before := p.board.started
-	p.board.Add(e, now)
-	if before != p.board.started {
+	before := p.dashboard.started
+	p.dashboard.Add(e, now)
+	if before != p.dashboard.started {
 		p.printLine(now)
 	}
 }
@@ -130,8 +130,7 @@ func (p *plain) Close() {
 	<-p.done
 }
 
-// interrupt does what Ctrl-C does where the terminal still makes signals of
-// keys.
+// interrupt sends the signal of Ctrl-C, where the terminal passes keys instead of signals.
 func interrupt() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Signal(os.Interrupt)

@@ -6,37 +6,37 @@ import (
 	"time"
 )
 
-// Line says in one line how the run stands at time now, for logs and for
-// programs: key=value, numbers in the units that the keys name.
-func (b *Board) Line(now time.Time) string {
-	m := b.Means()
-	s := fmt.Sprintf("round=%d/%d", b.Round(), b.run.Rounds)
+// Line describes the run at time now in one line, for logs and for programs: key=value, numbers in the units that the
+// keys name.
+func (d *Dashboard) Line(now time.Time) string {
+	m := d.Means()
+	s := fmt.Sprintf("round=%d/%d", d.Round(), d.run.Rounds)
 	if m.Peers > 0 {
 		s += fmt.Sprintf(" loss=%.4g gap=%.2g out_mbit=%.1f", m.Loss, m.Gap, m.Out/1e6)
 	}
-	s += fmt.Sprintf(" peers=%d/%d", b.Present(), b.run.Peers)
-	if t, what, ok := b.testing(); ok {
+	s += fmt.Sprintf(" peers=%d/%d", d.Present(), d.run.Peers)
+	if t, what, ok := d.testing(); ok {
 		s += fmt.Sprintf(" %s=%.2f", strings.ReplaceAll(what, " ", "_"), t.share)
 	}
-	if left, ok := b.left(now); ok {
+	if left, ok := d.left(now); ok {
 		s += " eta=" + Clock(left)
 	}
 	return s
 }
 
-// A Standing is how far a run is, as its line says it.
-type Standing struct {
+// A Progress is the progress of a run, read from its line.
+type Progress struct {
 	Text  string  // for people: round 120/600
 	Share float64 // of its rounds, 0 to 1
 }
 
-// ReadLine reads what Line has written; false for other lines.
-func ReadLine(line string) (s Standing, ok bool) {
+// ReadLine reads a line that Line has written; it returns false for other lines.
+func ReadLine(line string) (s Progress, ok bool) {
 	var round, rounds int
 	if n, _ := fmt.Sscanf(line, "round=%d/%d", &round, &rounds); n != 2 || rounds <= 0 || round < 0 {
 		return s, false
 	}
-	s = Standing{fmt.Sprintf("round %d/%d", round, rounds), min(1, float64(round)/float64(rounds))}
+	s = Progress{fmt.Sprintf("round %d/%d", round, rounds), min(1, float64(round)/float64(rounds))}
 	for field := range strings.FieldsSeq(line) {
 		var tested float64
 		if _, share, found := strings.Cut(field, "tested="); found {

@@ -17,8 +17,7 @@ type sample struct {
 	bytes int64
 }
 
-// add notes the counter at time at; a time that does not advance replaces the
-// last sample.
+// add takes the counter at time at; a time that does not advance replaces the last sample.
 func (m *meter) add(at time.Duration, bytes int64) {
 	if n := len(m.samples); n > 0 && at <= m.samples[n-1].at {
 		m.samples = m.samples[:n-1]
@@ -45,14 +44,13 @@ func (m *meter) rate() float64 {
 	return 8 * float64(last.bytes-first.bytes) / (last.at - first.at).Seconds()
 }
 
-// A smooth is the mean of a duration over the last few rounds: single rounds
-// jump too much to be read.
+// A smooth is the mean of a duration over the last few rounds, because single rounds vary too much to read.
 type smooth struct {
 	mean  time.Duration
 	begun bool
 }
 
-// smoothing is how many rounds the mean is over, roughly.
+// smoothing is about the number of rounds in the mean.
 const smoothing = 8
 
 func (s *smooth) add(d time.Duration) {

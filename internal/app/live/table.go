@@ -12,12 +12,12 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// The colours are the terminal's own sixteen, so that its theme decides.
+// The colours are the terminal's sixteen, so that its theme applies.
 var (
 	bold  = lipgloss.NewStyle().Bold(true)
 	faint = lipgloss.NewStyle().Faint(true)
 	alarm = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
-	// colours of the states that are worth one
+	// colours by state; other states have none
 	colours = map[record.State]lipgloss.Style{
 		record.Waiting:  alarm,
 		record.Lost:     lipgloss.NewStyle().Foreground(lipgloss.Red),
@@ -26,8 +26,7 @@ var (
 	}
 )
 
-// A column of the table; where the terminal is narrow those of the lowest rank
-// go first.
+// A column of the table. A narrow terminal shows columns of high rank only.
 type column struct {
 	title string
 	width int // of the widest usual cell
@@ -46,36 +45,36 @@ var columns = []column{
 	{"IN Mbit/s", 9, 3, func(p *peer) string { return megabits(p.in.rate()) }},
 }
 
-// Widths of the two columns that are always there.
+// Widths of the two columns that are always shown.
 const (
 	peerWidth  = 4
 	stateWidth = 8
 	gutter     = 2
 )
 
-// A Size is a terminal's, in cells.
+// A Size is the size of a terminal in cells.
 type Size struct{ Width, Height int }
 
-// linesAround is how many lines of the table are not rows of peers: two of
-// head, a blank one, the titles, the waits, and one for the cursor.
+// linesAround is the number of lines of the table that are not rows of peers: two of head, a blank one, the titles, the
+// waits, and one for the cursor.
 const linesAround = 5 + maxExplained + 1
 
-// Table draws the board at time now. No line is wider than the terminal, and
-// the whole is not higher: peers that find no room are counted.
-func (b *Board) Table(now time.Time, size Size) string {
+// Table draws the dashboard at time now. It is neither wider nor higher than the terminal: a last line counts the peers
+// that do not fit.
+func (d *Dashboard) Table(now time.Time, size Size) string {
 	shown := fitting(size.Width)
-	lines := []string{b.head(), b.progress(now, size.Width), "", faint.Render(titles(shown))}
-	rows := len(b.peers)
+	lines := []string{d.head(), d.progress(now, size.Width), "", faint.Render(titles(shown))}
+	rows := len(d.peers)
 	if room := max(size.Height-linesAround, 1); rows > room {
 		rows = room
 	}
 	for rank := range rows {
-		lines = append(lines, b.row(rank, shown))
+		lines = append(lines, d.row(rank, shown))
 	}
-	if hidden := len(b.peers) - rows; hidden > 0 {
+	if hidden := len(d.peers) - rows; hidden > 0 {
 		lines = append(lines, faint.Render(fmt.Sprintf("and %d more peers", hidden)))
 	}
-	for _, wait := range b.Waiting(now) {
+	for _, wait := range d.Waiting(now) {
 		lines = append(lines, alarm.Render(wait))
 	}
 	fit := lipgloss.NewStyle().MaxWidth(size.Width)
@@ -85,7 +84,7 @@ func (b *Board) Table(now time.Time, size Size) string {
 	return strings.Join(lines, "\n")
 }
 
-// fitting returns the columns that a width has room for.
+// fitting returns the columns that fit into a width.
 func fitting(width int) []column {
 	for least := 0; ; least++ {
 		used := peerWidth + gutter + stateWidth
@@ -102,22 +101,22 @@ func fitting(width int) []column {
 	}
 }
 
-func (b *Board) head() string {
-	return bold.Render(b.run.Name) + "  " + b.run.Algorithm + "  " + b.run.Topology
+func (d *Dashboard) head() string {
+	return bold.Render(d.run.Name) + "  " + d.run.Algorithm + "  " + d.run.Topology
 }
 
-func (b *Board) progress(now time.Time, width int) string {
-	text := fmt.Sprintf("round %d/%d", b.Round(), b.run.Rounds)
-	share := b.share()
-	if t, what, ok := b.testing(); ok {
+func (d *Dashboard) progress(now time.Time, width int) string {
+	text := fmt.Sprintf("round %d/%d", d.Round(), d.run.Rounds)
+	share := d.share()
+	if t, what, ok := d.testing(); ok {
 		text, share = what, t.share
 	}
-	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", b.Present(), b.run.Peers), ""
-	if left, ok := b.left(now); ok {
+	tail, here, eta := fmt.Sprintf("%3.0f %%", 100*share), fmt.Sprintf("  peers %d/%d", d.Present(), d.run.Peers), ""
+	if left, ok := d.left(now); ok {
 		eta = "  eta " + Clock(left)
 	}
 	if len(text)+gutter+len(tail+here+eta) <= width {
-		tail += here // where there is room for one of both, it is the time that is left
+		tail += here // with room for one of both, the remaining time is shown
 	}
 	tail += eta
 	const widest = 30
@@ -130,11 +129,10 @@ func (b *Board) progress(now time.Time, width int) string {
 	return text + "  " + bar + "  " + tail
 }
 
-// share returns how much of the run is done, 0 to 1. Asynchronous workers do
-// the steps of those that are lost besides their own.
-func (b *Board) share() float64 {
-	rounds, peers := b.count()
-	return min(1, float64(rounds)/max(1, float64(b.run.Rounds*peers)))
+// share returns the finished share of the run, 0 to 1. Asynchronous workers also do the steps of lost workers.
+func (d *Dashboard) share() float64 {
+	rounds, peers := d.count()
+	return min(1, float64(rounds)/max(1, float64(d.run.Rounds*peers)))
 }
 
 func titles(shown []column) string {
@@ -146,8 +144,8 @@ func titles(shown []column) string {
 	return s.String()
 }
 
-func (b *Board) row(rank int, shown []column) string {
-	p := &b.peers[rank]
+func (d *Dashboard) row(rank int, shown []column) string {
+	p := &d.peers[rank]
 	name := string(p.state)
 	if p.state == record.Testing && p.test.share > 0 {
 		name = p.test.percent()
@@ -168,7 +166,7 @@ func (b *Board) row(rank int, shown []column) string {
 	return s.String()
 }
 
-// decimal writes a number with as many digits as a column has room for.
+// decimal writes a number with as many digits as fit into a column.
 func decimal(v float64) string {
 	if math.Abs(v) < 100 {
 		return strconv.FormatFloat(v, 'f', 4, 64)

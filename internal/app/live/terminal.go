@@ -16,21 +16,20 @@ import (
 // alive, slow enough to cost nothing beside training.
 const frame = 250 * time.Millisecond
 
-// A terminal display redraws a table in place. Log lines queue until the
-// program has put them above the table. When it has ended, the last table stays,
-// and the lines that are left or come later follow below it.
+// A terminal display redraws a table in place. Log lines queue until the program has printed them above the table.
+// After the end of the program, the last table stays, and remaining and later lines follow below it.
 type terminal struct {
 	out     io.Writer
 	program *tea.Program
 	done    chan struct{} // closed when the program has ended
 
-	mu       sync.Mutex
-	board    *Board
-	log      []string
-	printing int    // lines at the head of log that the program has been given
-	last     string // table drawn
-	closed   bool   // no other will be drawn
-	ended    bool   // the program has let go of the terminal
+	mu        sync.Mutex
+	dashboard *Dashboard
+	log       []string
+	printing  int    // lines at the head of log that the program prints now
+	last      string // table drawn
+	closed    bool   // last is the final table
+	ended     bool   // the program has released the terminal
 }
 
 // Terminal returns a display for a terminal. It reads the keyboard only to keep
@@ -39,7 +38,7 @@ type terminal struct {
 func Terminal(in *os.File, out TTY, run Run) Display { return newTerminal(in, out, run) }
 
 func newTerminal(in *os.File, out TTY, run Run, more ...tea.ProgramOption) *terminal {
-	t := &terminal{out: out, board: NewBoard(run, time.Now()), done: make(chan struct{})}
+	t := &terminal{out: out, dashboard: NewDashboard(run, time.Now()), done: make(chan struct{})}
 	options := append(more, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	t.program = tea.NewProgram(&screen{terminal: t}, options...)
 	go t.run()
@@ -63,7 +62,7 @@ func (t *terminal) run() {
 func (t *terminal) Event(e record.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.board.Add(e, time.Now())
+	t.dashboard.Add(e, time.Now())
 }
 
 func (t *terminal) Write(lines []byte) (int, error) {
@@ -81,17 +80,17 @@ func (t *terminal) Close() {
 	<-t.done
 }
 
-// draw returns the table, and the last one again once the display is closed.
+// draw returns the table. Once the display is closed, it returns the last table again.
 func (t *terminal) draw(size Size) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.closed && size.Width > 0 {
-		t.last = t.board.Table(time.Now(), size)
+		t.last = t.dashboard.Table(time.Now(), size)
 	}
 	return t.last
 }
 
-// freeze draws the table once more and keeps it as it is from now on.
+// freeze draws the table once more and keeps it.
 func (t *terminal) freeze(size Size) {
 	table := t.draw(size)
 	t.mu.Lock()
@@ -102,7 +101,7 @@ func (t *terminal) freeze(size Size) {
 	t.closed = true
 }
 
-// printLog returns the command that puts the waiting log lines above the table.
+// printLog returns the command that prints the waiting log lines above the table.
 func (t *terminal) printLog() tea.Cmd {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +119,7 @@ func (t *terminal) forgetPrinted() {
 	t.printing = 0
 }
 
-// A screen is the program's model: it holds nothing but the terminal's size.
+// A screen is the program's model: it holds only the terminal's size.
 type screen struct {
 	*terminal
 	size Size

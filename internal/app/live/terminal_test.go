@@ -52,13 +52,13 @@ func TestTheLastTableStaysAboveWhatFollows(t *testing.T) {
 }
 
 func TestANarrowTableShowsTheTimeLeft(t *testing.T) {
-	b := NewBoard(ringOf(2), start)
+	d := NewDashboard(ringOf(2), start)
 	for k := 1; k <= 4; k++ {
 		for rank := range 2 {
-			b.Add(step(rank, k, float64(k)), after(float64(k)))
+			d.Add(step(rank, k, float64(k)), after(float64(k)))
 		}
 	}
-	table := b.Table(after(4), Size{32, 24})
+	table := d.Table(after(4), Size{32, 24})
 	if !strings.Contains(table, "eta 1m22s") || strings.Contains(table, "peers") {
 		t.Errorf("table:\n%s\nwant the time left, and no peers that have no room", table)
 	}

@@ -7,13 +7,13 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// A test is how far the evaluation of a final model is.
+// A test is the progress of a final model's evaluation.
 type test struct {
-	since time.Time // zero: it has not begun
+	since time.Time // zero: not begun
 	share float64
 }
 
-// reach notes the share that is done at time now.
+// reach takes the finished share at time now.
 func (t *test) reach(share float64, now time.Time) {
 	if t.since.IsZero() {
 		t.since = now
@@ -21,7 +21,7 @@ func (t *test) reach(share float64, now time.Time) {
 	t.share = share
 }
 
-// left returns the time that the rest takes at the pace so far; false while there is none.
+// left returns the remaining time at the pace so far; false before the pace is known.
 func (t test) left(now time.Time) (time.Duration, bool) {
 	if t.share <= 0 || t.share >= 1 {
 		return 0, false
@@ -29,17 +29,17 @@ func (t test) left(now time.Time) (time.Duration, bool) {
 	return time.Duration(float64(now.Sub(t.since)) * (1 - t.share) / t.share), true
 }
 
-// testing returns the test that goes on, of the peers together or of their average model. There is
-// none while a peer trains, and when all is done.
-func (b *Board) testing() (all test, what string, ok bool) {
+// testing returns the current test, of all peers together or of their average model. There is none while a peer trains,
+// and after the last test.
+func (d *Dashboard) testing() (all test, what string, ok bool) {
 	n := 0
-	for i := range b.peers {
-		p := &b.peers[i]
+	for i := range d.peers {
+		p := &d.peers[i]
 		if p.gone() {
 			continue
 		}
 		trains := p.state != record.Testing && p.state != record.Finished
-		if trains && (p.step.Round == 0 || p.step.Round < b.run.Rounds) {
+		if trains && (p.step.Round == 0 || p.step.Round < d.run.Rounds) {
 			return test{}, "", false
 		}
 		if s := p.test.since; !s.IsZero() && (all.since.IsZero() || s.Before(all.since)) {
@@ -55,16 +55,16 @@ func (b *Board) testing() (all test, what string, ok bool) {
 	case all.share < 1:
 		return all, "tested", true
 	}
-	return b.average, "average tested", !b.average.since.IsZero() && b.average.share < 1
+	return d.average, "average tested", !d.average.since.IsZero() && d.average.share < 1
 }
 
-// left returns the time that the run takes to the end of its rounds, and then to the end of its
-// last test. It returns false where the pace is not known.
-func (b *Board) left(now time.Time) (time.Duration, bool) {
-	if t, _, ok := b.testing(); ok {
+// left returns the time to the end of the rounds, and then to the end of the last test. It returns false if the pace is
+// not known.
+func (d *Dashboard) left(now time.Time) (time.Duration, bool) {
+	if t, _, ok := d.testing(); ok {
 		return t.left(now)
 	}
-	left, ok := b.Remaining(now)
+	left, ok := d.Remaining(now)
 	return left, ok && left > 0
 }
 

@@ -11,15 +11,14 @@ import (
 	"gossiptrainer/internal/record"
 )
 
-// patience is how long starting and joining may last before they are explained.
-// A peer that says that it waits has been patient itself.
+// patience is how long starting and joining may last before they are explained. A peer reports its own waits only after
+// some patience.
 const patience = 10 * time.Second
 
-// maxExplained bounds the lines of an explanation: a ring where one peer is
-// missing soon waits all around.
+// maxExplained bounds the lines of an explanation: if one peer of a ring is missing, soon all peers wait.
 const maxExplained = 3
 
-// A wait is what one or several peers wait for alike.
+// A wait is one cause of waiting, with all peers that share it.
 type wait struct {
 	who     []int
 	state   record.State
@@ -28,12 +27,11 @@ type wait struct {
 	since   time.Time
 }
 
-// Waiting explains the waits that last, a line each: who waits, for whom, and
-// why. Waits for a peer that does not itself wait come first: they are the
-// cause of the others.
-func (b *Board) Waiting(now time.Time) []string {
+// Waiting explains lasting waits, one line each: the waiting peers, the missing peers, and the reason. Waits for a peer
+// that does not itself wait come first, because they cause the others.
+func (d *Dashboard) Waiting(now time.Time) []string {
 	var lines []string
-	for _, e := range b.explain(now) {
+	for _, e := range d.explain(now) {
 		lines = append(lines, e.line)
 	}
 	return lines
@@ -43,12 +41,12 @@ func (b *Board) Waiting(now time.Time) []string {
 // changes. The cause holds no durations, because they change all the time.
 type explanation struct{ line, cause string }
 
-func (b *Board) explain(now time.Time) []explanation {
-	if b.notice != "" && b.started.IsZero() {
-		return []explanation{{b.notice, reason(b.notice)}} // before ranks are known there is no more to say
+func (d *Dashboard) explain(now time.Time) []explanation {
+	if d.notice != "" && d.started.IsZero() {
+		return []explanation{{d.notice, reason(d.notice)}} // before ranks are known there is no more to say
 	}
-	waits := b.waits(now)
-	slices.SortStableFunc(waits, func(x, y wait) int { return b.blame(y) - b.blame(x) })
+	waits := d.waits(now)
+	slices.SortStableFunc(waits, func(x, y wait) int { return d.blame(y) - d.blame(x) })
 	var all []explanation
 	for i, w := range waits {
 		if i == maxExplained {
@@ -61,12 +59,12 @@ func (b *Board) explain(now time.Time) []explanation {
 	return all
 }
 
-// waits returns the waits that have lasted, equal ones together, in rank order.
-func (b *Board) waits(now time.Time) []wait {
+// waits returns the lasting waits, equal ones together, in rank order.
+func (d *Dashboard) waits(now time.Time) []wait {
 	var waits []wait
-	for rank := range b.peers {
-		p := &b.peers[rank]
-		if !p.waits(now) || p.state == record.Starting && b.allFound() {
+	for rank := range d.peers {
+		p := &d.peers[rank]
+		if !p.waits(now) || p.state == record.Starting && d.allFound() {
 			continue
 		}
 		same := func(w wait) bool {
@@ -85,11 +83,10 @@ func (b *Board) waits(now time.Time) []wait {
 	return waits
 }
 
-// allFound reports whether the run goes on with all its peers: then one that has told nothing yet is
-// not starting.
-func (b *Board) allFound() bool { return !b.started.IsZero() && b.here == len(b.peers) }
+// allFound reports whether the run has all its peers. A peer without a report is then not starting any more.
+func (d *Dashboard) allFound() bool { return !d.started.IsZero() && d.here == len(d.peers) }
 
-// waits reports whether what a peer waits for needs an explanation.
+// waits reports whether the wait of a peer needs an explanation.
 func (p *peer) waits(now time.Time) bool {
 	switch p.state {
 	case record.Waiting:
@@ -100,18 +97,18 @@ func (p *peer) waits(now time.Time) bool {
 	return false
 }
 
-// blame counts the missing peers of a wait that do not wait for anybody.
-func (b *Board) blame(w wait) int {
+// blame counts the missing peers of a wait that do not wait themselves.
+func (d *Dashboard) blame(w wait) int {
 	n := 0
 	for _, rank := range w.missing {
-		if b.has(rank) && b.peers[rank].state != record.Waiting {
+		if d.has(rank) && d.peers[rank].state != record.Waiting {
 			n++
 		}
 	}
 	return n
 }
 
-// cause names a wait by what does not change with time.
+// cause names a wait by the parts that do not change with time.
 func (w wait) cause() string { return fmt.Sprint(w.who, w.state, w.missing, reason(w.detail)) }
 
 // ageing matches the parts of a detail that change while its reason stays. They are the round and

@@ -17,5 +17,5 @@ func FreeBytes(dir string) (free int64, known bool) {
 	return int64(s.Bavail) * int64(s.Bsize), true
 }
 
-// IsFull reports whether an error says that a disk, or a quota, is used up.
+// IsFull reports whether an error says that a disk is full or a quota is exhausted.
 func IsFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }

@@ -19,7 +19,7 @@ func FreeBytes(dir string) (free int64, known bool) {
 	return int64(available), true
 }
 
-// IsFull reports whether an error says that a disk is used up.
+// IsFull reports whether an error says that a disk is full.
 func IsFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

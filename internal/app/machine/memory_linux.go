@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// FreeMemory returns how many bytes this process and its children can still get,
-// or 0 if that is unknown. The limit is that of the machine or of the control group of
-// this process.
+// FreeMemory returns how many bytes this process and its children can still get, or 0 if that is unknown. The limit is
+// that of the machine or of this process's control group.
 func FreeMemory() int64 {
 	free := kernelField("/proc/meminfo", "MemAvailable:") << 10
 	limit, used := wholeNumber("/sys/fs/cgroup/memory.max"), wholeNumber("/sys/fs/cgroup/memory.current")
 	if limit > 0 {
-		// Pages of files count as used, and give way.
+		// Cached pages of files count as used, but the kernel can free them.
 		used -= kernelField("/sys/fs/cgroup/memory.stat", "inactive_file") +
 			kernelField("/sys/fs/cgroup/memory.stat", "active_file")
 		if left := max(limit-used, 1); free == 0 || left < free {

@@ -1,5 +1,5 @@
-// Package machine tells what the computer of this process has: memory, room on disks,
-// processors. A figure that the system does not tell is 0, "" or not known.
+// Package machine describes the computer of this process: memory, room on disks, processors. A figure that the system
+// does not tell is 0, "" or not known.
 package machine
 
 import (
@@ -38,9 +38,8 @@ func processor() string {
 	return ""
 }
 
-// ShareProcessors gives a peer its share of the cores: one for the gradient at
-// least, and one more so that frames move while it is computed. What the user
-// has set stays.
+// ShareProcessors gives a peer its share of the cores: at least one for the gradient, and one more so that frames move
+// during its computation. It does not override settings of the user.
 func ShareProcessors(env []string, peers int) []string {
 	if os.Getenv("GOMAXPROCS") != "" {
 		return env

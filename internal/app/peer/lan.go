@@ -16,7 +16,7 @@ import (
 	"gossiptrainer/internal/node/identity"
 )
 
-// On a LAN a machine has data, a key and a secret of its own, which may not be those that the others expect.
+// On a LAN a machine has its own data, key and secret, which the other machines may not expect.
 
 // placeholder is the secret in old examples. It is public, so it protects nothing.
 const placeholder = "change-me"
@@ -24,7 +24,7 @@ const placeholder = "change-me"
 const makeSecret = "peer id secret lan.secret makes one; copy it to every machine, and set " +
 	"node.join_secret_file: lan.secret"
 
-// Secret returns the join secret of a run on a LAN. Only a roster can do without.
+// Secret returns the join secret of a run on a LAN. It may be empty only if the run has a roster.
 func Secret(loaded *configs.Loaded) (string, error) {
 	cfg := loaded.Config
 	key, secret := "node.join_secret", cfg.Node.JoinSecret
@@ -53,7 +53,7 @@ func Secret(loaded *configs.Loaded) (string, error) {
 	return "", loaded.Locate(&configs.Error{Problems: []configs.Problem{problem}})
 }
 
-// OwnFolder puts the rank of this machine into data.dir, where a run file names a folder per rank.
+// OwnFolder puts the rank of this machine into data.dir, if the run file names a folder per rank.
 func OwnFolder(loaded *configs.Loaded) error {
 	cfg := &loaded.Config
 	if !strings.Contains(cfg.Data.Dir, configs.RankPattern) {
@@ -79,7 +79,7 @@ func OwnFolder(loaded *configs.Loaded) error {
 	return nil
 }
 
-// LANOptions are the options of a peer on a LAN: those of its run file, and what its machine has.
+// LANOptions returns the options of a peer on a LAN, from its run file and its machine.
 func LANOptions(run *experiment.Run, secret string) (node.Options, error) {
 	o := nodeOptions(run)
 	held, err := run.DataHeld()
@@ -90,11 +90,11 @@ func LANOptions(run *experiment.Run, secret string) (node.Options, error) {
 		o.Sections = append(o.Sections, node.Section{Name: "data set", JSON: held, Advice: dataAdvice(run.Config())})
 	}
 	o.JoinSecret = secret
-	o.Host, _ = os.Hostname() // without a name the hello has none
+	o.Host, _ = os.Hostname() // without a name the hello has no name
 	return o, nil
 }
 
-// dataAdvice says what to do where machines hold other data.
+// dataAdvice says what to do if machines hold different data.
 func dataAdvice(cfg configs.Config) string {
 	if cfg.Data.Partition == "local" {
 		return "set data.dimension and data.labels in the run file of every machine " +

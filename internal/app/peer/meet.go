@@ -1,7 +1,7 @@
-// Package peer is one peer of a run as a process, on a LAN or under a supervisor. It has its own
-// key, secret and data, meets the others, and trains up to the result.
+// Package peer runs one peer of a run as a process, on a LAN or under a supervisor. The peer has its own key, secret
+// and data, joins the others, and trains up to its result.
 //
-// It knows no flags and prints nothing but lines of talk.
+// The package reads no flags, and prints only messages to the user.
 package peer
 
 import (
@@ -12,9 +12,8 @@ import (
 	"gossiptrainer/internal/node"
 )
 
-// Meet starts a node on a free port of this machine and joins the others, which the
-// supervisor knows. It overrides the roster and the addresses of o. The caller must Close
-// the node.
+// Meet starts a node on a free port of this machine and joins the other peers, whose addresses the supervisor has. It
+// overrides the roster and the addresses of o. The caller must Close the node.
 func Meet(ctx context.Context, client *lab.Client, o node.Options) (*node.Node, error) {
 	o.Roster, o.Listen = nil, []string{loopback(o.Transport)}
 	n, err := node.New(o)
@@ -43,7 +42,7 @@ func introduce(ctx context.Context, client *lab.Client, n *node.Node) error {
 	return err
 }
 
-// loopback is an address of this machine with a port that is free.
+// loopback returns an address of this machine with a free port.
 func loopback(transport string) string {
 	if transport == node.QUIC {
 		return "/ip4/127.0.0.1/udp/0/quic-v1"

@@ -23,7 +23,7 @@ func KeyPath(given string) (string, error) {
 	return filepath.Join(dir, "gossiptrainer", "peer.key"), nil
 }
 
-// nodeOptions are the options that a run file gives.
+// nodeOptions returns the options in a run file.
 func nodeOptions(run *experiment.Run) node.Options {
 	cfg := run.Config()
 	o := node.Options{

@@ -13,10 +13,10 @@ import (
 	"gossiptrainer/internal/node"
 )
 
-// AnyRank stands for whatever rank the roster or the roll call gives.
+// AnyRank stands for the rank that the roster or the roll call gives.
 const AnyRank = -1
 
-// A Part is what one peer of a run on a LAN has to know.
+// A Part is the part of one peer in a run on a LAN.
 type Part struct {
 	*session.Session
 	Node node.Options
@@ -24,19 +24,18 @@ type Part struct {
 	From checkpoints.Start // of its worker
 }
 
-// Take joins the others, trains, and waits for the results of all peers, which
-// come as events.
+// Take joins the other peers, trains, and waits for the results of all peers, which come as events.
 func (p *Part) Take(ctx context.Context) error {
 	n, err := node.New(p.Node)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
-	desk, err := status.Open(p.Session.Run.Config(), p.Folder.Dir, 0, n, p.Display)
+	server, err := status.Open(p.Session.Run.Config(), p.Folder.Dir, 0, n, p.Display)
 	if err != nil {
 		return err
 	}
-	defer desk.Close()
+	defer server.Close()
 	fmt.Fprintf(p.Display, "this peer is %s at %s\n", n.ID(), strings.Join(n.Addrs(), " "))
 	given, err := n.Join(ctx)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"gossiptrainer/topology"
 )
 
-// throttles reports whether the uplinks of a run are throttled by its script.
+// throttles reports whether a run's script limits the rate of uplinks.
 func throttles(run *experiment.Run) bool {
 	return slices.ContainsFunc(run.Script(), func(f fault.Fault) bool { return f.Kind == fault.Rate })
 }
 
-// tryOn makes a peer obey its supervisor, which plays the script; nil if there is none.
+// tryOn makes a peer obey its supervisor, which plays the script; it returns nil without a script.
 func tryOn(run *experiment.Run, client *lab.Client, n *node.Node) *worker.Trial {
 	if len(run.Script()) == 0 {
 		return nil

@@ -21,14 +21,14 @@ const (
 	mostProcesses = 1000     // peers of a lab: each has sockets and threads of its own
 	leastProcess  = 20 << 20 // bytes of a peer without its worker
 
-	// Two round trips of a handshake have to fit into the time of a dial, 5 s;
-	// slower uplinks were tried and did not carry a handshake in that time.
+	// Two round trips of a handshake must fit into the time of a dial, 5 s. Tests with slower uplinks did not complete
+	// a handshake in that time.
 	longestLatency = 1200 * time.Millisecond
 	leastRate      = 20e3 // bit/s
 )
 
-// Assemble builds the run of a loaded run file; what does not fit together is
-// reported where the run file says it.
+// Assemble builds the run of a loaded run file. Settings that contradict each other are reported at their place in the
+// run file.
 func Assemble(loaded *configs.Loaded) (*experiment.Run, error) {
 	run, err := experiment.New(loaded.Config, loaded.Notes()...)
 	if err != nil {
@@ -47,8 +47,8 @@ func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) 
 	return run, err
 }
 
-// fits refuses a run that cannot work on this machine before it allocates
-// anything. Memory is what the machine has left, 0 = not known.
+// fits refuses a run that cannot work on this machine before it allocates anything. memory is the free memory in bytes,
+// 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {
 	if mode != "sim" {
 		if err := canMeet(run.Network()); err != nil {
@@ -76,7 +76,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 	}
 	key := "model.name"
 	if run.Memory() < leastProcess {
-		key = "topology.size" // it is not the model that takes the memory
+		key = "topology.size" // the number of workers takes the memory, not the model
 	}
 	return refusal(key, fmt.Sprintf("%s with %s must fit into memory: %s are left, %s are needed at least",
 		of, plural.Of(run.Dim(), "parameter"), report.Size(memory), report.Size(needs)),
@@ -91,7 +91,7 @@ func refusal(key, message, hint string) *configs.Error {
 	return e
 }
 
-// canMeet refuses limits under which the handshakes of peers take too long.
+// canMeet refuses limits under which peers cannot complete their handshakes in time.
 func canMeet(n shape.Network) error {
 	if err := shakesHands("limit", n.Uplink); err != nil {
 		return err
@@ -147,6 +147,6 @@ func Unplayed(loaded *configs.Loaded) error {
 	if len(loaded.Config.Faults.Script) == 0 {
 		return nil
 	}
-	return loaded.Locate(configs.Errorf("faults.script", "nobody plays it on peers that are started one by one: "+
+	return loaded.Locate(configs.Errorf("faults.script", "peers that are started one by one do not play a script: "+
 		"leave it out, or use peer lab or peer sim, which start all of them"))
 }

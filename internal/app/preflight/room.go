@@ -5,12 +5,12 @@ import (
 	"gossiptrainer/internal/experiment"
 )
 
-// recordBytes is the length of a line of the record, on the safe side.
+// recordBytes is an upper estimate of the length of a record's line.
 const recordBytes = 600
 
-// CheckRoom compares the free space with what the command is going to write. Without room
-// for the final models and one checkpoint of each peer the run is refused. The warning says that
-// all checkpoints and the record together may not fit.
+// CheckRoom compares the free space with the files that the command will write. It refuses a run without room for the
+// final models and one checkpoint of each peer. The warning says that all checkpoints and the record together may not
+// fit.
 func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
 	cfg := run.Config()
 	peers := int64(run.N())
@@ -35,22 +35,21 @@ func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
 	}
 	all := &runfolder.SpaceError{Dir: safe.Dir, Key: "checkpoint.keep"}
 	all.What = "all checkpoints that are kept, the final models and the record"
-	all.Need = models + record + int64(cfg.Checkpoint.Keep+1)*state // one more while it is written
+	all.Need = models + record + int64(cfg.Checkpoint.Keep+1)*state // plus one during its writing
 	if state > 0 && all.Short() {
 		return all.Error(), nil
 	}
 	return "", nil
 }
 
-// leastState returns how many bytes the state of a worker has at least: a model, and its
-// momentum; 0 where no checkpoints are taken.
+// leastState returns the least bytes of a worker's state: a model, and its momentum. It is 0 without checkpoints.
 func leastState(run *experiment.Run, mode string) int64 {
 	cfg := run.Config()
 	if mode == "sim" || run.Reweights() || cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0 {
 		return 0
 	}
 	if cfg.Checkpoint.Dir != "" && len(runfolder.RanksIn(cfg.Checkpoint.Dir)) > 0 {
-		return 0 // a run that goes on replaces them
+		return 0 // a resumed run replaces them
 	}
 	const float = 4 // bytes
 	vectors := int64(1)

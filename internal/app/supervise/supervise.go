@@ -69,7 +69,7 @@ type Lab struct {
 func (l *Lab) Run(ctx context.Context) (models [][]float32, err error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("lab: where is this program: %w", err)
+		return nil, fmt.Errorf("lab: cannot find the path of this program: %w", err)
 	}
 	run := l.Session.Run
 	err = lab.Run(ctx, lab.Options{

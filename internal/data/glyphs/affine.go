@@ -9,8 +9,8 @@ type affine struct{ xx, xy, dx, yx, yy, dy float64 }
 // distortion draws the map of one picture: rotation · shear · scale, then shift.
 //
 // The rotation is given by t = tan(angle/2): cos = (1−t²)/(1+t²),
-// sin = 2t/(1+t²). With no library function in it, and every product rounded by a
-// conversion before it is added, the result has the same bits everywhere.
+// sin = 2t/(1+t²). It uses no library function, and a conversion rounds every product
+// before it is added, so the result has the same bits everywhere.
 func distortion(draw rng.Key) affine {
 	within := func(index uint32, limit float64) float64 {
 		return float64((2*float64(draw.Uniform(index)) - 1) * limit)

@@ -2,7 +2,7 @@
 // 0..9 in the Go fonts, each turned, sheared, scaled, shifted and covered with
 // noise. A picture is a function of (seed, index).
 //
-// It keeps no pictures and knows no splits: package data does.
+// It stores no pictures and knows no splits: package data does.
 package glyphs
 
 // Side is the height and the width of a picture in pixels.
@@ -36,6 +36,6 @@ const (
 	drawNoise
 )
 
-// Label returns the digit on picture index: the last digit of the index, so that
-// any run of 10 pictures holds every digit once.
+// Label returns the digit on picture index: the last digit of the index, so that any 10 successive pictures hold every
+// digit once.
 func Label(index int) uint8 { return uint8(index % Classes) }

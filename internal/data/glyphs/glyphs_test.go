@@ -16,8 +16,7 @@ func newPen(t testing.TB) *Pen {
 	return p
 }
 
-// TestPicturesArePinned holds the set still: all runs on record were trained on
-// these bits.
+// TestPicturesArePinned fixes the bits of the set: all runs on record were trained on them.
 func TestPicturesArePinned(t *testing.T) {
 	p := newPen(t)
 	pix := make([]uint8, Side*Side)

@@ -25,8 +25,8 @@ func NewPen() (*Pen, error) {
 	return p, nil
 }
 
-// Draw writes picture index of the set with that seed into pix, Side·Side grey
-// values row after row, 0 = paper. The same bits on every machine.
+// Draw writes picture index of the set with that seed into pix: Side·Side grey values row after row, 0 = paper. The
+// bits are the same on every machine.
 func (p *Pen) Draw(pix []uint8, seed uint64, index int) {
 	if len(pix) != Side*Side {
 		panic("internal error: glyphs: Draw: pix must have Side·Side values")

@@ -24,10 +24,10 @@ type Supervised struct {
 	Rank int
 	From checkpoints.Start
 	Log  *slog.Logger
-	Out  io.Writer // gets lines of talk
+	Out  io.Writer // gets messages to the user
 }
 
-// Run leads the life of the peer up to the result, which it reports to the supervisor.
+// Run runs the peer up to its result, which it reports to the supervisor.
 func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 	loaded, err := configs.Load(configs.Source{File: p.Path})
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 		return err
 	}
 	o := nodeOptions(run)
-	if kept != nil || run.Reweights() { // the others know a peer that comes back by its key
+	if kept != nil || run.Reweights() { // a peer that comes back is recognised by its key
 		if o.Identity, err = identity.Open(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
 			return err
 		}
@@ -61,11 +61,11 @@ func (p *Supervised) Run(ctx context.Context, client *lab.Client) error {
 		return err
 	}
 	defer n.Close()
-	desk, err := status.Open(run.Config(), filepath.Dir(p.Path), p.Rank, n, p.Out)
+	server, err := status.Open(run.Config(), filepath.Dir(p.Path), p.Rank, n, p.Out)
 	if err != nil {
 		return err
 	}
-	defer desk.Close()
+	defer server.Close()
 	final, err := worker.Train(ctx, n, run, w, worker.Options{
 		Results:     worker.Results{Dir: filepath.Dir(p.Path), Saver: &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}},
 		Observe:     o.Observe,

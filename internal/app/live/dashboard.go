@@ -1,0 +1,211 @@
+// Package live shows a running run: a table on a terminal, a line per interval elsewhere. Its only input is a stream of
+// record.Events, so that it serves a real run, a lab and a simulation alike.
+//
+// It makes no decisions, and a run does not depend on it.
+package live
+
+import (
+	"time"
+
+	"gossiptrainer/internal/record"
+)
+
+// A Run holds the constants of a run.
+type Run struct {
+	Name      string
+	Algorithm string // for people: dpsgd, moniqua 8 bit
+	Topology  string // for people: ring of 8
+	Peers     int
+	Rounds    int
+	Here      int // peers present from the start: all of a simulation
+	From      int // the first round of a resumed run; 0 for a new one
+}
+
+// A Dashboard keeps the present state of every peer: a pure function of the events and of their times.
+type Dashboard struct {
+	run     Run
+	peers   []peer
+	notice  string    // of the run as a whole, before ranks are known
+	here    int       // peers found before ranks are known
+	started time.Time // of the first step heard
+	average test      // of the average model, after those of the peers
+}
+
+// A peer is one row of the table.
+type peer struct {
+	state   record.State
+	since   time.Time // of the state
+	detail  string
+	missing []int
+	test    test // of its final model
+	step    record.Step
+	first   int // rounds finished when the pace began to count
+	in, out meter
+
+	compute, wait, codec smooth
+}
+
+// NewDashboard returns the dashboard of a run that starts now.
+func NewDashboard(run Run, now time.Time) *Dashboard {
+	d := &Dashboard{run: run, here: run.Here, peers: make([]peer, run.Peers)}
+	for i := range d.peers {
+		d.peers[i].first = run.From
+		d.peers[i].enter(record.Starting, now)
+	}
+	return d
+}
+
+// Add takes an event that came at time now. A status of a negative rank concerns the run as a whole. Other events of
+// ranks outside the run are ignored.
+func (d *Dashboard) Add(e record.Event, now time.Time) {
+	switch {
+	case e.Step != nil && d.has(e.Step.Rank):
+		d.addStep(*e.Step, now)
+	case e.Status != nil && e.Status.State == record.Testing && e.Status.Rank == record.Average:
+		d.average.reach(e.Status.Share, now)
+	case e.Status != nil && e.Status.Rank < 0:
+		d.notice, d.here = e.Status.Detail, max(e.Status.Here, d.run.Here)
+	case e.Status != nil && d.has(e.Status.Rank):
+		d.addStatus(*e.Status, now)
+	case e.Final != nil && d.has(e.Final.Rank):
+		p := &d.peers[e.Final.Rank]
+		p.enter(record.Finished, now)
+		p.test.reach(1, now)
+		p.step.Round = e.Final.Rounds
+	}
+}
+
+func (d *Dashboard) has(rank int) bool { return rank >= 0 && rank < len(d.peers) }
+
+func (d *Dashboard) addStep(s record.Step, now time.Time) {
+	p := &d.peers[s.Rank]
+	if s.Round < p.step.Round {
+		return // late telemetry
+	}
+	if p.step.Round == 0 {
+		p.first = min(p.first, s.Round) // a peer may begin before the others: without its state
+	}
+	switch p.state {
+	case record.Starting, record.Joining, record.Waiting, record.Returning:
+		p.enter(record.Training, now)
+	}
+	p.step = s
+	p.compute.add(s.Compute)
+	p.wait.add(s.Wait)
+	p.codec.add(s.Codec)
+	p.out.add(s.Time, s.Sent.Wire)
+	p.in.add(s.Time, s.Received.Wire)
+	if d.started.IsZero() {
+		d.started, p.first = now, s.Round
+	}
+}
+
+func (d *Dashboard) addStatus(s record.Status, now time.Time) {
+	p := &d.peers[s.Rank]
+	p.enter(s.State, now)
+	p.detail, p.missing = s.Detail, s.Missing
+	if s.State == record.Testing {
+		p.test.reach(s.Share, now)
+	}
+}
+
+// enter puts the peer into a state; since does not change if it is in that state already.
+func (p *peer) enter(state record.State, now time.Time) {
+	if p.state != state || p.since.IsZero() {
+		p.since = now
+	}
+	p.state, p.detail, p.missing = state, "", nil
+}
+
+// gone reports whether the run goes on without this peer, for good or until it comes back.
+func (p *peer) gone() bool { return p.state == record.Lost || p.state == record.Failed }
+
+// round returns the rounds that the peer has finished. Before its first step it returns the first round of the run.
+func (d *Dashboard) round(p *peer) int {
+	if p.step.Round == 0 {
+		return d.run.From
+	}
+	return p.step.Round
+}
+
+// count returns the rounds that the present peers have finished, and their number.
+func (d *Dashboard) count() (rounds, peers int) {
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.gone() {
+			rounds += d.round(p)
+			peers++
+		}
+	}
+	return rounds, peers
+}
+
+// Round returns the rounds that every present peer has finished.
+func (d *Dashboard) Round() int {
+	least, any := d.run.Rounds, false
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.gone() {
+			least, any = min(least, d.round(p)), true
+		}
+	}
+	if !any {
+		return 0
+	}
+	return least
+}
+
+// Present returns the number of peers that have been found or heard, without lost ones.
+func (d *Dashboard) Present() int {
+	heard, gone := 0, 0
+	for i := range d.peers {
+		switch p := &d.peers[i]; {
+		case p.gone():
+			gone++
+		case p.state != record.Starting:
+			heard++
+		}
+	}
+	return max(heard, d.here-gone)
+}
+
+// Remaining returns the time for the rest of the run at the pace since its first step; false before the pace is known.
+func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
+	finished, peers := d.count()
+	done := finished
+	for i := range d.peers {
+		if p := &d.peers[i]; !p.gone() {
+			done -= p.first
+		}
+	}
+	if d.started.IsZero() || done <= 0 {
+		return 0, false
+	}
+	pace := float64(now.Sub(d.started)) / float64(done)
+	return time.Duration(pace * float64(max(0, d.run.Rounds*peers-finished))), true
+}
+
+// Means are averages over the present peers that have finished a round; Out and In are in bits per second.
+type Means struct {
+	Loss, Out, In float64
+	Gap           float64 // the largest, not the mean
+	Peers         int     // number of averaged peers
+}
+
+// Means returns the averages of the last steps.
+func (d *Dashboard) Means() Means {
+	var m Means
+	for i := range d.peers {
+		p := &d.peers[i]
+		if p.step.Round == 0 || p.gone() {
+			continue
+		}
+		m.Peers++
+		m.Loss += p.step.Loss
+		m.Gap = max(m.Gap, p.step.Gap)
+		m.Out += p.out.rate()
+		m.In += p.in.rate()
+	}
+	if n := float64(m.Peers); n > 0 {
+		m.Loss, m.Out, m.In = m.Loss/n, m.Out/n, m.In/n
+	}
+	return m
+}
