@@ -19,12 +19,9 @@ var upwardDebts = debt{}
 // englishDebts are phrases and sentences that are hard to read, by folder.
 var englishDebts = debt{
 	".":                       1,
-	"cmd/peer":                1,
 	"docs":                    12,
 	"docs/reference":          10,
 	"gossip/replay":           1,
-	"internal/app/machine":    1,
-	"internal/app/preflight":  1,
 	"internal/kernel":         11,
 	"internal/kernel/gen":     11,
 	"internal/node":           51,
