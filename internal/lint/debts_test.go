@@ -3,10 +3,12 @@ package lint
 // Places that were too large when the rules came. A number may only fall.
 
 // budgetDebts are structs, parameter lists and interfaces, by package.
-var budgetDebts = debt{}
+var budgetDebts = debt{
+}
 
 // shortDebts are files that are too short, by package.
-var shortDebts = debt{}
+var shortDebts = debt{
+}
 
 // columnDebts are lines that are too long, by folder.
 var columnDebts = debt{
@@ -14,7 +16,8 @@ var columnDebts = debt{
 }
 
 // upwardDebts are references that run upwards, by package.
-var upwardDebts = debt{}
+var upwardDebts = debt{
+}
 
 // englishDebts are phrases and sentences that are hard to read, by folder.
 var englishDebts = debt{
@@ -40,13 +43,6 @@ var englishDebts = debt{
 	"internal/experiment":                   45,
 	"internal/kernel":                       11,
 	"internal/kernel/gen":                   11,
-	"internal/node":                         51,
-	"internal/node/handshake":               3,
-	"internal/node/identity":                1,
-	"internal/node/join":                    5,
-	"internal/node/link":                    5,
-	"internal/node/socket":                  15,
-	"internal/node/telemetry":               1,
 	"internal/report":                       18,
 	"moniqua":                               27,
 	"quant":                                 19,
